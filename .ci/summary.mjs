@@ -1,0 +1,29 @@
+// Prints the last line of a run from vitest's JSON report: summary.mjs <report> <tools installed>.
+// Exits with 1 if a test failed, none ran, or one was skipped for a tool that was installed.
+
+import { existsSync, readFileSync } from 'node:fs'
+
+const [file = '', installed = ''] = process.argv.slice(2)
+// No report: the installation or the start of vitest failed, which counts as one failure.
+const nothing = { testResults: [{ status: 'failed', assertionResults: [] }] }
+const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : nothing
+const tests = report.testResults.flatMap((result) => result.assertionResults)
+
+// A file that cannot be loaded holds no tests, yet it failed.
+const broken = report.testResults.filter(
+  (result) => result.status === 'failed' && result.assertionResults.length === 0,
+)
+const passed = count('passed')
+const failed = count('failed') + broken.length
+const skipped = tests.length - passed - count('failed')
+
+const needless = tests.filter((test) => test.fullName.includes('skipped: install'))
+const refused = installed === '1' ? needless : []
+for (const test of refused) console.log(`Skipped, though the tool is installed: ${test.fullName}`)
+
+console.log(`${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`)
+process.exitCode = passed === 0 || failed > 0 || refused.length > 0 ? 1 : 0
+
+function count(status) {
+  return tests.filter((test) => test.status === status).length
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Checks the package as its users get it: packs it, lints the tarball, installs it into an empty
+# project, and there runs and type-checks a small program and asks the command for help.
+# Leaves nothing behind. Needs `npm ci` first.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+bin=$root/node_modules/.bin
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+step() { printf '\n== %s\n' "$*"; }
+
+step 'npm pack'
+cd "$root"
+npm pack --silent --pack-destination "$work"
+tarball=$(echo "$work"/gitlocket-*.tgz)
+# No sources, tests or maps to them: only what package.json's "files" promise.
+tar -tzf "$tarball" | sed 's|^package/||' | sort >"$work/contents"
+if grep -vE '^(dist/.*\.(js|d\.ts)|docs/[A-Z-]+\.md|[A-Z]+\.md|LICENSE|package\.json)$' "$work/contents"; then
+  echo 'The tarball holds files that it should not' >&2
+  exit 1
+fi
+
+step 'publint'
+"$bin/publint" run --strict "$tarball"
+
+step 'are the types wrong'
+"$bin/attw" --profile esm-only --no-definitely-typed --no-emoji "$tarball"
+
+step 'install into an empty project'
+mkdir "$work/project"
+cd "$work/project"
+cp "$root/scripts/package-check.mjs" .
+npm init --yes >/dev/null
+npm pkg set type=module
+npm install --omit=dev --no-audit --no-fund "$tarball"
+
+step 'run a program'
+node package-check.mjs
+
+# Without skipLibCheck: our declarations must stand alone.
+step 'type-check it'
+"$bin/tsc" --noEmit --strict --allowJs --checkJs --module nodenext --target es2023 \
+  --typeRoots "$root/node_modules/@types" --types node package-check.mjs
+
+step 'ask the command for help'
+npx --no-install gitlocket --help >help.txt
+grep -q gitlocket help.txt

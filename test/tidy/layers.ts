@@ -1,0 +1,202 @@
+// The laws of dependency: which layer may import which, and which folder may import which package
+// or name the platform's ambient state. DESIGN: imports go down only; only the shells (cli, tour)
+// reach the environment, the terminal and the clock.
+
+import { type SourceFile, type Violation, violation } from './source.ts'
+
+/** Files of src/ itself that everybody may import. */
+const base: ReadonlySet<string> = new Set(['errors', 'limits', 'bytes', 'clock', 'worker-url'])
+
+const every: readonly string[] = [
+  'crypto',
+  'format',
+  'keys',
+  'git',
+  'store',
+  'api',
+  'anthropic',
+  'cli',
+  'tour',
+  'index',
+]
+
+/** A layer's own folder and the base are always allowed. A row for every folder of src/. */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  crypto: [],
+  format: ['crypto'],
+  keys: ['crypto', 'format'],
+  git: ['crypto'],
+  store: ['keys', 'git', 'format', 'crypto'],
+  api: ['store', 'format', 'keys'],
+  anthropic: ['api', 'store'],
+  index: ['store', 'keys', 'git', 'format'],
+  cli: every,
+  tour: every,
+}
+
+/** Narrower than the table above: from the layer, only these files of the other. */
+const narrow: Readonly<Record<string, readonly string[]>> = {
+  'git crypto': ['src/crypto/digest.ts', 'src/crypto/random.ts', 'src/crypto/sha1.ts'],
+}
+
+/** Who may import a package: layers, or the beginning of paths. One that has no row is refused. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  '@anthropic-ai/sdk': ['anthropic'],
+  diff: ['cli'],
+  'libsodium-wrappers': ['crypto'],
+  'libsodium-wrappers-sumo': ['crypto'],
+  'node:buffer': ['cli'],
+  'node:child_process': ['cli', 'tour', 'src/git/remote'],
+  'node:crypto': ['crypto'],
+  'node:events': ['store', 'cli'],
+  'node:fs': ['git', 'cli', 'tour'],
+  'node:os': ['cli', 'tour'],
+  'node:path': ['git', 'store', 'cli', 'tour'],
+  'node:process': ['cli', 'tour', 'src/git/process-owner.ts'],
+  'node:readline': ['cli'],
+  'node:stream': ['git', 'cli'],
+  'node:timers': ['git', 'store', 'cli', 'tour'],
+  'node:tty': ['cli'],
+  'node:url': ['cli', 'tour', 'src/worker-url.ts'],
+  'node:util': ['git', 'store', 'cli', 'tour'],
+  'node:worker_threads': ['crypto', 'git', 'store'],
+  'node:zlib': ['git'],
+  zod: ['api'],
+}
+
+interface Ambient {
+  readonly pattern: RegExp
+  readonly right: string
+  /** Layers or paths that may, beside cli and tour. */
+  readonly allowed: readonly string[]
+}
+
+const ambient: readonly Ambient[] = [
+  { pattern: /\bprocess\s*[.[]/g, right: 'only cli/ reads the process', allowed: [] },
+  { pattern: /\bconsole\s*\./g, right: 'the library never prints', allowed: [] },
+  {
+    pattern: /\bDate\.now\b|\bnew Date\(\)/g,
+    right: 'the clock is passed in',
+    allowed: ['src/clock.ts'],
+  },
+  { pattern: /\bMath\.random\b/g, right: 'randomness is passed in', allowed: [] },
+  {
+    pattern: /(?<![.\w/])crypto\.|\bgetRandomValues\b|\brandomUUID\b/g,
+    right: 'randomness and hashes come from crypto/',
+    allowed: ['crypto'],
+  },
+]
+
+/** `crypto` of src/crypto/aead.ts; `index` and `base` of the files of src/ itself. */
+function layerOf(path: string): string {
+  const [, folder = '', ...rest] = path.split('/')
+  if (rest.length > 0) return folder
+  const name = folder.replace(/\.ts$/, '')
+  return base.has(name) ? 'base' : name
+}
+
+interface Import {
+  readonly specifier: string
+  readonly offset: number
+  readonly typeOnly: boolean
+  readonly dynamic: boolean
+}
+
+const importPatterns: readonly RegExp[] = [
+  /\b(?<start>import|export)(?<type>\s+type\b)?[^'"`;]*?\bfrom\s*['"](?<specifier>[^'"]+)['"]/g,
+  /\b(?<start>import)\s*['"](?<specifier>[^'"]+)['"]/g,
+  /\b(?<start>import\s*\()\s*['"`](?<specifier>[^'"`]+)['"`]/g,
+]
+
+function importsOf(file: SourceFile): Import[] {
+  return importPatterns.flatMap((pattern) =>
+    [...file.uncommented.matchAll(pattern)]
+      // What looks like an import inside a string is blank in `bare`.
+      .filter((match) => file.bare.startsWith('port', match.index + 2))
+      .map((match) => ({
+        specifier: match.groups?.['specifier'] ?? '',
+        offset: match.index,
+        typeOnly: match.groups?.['type'] !== undefined,
+        dynamic: match.groups?.['start']?.endsWith('(') ?? false,
+      })),
+  )
+}
+
+/** Imports go down only, and each package has its place. */
+export function layerLaw(file: SourceFile): Violation[] {
+  if (!file.path.startsWith('src/')) return []
+  const layer = layerOf(file.path)
+  const allowed = layers[layer]
+  if (allowed === undefined) return [`${file.path}:1: give ${layer} a row in test/tidy/layers.ts`]
+  return importsOf(file).flatMap((found) => {
+    const problem = found.specifier.startsWith('.')
+      ? relativeProblem(file, layer, allowed, found.specifier)
+      : packageProblem(file, layer, found)
+    return problem === undefined ? [] : [violation(file, found.offset, problem)]
+  })
+}
+
+function relativeProblem(
+  file: SourceFile,
+  layer: string,
+  allowed: readonly string[],
+  specifier: string,
+): string | undefined {
+  const target = new URL(specifier, `file:///${file.path}`).pathname.slice(1)
+  if (!target.startsWith('src/')) return 'src/ imports nothing outside src/'
+  const other = layerOf(target)
+  if (other === 'base' || other === layer) return undefined
+  if (!allowed.includes(other)) return `${layer} may not import ${other}`
+  const files = narrow[`${layer} ${other}`]
+  if (files === undefined || files.includes(target)) return undefined
+  return `of ${other}, ${layer} may import ${files.join(', ')} only`
+}
+
+function packageProblem(file: SourceFile, layer: string, found: Import): string | undefined {
+  const name = packageName(found.specifier)
+  const allowed = packages[name]
+  if (allowed === undefined) return `give ${name} a row in test/tidy/layers.ts`
+  if (!isAllowed(file, layer, allowed)) return `${layer} may not import ${name}`
+  if (name === '@anthropic-ai/sdk' && !found.typeOnly && !found.dynamic) {
+    return `import ${name} as type only: it is an optional peer`
+  }
+  return undefined
+}
+
+/** `node:fs` of node:fs/promises, `@anthropic-ai/sdk` of @anthropic-ai/sdk/helpers/beta/memory. */
+function packageName(specifier: string): string {
+  const parts = specifier.split('/')
+  return parts.slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+}
+
+function isAllowed(file: SourceFile, layer: string, allowed: readonly string[]): boolean {
+  return allowed.some((where) => where === layer || file.path.startsWith(where))
+}
+
+/** Environment, terminal, clock and randomness come in through the shells or as arguments. */
+export function ambientLaw(file: SourceFile): Violation[] {
+  const layer = layerOf(file.path)
+  if (!file.path.startsWith('src/') || layer === 'cli' || layer === 'tour') return []
+  return ambient
+    .filter((rule) => !isAllowed(file, layer, rule.allowed))
+    .flatMap((rule) =>
+      [...file.bare.matchAll(rule.pattern)].map((match) =>
+        violation(file, match.index, rule.right),
+      ),
+    )
+}
+
+/** Who may say that bytes are safe to write into git. */
+export function sealedLaw(file: SourceFile): Violation[] {
+  const may = ['src/crypto/aead.ts', 'src/format/public-files.ts']
+  if (!file.path.startsWith('src/') || may.includes(file.path)) return []
+  return [...file.bare.matchAll(/\bas\s+(?:unknown\s+as\s+)?Sealed\b|<Sealed>\s*[\w(]/g)].map(
+    (match) =>
+      violation(
+        file,
+        match.index,
+        'only crypto/aead.ts and format/public-files.ts make Sealed bytes',
+      ),
+  )
+}

@@ -1,0 +1,177 @@
+// The vocabulary of bytes: concatenation, text forms, and a bounded reader and writer for the
+// layouts of docs/FORMAT.md. Knows nothing of cryptography. All integers are big-endian.
+
+import { StoreError } from './errors.ts'
+
+declare const sealedBrand: unique symbol
+
+/**
+ * Bytes that may be written into a git blob: a sealed envelope, or one of the constant public
+ * files. Only `crypto/aead.ts` and `format/public-files.ts` make values of this type, so plaintext
+ * that reaches git is a compile error.
+ */
+export type Sealed = Uint8Array & { readonly [sealedBrand]: true }
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const latin1 = new TextDecoder('latin1')
+
+/** UTF-8 bytes of a well-formed string. */
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text)
+}
+
+/** Text of exactly these UTF-8 bytes; a byte-order mark stays. Throws a TypeError on bad UTF-8. */
+export function utf8Text(bytes: Uint8Array): string {
+  return decoder.decode(bytes)
+}
+
+/** Bytes of an ASCII label that ends in one NUL byte (FORMAT, notation). */
+export function label(text: string): Uint8Array {
+  return encoder.encode(`${text}\0`)
+}
+
+export function asciiText(bytes: Uint8Array): string {
+  return latin1.decode(bytes)
+}
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0
+  for (const part of parts) length += part.length
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}
+
+/** Byte order, shorter first on a common prefix. Not constant-time: for public values only. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  return Buffer.compare(a, b)
+}
+
+/** Not constant-time: for public values only. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0
+}
+
+export function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0)
+}
+
+export function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
+}
+
+/** Bytes of lower-case hex digits, which the caller has checked. */
+export function fromHex(hex: string): Uint8Array {
+  return new Uint8Array(Buffer.from(hex, 'hex'))
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')
+}
+
+/** Bytes of canonical base64, or undefined: no white space, exact padding, no stray bits. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined
+}
+
+/** Appends fixed-width fields; `bytes()` returns the whole. */
+export class ByteWriter {
+  readonly #parts: Uint8Array[] = []
+
+  u8(value: number): this {
+    return this.raw(Uint8Array.of(value))
+  }
+
+  u16(value: number): this {
+    return this.raw(Uint8Array.of(value >>> 8, value))
+  }
+
+  u32(value: number): this {
+    const field = new Uint8Array(4)
+    new DataView(field.buffer).setUint32(0, value)
+    return this.raw(field)
+  }
+
+  /** A non-negative safe integer as eight bytes. */
+  u64(value: number): this {
+    const field = new Uint8Array(8)
+    new DataView(field.buffer).setBigUint64(0, BigInt(value))
+    return this.raw(field)
+  }
+
+  raw(bytes: Uint8Array): this {
+    this.#parts.push(bytes)
+    return this
+  }
+
+  bytes(): Uint8Array {
+    return concatBytes(...this.#parts)
+  }
+}
+
+/**
+ * Reads fixed-width fields of untrusted bytes. A read past the end, and a 64-bit integer beyond
+ * the safe integers, throw the StoreError that `fail` makes.
+ */
+export class ByteReader {
+  readonly #bytes: Uint8Array
+  readonly #view: DataView
+  readonly #fail: (problem: string) => StoreError
+  #at = 0
+
+  constructor(bytes: Uint8Array, fail: (problem: string) => StoreError) {
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#fail = fail
+  }
+
+  get offset(): number {
+    return this.#at
+  }
+
+  get remaining(): number {
+    return this.#bytes.length - this.#at
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#take(1))
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#take(2))
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#take(4))
+  }
+
+  u64(): number {
+    const value = this.#view.getBigUint64(this.#take(8))
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw this.#fail('an integer is out of range')
+    return Number(value)
+  }
+
+  /** A copy of the next `length` bytes. */
+  raw(length: number): Uint8Array {
+    const start = this.#take(length)
+    return this.#bytes.slice(start, start + length)
+  }
+
+  /** Refuses anything that follows. */
+  end(): void {
+    if (this.remaining !== 0) throw this.#fail('bytes follow the end')
+  }
+
+  #take(length: number): number {
+    const start = this.#at
+    if (length > this.remaining) throw this.#fail('it ends too early')
+    this.#at = start + length
+    return start
+  }
+}

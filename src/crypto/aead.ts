@@ -1,0 +1,143 @@
+// Sealing of whole envelopes (FORMAT §3, §3.2): key derivation with a key commitment, the hedged
+// salt, and XChaCha20-Poly1305. What the header means and when it is acceptable is
+// format/envelope.ts's; here it is 16 bytes that everything is bound to. With format/public-files.ts
+// this is the only file that makes `Sealed` bytes.
+
+import { concatBytes, label } from '../bytes.ts'
+import type { Sealed } from '../bytes.ts'
+import { assert, StoreError } from '../errors.ts'
+import { hash256, keyedHash } from './digest.ts'
+import { sodium } from './sodium.ts'
+import { wipe } from './wipe.ts'
+
+export const headerLength: number = 16
+export const saltLength: number = 24
+const COMMITMENT_LENGTH = 32
+const CIPHERTEXT_OFFSET = headerLength + saltLength + COMMITMENT_LENGTH
+const TAG_LENGTH = 16
+/** What an envelope adds to its padded plaintext. */
+export const envelopeOverhead: number = CIPHERTEXT_OFFSET + TAG_LENGTH
+
+const SEAL_LABEL = label('GLK1/seal/v1')
+
+export interface SaltInput {
+  /** The salt subkey. */
+  readonly saltKey: Uint8Array
+  /** The number of the envelope's type. */
+  readonly type: number
+  readonly context: Uint8Array
+  /** 32 bytes; secret or fresh, unless the plaintext itself never repeats. */
+  readonly hedge: Uint8Array
+  /** The padded plaintext. */
+  readonly plaintext: Uint8Array
+}
+
+/**
+ * The 24-byte salt, which is also the nonce. It depends on the plaintext, so random bytes that
+ * repeat (a cloned machine) still never give two plaintexts one nonce.
+ */
+export function deriveSalt(input: SaltInput): Uint8Array {
+  const { saltKey, type, context, hedge, plaintext } = input
+  assert(hedge.length === 32, 'a hedge has 32 bytes')
+  const start = Uint8Array.of(type, ...contextLength(context))
+  return keyedHash(saltLength, saltKey, start, context, hedge, hash256(plaintext))
+}
+
+export interface SealInput {
+  /** The first 16 bytes of the envelope. */
+  readonly header: Uint8Array
+  readonly salt: Uint8Array
+  /** The 32-byte subkey; the message key is derived from it. */
+  readonly key: Uint8Array
+  readonly context: Uint8Array
+  /** The padded plaintext. */
+  readonly plaintext: Uint8Array
+}
+
+/** header 16 ‖ salt 24 ‖ key commitment 32 ‖ ciphertext ‖ tag 16. */
+export function sealBytes(input: SealInput): Sealed {
+  const { header, salt, key, context, plaintext } = input
+  assert(header.length === headerLength && salt.length === saltLength, 'header 16, salt 24 bytes')
+  const okm = deriveMessageKey(key, header, salt, context)
+  const start = concatBytes(header, salt, okm.subarray(32))
+  const ciphertext = sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(
+    plaintext,
+    start,
+    null,
+    salt,
+    okm.subarray(0, 32),
+  )
+  wipe(okm)
+  return asSealed(start, ciphertext)
+}
+
+/**
+ * The padded plaintext. The caller has checked the length (at least 88) and the header. Throws
+ * `envelope_commitment` if `key` and `context` are not those that it was sealed with, and
+ * `envelope_tag` if they are but its bytes were changed.
+ */
+export function openBytes(envelope: Uint8Array, key: Uint8Array, context: Uint8Array): Uint8Array {
+  const header = envelope.subarray(0, headerLength)
+  const salt = envelope.subarray(headerLength, headerLength + saltLength)
+  const okm = deriveMessageKey(key, header, salt, context)
+  try {
+    const commitment = envelope.subarray(headerLength + saltLength, CIPHERTEXT_OFFSET)
+    // Without this check one ciphertext can be made to open under two keys.
+    if (!sodium.memcmp(okm.subarray(32), commitment)) throw wrongCommitment()
+    return decrypt(envelope, salt, okm.subarray(0, 32))
+  } finally {
+    wipe(okm)
+  }
+}
+
+/**
+ * Public framing around sealed parts: the keyring (FORMAT §7). The caller answers for the framing
+ * holding nothing but what §11 lets the remote learn.
+ */
+export function sealedFraming(...parts: readonly Uint8Array[]): Sealed {
+  return asSealed(...parts)
+}
+
+function decrypt(envelope: Uint8Array, salt: Uint8Array, messageKey: Uint8Array): Uint8Array {
+  const start = envelope.subarray(0, CIPHERTEXT_OFFSET)
+  const ciphertext = envelope.subarray(CIPHERTEXT_OFFSET)
+  try {
+    return sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(
+      null,
+      ciphertext,
+      start,
+      salt,
+      messageKey,
+    )
+  } catch {
+    // libsodium's own error says nothing more.
+    throw new StoreError('envelope_tag', 'A sealed object was changed after it was sealed')
+  }
+}
+
+/** 64 bytes: the message key and the key commitment. */
+function deriveMessageKey(
+  key: Uint8Array,
+  header: Uint8Array,
+  salt: Uint8Array,
+  context: Uint8Array,
+): Uint8Array {
+  return keyedHash(64, key, SEAL_LABEL, header, salt, contextLength(context), context)
+}
+
+function contextLength(context: Uint8Array): Uint8Array {
+  assert(context.length < 65_536, 'a context is shorter than 64 KiB')
+  return Uint8Array.of(context.length >>> 8, context.length)
+}
+
+function wrongCommitment(): StoreError {
+  return new StoreError(
+    'envelope_commitment',
+    'A sealed object was not sealed with this key for this place',
+  )
+}
+
+function asSealed(...parts: readonly Uint8Array[]): Sealed {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what reaches here is sealed or public
+  return concatBytes(...parts) as Sealed
+}

@@ -1,0 +1,41 @@
+// Hash functions: BLAKE2b for everything that security rests on (FORMAT, notation: H and H'),
+// SHA-256 for a memory's content, SHA-512 inside SSHSIG. Git's SHA-1 is sha1.ts's.
+
+import { hash } from 'node:crypto'
+import { concatBytes } from '../bytes.ts'
+import { sodium } from './sodium.ts'
+
+/** H: BLAKE2b-256 of the concatenation. */
+export function hash256(...parts: readonly Uint8Array[]): Uint8Array {
+  return sodium.crypto_generichash(32, joined(parts), null)
+}
+
+/**
+ * BLAKE2b of `length` bytes (16 to 64) over the concatenation, keyed with 16 to 64 bytes. The length
+ * enters the hash, so outputs of different lengths are unrelated.
+ */
+export function keyedHash(
+  length: number,
+  key: Uint8Array,
+  ...parts: readonly Uint8Array[]
+): Uint8Array {
+  return sodium.crypto_generichash(length, joined(parts), key)
+}
+
+export function sha256(bytes: Uint8Array): Uint8Array {
+  return digest('sha256', bytes)
+}
+
+export function sha512(bytes: Uint8Array): Uint8Array {
+  return digest('sha512', bytes)
+}
+
+/** A copy: node's own result may be part of a larger, shared buffer. */
+function digest(algorithm: string, bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(hash(algorithm, bytes, 'buffer'))
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts
+  return first !== undefined && parts.length === 1 ? first : concatBytes(...parts)
+}

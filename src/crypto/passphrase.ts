@@ -1,0 +1,78 @@
+// Argon2id (FORMAT §7, §7.5), in a worker thread that ends afterwards: the event loop stays free,
+// and the hundreds of megabytes go back to the system, which a WebAssembly heap never does in place.
+
+import { Worker } from 'node:worker_threads'
+import { utf8 } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import { argon2 } from '../limits.ts'
+import { workerUrl } from '../worker-url.ts'
+
+export interface StretchParameters {
+  readonly passes: number
+  readonly memoryKiB: number
+}
+
+export interface StretchInput extends StretchParameters {
+  readonly passphrase: string
+  /** 16 bytes. */
+  readonly salt: Uint8Array
+}
+
+/** What argon2-worker.ts is started with. */
+export interface StretchJob extends StretchParameters {
+  /** UTF-8 of the passphrase in NFC. */
+  readonly password: Uint8Array
+  readonly salt: Uint8Array
+}
+
+/**
+ * 32 bytes. Throws `weak_key_parameters`, before any work, for parameters outside the bounds: too
+ * weak is an attack on the passphrase, too strong one on the machine. Throws `out_of_memory`.
+ */
+export async function stretchPassphrase(input: StretchInput): Promise<Uint8Array> {
+  const { passphrase, salt, passes, memoryKiB } = input
+  checkStretchParameters({ passes, memoryKiB })
+  return runWorker({ password: utf8(passphrase.normalize('NFC')), salt, passes, memoryKiB })
+}
+
+/** Throws `weak_key_parameters`. */
+export function checkStretchParameters({ passes, memoryKiB }: StretchParameters): void {
+  if (isWithin(passes, argon2.passes) && isWithin(memoryKiB, argon2.memoryKiB)) return
+  throw new StoreError(
+    'weak_key_parameters',
+    `A passphrase must be stretched with ${range(argon2.passes)} passes of Argon2id over ` +
+      `${range(argon2.memoryKiB)} KiB`,
+  )
+}
+
+interface Bounds {
+  readonly floor: number
+  readonly ceiling: number
+}
+
+function isWithin(value: number, { floor, ceiling }: Bounds): boolean {
+  return Number.isInteger(value) && value >= floor && value <= ceiling
+}
+
+function range({ floor, ceiling }: Bounds): string {
+  return `${floor} to ${ceiling}`
+}
+
+function runWorker(job: StretchJob): Promise<Uint8Array> {
+  const worker = new Worker(workerUrl(import.meta.url, 'argon2-worker'), { workerData: job })
+  return new Promise((resolve, reject) => {
+    worker.once('message', (key: Uint8Array | undefined) => {
+      if (key === undefined) reject(outOfMemory(job))
+      else resolve(key)
+    })
+    worker.once('error', reject)
+    worker.once('exit', () => reject(new Error('Internal error: Argon2id ended without a key')))
+  })
+}
+
+function outOfMemory({ memoryKiB }: StretchJob): StoreError {
+  return new StoreError(
+    'out_of_memory',
+    `Stretching this passphrase needs ${Math.ceil(memoryKiB / 1024)} MiB of free memory`,
+  )
+}

@@ -1,0 +1,42 @@
+// X-Wing, the hybrid of ML-KEM-768 and X25519 that wraps an epoch's keys for one recipient (FORMAT
+// §7). Decapsulation never fails: a foreign or damaged ciphertext gives another shared secret, and
+// the key commitment of the slot's envelope is what tells.
+
+import { assert } from '../errors.ts'
+import type { Random } from './random.ts'
+import { sodium } from './sodium.ts'
+
+export const kemPublicKeyLength: number = 1216
+export const kemCiphertextLength: number = 1120
+
+export interface KemKeyPair {
+  /** 1,216 bytes. */
+  readonly publicKey: Uint8Array
+  /** The 32-byte seed. */
+  readonly secretKey: Uint8Array
+}
+
+export interface Encapsulation {
+  /** 1,120 bytes, public. */
+  readonly ciphertext: Uint8Array
+  /** 32 bytes. */
+  readonly sharedSecret: Uint8Array
+}
+
+/** The key pair of a 32-byte seed. */
+export function kemKeyPair(seed: Uint8Array): KemKeyPair {
+  const { publicKey, privateKey } = sodium.crypto_kem_xwing_seed_keypair(seed)
+  return { publicKey, secretKey: privateKey }
+}
+
+/** A fresh shared secret for the holder of `publicKey`; draws 64 random bytes. */
+export function encapsulate(publicKey: Uint8Array, random: Random): Encapsulation {
+  assert(publicKey.length === kemPublicKeyLength, 'an X-Wing public key has 1,216 bytes')
+  return sodium.crypto_kem_xwing_enc_deterministic(publicKey, random(64))
+}
+
+/** 32 bytes: the shared secret, or unrelated bytes if the ciphertext was made for another key. */
+export function decapsulate(ciphertext: Uint8Array, pair: KemKeyPair): Uint8Array {
+  assert(ciphertext.length === kemCiphertextLength, 'an X-Wing ciphertext has 1,120 bytes')
+  return sodium.crypto_kem_xwing_dec(ciphertext, pair.secretKey)
+}

@@ -1,0 +1,154 @@
+// The one error class of the product and the closed list of its codes. `api/error-surface.ts` maps
+// each code to HTTP status, exit code, retryability and advice; a code without a row there does not
+// compile. Messages never hold plaintext of a memory, key material or host paths.
+
+/** What the caller asked for cannot be done; nothing was changed. */
+type RequestCode =
+  | 'invalid_input'
+  | 'invalid_path'
+  | 'not_found'
+  | 'path_conflict'
+  | 'move_into_itself'
+  | 'no_match'
+  | 'multiple_matches'
+  | 'invalid_line'
+  | 'too_many_lines'
+  | 'precondition_failed'
+  | 'content_too_large'
+  | 'change_too_large'
+  | 'store_full'
+  | 'read_only'
+  | 'permission_denied'
+  | 'store_archived'
+  | 'redacted'
+  | 'cancelled'
+
+/** The store cannot be opened, or not with this key. */
+type OpenCode =
+  | 'not_a_store'
+  | 'store_exists'
+  | 'store_closed'
+  | 'unsupported_repository'
+  | 'upgrade_required'
+  | 'incomplete_clone'
+  | 'wrong_key'
+  | 'invalid_identity'
+  | 'weak_key_parameters'
+  | 'out_of_memory'
+
+/** The disk or another process stands in the way. */
+type StorageCode =
+  | 'locked'
+  | 'storage_full'
+  | 'storage_denied'
+  | 'storage_failed'
+  | 'ref_conflict'
+  | 'object_missing'
+  | 'object_corrupt'
+  | 'pack_corrupt'
+  | 'journal_corrupt'
+
+/** FORMAT §3: an envelope that must not be opened. */
+type EnvelopeCode =
+  | 'envelope_truncated'
+  | 'envelope_magic'
+  | 'envelope_suite'
+  | 'envelope_type'
+  | 'envelope_flags'
+  | 'envelope_epoch'
+  | 'envelope_commitment'
+  | 'envelope_tag'
+  | 'envelope_padding'
+  | 'envelope_salt'
+
+/** FORMAT §5–§8: a history that must not be accepted. */
+type VerificationCode =
+  | 'store_id_mismatch'
+  | 'public_file_mismatch'
+  | 'commit_too_large'
+  | 'commit_malformed'
+  | 'commit_not_canonical'
+  | 'group_signature_invalid'
+  | 'record_malformed'
+  | 'record_parents'
+  | 'record_height'
+  | 'record_keyring'
+  | 'record_epoch'
+  | 'record_device'
+  | 'record_role'
+  | 'device_signature_invalid'
+  | 'record_sequence'
+  | 'record_chain'
+  | 'record_time'
+  | 'record_rows'
+  | 'row_version_reused'
+  | 'row_base_mismatch'
+  | 'row_memory_exists'
+  | 'row_memory_missing'
+  | 'row_path_conflict'
+  | 'redact_target'
+  | 'detail_missing'
+  | 'detail_malformed'
+  | 'detail_mismatch'
+  | 'redaction_undone'
+  | 'duplicate_record'
+  | 'memory_malformed'
+  | 'memory_mismatch'
+  | 'tree_mismatch'
+  | 'keyring_malformed'
+  | 'keyring_mismatch'
+  | 'keyring_chain'
+  | 'settings_malformed'
+  | 'settings_mismatch'
+  | 'anchor_corrupt'
+  | 'rolled_back'
+
+export type ErrorCode = RequestCode | OpenCode | StorageCode | EnvelopeCode | VerificationCode
+
+/** Facts for programs, beside the sentence for people. */
+export interface ErrorDetails {
+  /** The commit, as 40 hex digits, at which verification stopped. */
+  readonly commit?: string
+  /** The store path that stands in the way, or that was refused. */
+  readonly path?: string
+  /** The memory at that path, if there is one. */
+  readonly memoryId?: string
+  /** The parameter of an operation that is missing or wrong. */
+  readonly parameter?: string
+  /** The 1-based lines at which a text occurs, one entry per occurrence. */
+  readonly lines?: readonly number[]
+  /** A size, count or line that was too large, and its bound. */
+  readonly actual?: number
+  readonly limit?: number
+}
+
+export interface StoreErrorOptions {
+  readonly cause?: unknown
+  readonly details?: ErrorDetails
+}
+
+/**
+ * An expected failure. `code` is stable; `message` is one sentence without a final period that says
+ * what failed and what would be right.
+ */
+export class StoreError extends Error {
+  override readonly name: string = 'StoreError'
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, options: StoreErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}
+
+/** Whether `error` is a StoreError with one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is StoreError {
+  return error instanceof StoreError && codes.includes(error.code)
+}
+
+/** A state that the code excludes. Never caught. */
+export function assert(condition: unknown, what: string): asserts condition {
+  if (!condition) throw new Error(`Internal error: ${what}`)
+}

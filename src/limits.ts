@@ -1,0 +1,70 @@
+// Every bound of the product in one place. Bounds of the format (FORMAT) bind everybody who reads
+// it; the others bind writers, and are settings of a store where that is said.
+
+export const KIBIBYTE: number = 1024
+export const MEBIBYTE: number = 1024 * KIBIBYTE
+
+/** FORMAT §5: a verifier refuses larger memories, whatever the store's setting. */
+export const contentBytesFormatMax: number = 16 * MEBIBYTE
+/** Default of the store setting `contentBytes` (Memory Stores API: 102,400 bytes). */
+export const contentBytesDefault: number = 102_400
+/** Default of the store setting `memories`. */
+export const memoriesDefault: number = 10_000
+export const memoriesMax: number = 1_000_000
+
+export const pathBytesMax: number = 1024
+export const pathSegmentsMax: number = 20
+export const noteBytesMax: number = 4096
+/** FORMAT §1: actor and session ids. */
+export const actorIdLengthMax: number = 64
+
+/** FORMAT §6.1. */
+export const rowsMax: number = 16_384
+export const commitBytesMax: number = 32 * MEBIBYTE
+/** FORMAT §7. */
+export const keyringBytesMax: number = MEBIBYTE
+export const keyringSlotsMax: number = 1024
+export const devicesMax: number = 250
+/** FORMAT §4: a settings blob, padded. */
+export const settingsBytesMax: number = 64 * KIBIBYTE
+
+export const storeNameCharactersMax: number = 255
+export const storeDescriptionCharactersMax: number = 1024
+export const metadataPairsMax: number = 16
+export const metadataKeyCharactersMax: number = 64
+export const metadataValueCharactersMax: number = 512
+
+/** FORMAT §7.5: Argon2id. Outside floor and ceiling a slot is refused before it is hashed. */
+export const argon2: {
+  readonly passes: { readonly floor: number; readonly standard: number; readonly ceiling: number }
+  readonly memoryKiB: { readonly floor: number; readonly standard: number; readonly ceiling: number }
+} = {
+  passes: { floor: 2, standard: 3, ceiling: 10 },
+  memoryKiB: { floor: 64 * KIBIBYTE, standard: 256 * KIBIBYTE, ceiling: 1024 * KIBIBYTE },
+}
+export const passphraseCharactersMin: number = 8
+
+/** A journal is preallocated in steps that grow with it between these bounds. */
+export const journalStepBytesMin: number = 64 * KIBIBYTE
+export const journalStepBytesMax: number = MEBIBYTE
+/** A journal with more than either is packed in the background. */
+export const journalPackBytes: number = MEBIBYTE
+export const journalPackFrames: number = 1024
+/** Writers wait for the packing once the journal is as large as the first, and stop at the second. */
+export const journalWaitBytes: number = 8 * MEBIBYTE
+export const journalBytesMax: number = 64 * MEBIBYTE
+/** The objects of a larger transition go into a pack, and only its ref move into the journal. */
+export const journalTransitionBytesMax: number = 8 * MEBIBYTE
+/** A git object of ours is smaller; larger ones are refused before they are inflated. */
+export const objectBytesMax: number = 64 * MEBIBYTE
+/** A reader of packs refuses longer delta chains; git makes none longer than 4,095. */
+export const deltaChainMax: number = 4096
+/** What may be inflated and copied to read one object: far above any honest chain of trees. */
+export const deltaChainBytesMax: number = 256 * MEBIBYTE
+/** Trees that an open store keeps to apply deltas to. */
+export const deltaCacheBytes: number = 16 * MEBIBYTE
+/** How long a writer waits for another by default. */
+export const lockWaitMsDefault: number = 30_000
+
+/** The memory tool: a file with more lines is not shown. */
+export const viewLinesMax: number = 999_999

@@ -1,0 +1,39 @@
+// X-Wing against an independent implementation, in both directions.
+
+import { ml_kem768_x25519 as xwing } from '@noble/post-quantum/hybrid.js'
+import { expect, test } from 'vitest'
+import { toHex } from '../../../src/bytes.ts'
+import { systemRandom } from '../../../src/crypto/random.ts'
+import { decapsulate, encapsulate, kemKeyPair } from '../../../src/crypto/recipient.ts'
+
+const seed = Uint8Array.from({ length: 32 }, (_, index) => 7 * index)
+const pair = kemKeyPair(seed)
+const draw = (length: number): Uint8Array => Uint8Array.from({ length }, (_, index) => index)
+
+test('the key pair of a seed is the one of the reference implementation', () => {
+  expect(toHex(pair.publicKey)).toBe(toHex(xwing.keygen(seed).publicKey))
+  expect(pair.publicKey).toHaveLength(1216)
+  expect(pair.secretKey).toEqual(seed)
+})
+
+test('with the same random bytes an encapsulation is the one of the reference implementation', () => {
+  const ours = encapsulate(pair.publicKey, draw)
+  const theirs = xwing.encapsulate(pair.publicKey, draw(64))
+  expect(toHex(ours.ciphertext)).toBe(toHex(theirs.cipherText))
+  expect(toHex(ours.sharedSecret)).toBe(toHex(theirs.sharedSecret))
+  expect(toHex(decapsulate(theirs.cipherText, pair))).toBe(toHex(theirs.sharedSecret))
+  expect(toHex(xwing.decapsulate(ours.ciphertext, seed))).toBe(toHex(ours.sharedSecret))
+})
+
+test('a foreign key and a changed ciphertext give other secrets and no error', () => {
+  const { ciphertext, sharedSecret } = encapsulate(pair.publicKey, systemRandom)
+  const other = kemKeyPair(systemRandom(32))
+  const changed = ciphertext.with(5, (ciphertext[5] ?? 0) ^ 1)
+  expect(decapsulate(ciphertext, pair)).toEqual(sharedSecret)
+  expect(decapsulate(ciphertext, other)).not.toEqual(sharedSecret)
+  expect(decapsulate(changed, pair)).not.toEqual(sharedSecret)
+})
+
+test.each([0, 1119, 1121])('a ciphertext of %i bytes is a fault of the program', (length) => {
+  expect(() => decapsulate(new Uint8Array(length), pair)).toThrow(/1,120 bytes/)
+})

@@ -1,0 +1,37 @@
+// PEM-like armor, as commits (FORMAT §6) and SSHSIG signatures use it: base64 in lines of one width
+// between a BEGIN and an END line. The bytes are canonical: one way to write, one way to read.
+
+import { fromBase64, toBase64 } from '../bytes.ts'
+
+/** Text that ends in a newline; `width` is the length of a full base64 line. */
+export function encodeArmor(name: string, bytes: Uint8Array, width: number): string {
+  const base64 = toBase64(bytes)
+  let lines = ''
+  for (let at = 0; at < base64.length; at += width) lines += `${base64.slice(at, at + width)}\n`
+  return `${beginLine(name)}${lines}${endLine(name)}`
+}
+
+/**
+ * The armor called `name` that starts at `from`, and where it ends; undefined if there is none. How
+ * the base64 is broken into lines is for the caller to check, by encoding again.
+ */
+export function findArmor(
+  name: string,
+  text: string,
+  from: number,
+): { readonly bytes: Uint8Array; readonly end: number } | undefined {
+  if (!text.startsWith(beginLine(name), from)) return undefined
+  const start = from + beginLine(name).length
+  const stop = text.indexOf(endLine(name), start)
+  if (stop === -1) return undefined
+  const bytes = fromBase64(text.slice(start, stop).replaceAll('\n', ''))
+  return bytes === undefined ? undefined : { bytes, end: stop + endLine(name).length }
+}
+
+function beginLine(name: string): string {
+  return `-----BEGIN ${name}-----\n`
+}
+
+function endLine(name: string): string {
+  return `-----END ${name}-----\n`
+}

@@ -1,0 +1,41 @@
+// Crockford's base32 (FORMAT §1.1, §1.3): lower case, most significant bit first, without the letters
+// i, l, o and u. Exactly what `encodeBase32` writes is read; who is lenient maps the text before.
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** `leadingZeros` bits are put before the bytes, so that all bits fill whole characters. */
+export function encodeBase32(bytes: Uint8Array, leadingZeros = 0): string {
+  let text = ''
+  let held = 0
+  let bits = leadingZeros
+  for (const byte of bytes) {
+    held = (held << 8) | byte
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += ALPHABET.charAt(held >>> bits)
+      held &= (1 << bits) - 1
+    }
+  }
+  return text
+}
+
+/** Undefined for another character, or if a leading bit is not zero. */
+export function decodeBase32(text: string, leadingZeros = 0): Uint8Array | undefined {
+  const bytes: number[] = []
+  let held = 0
+  let bits = -leadingZeros
+  for (const character of text) {
+    const digit = ALPHABET.indexOf(character)
+    if (digit === -1) return undefined
+    held = (held << 5) | digit
+    bits += 5
+    if (bits >= 8) {
+      bits -= 8
+      if (held >>> bits > 0xff) return undefined
+      bytes.push(held >>> bits)
+      held &= (1 << bits) - 1
+    }
+  }
+  return held === 0 && bits < 5 ? Uint8Array.from(bytes) : undefined
+}

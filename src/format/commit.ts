@@ -1,0 +1,153 @@
+// Commits (FORMAT §6): the one way in which a commit's bytes are written. Parsing only finds the
+// parts; that everything else is as it must be is decided by writing the parts again and comparing,
+// so that no header, space or line break is left to interpretation.
+
+import { asciiText, equalBytes, utf8 } from '../bytes.ts'
+import type { SigningKeyPair } from '../crypto/signature.ts'
+import { StoreError } from '../errors.ts'
+import { encodeArmor, findArmor } from './armor.ts'
+import { groupSignature } from './sshsig.ts'
+
+export interface CommitParts {
+  /** Git oids, 40 hex digits. */
+  readonly tree: string
+  /** By ascending record hash; at most two. */
+  readonly parents: readonly string[]
+  readonly height: number
+  /** The sealed record. */
+  readonly record: Uint8Array
+  /** The sealed detail, in records of kind change only. */
+  readonly detail: Uint8Array | undefined
+}
+
+export interface ParsedCommit extends CommitParts {
+  /** The SSHSIG armor, ending in a newline. */
+  readonly signature: string
+}
+
+/** Height as a date, so that git shows and sorts a history without learning any clock. */
+const TIME_BASE = 1_000_000_000
+const LINE_WIDTH = 72
+const PERSON = 'gitlocket <gitlocket@localhost>'
+const SUBJECT = 'gitlocket change'
+const RECORD = 'GITLOCKET RECORD'
+const DETAIL = 'GITLOCKET DETAIL'
+const PARENTS_MAX = 2
+
+/** The commit, signed with the epoch's group key. */
+export function encodeCommit(parts: CommitParts, group: SigningKeyPair): Uint8Array {
+  const unsigned = encodeUnsigned(parts)
+  const armor = groupSignature(utf8(`${unsigned.header}\n${unsigned.message}`), group)
+  return join(unsigned, armor)
+}
+
+/** Throws `commit_malformed`. Accepts more than is canonical. */
+export function parseCommit(bytes: Uint8Array): ParsedCommit {
+  const cursor = new Cursor(asciiText(bytes))
+  const tree = cursor.take(/tree ([0-9a-f]{40})\n/y)
+  const parents: string[] = []
+  while (parents.length < PARENTS_MAX) {
+    const parent = cursor.find(/parent ([0-9a-f]{40})\n/y)
+    if (parent === undefined) break
+    parents.push(parent)
+  }
+  const time = Number(cursor.take(/author [^\n]*> (\d{10,16}) \+0000\n/y))
+  cursor.take(/committer ([^\n]*)\n/y)
+  const signature = cursor.takeSignature()
+  cursor.take(/\n(gitlocket change)\n\n/y)
+  const record = cursor.findArmor(RECORD)
+  const detail = cursor.findArmor(DETAIL)
+  const height = time - TIME_BASE
+  if (record === undefined || !cursor.isAtEnd || !isHeight(height)) throw malformed()
+  return { tree, parents, height, record, detail, signature }
+}
+
+/**
+ * Throws `group_signature_invalid` if only the signature differs from the one that the group key
+ * makes, `commit_not_canonical` if anything else does.
+ */
+export function verifyCommitBytes(
+  bytes: Uint8Array,
+  parts: CommitParts,
+  group: SigningKeyPair,
+): void {
+  if (equalBytes(bytes, encodeCommit(parts, group))) return
+  if (equalBytes(bytes, join(encodeUnsigned(parts), parseCommit(bytes).signature))) {
+    throw new StoreError('group_signature_invalid', 'The outer signature of a commit is not valid')
+  }
+  throw new StoreError('commit_not_canonical', 'The bytes of a commit are not the canonical ones')
+}
+
+/** A commit around the place of its signature. */
+interface Unsigned {
+  readonly header: string
+  readonly message: string
+}
+
+function encodeUnsigned({ tree, parents, height, record, detail }: CommitParts): Unsigned {
+  const stamp = `${PERSON} ${TIME_BASE + height} +0000`
+  const parentLines = parents.map((parent) => `parent ${parent}\n`).join('')
+  const detailBlock = detail === undefined ? '' : encodeArmor(DETAIL, detail, LINE_WIDTH)
+  return {
+    header: `tree ${tree}\n${parentLines}author ${stamp}\ncommitter ${stamp}\n`,
+    message: `${SUBJECT}\n\n${encodeArmor(RECORD, record, LINE_WIDTH)}${detailBlock}`,
+  }
+}
+
+/** Git indents the later lines of a header by one space. */
+function join({ header, message }: Unsigned, armor: string): Uint8Array {
+  const folded = armor.slice(0, -1).replaceAll('\n', '\n ')
+  return utf8(`${header}gpgsig ${folded}\n\n${message}`)
+}
+
+/** Reads text from the front, by patterns that each begin where the last one ended. */
+class Cursor {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#text.length
+  }
+
+  /** The first group of a sticky pattern, or undefined if it does not match here. */
+  find(sticky: RegExp): string | undefined {
+    sticky.lastIndex = this.#at
+    const match = sticky.exec(this.#text)
+    if (match === null) return undefined
+    this.#at = sticky.lastIndex
+    return match[1]
+  }
+
+  take(sticky: RegExp): string {
+    const found = this.find(sticky)
+    if (found === undefined) throw malformed()
+    return found
+  }
+
+  /** The unfolded value of the gpgsig header, up to the first line that does not continue it. */
+  takeSignature(): string {
+    const start = this.#at
+    const end = this.#text.indexOf('\n\n', start)
+    if (!this.#text.startsWith('gpgsig ', start) || end === -1) throw malformed()
+    this.#at = end + 1
+    return `${this.#text.slice(start + 'gpgsig '.length, end).replaceAll('\n ', '\n')}\n`
+  }
+
+  findArmor(name: string): Uint8Array | undefined {
+    const armor = findArmor(name, this.#text, this.#at)
+    if (armor !== undefined) this.#at = armor.end
+    return armor?.bytes
+  }
+}
+
+function isHeight(height: number): boolean {
+  return Number.isSafeInteger(height) && height >= 0
+}
+
+function malformed(): StoreError {
+  return new StoreError('commit_malformed', 'A commit does not have the form of a gitlocket commit')
+}

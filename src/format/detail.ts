@@ -1,0 +1,111 @@
+// Details (FORMAT §6.2): the removable part of a change. Each row has its path, size, hash and note,
+// and a blinding that makes the record's commitment to them say nothing once the detail is gone.
+
+import { ByteReader, ByteWriter, label, utf8, utf8Text } from '../bytes.ts'
+import { keyedHash } from '../crypto/digest.ts'
+import { assert, StoreError } from '../errors.ts'
+import { noteBytesMax, pathBytesMax } from '../limits.ts'
+import { checkPadding } from './envelope.ts'
+import { checkPath } from './path.ts'
+
+/** What the author's signature fixes about a version, through the commitment. */
+export interface RowDetail {
+  readonly path: string
+  /** Text of at most 4,096 bytes; empty but in the first row. */
+  readonly note: string
+  /** Bytes of UTF-8; 0 for a deletion. */
+  readonly size: number
+  /** SHA-256 of the content; zero for a deletion. */
+  readonly sha256: Uint8Array
+}
+
+export interface DetailRow extends RowDetail {
+  /** Index of the row in the record. */
+  readonly row: number
+  /** 32 random bytes, erased with the row. */
+  readonly blinding: Uint8Array
+}
+
+const VERSION = 1
+const COMMITMENT_LABEL = label('GLK1/detail/v1')
+
+export function encodeRowDetail({ path, note, size, sha256 }: RowDetail): Uint8Array {
+  const pathBytes = utf8(path)
+  const noteBytes = utf8(note)
+  assert(pathBytes.length <= pathBytesMax && noteBytes.length <= noteBytesMax, 'checked before')
+  return new ByteWriter()
+    .u16(pathBytes.length)
+    .u16(noteBytes.length)
+    .u32(size)
+    .raw(sha256)
+    .raw(pathBytes)
+    .raw(noteBytes)
+    .bytes()
+}
+
+/** 32 bytes that bind to the detail while the blinding is known and hide it afterwards. */
+export function detailCommitment(blinding: Uint8Array, detail: RowDetail): Uint8Array {
+  return keyedHash(32, blinding, COMMITMENT_LABEL, encodeRowDetail(detail))
+}
+
+/** Rows ascend by index; redacted ones are absent. */
+export function encodeDetail(rows: readonly DetailRow[]): Uint8Array {
+  const writer = new ByteWriter().u8(VERSION).u16(rows.length)
+  for (const row of rows) {
+    writer.u16(row.row).raw(encodeRowDetail(row)).raw(row.blinding)
+  }
+  return writer.bytes()
+}
+
+/** Reads a padded plaintext. Throws `detail_malformed`, `upgrade_required`, `envelope_padding`. */
+export function decodeDetail(padded: Uint8Array): DetailRow[] {
+  const reader = new ByteReader(padded, malformed)
+  if (reader.u8() !== VERSION) {
+    throw new StoreError('upgrade_required', 'A detail was written by a newer release')
+  }
+  const count = reader.u16()
+  const rows: DetailRow[] = []
+  for (let index = 0; index < count; index++) {
+    const row = readRow(reader)
+    if (row.row <= (rows.at(-1)?.row ?? -1)) throw malformed('its rows do not ascend')
+    if (row.row !== 0 && row.note !== '')
+      throw malformed('only the first row of a record has a note')
+    rows.push(row)
+  }
+  checkPadding('detail', padded, reader.offset)
+  return rows
+}
+
+function readRow(reader: ByteReader): DetailRow {
+  const row = reader.u16()
+  const pathLength = reader.u16()
+  const noteLength = reader.u16()
+  const size = reader.u32()
+  const sha256 = reader.raw(32)
+  const path = readPath(reader.raw(pathLength))
+  if (noteLength > noteBytesMax) throw malformed('a note is too long')
+  const note = readText(reader.raw(noteLength))
+  return { row, path, note, size, sha256, blinding: reader.raw(32) }
+}
+
+function readPath(bytes: Uint8Array): string {
+  const path = readText(bytes)
+  try {
+    return checkPath(path)
+  } catch {
+    // The refused path is somebody's plaintext: it does not leave with the error.
+    throw malformed('a path is not allowed')
+  }
+}
+
+function readText(bytes: Uint8Array): string {
+  try {
+    return utf8Text(bytes)
+  } catch {
+    throw malformed('a text is not UTF-8')
+  }
+}
+
+function malformed(problem: string): StoreError {
+  return new StoreError('detail_malformed', `A detail is malformed: ${problem}`)
+}

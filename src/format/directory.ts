@@ -1,0 +1,252 @@
+// The directory of a keyring (FORMAT §7): who is a device of the store, in which role, and which
+// recovery identities exist. And what may follow what (§7.1, §7.3); whose record brings it is
+// store/authority.ts's.
+
+import {
+  ByteReader,
+  ByteWriter,
+  compareBytes,
+  equalBytes,
+  fromHex,
+  label,
+  toHex,
+} from '../bytes.ts'
+import { hash256 } from '../crypto/digest.ts'
+import { kemPublicKeyLength } from '../crypto/recipient.ts'
+import { StoreError } from '../errors.ts'
+import { devicesMax, keyringSlotsMax } from '../limits.ts'
+import { checkPadding } from './envelope.ts'
+import { deviceIdOf, storeIdOf } from './id.ts'
+
+const roles = ['owner', 'writer', 'reader', 'auditor'] as const
+export type Role = (typeof roles)[number]
+
+export interface DeviceEntry {
+  readonly deviceId: string
+  readonly signingKey: Uint8Array
+  readonly kemKey: Uint8Array
+  readonly role: Role
+  /** Directory numbers; `removed` 0 means active. */
+  readonly added: number
+  readonly removed: number
+}
+
+/** The public half of a passphrase or a recovery key. */
+export interface RecoveryEntry {
+  readonly slotId: string
+  readonly type: 'passphrase' | 'recovery'
+  readonly signingKey: Uint8Array
+  readonly kemKey: Uint8Array
+}
+
+export interface Directory {
+  readonly number: number
+  /** Hashes of the previous directories. */
+  readonly previous: readonly Uint8Array[]
+  readonly devices: readonly DeviceEntry[]
+  readonly recovery: readonly RecoveryEntry[]
+  /** 32 bytes, in number 0 only. */
+  readonly founderRandom: Uint8Array | undefined
+}
+
+export const slotTypes = { device: 1, passphrase: 2, recovery: 3 } as const
+
+const VERSION = 1
+const HASH_LABEL = label('GLK1/directory/v1')
+
+export function encodeDirectory(directory: Directory): Uint8Array {
+  const { number, previous, devices, recovery, founderRandom } = directory
+  const writer = new ByteWriter()
+    .u8(VERSION)
+    .u8(previous.length)
+    .u16(devices.length)
+    .u16(recovery.length)
+    .u64(number)
+  for (const hash of previous) writer.raw(hash)
+  for (const device of devices) {
+    writer.raw(fromHex(device.deviceId)).raw(device.signingKey).raw(device.kemKey)
+    writer
+      .u8(roles.indexOf(device.role) + 1)
+      .u64(device.added)
+      .u64(device.removed)
+  }
+  for (const entry of recovery) {
+    writer.raw(fromHex(entry.slotId)).u8(slotTypes[entry.type])
+    writer.raw(entry.signingKey).raw(entry.kemKey)
+  }
+  if (founderRandom !== undefined) writer.raw(founderRandom)
+  return writer.bytes()
+}
+
+/** Throws `keyring_malformed`, `upgrade_required` or `envelope_padding`. */
+export function decodeDirectory(padded: Uint8Array): Directory {
+  const reader = new ByteReader(padded, malformed)
+  if (reader.u8() !== VERSION) {
+    throw new StoreError('upgrade_required', 'A directory was written by a newer release')
+  }
+  const previousCount = reader.u8()
+  const deviceCount = reader.u16()
+  const recoveryCount = reader.u16()
+  if (deviceCount > devicesMax || recoveryCount > keyringSlotsMax) {
+    throw malformed('it has too many entries')
+  }
+  const number = reader.u64()
+  checkPreviousCount(previousCount, number)
+  const previous = Array.from({ length: previousCount }, () => reader.raw(32))
+  const devices = Array.from({ length: deviceCount }, () => readDevice(reader, number))
+  const recovery = Array.from({ length: recoveryCount }, () => readRecovery(reader))
+  const founderRandom = number === 0 ? reader.raw(32) : undefined
+  checkPadding('directory', padded, reader.offset)
+  checkAscending(devices.map((device) => device.deviceId))
+  checkAscending(recovery.map((entry) => entry.slotId))
+  if (recovery.filter((entry) => entry.type === 'passphrase').length > 1) {
+    throw malformed('it has more than one passphrase')
+  }
+  return { number, previous, devices, recovery, founderRandom }
+}
+
+export function directoryHash(storeId: string, directory: Directory): Uint8Array {
+  return hash256(HASH_LABEL, fromHex(storeId), encodeDirectory(directory))
+}
+
+export function findDevice(directory: Directory, deviceId: string): DeviceEntry | undefined {
+  return directory.devices.find((device) => device.deviceId === deviceId)
+}
+
+/** FORMAT §7.1, number 0. Throws `keyring_chain` or `store_id_mismatch`. */
+export function checkGenesisDirectory(storeId: string, directory: Directory): void {
+  const { founderRandom, devices } = directory
+  const [founder] = devices
+  if (founderRandom === undefined || founder === undefined || devices.length !== 1) {
+    throw broken('the first directory does not name the founder alone')
+  }
+  if (storeIdOf(founder.signingKey, founderRandom) !== storeId) {
+    throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
+  }
+  if (founder.role !== 'owner') throw broken('the founder is not an owner')
+}
+
+/** FORMAT §7.1, later numbers, but for the author's right. Throws `keyring_chain`. */
+export function checkSuccessor(storeId: string, previous: Directory, next: Directory): void {
+  if (next.number !== previous.number + 1) throw broken('its number does not follow')
+  const [hash] = next.previous
+  if (hash === undefined || !equalBytes(hash, directoryHash(storeId, previous))) {
+    throw broken('it does not name the directory before it')
+  }
+  for (const before of previous.devices) {
+    const after = findDevice(next, before.deviceId)
+    if (after === undefined) throw broken('a device has vanished')
+    checkDeviceStep(before, after, next.number)
+  }
+  for (const device of next.devices) {
+    if (findDevice(previous, device.deviceId) !== undefined) continue
+    if (device.added !== next.number || device.removed !== 0) {
+      throw broken('a new device does not say when it came')
+    }
+  }
+}
+
+/**
+ * Who loses access must not come by the next keys: a device that goes, or a passphrase or recovery
+ * key that goes or is replaced, takes a new epoch (FORMAT §7.3). Throws `keyring_chain`.
+ */
+export function checkRotation(previous: Directory, next: Directory, sameEpoch: boolean): void {
+  if (!sameEpoch) return
+  const removed = next.devices.some((device) => device.removed === next.number)
+  const kept = previous.recovery.every((before) =>
+    next.recovery.some((after) => isSameRecovery(before, after)),
+  )
+  if (removed || !kept) throw broken('an access was taken away without a new epoch')
+}
+
+/**
+ * What a recovery identity may do to a directory: add devices up to its grade, and nothing else
+ * (FORMAT §7). Throws `record_role`.
+ */
+export function checkRecoveryStep(
+  entry: RecoveryEntry,
+  previous: Directory,
+  next: Directory,
+): void {
+  const added = next.devices.filter((device) => device.added === next.number)
+  const ranks = entry.type === 'recovery' ? roles : roles.slice(1)
+  const untouched: Directory = {
+    ...next,
+    number: previous.number,
+    previous: previous.previous,
+    devices: next.devices.filter((device) => device.added !== next.number),
+    founderRandom: previous.founderRandom,
+  }
+  const onlyAdds = equalBytes(encodeDirectory(untouched), encodeDirectory(previous))
+  if (onlyAdds && added.every((device) => ranks.includes(device.role))) return
+  throw new StoreError('record_role', 'A recovery identity did more than enrol a device')
+}
+
+function checkDeviceStep(before: DeviceEntry, after: DeviceEntry, number: number): void {
+  const sameKeys =
+    equalBytes(before.signingKey, after.signingKey) && equalBytes(before.kemKey, after.kemKey)
+  if (!sameKeys || before.added !== after.added) throw broken("a device's keys have changed")
+  if (before.removed === after.removed) return
+  if (before.removed !== 0 || after.removed !== number) {
+    throw broken('a removed device has returned')
+  }
+}
+
+function isSameRecovery(a: RecoveryEntry, b: RecoveryEntry): boolean {
+  if (a.slotId !== b.slotId || a.type !== b.type) return false
+  return equalBytes(a.signingKey, b.signingKey) && equalBytes(a.kemKey, b.kemKey)
+}
+
+/** None before number 0, one before any other; two are reserved (FORMAT §7.2). */
+function checkPreviousCount(count: number, number: number): void {
+  if (count === 2 && number > 1) {
+    throw new StoreError('upgrade_required', 'The keyring joins branches; a newer release reads it')
+  }
+  if (count !== (number === 0 ? 0 : 1)) throw malformed('its predecessors are not as they must be')
+}
+
+function readDevice(reader: ByteReader, number: number): DeviceEntry {
+  const deviceId = toHex(reader.raw(16))
+  const signingKey = reader.raw(32)
+  const kemKey = reader.raw(kemPublicKeyLength)
+  const role = roles[reader.u8() - 1]
+  const added = reader.u64()
+  const removed = reader.u64()
+  if (role === undefined) throw malformed('a role is unknown')
+  if (added > number || removed > number || (removed !== 0 && removed <= added)) {
+    throw malformed('a device comes or goes at an impossible number')
+  }
+  if (deviceId !== deviceIdOf(signingKey)) throw malformed('a device id is not that of its key')
+  return { deviceId, signingKey, kemKey, role, added, removed }
+}
+
+function readRecovery(reader: ByteReader): RecoveryEntry {
+  const slotId = toHex(reader.raw(16))
+  const code = reader.u8()
+  if (code !== slotTypes.passphrase && code !== slotTypes.recovery) {
+    throw malformed('the type of a recovery entry is unknown')
+  }
+  const type = code === slotTypes.passphrase ? 'passphrase' : 'recovery'
+  return { slotId, type, signingKey: reader.raw(32), kemKey: reader.raw(kemPublicKeyLength) }
+}
+
+function checkAscending(ids: readonly string[]): void {
+  const bytes = ids.map(fromHex)
+  bytes.forEach((id, index) => {
+    const before = bytes[index - 1]
+    if (before !== undefined && compareBytes(before, id) >= 0) {
+      throw malformed('its entries do not ascend')
+    }
+  })
+}
+
+function malformed(problem: string): StoreError {
+  return new StoreError('keyring_malformed', `A directory is malformed: ${problem}`)
+}
+
+function broken(problem: string): StoreError {
+  return new StoreError(
+    'keyring_chain',
+    `A keyring does not follow from the one before: ${problem}`,
+  )
+}

@@ -1,0 +1,211 @@
+// Envelopes (FORMAT §3): header, contexts, padding, and the order in which a reader refuses. The
+// cryptography is crypto/aead.ts's. Opening here says that the bytes are genuine for their place,
+// not that they make sense: what is inside is decoded, and its padding checked, by the file of its
+// type.
+
+import { concatBytes, equalBytes, fromHex, toHex, utf8 } from '../bytes.ts'
+import type { Sealed } from '../bytes.ts'
+import {
+  deriveSalt,
+  envelopeOverhead,
+  headerLength,
+  openBytes,
+  saltLength,
+} from '../crypto/aead.ts'
+import { sealBytes } from '../crypto/aead.ts'
+import { StoreError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
+
+export type EnvelopeType =
+  | 'record'
+  | 'memory'
+  | 'detail'
+  | 'settings'
+  | 'slot'
+  | 'cache'
+  | 'directory'
+  | 'archive'
+
+/** What seals and opens one type of envelope. */
+export interface EnvelopeKeys {
+  /** The epoch, as 16 hex digits; zeros for local caches. */
+  readonly kid: string
+  /** The subkey of the type. */
+  readonly key: Uint8Array
+  /** The salt subkey. */
+  readonly saltKey: Uint8Array
+}
+
+/** The hedge of a salt, or how to find it in the padded plaintext. */
+export type Hedge = Uint8Array | ((padded: Uint8Array) => Uint8Array)
+
+const TYPES: Readonly<Record<EnvelopeType, number>> = {
+  record: 1,
+  memory: 2,
+  detail: 3,
+  settings: 4,
+  slot: 5,
+  cache: 6,
+  directory: 7,
+  archive: 8,
+}
+const MAGIC = utf8('GLK1')
+const SUITE = 1
+
+/**
+ * Pads and seals. `hedge` is 32 bytes: zero for record and detail, the row's blinding for a memory,
+ * fresh random bytes for all else (FORMAT §3.2).
+ */
+export function sealEnvelope(
+  type: EnvelopeType,
+  keys: EnvelopeKeys,
+  context: Uint8Array,
+  hedge: Uint8Array,
+  plaintext: Uint8Array,
+): Sealed {
+  const padded = pad(type, plaintext)
+  const salt = saltOf(type, keys, context, hedge, padded)
+  return sealBytes({
+    header: header(type, keys.kid),
+    salt,
+    key: keys.key,
+    context,
+    plaintext: padded,
+  })
+}
+
+/** The padded plaintext. Throws an `envelope_` code. */
+export function openEnvelope(
+  type: EnvelopeType,
+  keys: EnvelopeKeys,
+  context: Uint8Array,
+  envelope: Uint8Array,
+): Uint8Array {
+  if (readKid(type, envelope) !== keys.kid) {
+    refuse('envelope_epoch', 'was sealed in another epoch than this key')
+  }
+  const padded = openBytes(envelope, keys.key, context)
+  if (paddedLength(type, padded.length) !== padded.length) {
+    refuse('envelope_padding', 'is padded to a size that its type does not have')
+  }
+  return padded
+}
+
+/**
+ * As `openEnvelope`, for the types whose envelope is a function of plaintext and place: also
+ * re-makes the salt, and throws `envelope_salt` for any other, so that nobody can re-seal what
+ * exists.
+ */
+export function openDeterministic(
+  type: EnvelopeType,
+  keys: EnvelopeKeys,
+  context: Uint8Array,
+  hedge: Hedge,
+  envelope: Uint8Array,
+): Uint8Array {
+  const padded = openEnvelope(type, keys, context, envelope)
+  const secret = typeof hedge === 'function' ? hedge(padded) : hedge
+  const salt = envelope.subarray(headerLength, headerLength + saltLength)
+  if (!equalBytes(salt, saltOf(type, keys, context, secret, padded))) {
+    refuse('envelope_salt', 'has another salt than the one that follows from its content')
+  }
+  return padded
+}
+
+/** Checks what can be checked without a key, in the order of FORMAT §3, and returns the kid. */
+export function readKid(type: EnvelopeType, envelope: Uint8Array): string {
+  if (envelope.length < envelopeOverhead) refuse('envelope_truncated', 'is too short')
+  if (!equalBytes(envelope.subarray(0, 4), MAGIC)) {
+    refuse('envelope_magic', 'does not start as sealed objects do')
+  }
+  if (envelope[4] !== SUITE) {
+    refuse('envelope_suite', 'uses a cipher suite that this release does not know')
+  }
+  if (envelope[5] !== TYPES[type]) refuse('envelope_type', `is not of the type ${type}`)
+  if (envelope[6] !== 0 || envelope[7] !== 0) {
+    refuse('envelope_flags', 'has flags, and none are defined')
+  }
+  return toHex(envelope.subarray(8, headerLength))
+}
+
+/** The size that a plaintext of `length` bytes is padded to (FORMAT §3.3). */
+export function paddedLength(type: EnvelopeType, length: number): number {
+  if (type === 'record') return Math.max(512, Math.ceil(length / 256) * 256)
+  if (type === 'detail' && length <= 256) return 256
+  let power = 512
+  while (power < length) power *= 2
+  const threeQuarters = power * 0.75
+  return power > 512 && length <= threeQuarters ? threeQuarters : power
+}
+
+/** Throws `envelope_padding` unless `padded` is `length` bytes, padded as its type is. */
+export function checkPadding(type: EnvelopeType, padded: Uint8Array, length: number): void {
+  const rest = padded.subarray(length)
+  const zeros = rest.length === 0 || Buffer.compare(rest, new Uint8Array(rest.length)) === 0
+  if (padded.length === paddedLength(type, length) && zeros) return
+  refuse('envelope_padding', 'is not padded with zeros to the smallest size that holds it')
+}
+
+/** The context of records, settings and directories. */
+export function recordContext(storeId: string): Uint8Array {
+  return fromHex(storeId)
+}
+
+export function memoryContext(storeId: string, memoryId: string): Uint8Array {
+  return fromHex(storeId + memoryId)
+}
+
+export function detailContext(storeId: string, recordHash: Uint8Array): Uint8Array {
+  return concatBytes(fromHex(storeId), recordHash)
+}
+
+/** `publicBytes` is what stands before the envelope in the slot's body (FORMAT §7). */
+export function slotContext(
+  storeId: string,
+  slotType: number,
+  publicBytes: Uint8Array,
+): Uint8Array {
+  return concatBytes(fromHex(storeId), Uint8Array.of(slotType), publicBytes)
+}
+
+export function archiveContext(storeId: string, master: 'A' | 'C'): Uint8Array {
+  return concatBytes(fromHex(storeId), utf8(master))
+}
+
+/** `role` tells the kinds of local files apart, `generation` the files of one kind. */
+export function cacheContext(
+  storeId: string,
+  deviceId: string,
+  role: number,
+  generation: number,
+): Uint8Array {
+  const tail = new Uint8Array(9)
+  const view = new DataView(tail.buffer)
+  view.setUint8(0, role)
+  view.setBigUint64(1, BigInt(generation))
+  return concatBytes(fromHex(storeId + deviceId), tail)
+}
+
+function header(type: EnvelopeType, kid: string): Uint8Array {
+  return concatBytes(MAGIC, Uint8Array.of(SUITE, TYPES[type], 0, 0), fromHex(kid))
+}
+
+function pad(type: EnvelopeType, plaintext: Uint8Array): Uint8Array {
+  const padded = new Uint8Array(paddedLength(type, plaintext.length))
+  padded.set(plaintext)
+  return padded
+}
+
+function saltOf(
+  type: EnvelopeType,
+  keys: EnvelopeKeys,
+  context: Uint8Array,
+  hedge: Uint8Array,
+  plaintext: Uint8Array,
+): Uint8Array {
+  return deriveSalt({ saltKey: keys.saltKey, type: TYPES[type], context, hedge, plaintext })
+}
+
+function refuse(code: ErrorCode, what: string): never {
+  throw new StoreError(code, `A sealed object ${what}`)
+}

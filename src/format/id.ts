@@ -1,0 +1,57 @@
+// Identifiers (FORMAT §1): how they are derived, and their text form for people and programs. Inside
+// the code an id is its 16 bytes as 32 lower-case hex digits; the text form is for the outside.
+
+import { fromHex, label, toHex } from '../bytes.ts'
+import { hash256 } from '../crypto/digest.ts'
+import type { Random } from '../crypto/random.ts'
+import { StoreError } from '../errors.ts'
+import { decodeBase32, encodeBase32 } from './base32.ts'
+
+export type IdKind = 'store' | 'memory' | 'version' | 'device'
+
+export const idLength: number = 16
+
+const PREFIXES: Readonly<Record<IdKind, string>> = {
+  store: 'memstore_',
+  memory: 'mem_',
+  version: 'memver_',
+  device: 'dev_',
+}
+/** 26 digits hold 130 bits: the first two are zero. */
+const DIGITS = 26
+const LEADING_ZEROS = 2
+
+const STORE_LABEL = label('GLK1/store/v1')
+const DEVICE_LABEL = label('GLK1/device/v1')
+
+/** The id of the store whose founder has this Ed25519 public key and drew these 32 bytes. */
+export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
+  return toHex(hash256(STORE_LABEL, founderKey, founderRandom).subarray(0, idLength))
+}
+
+/** The id of the device with this Ed25519 public key. */
+export function deviceIdOf(publicKey: Uint8Array): string {
+  return toHex(hash256(DEVICE_LABEL, publicKey).subarray(0, idLength))
+}
+
+/** A new memory, version or slot id. */
+export function newId(random: Random): string {
+  return toHex(random(idLength))
+}
+
+/** `mem_` and so on, and 26 digits of Crockford's base32. */
+export function formatId(kind: IdKind, hex: string): string {
+  return PREFIXES[kind] + encodeBase32(fromHex(hex), LEADING_ZEROS)
+}
+
+/** The id in hex of exactly the form that `formatId` writes. Throws `invalid_input`. */
+export function parseId(kind: IdKind, text: string): string {
+  const prefix = PREFIXES[kind]
+  const digits = text.startsWith(prefix) ? text.slice(prefix.length) : ''
+  const bytes = digits.length === DIGITS ? decodeBase32(digits, LEADING_ZEROS) : undefined
+  if (bytes !== undefined) return toHex(bytes)
+  throw new StoreError(
+    'invalid_input',
+    `A ${kind} id is ${prefix} followed by ${DIGITS} lower-case base32 digits`,
+  )
+}

@@ -1,0 +1,210 @@
+// The public framing of a keyring (FORMAT §7): slots, archives and the sealed directory, and the
+// plaintext of the archives. Strict about all that shows without a key; opening what is inside is
+// keys/'s.
+
+import { ByteReader, ByteWriter, compareBytes, equalBytes, fromHex, toHex, utf8 } from '../bytes.ts'
+import type { Sealed } from '../bytes.ts'
+import { envelopeOverhead, sealedFraming } from '../crypto/aead.ts'
+import { kemCiphertextLength } from '../crypto/recipient.ts'
+import { StoreError } from '../errors.ts'
+import { keyringBytesMax, keyringSlotsMax } from '../limits.ts'
+import { slotTypes } from './directory.ts'
+import { checkPadding, paddedLength, readKid } from './envelope.ts'
+import type { EnvelopeType } from './envelope.ts'
+
+/** A sealed pair of keys. `ciphertext` is X-Wing's. */
+export interface Slot {
+  readonly type: keyof typeof slotTypes
+  /** Undefined for a device. */
+  readonly slotId: string | undefined
+  /** Argon2id, for a passphrase. */
+  readonly argon2: Argon2Parameters | undefined
+  readonly ciphertext: Uint8Array
+  readonly envelope: Uint8Array
+}
+
+export interface Argon2Parameters {
+  readonly salt: Uint8Array
+  readonly passes: number
+  readonly memoryKiB: number
+}
+
+export interface KeyringFile {
+  readonly kid: string
+  readonly storeId: string
+  readonly number: number
+  readonly slots: readonly Slot[]
+  readonly archiveA: Uint8Array
+  readonly archiveC: Uint8Array
+  readonly directory: Uint8Array
+}
+
+/** One older epoch. In the archive of A, `hashC` is H(C); in that of C it is undefined. */
+export interface ArchiveEntry {
+  readonly kid: string
+  readonly key: Uint8Array
+  readonly hashC: Uint8Array | undefined
+}
+
+/** A ‖ C, or for an auditor A ‖ H(C). */
+export const slotPlaintextLength: number = 64
+
+const MAGIC = utf8('GLKK')
+const VERSION = 1
+const SLOT_ENVELOPE_LENGTH = paddedLength('slot', slotPlaintextLength) + envelopeOverhead
+
+export function encodeKeyring(file: KeyringFile): Sealed {
+  const writer = new ByteWriter()
+    .raw(MAGIC)
+    .u8(VERSION)
+    .u8(0)
+    .u16(file.slots.length)
+    .raw(fromHex(file.kid + file.storeId))
+    .u64(file.number)
+  for (const slot of file.slots) {
+    const body = new ByteWriter().raw(slotPublicBytes(slot)).raw(slot.envelope).bytes()
+    writer.u8(slotTypes[slot.type]).u8(0).u16(body.length).raw(body)
+  }
+  for (const part of [file.archiveA, file.archiveC, file.directory]) {
+    writer.u32(part.length).raw(part)
+  }
+  return sealedFraming(writer.bytes())
+}
+
+/** Throws `keyring_malformed`, `upgrade_required`, or an envelope code that needs no key to tell. */
+export function decodeKeyring(bytes: Uint8Array): KeyringFile {
+  if (bytes.length > keyringBytesMax) throw malformed('it is too large')
+  const reader = new ByteReader(bytes, malformed)
+  if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it does not start as one')
+  if (reader.u8() !== VERSION) {
+    throw new StoreError('upgrade_required', 'The keyring was written by a newer release')
+  }
+  if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
+  const count = reader.u16()
+  if (count > keyringSlotsMax) throw malformed('it has too many slots')
+  const kid = toHex(reader.raw(8))
+  const storeId = toHex(reader.raw(16))
+  const number = reader.u64()
+  const slots = Array.from({ length: count }, () => readSlot(reader))
+  const archiveA = reader.raw(reader.u32())
+  const archiveC = reader.raw(reader.u32())
+  const directory = reader.raw(reader.u32())
+  reader.end()
+  const file = { kid, storeId, number, slots, archiveA, archiveC, directory }
+  checkSlotCounts(slots)
+  checkSlotOrder(slots)
+  checkKids(file)
+  return file
+}
+
+/** What the envelope of a slot is bound to, beside its type (FORMAT §3.1). */
+export function slotPublicBytes(slot: Omit<Slot, 'envelope'>): Uint8Array {
+  const writer = new ByteWriter()
+  if (slot.slotId !== undefined) writer.raw(fromHex(slot.slotId))
+  if (slot.argon2 !== undefined) {
+    writer.raw(slot.argon2.salt).u32(slot.argon2.passes).u32(slot.argon2.memoryKiB)
+  }
+  return writer.raw(slot.ciphertext).bytes()
+}
+
+/** Slots ascend by type, those of one type by body. */
+export function sortSlots(slots: readonly Slot[]): readonly Slot[] {
+  return slots.toSorted(compareSlots)
+}
+
+export function encodeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
+  const writer = new ByteWriter().u8(VERSION).u8(0).u16(entries.length)
+  for (const { kid, key, hashC } of entries) {
+    writer.raw(fromHex(kid)).raw(key)
+    if (hashC !== undefined) writer.raw(hashC)
+  }
+  return writer.bytes()
+}
+
+/** Throws `keyring_malformed`, `upgrade_required` or `envelope_padding`. */
+export function decodeArchive(padded: Uint8Array, master: 'A' | 'C'): readonly ArchiveEntry[] {
+  const reader = new ByteReader(padded, malformed)
+  if (reader.u8() !== VERSION) {
+    throw new StoreError('upgrade_required', 'An archive was written by a newer release')
+  }
+  if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
+  const entries = Array.from({ length: reader.u16() }, () => ({
+    kid: toHex(reader.raw(8)),
+    key: reader.raw(32),
+    hashC: master === 'A' ? reader.raw(32) : undefined,
+  }))
+  checkPadding('archive', padded, reader.offset)
+  return entries
+}
+
+function readSlot(reader: ByteReader): Slot {
+  const code = reader.u8()
+  if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
+  const body = new ByteReader(reader.raw(reader.u16()), malformed)
+  const type = slotTypeOf(code)
+  const slotId = type === 'device' ? undefined : toHex(body.raw(16))
+  const argon2 =
+    type === 'passphrase'
+      ? { salt: body.raw(16), passes: body.u32(), memoryKiB: body.u32() }
+      : undefined
+  const ciphertext = body.raw(kemCiphertextLength)
+  const envelope = body.raw(SLOT_ENVELOPE_LENGTH)
+  body.end()
+  return { type, slotId, argon2, ciphertext, envelope }
+}
+
+function slotTypeOf(code: number): Slot['type'] {
+  switch (code) {
+    case slotTypes.device:
+      return 'device'
+    case slotTypes.passphrase:
+      return 'passphrase'
+    case slotTypes.recovery:
+      return 'recovery'
+    default:
+      throw malformed('the type of a slot is unknown')
+  }
+}
+
+/** Device slots are 4, 8, 16, …; there is at most one passphrase. */
+function checkSlotCounts(slots: readonly Slot[]): void {
+  const devices = slots.filter(({ type }) => type === 'device').length
+  if (devices < 4 || !Number.isInteger(Math.log2(devices))) {
+    throw malformed('the number of its device slots is not 4, 8, 16, …')
+  }
+  if (slots.filter(({ type }) => type === 'passphrase').length > 1) {
+    throw malformed('it has more than one passphrase')
+  }
+}
+
+function checkSlotOrder(slots: readonly Slot[]): void {
+  slots.forEach((slot, index) => {
+    const before = slots[index - 1]
+    if (before !== undefined && compareSlots(before, slot) >= 0) {
+      throw malformed('its slots do not ascend')
+    }
+  })
+}
+
+function compareSlots(a: Slot, b: Slot): number {
+  const byType = slotTypes[a.type] - slotTypes[b.type]
+  return byType === 0 ? compareBytes(slotPublicBytes(a), slotPublicBytes(b)) : byType
+}
+
+/** Every envelope in a keyring carries its kid. */
+function checkKids({ kid, slots, archiveA, archiveC, directory }: KeyringFile): void {
+  const envelopes: readonly (readonly [EnvelopeType, Uint8Array])[] = [
+    ...slots.map(({ envelope }) => ['slot', envelope] as const),
+    ['archive', archiveA],
+    ['archive', archiveC],
+    ['directory', directory],
+  ]
+  for (const [type, envelope] of envelopes) {
+    if (readKid(type, envelope) === kid) continue
+    throw new StoreError('envelope_epoch', 'A part of a keyring belongs to another epoch')
+  }
+}
+
+function malformed(problem: string): StoreError {
+  return new StoreError('keyring_malformed', `A keyring is malformed: ${problem}`)
+}

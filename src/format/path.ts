@@ -1,0 +1,47 @@
+// The one grammar of memory paths (FORMAT §5.2), for writers and verifiers alike. A path is refused,
+// never repaired: two spellings of one name would be two memories that look the same.
+
+import { StoreError } from '../errors.ts'
+import { pathBytesMax, pathSegmentsMax } from '../limits.ts'
+
+/** Control, format and lone surrogate characters, and the two separators that end lines. */
+const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u
+/** Taken by tools that mark a mounted memory directory with a file of this name. */
+const RESERVED = '/.anthropic-memory-store'
+
+/** The path itself. Throws `invalid_path`. */
+export function checkPath(path: unknown): string {
+  if (typeof path !== 'string') throw new StoreError('invalid_path', 'A path must be a string')
+  const problem = findProblem(path)
+  if (problem === undefined) return path
+  throw new StoreError('invalid_path', problem, { details: { path } })
+}
+
+/** The directories above a path, from the top, without the root: `/a` and `/a/b` of `/a/b/c`. */
+export function parentPaths(path: string): string[] {
+  const parents: string[] = []
+  for (let at = path.indexOf('/', 1); at !== -1; at = path.indexOf('/', at + 1)) {
+    parents.push(path.slice(0, at))
+  }
+  return parents
+}
+
+function findProblem(path: string): string | undefined {
+  if (!path.startsWith('/')) return 'A path must start with a slash'
+  if (FORBIDDEN.test(path)) return 'A path must have no control, format or malformed characters'
+  if (Buffer.byteLength(path) > pathBytesMax) {
+    return `A path must be at most ${pathBytesMax} bytes of UTF-8`
+  }
+  if (path.normalize('NFC') !== path) return 'A path must be in Unicode normalization form C'
+  if (path === RESERVED) return 'This path is reserved'
+  return findSegmentProblem(path.slice(1).split('/'))
+}
+
+function findSegmentProblem(segments: readonly string[]): string | undefined {
+  if (segments.length > pathSegmentsMax) {
+    return `A path must have at most ${pathSegmentsMax} segments`
+  }
+  if (segments.includes('')) return 'A path must have no empty segment'
+  if (segments.includes('.') || segments.includes('..')) return 'A path must have no dot segment'
+  return undefined
+}

@@ -1,0 +1,67 @@
+// The two public files of every tree (FORMAT §2, appendix A): constant bytes that tell a person what
+// the repository is, and a program which store. Nothing in them is trusted but for the store id,
+// which the keyring has to bear out.
+
+import { equalBytes, utf8, utf8Text } from '../bytes.ts'
+import type { Sealed } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import { formatId, parseId } from './id.ts'
+
+const FORMAT = 1
+
+export const readmeFile: Sealed = publicBytes(`# gitlocket store
+
+This repository is the memory of AI agents, encrypted and signed. Without a key it
+shows only opaque names, sizes and the number of changes.
+
+Do not edit, merge or rebase it with git: changes that gitlocket did not sign are
+refused. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` are safe.
+
+To read it: https://www.npmjs.com/package/gitlocket
+`)
+
+export function storeFile(storeId: string): Sealed {
+  return publicBytes(`{"format":${FORMAT},"store":"${formatId('store', storeId)}"}\n`)
+}
+
+/**
+ * The store id, in hex. Throws `upgrade_required` for a store of another format, and `not_a_store`
+ * for anything but exactly the bytes that `storeFile` makes.
+ */
+export function parseStoreFile(bytes: Uint8Array): string {
+  const { format, store } = parseObject(bytes)
+  if (typeof format === 'number' && format !== FORMAT) {
+    throw new StoreError('upgrade_required', 'The store has a format of a newer release')
+  }
+  const storeId = findStoreId(store)
+  if (storeId === undefined || !equalBytes(bytes, storeFile(storeId))) throw notAStore()
+  return storeId
+}
+
+/** For text that depends on no memory and no key. */
+function publicBytes(text: string): Sealed {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- public by the format
+  return utf8(text) as Sealed
+}
+
+function parseObject(bytes: Uint8Array): { readonly format?: unknown; readonly store?: unknown } {
+  try {
+    const value: unknown = JSON.parse(utf8Text(bytes))
+    if (typeof value === 'object' && value !== null) return value
+  } catch {
+    // Falls through: no JSON is as wrong as another JSON.
+  }
+  throw notAStore()
+}
+
+function findStoreId(text: unknown): string | undefined {
+  try {
+    return typeof text === 'string' ? parseId('store', text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function notAStore(): StoreError {
+  return new StoreError('not_a_store', 'The file store.json is not one of a gitlocket store')
+}

@@ -1,0 +1,99 @@
+// The rules of FORMAT §6.1 that one record can break by itself: which fields its kind fills, who its
+// actor may be, and the number, order and content of its rows.
+
+import { compareBytes, isZero } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import { actorIdLengthMax, rowsMax } from '../limits.ts'
+import type { ChangeRecord, RecordKind, RecordRow } from './record.ts'
+
+/** FORMAT §1.2. The length is bounded by the field. */
+const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)
+const NO_ID = /^0+$/
+
+/** Throws `record_malformed` or `record_rows`. */
+export function checkRecordRules(record: ChangeRecord): void {
+  checkFields(record)
+  checkActor(record)
+  const [first, second] = record.parents
+  if (first !== undefined && second !== undefined && compareBytes(first, second) >= 0) {
+    throw malformed('its parents do not ascend')
+  }
+  checkRowCount(record)
+  checkRowOrder(record)
+  for (const row of record.rows) checkRow(record.kind, row)
+}
+
+function checkFields(record: ChangeRecord): void {
+  const { kind } = record
+  const genesis = kind === 'genesis'
+  if (genesis !== (record.parents.length === 0)) {
+    throw malformed('genesis has no parent, and nothing else has none')
+  }
+  if ((genesis || kind === 'keyring') === isZero(record.keyringHash)) {
+    throw malformed('genesis and keyring changes name a keyring, and nothing else does')
+  }
+  if (record.directoryNumber !== 0 && kind !== 'keyring') {
+    throw malformed('it has a directory number, which its kind has not')
+  }
+  if ((genesis || kind === 'settings') === isZero(record.settingsHash)) {
+    throw malformed('genesis and changes of settings name settings, and nothing else does')
+  }
+  if ((kind === 'redact') !== (record.reason !== undefined)) {
+    throw malformed('a redaction has a reason, and nothing else has')
+  }
+}
+
+function checkActor({ kind, actor, session }: ChangeRecord): void {
+  if (actor === undefined && (kind === 'change' || kind === 'redact')) {
+    throw malformed('a change or a redaction names no actor')
+  }
+  for (const name of [actor?.id, session]) {
+    if (name !== undefined && !NAME.test(name)) {
+      throw malformed('an actor or session id has characters that are not allowed')
+    }
+  }
+  if (actor?.type === 'session' && session !== undefined && session !== actor.id) {
+    throw malformed('the session of an actor of type session is not its id')
+  }
+}
+
+function checkRowCount({ kind, parents, rows }: ChangeRecord): void {
+  const joins = kind === 'change' && parents.length === 2
+  const hasRows = kind === 'change' || kind === 'redact'
+  const least = hasRows && !joins ? 1 : 0
+  const most = hasRows ? rowsMax : 0
+  if (rows.length < least || rows.length > most) {
+    throw badRows('their number is not one that the kind allows')
+  }
+}
+
+function checkRowOrder({ kind, rows }: ChangeRecord): void {
+  const keys = rows.map((row) => (kind === 'redact' ? row.memoryId + row.versionId : row.memoryId))
+  keys.forEach((key, index) => {
+    const before = keys[index - 1]
+    if (before !== undefined && before >= key) throw badRows('they do not ascend')
+  })
+}
+
+function checkRow(kind: RecordKind, row: RecordRow): void {
+  if (kind !== 'redact') {
+    if (row.operation === undefined) throw badRows('one has no operation')
+    // Zero stands for none where a base is named.
+    if (NO_ID.test(row.versionId)) throw badRows('one has the version id zero')
+    return
+  }
+  const empty =
+    NO_ID.test(row.base) &&
+    NO_ID.test(row.secondBase) &&
+    row.operation === undefined &&
+    isZero(row.commitment)
+  if (!empty) throw badRows('one of a redaction holds more than a version to redact')
+}
+
+function malformed(problem: string): StoreError {
+  return new StoreError('record_malformed', `A record is malformed: ${problem}`)
+}
+
+function badRows(problem: string): StoreError {
+  return new StoreError('record_rows', `The rows of a record are not allowed: ${problem}`)
+}

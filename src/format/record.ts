@@ -1,0 +1,258 @@
+// Records (FORMAT §6.1): the signed part of a commit that stays for ever. Encoding, signing and a
+// strict decoder that knows every rule that needs no other commit. What a record means in its
+// history is store/verify-commit.ts's.
+
+import { ByteReader, ByteWriter, concatBytes, fromHex, label, toHex } from '../bytes.ts'
+import { hash256 } from '../crypto/digest.ts'
+import { sign, verifySignature } from '../crypto/signature.ts'
+import type { SigningKeyPair } from '../crypto/signature.ts'
+import { StoreError } from '../errors.ts'
+import { actorIdLengthMax } from '../limits.ts'
+import { checkPadding } from './envelope.ts'
+import { checkRecordRules } from './record-rules.ts'
+
+export type RecordKind = 'genesis' | 'change' | 'redact' | 'keyring' | 'settings'
+export type Operation = 'created' | 'modified' | 'deleted'
+export type ActorType = 'api' | 'user' | 'service_account' | 'session'
+
+/** Who asked for a change, by the word of the device that signs. */
+export interface Actor {
+  readonly type: ActorType
+  readonly id: string
+}
+
+export type RedactReason =
+  | 'unspecified'
+  | 'leaked_secret'
+  | 'personal_data'
+  | 'legal'
+  | 'poisoned'
+  | 'retention'
+
+/** One version of one memory; in a redaction, the version to redact and zeros. */
+export interface RecordRow {
+  readonly memoryId: string
+  readonly versionId: string
+  /** The version before; `zeroId` if there is none. */
+  readonly base: string
+  readonly secondBase: string
+  /** Undefined in redactions. */
+  readonly operation: Operation | undefined
+  /** The hiding commitment to the row's detail (FORMAT §6.2). */
+  readonly commitment: Uint8Array
+}
+
+/** Ids in hex, hashes of 32 bytes, times in milliseconds since 1970. */
+export interface ChangeRecord {
+  readonly kind: RecordKind
+  readonly height: number
+  readonly deviceId: string
+  readonly sequence: number
+  /** Hash of the device's previous record, or `zeroHash`. */
+  readonly previous: Uint8Array
+  /** Hash of the newest keyring record in the causal past, or `zeroHash` in genesis. */
+  readonly keyring: Uint8Array
+  /** Record hashes, ascending. */
+  readonly parents: readonly Uint8Array[]
+  readonly time: number
+  readonly actor: Actor | undefined
+  readonly session: string | undefined
+  readonly reason: RedactReason | undefined
+  readonly directoryNumber: number
+  /** H of the keyring blob, or `zeroHash`. */
+  readonly keyringHash: Uint8Array
+  /** H of the settings blob, or `zeroHash`. */
+  readonly settingsHash: Uint8Array
+  readonly rows: readonly RecordRow[]
+}
+
+export interface DecodedRecord {
+  readonly record: ChangeRecord
+  /** What the device signed, without label and store id. */
+  readonly body: Uint8Array
+  readonly signature: Uint8Array
+  /** body ‖ signature. */
+  readonly signed: Uint8Array
+}
+
+export const zeroHash: Uint8Array = new Uint8Array(32)
+export const zeroId: string = '0'.repeat(32)
+
+const VERSION = 1
+const SIGNATURE_LENGTH = 64
+const KINDS: readonly RecordKind[] = ['genesis', 'change', 'redact', 'keyring', 'settings']
+const OPERATIONS: readonly Operation[] = ['created', 'modified', 'deleted']
+const ACTOR_TYPES: readonly ActorType[] = ['api', 'user', 'service_account', 'session']
+const REASONS: readonly RedactReason[] = [
+  'unspecified',
+  'leaked_secret',
+  'personal_data',
+  'legal',
+  'poisoned',
+  'retention',
+]
+const HASH_LABEL = label('GLK1/record/v1')
+const SIGNATURE_LABEL = label('GLK1/record-signature/v1')
+
+export function encodeSignedBody(record: ChangeRecord): Uint8Array {
+  const writer = new ByteWriter()
+    .u8(VERSION)
+    .u8(KINDS.indexOf(record.kind) + 1)
+    .u8(record.parents.length)
+    .u8(0)
+    .u64(record.height)
+    .raw(fromHex(record.deviceId))
+    .u64(record.sequence)
+    .raw(record.previous)
+    .raw(record.keyring)
+  for (const parent of record.parents) writer.raw(parent)
+  writer
+    .u64(record.time)
+    .u8(numberOf(ACTOR_TYPES, record.actor?.type))
+    .raw(encodeName(record.actor?.id))
+    .raw(encodeName(record.session))
+    .u8(numberOf(REASONS, record.reason))
+    .u64(record.directoryNumber)
+    .raw(record.keyringHash)
+    .raw(record.settingsHash)
+    .u16(record.rows.length)
+  for (const row of record.rows) writeRow(writer, row)
+  return writer.bytes()
+}
+
+/** The signed body and the device's signature of it: what gets padded and sealed. */
+export function signRecord(
+  storeId: string,
+  record: ChangeRecord,
+  pair: SigningKeyPair,
+): Uint8Array {
+  const body = encodeSignedBody(record)
+  return concatBytes(body, sign(signedMessage(storeId, body), pair))
+}
+
+/** Throws `device_signature_invalid`. */
+export function verifyRecordSignature(
+  storeId: string,
+  body: Uint8Array,
+  signature: Uint8Array,
+  publicKey: Uint8Array,
+): void {
+  verifySignature(signedMessage(storeId, body), signature, publicKey)
+}
+
+/** The name of a record in the history; `signed` is body ‖ signature. */
+export function recordHash(storeId: string, signed: Uint8Array): Uint8Array {
+  return hash256(HASH_LABEL, fromHex(storeId), signed)
+}
+
+/**
+ * Reads a padded plaintext. Throws `upgrade_required` for a version or kind of the future,
+ * `record_malformed`, `record_rows` and `envelope_padding`.
+ */
+export function decodeRecord(padded: Uint8Array): DecodedRecord {
+  const reader = new ByteReader(padded, malformed)
+  const record = readBody(reader)
+  const body = padded.subarray(0, reader.offset)
+  const signature = reader.raw(SIGNATURE_LENGTH)
+  const signed = padded.subarray(0, reader.offset)
+  checkPadding('record', padded, signed.length)
+  checkRecordRules(record)
+  return { record, body, signature, signed }
+}
+
+function readBody(reader: ByteReader): ChangeRecord {
+  if (reader.u8() !== VERSION) throw upgradeRequired()
+  const kind = KINDS[reader.u8() - 1]
+  if (kind === undefined) throw upgradeRequired()
+  const parentCount = reader.u8()
+  if (parentCount > 2) throw malformed('it has more than two parents')
+  if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
+  return {
+    kind,
+    height: reader.u64(),
+    deviceId: toHex(reader.raw(16)),
+    sequence: reader.u64(),
+    previous: reader.raw(32),
+    keyring: reader.raw(32),
+    parents: Array.from({ length: parentCount }, () => reader.raw(32)),
+    time: reader.u64(),
+    actor: readActor(reader),
+    session: readName(reader),
+    reason: readNumbered(reader, REASONS, 'the redaction reason'),
+    directoryNumber: reader.u64(),
+    keyringHash: reader.raw(32),
+    settingsHash: reader.raw(32),
+    rows: Array.from({ length: reader.u16() }, () => readRow(reader)),
+  }
+}
+
+function readActor(reader: ByteReader): Actor | undefined {
+  const type = readNumbered(reader, ACTOR_TYPES, 'the actor type')
+  const id = readName(reader)
+  if ((type === undefined) !== (id === undefined)) {
+    throw malformed('an actor has a type without an id, or an id without a type')
+  }
+  return type === undefined || id === undefined ? undefined : { type, id }
+}
+
+/** An actor or session id: u8 length ‖ 64 bytes, zero-filled; undefined if the length is 0. */
+function readName(reader: ByteReader): string | undefined {
+  const length = reader.u8()
+  const field = reader.raw(actorIdLengthMax)
+  if (length > actorIdLengthMax) throw malformed('an actor or session id is too long')
+  if (field.subarray(length).some((byte) => byte !== 0)) {
+    throw malformed('an actor or session id is not filled with zeros')
+  }
+  return length === 0 ? undefined : String.fromCharCode(...field.subarray(0, length))
+}
+
+function encodeName(name: string | undefined): Uint8Array {
+  const field = new Uint8Array(1 + actorIdLengthMax)
+  if (name === undefined) return field
+  field[0] = name.length
+  field.set(Buffer.from(name, 'latin1'), 1)
+  return field
+}
+
+function writeRow(writer: ByteWriter, row: RecordRow): void {
+  const { memoryId, versionId, base, secondBase } = row
+  writer
+    .raw(fromHex(memoryId + versionId + base + secondBase))
+    .u8(numberOf(OPERATIONS, row.operation))
+    .raw(row.commitment)
+}
+
+function readRow(reader: ByteReader): RecordRow {
+  const ids = toHex(reader.raw(64))
+  return {
+    memoryId: ids.slice(0, 32),
+    versionId: ids.slice(32, 64),
+    base: ids.slice(64, 96),
+    secondBase: ids.slice(96),
+    operation: readNumbered(reader, OPERATIONS, 'the operation of a row'),
+    commitment: reader.raw(32),
+  }
+}
+
+/** Names are numbered from 1; 0 stands for undefined. */
+function numberOf<T>(names: readonly T[], name: T | undefined): number {
+  return name === undefined ? 0 : names.indexOf(name) + 1
+}
+
+function readNumbered<T>(reader: ByteReader, names: readonly T[], what: string): T | undefined {
+  const number = reader.u8()
+  if (number > names.length) throw malformed(`${what} is unknown`)
+  return number === 0 ? undefined : names[number - 1]
+}
+
+function signedMessage(storeId: string, body: Uint8Array): Uint8Array {
+  return concatBytes(SIGNATURE_LABEL, fromHex(storeId), body)
+}
+
+function malformed(problem: string): StoreError {
+  return new StoreError('record_malformed', `A record is malformed: ${problem}`)
+}
+
+function upgradeRequired(): StoreError {
+  return new StoreError('upgrade_required', 'A record is of a kind that needs a newer release')
+}

@@ -1,0 +1,137 @@
+// The settings of a store (FORMAT §5.1) as canonical JSON: a reader writes what it read again and
+// compares, so that one value has one text.
+
+import { ByteReader, ByteWriter, utf8, utf8Text } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import {
+  contentBytesFormatMax,
+  memoriesMax,
+  metadataKeyCharactersMax,
+  metadataPairsMax,
+  metadataValueCharactersMax,
+  settingsBytesMax,
+  storeDescriptionCharactersMax,
+  storeNameCharactersMax,
+} from '../limits.ts'
+import { checkPadding } from './envelope.ts'
+
+export interface Settings {
+  readonly name: string
+  readonly description: string
+  readonly metadata: Readonly<Record<string, string>>
+  /** Ms since 1970; undefined while the store is not archived. */
+  readonly archivedAt: number | undefined
+  readonly limits: { readonly contentBytes: number; readonly memories: number }
+}
+
+const VERSION = 1
+
+export function encodeSettings(settings: Settings): Uint8Array {
+  const json = utf8(toJson(settings))
+  return new ByteWriter().u8(VERSION).u8(0).u32(json.length).raw(json).bytes()
+}
+
+/** Reads a padded plaintext. Throws `settings_malformed`, `upgrade_required`, `envelope_padding`. */
+export function decodeSettings(padded: Uint8Array): Settings {
+  const reader = new ByteReader(padded, malformed)
+  if (reader.u8() !== VERSION) {
+    throw new StoreError('upgrade_required', 'The settings were written by a newer release')
+  }
+  if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
+  const length = reader.u32()
+  if (length > settingsBytesMax) throw malformed('they are too long')
+  const json = reader.raw(length)
+  checkPadding('settings', padded, reader.offset)
+  try {
+    const text = utf8Text(json)
+    const settings = checkSettings(fromJson(JSON.parse(text)))
+    if (toJson(settings) === text) return settings
+  } catch {
+    // The parser's own error quotes the text, which is somebody's plaintext.
+    throw malformed('they do not follow the grammar')
+  }
+  throw malformed('they are not canonical')
+}
+
+/** Throws `invalid_input` that names the field. Returns its argument. */
+export function checkSettings(settings: Settings): Settings {
+  const { name, description, metadata, archivedAt, limits } = settings
+  checkText('The name', name, 1, storeNameCharactersMax)
+  if (/\p{Cc}/u.test(name)) throw invalid('The name must not contain control characters')
+  checkText('The description', description, 0, storeDescriptionCharactersMax)
+  const pairs = Object.entries(metadata)
+  if (pairs.length > metadataPairsMax) {
+    throw invalid(`The metadata must have at most ${metadataPairsMax} pairs`)
+  }
+  for (const [key, value] of pairs) {
+    checkText('A metadata key', key, 1, metadataKeyCharactersMax)
+    checkText('A metadata value', value, 0, metadataValueCharactersMax)
+  }
+  if (archivedAt !== undefined) checkInteger('The time of archiving', archivedAt, 0)
+  checkInteger('The limit contentBytes', limits.contentBytes, 1, contentBytesFormatMax)
+  checkInteger('The limit memories', limits.memories, 1, memoriesMax)
+  return settings
+}
+
+function toJson({ name, description, metadata, archivedAt, limits }: Settings): string {
+  const members = [
+    `"name":${JSON.stringify(name)}`,
+    `"description":${JSON.stringify(description)}`,
+    `"metadata":{${metadataJson(metadata)}}`,
+    `"archived_at":${archivedAt ?? 'null'}`,
+    `"limits":{"content_bytes":${limits.contentBytes},"memories":${limits.memories}}`,
+  ]
+  return `{${members.join(',')}}`
+}
+
+/** Sorted by code unit; an object of JavaScript would put keys that look like numbers first. */
+function metadataJson(metadata: Readonly<Record<string, string>>): string {
+  return Object.entries(metadata)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)
+    .join(',')
+}
+
+/** The shape is checked by `checkSettings` and by encoding again. */
+function fromJson(value: {
+  name: string
+  description: string
+  metadata: Record<string, string>
+  archived_at: number | null
+  limits: { content_bytes: number; memories: number }
+}): Settings {
+  const { name, description, metadata, archived_at: archivedAt, limits } = value
+  return {
+    name,
+    description,
+    metadata,
+    archivedAt: archivedAt ?? undefined,
+    limits: { contentBytes: limits.content_bytes, memories: limits.memories },
+  }
+}
+
+function checkText(what: string, text: unknown, min: number, max: number): void {
+  if (typeof text === 'string' && text.isWellFormed()) {
+    const characters = Array.from(text).length
+    if (characters >= min && characters <= max) return
+  }
+  throw invalid(`${what} must be text of ${min} to ${max} characters`)
+}
+
+function checkInteger(
+  what: string,
+  value: unknown,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): void {
+  if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) return
+  throw invalid(`${what} must be an integer from ${min} to ${max}`)
+}
+
+function invalid(message: string): StoreError {
+  return new StoreError('invalid_input', message)
+}
+
+function malformed(problem: string): StoreError {
+  return new StoreError('settings_malformed', `The settings are malformed: ${problem}`)
+}

@@ -1,0 +1,74 @@
+// Archives (FORMAT §7): the keys of older epochs, each kind under its own kind of key, so that who
+// is given A without C never comes by an older C.
+
+import { equalBytes } from '../bytes.ts'
+import type { Sealed } from '../bytes.ts'
+import type { Random } from '../crypto/random.ts'
+import { StoreError } from '../errors.ts'
+import { archiveContext, openEnvelope, sealEnvelope } from '../format/envelope.ts'
+import type { EnvelopeKeys } from '../format/envelope.ts'
+import { decodeArchive, encodeArchive } from '../format/keyring.ts'
+import type { ArchiveEntry, KeyringFile } from '../format/keyring.ts'
+import { epochKeys } from './epoch.ts'
+import type { EpochKeys } from './epoch.ts'
+
+export interface SealedArchives {
+  readonly archiveA: Sealed
+  readonly archiveC: Sealed
+}
+
+/** `older` is every epoch before this one, oldest first. */
+export function sealArchives(
+  storeId: string,
+  epoch: EpochKeys,
+  older: readonly EpochKeys[],
+  random: Random,
+): SealedArchives {
+  const seal = (master: 'A' | 'C', keys: EnvelopeKeys, entries: readonly ArchiveEntry[]): Sealed =>
+    sealEnvelope(
+      'archive',
+      keys,
+      archiveContext(storeId, master),
+      random(32),
+      encodeArchive(entries),
+    )
+  const entriesA = older.map(({ kid, auditKey, contentKeyHash }) => {
+    return { kid, key: auditKey, hashC: contentKeyHash }
+  })
+  const entriesC = older.map(({ kid, contentKey }) => ({ kid, key: contentKey, hashC: undefined }))
+  return {
+    archiveA: seal('A', epoch.archiveA, entriesA),
+    archiveC: seal('C', epoch.archiveC, entriesC),
+  }
+}
+
+/** Every epoch of a keyring, oldest first, `epoch` last. Throws `keyring_mismatch` and what opening throws. */
+export function openArchives(file: KeyringFile, epoch: EpochKeys): readonly EpochKeys[] {
+  const contextA = archiveContext(file.storeId, 'A')
+  const contextC = archiveContext(file.storeId, 'C')
+  const paddedA = openEnvelope('archive', epoch.archiveA, contextA, file.archiveA)
+  const paddedC = openEnvelope('archive', epoch.archiveC, contextC, file.archiveC)
+  const entriesC = decodeArchive(paddedC, 'C')
+  const entriesA = decodeArchive(paddedA, 'A')
+  if (entriesA.length !== entriesC.length) throw mismatch()
+  const older = entriesA.map((entry, index) => join(file.storeId, entry, entriesC[index]))
+  const epochs = [...older, epoch]
+  if (new Set(epochs.map(({ kid }) => kid)).size !== epochs.length) throw mismatch()
+  return epochs
+}
+
+/** The kid vouches for both keys: it is a hash of them. */
+function join(
+  storeId: string,
+  { kid, key, hashC }: ArchiveEntry,
+  content: ArchiveEntry | undefined,
+): EpochKeys {
+  if (content?.kid !== kid || hashC === undefined) throw mismatch()
+  const epoch = epochKeys(storeId, key, content.key)
+  if (epoch.kid !== kid || !equalBytes(epoch.contentKeyHash, hashC)) throw mismatch()
+  return epoch
+}
+
+function mismatch(): StoreError {
+  return new StoreError('keyring_mismatch', 'The archives of a keyring contradict each other')
+}

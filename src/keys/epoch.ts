@@ -1,0 +1,86 @@
+// The keys of an epoch (FORMAT §4). A and C are independent, so that an auditor can be given A and
+// H(C): the whole signed trail, and neither content nor path.
+
+import { fromHex, label, toHex } from '../bytes.ts'
+import { deriveKey } from '../crypto/derive.ts'
+import { hash256 } from '../crypto/digest.ts'
+import { signingKeyPair } from '../crypto/signature.ts'
+import type { SigningKeyPair } from '../crypto/signature.ts'
+import type { EnvelopeKeys } from '../format/envelope.ts'
+
+/** What A opens: records, the group signature, directory, the archive of older A. */
+export interface AuditKeys {
+  readonly kid: string
+  readonly auditKey: Uint8Array
+  /** H(C): with A it makes the kid. */
+  readonly contentKeyHash: Uint8Array
+  readonly group: SigningKeyPair
+  readonly record: EnvelopeKeys
+  readonly directory: EnvelopeKeys
+  readonly archiveA: EnvelopeKeys
+  /** The salt subkey for slots. */
+  readonly slotSaltKey: Uint8Array
+}
+
+/** What A and C open: everything. */
+export interface EpochKeys extends AuditKeys {
+  readonly contentKey: Uint8Array
+  readonly memory: EnvelopeKeys
+  readonly detail: EnvelopeKeys
+  readonly settings: EnvelopeKeys
+  readonly archiveC: EnvelopeKeys
+}
+
+const CONTEXT = 'GLK1keys'
+const KID_LABEL = label('GLK1/kcv/v1')
+
+/** 16 hex digits. */
+export function kidOf(storeId: string, auditKey: Uint8Array, contentKeyHash: Uint8Array): string {
+  const hash = hash256(KID_LABEL, fromHex(storeId), hash256(auditKey), contentKeyHash)
+  return toHex(hash.subarray(0, 8))
+}
+
+/** From A and H(C). */
+export function auditKeys(
+  storeId: string,
+  auditKey: Uint8Array,
+  contentKeyHash: Uint8Array,
+): AuditKeys {
+  const kid = kidOf(storeId, auditKey, contentKeyHash)
+  const saltKey = deriveKey(auditKey, 4, CONTEXT)
+  const purpose = (subkey: number): EnvelopeKeys => {
+    return { kid, saltKey, key: deriveKey(auditKey, subkey, CONTEXT) }
+  }
+  return {
+    kid,
+    auditKey,
+    contentKeyHash,
+    group: signingKeyPair(deriveKey(auditKey, 2, CONTEXT)),
+    record: purpose(1),
+    directory: purpose(3),
+    archiveA: purpose(5),
+    slotSaltKey: saltKey,
+  }
+}
+
+/** From A and C. */
+export function epochKeys(
+  storeId: string,
+  auditKey: Uint8Array,
+  contentKey: Uint8Array,
+): EpochKeys {
+  const audit = auditKeys(storeId, auditKey, hash256(contentKey))
+  const { kid } = audit
+  const saltKey = deriveKey(contentKey, 4, CONTEXT)
+  const purpose = (subkey: number): EnvelopeKeys => {
+    return { kid, saltKey, key: deriveKey(contentKey, subkey, CONTEXT) }
+  }
+  return {
+    ...audit,
+    contentKey,
+    memory: purpose(1),
+    detail: purpose(2),
+    settings: purpose(3),
+    archiveC: purpose(5),
+  }
+}

@@ -1,0 +1,278 @@
+// Making and opening keyrings (FORMAT §7): who can read. Pure over bytes, keys and randomness. The
+// framing is format/keyring.ts's, the rules of what may follow what are format/directory.ts's; keys
+// from a keyring are trusted only once a verified record names it, which is the store's to see to.
+
+import type { Sealed } from '../bytes.ts'
+import type { Random } from '../crypto/random.ts'
+import { kemKeyPair } from '../crypto/recipient.ts'
+import type { KemKeyPair } from '../crypto/recipient.ts'
+import { assert, StoreError } from '../errors.ts'
+import { decodeDirectory, encodeDirectory } from '../format/directory.ts'
+import type { Directory, RecoveryEntry, Role } from '../format/directory.ts'
+import { openEnvelope, recordContext, sealEnvelope } from '../format/envelope.ts'
+import { storeIdOf } from '../format/id.ts'
+import { decodeKeyring, encodeKeyring, sortSlots } from '../format/keyring.ts'
+import type { Argon2Parameters, KeyringFile, Slot } from '../format/keyring.ts'
+import { openArchives, sealArchives } from './archive.ts'
+import { epochKeys } from './epoch.ts'
+import type { AuditKeys, EpochKeys } from './epoch.ts'
+import { parseRecoveryKey } from './identity.ts'
+import type { Identity } from './identity.ts'
+import { firstDirectory, recoveryEntry, withDevice, withoutDevices } from './membership.ts'
+import type { DeviceKeys } from './membership.ts'
+import { newPassphrase, passphraseIdentity, recoveryKeyIdentity } from './recovery.ts'
+import type { NewPassphrase, RecoveryIdentity } from './recovery.ts'
+import { openSlot, sealSlot } from './slot.ts'
+import type { Recipient } from './slot.ts'
+
+/** What opens a keyring. */
+export type Unlock =
+  | { readonly type: 'identity'; readonly identity: Identity }
+  | { readonly type: 'passphrase'; readonly passphrase: string }
+  | { readonly type: 'recovery'; readonly recoveryKey: string }
+
+export interface OpenedKeyring {
+  readonly bytes: Uint8Array
+  readonly storeId: string
+  readonly directory: Directory
+  /** By kid, older epochs first, the current one last. */
+  readonly epochs: ReadonlyMap<string, EpochKeys>
+  readonly epoch: EpochKeys
+  /** The identity of the passphrase or recovery key that opened it. */
+  readonly recovery: RecoveryIdentity | undefined
+}
+
+export interface NewKeyring {
+  readonly bytes: Sealed
+  readonly storeId: string
+  readonly directory: Directory
+  readonly epoch: EpochKeys
+}
+
+/** FORMAT §7: the number of device slots is one of 4, 8, 16, … */
+const DEVICE_SLOTS_MIN = 4
+
+const wrongKey: Readonly<Record<Slot['type'], string>> = {
+  device: 'This identity is not a device of the store; enrol it with a passphrase or recovery key',
+  passphrase: 'The passphrase is wrong',
+  recovery: 'The recovery key is wrong, was replaced, or belongs to another store',
+}
+
+/** Number 0: the founder alone, a new store id, a new epoch. Throws `invalid_input`. */
+export async function createKeyring(options: {
+  readonly identity: Identity
+  readonly passphrase: string | undefined
+  readonly recoveryKey: Uint8Array
+  readonly random: Random
+}): Promise<NewKeyring> {
+  const { identity, random } = options
+  const founderRandom = random(32)
+  const storeId = storeIdOf(identity.signing.publicKey, founderRandom)
+  const passphrase = await newPassphrase(options.passphrase, undefined, random)
+  const recoveryKey = recoveryKeyIdentity(options.recoveryKey)
+  const recovery = [
+    recoveryEntry('recovery', recoveryKey, random),
+    ...passphraseEntries(passphrase, random),
+  ]
+  const directory = firstDirectory(identity, recovery, founderRandom)
+  const epoch = epochKeys(storeId, random(32), random(32))
+  return assemble({ storeId, directory, epoch, older: [], argon2: passphrase?.argon2, random })
+}
+
+/**
+ * Throws `wrong_key`, `weak_key_parameters`, `invalid_identity`, `upgrade_required`,
+ * `store_id_mismatch`, `keyring_malformed`, `keyring_mismatch` or an envelope code.
+ */
+export async function openKeyring(
+  bytes: Uint8Array,
+  storeId: string,
+  unlock: Unlock,
+): Promise<OpenedKeyring> {
+  const file = decodeFor(bytes, storeId)
+  const recovery = await recoveryOf(file, unlock)
+  const epoch =
+    unlock.type === 'identity'
+      ? openSlots(file, 'device', unlock.identity.kem)
+      : openSlots(file, unlock.type, recovery?.kem)
+  const epochs = new Map(openArchives(file, epoch).map((one) => [one.kid, one]))
+  return { bytes, storeId, directory: readDirectory(file, epoch), epochs, epoch, recovery }
+}
+
+/**
+ * The directory of any keyring of a known epoch: how a history's chain of keyrings is walked. Throws
+ * `envelope_epoch` for an unknown epoch, and as `openKeyring`.
+ */
+export function openDirectory(
+  bytes: Uint8Array,
+  storeId: string,
+  epochs: ReadonlyMap<string, AuditKeys>,
+): { readonly kid: string; readonly directory: Directory } {
+  const file = decodeFor(bytes, storeId)
+  const { kid } = file
+  const epoch = epochs.get(kid)
+  if (epoch === undefined) {
+    throw new StoreError('envelope_epoch', 'A keyring belongs to an unknown epoch')
+  }
+  return { kid, directory: readDirectory(file, epoch) }
+}
+
+/**
+ * The next keyring of the same epoch, with one more device. Every slot is made anew, so that the
+ * change does not show whose is whose. Throws `permission_denied` for a device that was removed,
+ * `invalid_input` for one that is there, `store_full`.
+ */
+export function addDevice(
+  opened: OpenedKeyring,
+  device: DeviceKeys,
+  role: Role,
+  random: Random,
+): NewKeyring {
+  const { storeId, epoch } = opened
+  const directory = withDevice(storeId, opened.directory, device, role)
+  const older = [...opened.epochs.values()].filter(({ kid }) => kid !== epoch.kid)
+  return assemble({ storeId, directory, epoch, older, argon2: argon2Of(opened), random })
+}
+
+/**
+ * The first keyring of a new epoch. `passphrase`: a text replaces the old one, `null` removes it,
+ * undefined keeps it. `removed` are the ids of devices that lose their access; throws
+ * `invalid_input` if one is no active device, or if no owner would stay.
+ */
+export async function startEpoch(
+  opened: OpenedKeyring,
+  passphrase: string | null | undefined,
+  random: Random,
+  removed: readonly string[] = [],
+): Promise<NewKeyring> {
+  const { storeId, directory: before } = opened
+  const old = argon2Of(opened)
+  const fresh = await newPassphrase(passphrase, old, random)
+  const kept = before.recovery.filter(({ type }) => type === 'recovery' || passphrase === undefined)
+  const recovery = [...kept, ...passphraseEntries(fresh, random)]
+  return assemble({
+    storeId,
+    directory: withoutDevices(storeId, before, removed, recovery),
+    epoch: epochKeys(storeId, random(32), random(32)),
+    older: [...opened.epochs.values()],
+    argon2: passphrase === undefined ? old : fresh?.argon2,
+    random,
+  })
+}
+
+function assemble(parts: {
+  readonly storeId: string
+  readonly directory: Directory
+  readonly epoch: EpochKeys
+  readonly older: readonly EpochKeys[]
+  readonly argon2: Argon2Parameters | undefined
+  readonly random: Random
+}): NewKeyring {
+  const { storeId, directory, epoch, older, random } = parts
+  const recipients = [
+    ...deviceRecipients(directory, random),
+    ...recoveryRecipients(directory, parts),
+  ]
+  const slots = recipients.map((recipient) => sealSlot(storeId, epoch, recipient, random))
+  const context = recordContext(storeId)
+  const plaintext = encodeDirectory(directory)
+  const bytes = encodeKeyring({
+    kid: epoch.kid,
+    storeId,
+    number: directory.number,
+    slots: sortSlots(slots),
+    ...sealArchives(storeId, epoch, older, random),
+    directory: sealEnvelope('directory', epoch.directory, context, random(32), plaintext),
+  })
+  return { bytes, storeId, directory, epoch }
+}
+
+/** The active devices, filled up with keys that nobody has: the number of members stays vague. */
+function deviceRecipients(directory: Directory, random: Random): readonly Recipient[] {
+  const active = directory.devices.filter((device) => device.removed === 0)
+  let slots = DEVICE_SLOTS_MIN
+  while (slots < active.length) slots *= 2
+  const common = { type: 'device', slotId: undefined, argon2: undefined } as const
+  return Array.from({ length: slots }, (_, index) => {
+    const device = active[index]
+    const kemKey = device?.kemKey ?? kemKeyPair(random(32)).publicKey
+    return { ...common, kemKey, auditor: device?.role === 'auditor' }
+  })
+}
+
+function recoveryRecipients(
+  directory: Directory,
+  parts: { readonly argon2: Argon2Parameters | undefined },
+): readonly Recipient[] {
+  return directory.recovery.map(({ type, slotId, kemKey }) => {
+    const parameters = type === 'passphrase' ? parts.argon2 : undefined
+    assert(type === 'recovery' || parameters !== undefined, 'a passphrase has its parameters')
+    return { type, slotId, kemKey, argon2: parameters, auditor: false }
+  })
+}
+
+/** The decoded framing of a keyring of this store. */
+function decodeFor(bytes: Uint8Array, storeId: string): KeyringFile {
+  const file = decodeKeyring(bytes)
+  if (file.storeId === storeId) return file
+  throw new StoreError('store_id_mismatch', 'The keyring belongs to another store')
+}
+
+function readDirectory(file: KeyringFile, epoch: AuditKeys): Directory {
+  const context = recordContext(file.storeId)
+  const directory = decodeDirectory(
+    openEnvelope('directory', epoch.directory, context, file.directory),
+  )
+  if (directory.number !== file.number) {
+    throw new StoreError('keyring_mismatch', 'A keyring shows another number than its directory')
+  }
+  checkSlots(file.slots, directory)
+  return directory
+}
+
+/** The public slots are those that the directory accounts for. */
+function checkSlots(slots: readonly Slot[], directory: Directory): void {
+  const shown = slots.flatMap(({ type, slotId }) => (slotId === undefined ? [] : [type + slotId]))
+  const listed = directory.recovery.map(({ type, slotId }) => type + slotId)
+  const active = directory.devices.filter((device) => device.removed === 0).length
+  const same = shown.toSorted().join() === listed.toSorted().join()
+  if (same && active <= slots.length - shown.length) return
+  throw new StoreError('keyring_mismatch', 'A keyring has other slots than its directory says')
+}
+
+function openSlots(file: KeyringFile, type: Slot['type'], pair: KemKeyPair | undefined): EpochKeys {
+  for (const slot of file.slots) {
+    if (slot.type !== type || pair === undefined) continue
+    const epoch = openSlot(file, slot, pair)
+    if (epoch !== undefined) return epoch
+  }
+  throw new StoreError('wrong_key', wrongKey[type])
+}
+
+async function recoveryOf(
+  file: KeyringFile,
+  unlock: Unlock,
+): Promise<RecoveryIdentity | undefined> {
+  if (unlock.type === 'identity') return undefined
+  if (unlock.type === 'recovery') return recoveryKeyIdentity(parseRecoveryKey(unlock.recoveryKey))
+  const parameters = findArgon2(file)
+  if (parameters === undefined) {
+    throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
+  }
+  return passphraseIdentity(unlock.passphrase, parameters)
+}
+
+function argon2Of(opened: OpenedKeyring): Argon2Parameters | undefined {
+  return findArgon2(decodeKeyring(opened.bytes))
+}
+
+function findArgon2(file: KeyringFile): Argon2Parameters | undefined {
+  return file.slots.find((slot) => slot.type === 'passphrase')?.argon2
+}
+
+function passphraseEntries(
+  passphrase: NewPassphrase | undefined,
+  random: Random,
+): readonly RecoveryEntry[] {
+  if (passphrase === undefined) return []
+  return [recoveryEntry('passphrase', passphrase.identity, random)]
+}

@@ -1,0 +1,122 @@
+// Plans the next directory of a store (FORMAT §7): who joins, who goes, which recovery identities
+// stay. Refuses what a verifier would refuse (format/directory.ts), and what would lock everybody out.
+
+import type { Random } from '../crypto/random.ts'
+import type { KemKeyPair } from '../crypto/recipient.ts'
+import type { SigningKeyPair } from '../crypto/signature.ts'
+import { assert, StoreError } from '../errors.ts'
+import { directoryHash, findDevice } from '../format/directory.ts'
+import type { DeviceEntry, Directory, RecoveryEntry, Role } from '../format/directory.ts'
+import { deviceIdOf, newId } from '../format/id.ts'
+import { devicesMax } from '../limits.ts'
+import type { RecoveryIdentity } from './recovery.ts'
+
+/** What a store has to know of a device: an identity, or its public half. */
+export interface DeviceKeys {
+  readonly deviceId: string
+  readonly signing: Pick<SigningKeyPair, 'publicKey'>
+  readonly kem: Pick<KemKeyPair, 'publicKey'>
+}
+
+/** Number 0: the founder alone. `founderRandom` is what the store id was made with. */
+export function firstDirectory(
+  founder: DeviceKeys,
+  recovery: readonly RecoveryEntry[],
+  founderRandom: Uint8Array,
+): Directory {
+  return {
+    number: 0,
+    previous: [],
+    devices: [deviceEntry(founder, 'owner', 0)],
+    recovery: recovery.toSorted(bySlotId),
+    founderRandom,
+  }
+}
+
+/**
+ * The next directory, with one more device. Throws `permission_denied` for a device that was
+ * removed, `invalid_input` for one that is there, `store_full`.
+ */
+export function withDevice(
+  storeId: string,
+  before: Directory,
+  device: DeviceKeys,
+  role: Role,
+): Directory {
+  checkCanJoin(before, device.deviceId)
+  const added = deviceEntry(device, role, before.number + 1)
+  const devices = [...before.devices, added].toSorted(byDeviceId)
+  return nextDirectory(storeId, before, { devices })
+}
+
+/**
+ * The next directory, without the access of some devices and with these recovery entries. Throws
+ * `invalid_input` if one is no active device, or if no owner would stay.
+ */
+export function withoutDevices(
+  storeId: string,
+  before: Directory,
+  removed: readonly string[],
+  recovery: readonly RecoveryEntry[],
+): Directory {
+  const number = before.number + 1
+  for (const deviceId of removed) {
+    if (findDevice(before, deviceId)?.removed === 0) continue
+    throw new StoreError('invalid_input', 'Only an active device of the store can be removed')
+  }
+  const devices = before.devices.map((device) =>
+    removed.includes(device.deviceId) ? { ...device, removed: number } : device,
+  )
+  if (devices.some((device) => device.role === 'owner' && device.removed === 0)) {
+    return nextDirectory(storeId, before, { devices, recovery: recovery.toSorted(bySlotId) })
+  }
+  throw new StoreError('invalid_input', 'The last owner of a store cannot be removed')
+}
+
+/** The public half of a recovery identity, under a new slot id. */
+export function recoveryEntry(
+  type: RecoveryEntry['type'],
+  { signing, kem }: RecoveryIdentity,
+  random: Random,
+): RecoveryEntry {
+  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
+  return { slotId: newId(random), type, ...keys }
+}
+
+function checkCanJoin(directory: Directory, deviceId: string): void {
+  const existing = findDevice(directory, deviceId)
+  if (existing !== undefined && existing.removed !== 0) {
+    throw new StoreError(
+      'permission_denied',
+      'This device was removed, and a removed device never returns; make a new identity',
+    )
+  }
+  if (existing !== undefined) {
+    throw new StoreError('invalid_input', 'This device is one of the store already')
+  }
+  if (directory.devices.length < devicesMax) return
+  throw new StoreError('store_full', `A store has at most ${devicesMax} devices, removed ones too`)
+}
+
+function nextDirectory(
+  storeId: string,
+  before: Directory,
+  change: Partial<Pick<Directory, 'devices' | 'recovery'>>,
+): Directory {
+  const previous = [directoryHash(storeId, before)]
+  return { ...before, number: before.number + 1, previous, founderRandom: undefined, ...change }
+}
+
+function deviceEntry(device: DeviceKeys, role: Role, added: number): DeviceEntry {
+  const { deviceId, signing, kem } = device
+  assert(deviceId === deviceIdOf(signing.publicKey), 'a device id is that of its key')
+  return { deviceId, signingKey: signing.publicKey, kemKey: kem.publicKey, role, added, removed: 0 }
+}
+
+function bySlotId(a: RecoveryEntry, b: RecoveryEntry): number {
+  return a.slotId < b.slotId ? -1 : 1
+}
+
+function byDeviceId(a: DeviceEntry, b: DeviceEntry): number {
+  return a.deviceId < b.deviceId ? -1 : 1
+}

@@ -1,0 +1,94 @@
+// Recovery identities (FORMAT §7): a passphrase and a recovery key each stand for two key pairs, so
+// that an owner can seal a new epoch to them without knowing either, and they can enrol a device.
+
+import { label } from '../bytes.ts'
+import { deriveKey } from '../crypto/derive.ts'
+import { keyedHash } from '../crypto/digest.ts'
+import { stretchPassphrase } from '../crypto/passphrase.ts'
+import type { Random } from '../crypto/random.ts'
+import { kemKeyPair } from '../crypto/recipient.ts'
+import type { KemKeyPair } from '../crypto/recipient.ts'
+import { signingKeyPair } from '../crypto/signature.ts'
+import type { SigningKeyPair } from '../crypto/signature.ts'
+import { wipe } from '../crypto/wipe.ts'
+import { StoreError } from '../errors.ts'
+import type { Argon2Parameters } from '../format/keyring.ts'
+import { argon2, passphraseCharactersMin } from '../limits.ts'
+
+export interface RecoveryIdentity {
+  readonly signing: SigningKeyPair
+  readonly kem: KemKeyPair
+}
+
+const CONTEXT = 'GLK1rcvr'
+const PASSPHRASE_LABEL = label('GLK1/slot/pass/v1')
+const RECOVERY_KEY_LABEL = label('GLK1/slot/recovery/v1')
+
+/** Throws `weak_key_parameters`. Takes about a second. */
+export async function passphraseIdentity(
+  passphrase: string,
+  parameters: Argon2Parameters,
+): Promise<RecoveryIdentity> {
+  const stretched = await stretchPassphrase({ passphrase, ...parameters })
+  const root = keyedHash(32, stretched, PASSPHRASE_LABEL)
+  wipe(stretched)
+  return identityOf(root)
+}
+
+/** Of the 32 bytes of a recovery key, which needs no stretching. */
+export function recoveryKeyIdentity(key: Uint8Array): RecoveryIdentity {
+  return identityOf(keyedHash(32, key, RECOVERY_KEY_LABEL))
+}
+
+/** A passphrase that was chosen just now. */
+export interface NewPassphrase {
+  readonly argon2: Argon2Parameters
+  readonly identity: RecoveryIdentity
+}
+
+/**
+ * Stretches a new passphrase, if there is one, with a new salt and never less than the one `before`
+ * it. Throws `invalid_input`.
+ */
+export async function newPassphrase(
+  passphrase: string | null | undefined,
+  before: Argon2Parameters | undefined,
+  random: Random,
+): Promise<NewPassphrase | undefined> {
+  if (passphrase === null || passphrase === undefined) return undefined
+  checkNewPassphrase(passphrase)
+  const { passes, memoryKiB } = argon2
+  // From our own bounds: who made the keyring before can raise them, and neither lower nor break them.
+  const parameters = {
+    salt: random(16),
+    passes: atLeast(passes, before?.passes ?? 0),
+    memoryKiB: atLeast(memoryKiB, before?.memoryKiB ?? 0),
+  }
+  return { argon2: parameters, identity: await passphraseIdentity(passphrase, parameters) }
+}
+
+function atLeast(
+  bounds: { readonly standard: number; readonly ceiling: number },
+  value: number,
+): number {
+  return Math.min(Math.max(value, bounds.standard), bounds.ceiling)
+}
+
+/** For new passphrases only: one that was accepted once is never refused later. */
+function checkNewPassphrase(passphrase: string): void {
+  if (Array.from(passphrase).length >= passphraseCharactersMin && passphrase.isWellFormed()) {
+    return
+  }
+  throw new StoreError(
+    'invalid_input',
+    `A passphrase must have at least ${passphraseCharactersMin} characters`,
+  )
+}
+
+/** Ends the use of the root. */
+function identityOf(root: Uint8Array): RecoveryIdentity {
+  const kem = kemKeyPair(deriveKey(root, 1, CONTEXT))
+  const signing = signingKeyPair(deriveKey(root, 2, CONTEXT))
+  wipe(root)
+  return { kem, signing }
+}

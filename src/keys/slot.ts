@@ -1,0 +1,98 @@
+// Slots (FORMAT §7): an epoch's keys, sealed to one X-Wing key. Nobody sees from outside whose a
+// slot is, so a device tries them; the key commitment of the envelope tells "not mine" from "mine
+// but damaged".
+
+import { concatBytes, fromHex, label } from '../bytes.ts'
+import { hash256, keyedHash } from '../crypto/digest.ts'
+import type { Random } from '../crypto/random.ts'
+import { decapsulate, encapsulate } from '../crypto/recipient.ts'
+import type { KemKeyPair } from '../crypto/recipient.ts'
+import { wipe } from '../crypto/wipe.ts'
+import { hasCode, StoreError } from '../errors.ts'
+import { slotTypes } from '../format/directory.ts'
+import { checkPadding, openEnvelope, sealEnvelope, slotContext } from '../format/envelope.ts'
+import { slotPlaintextLength, slotPublicBytes } from '../format/keyring.ts'
+import type { Argon2Parameters, KeyringFile, Slot } from '../format/keyring.ts'
+import { epochKeys, kidOf } from './epoch.ts'
+import type { EpochKeys } from './epoch.ts'
+
+/** Whom a slot is for. */
+export interface Recipient {
+  readonly type: Slot['type']
+  readonly kemKey: Uint8Array
+  /** Undefined for a device. */
+  readonly slotId: string | undefined
+  /** For a passphrase only. */
+  readonly argon2: Argon2Parameters | undefined
+  /** An auditor gets A and H(C), everybody else A and C. */
+  readonly auditor: boolean
+}
+
+const LABEL = label('GLK1/slot/xwing/v1')
+
+export function sealSlot(
+  storeId: string,
+  epoch: EpochKeys,
+  recipient: Recipient,
+  random: Random,
+): Slot {
+  const { type, kemKey, slotId, argon2, auditor } = recipient
+  const { ciphertext, sharedSecret } = encapsulate(kemKey, random)
+  const open = { type, slotId, argon2, ciphertext }
+  const key = slotKey(storeId, sharedSecret, kemKey, ciphertext)
+  const keys = { kid: epoch.kid, key, saltKey: epoch.slotSaltKey }
+  const context = slotContext(storeId, slotTypes[type], slotPublicBytes(open))
+  const content = auditor ? epoch.contentKeyHash : epoch.contentKey
+  const plaintext = concatBytes(epoch.auditKey, content)
+  const envelope = sealEnvelope('slot', keys, context, random(32), plaintext)
+  wipe(sharedSecret, key, plaintext)
+  return { ...open, envelope }
+}
+
+/**
+ * The epoch in a slot, or undefined if the slot is somebody else's. Throws an envelope code for a
+ * slot that is ours and damaged, and `upgrade_required` for an auditor's.
+ */
+export function openSlot(file: KeyringFile, slot: Slot, pair: KemKeyPair): EpochKeys | undefined {
+  const { storeId, kid } = file
+  const sharedSecret = decapsulate(slot.ciphertext, pair)
+  const key = slotKey(storeId, sharedSecret, pair.publicKey, slot.ciphertext)
+  const context = slotContext(storeId, slotTypes[slot.type], slotPublicBytes(slot))
+  // The salt subkey is inside; slots are not re-made by readers.
+  const keys = { kid, key, saltKey: key }
+  try {
+    return readEpoch(file, openEnvelope('slot', keys, context, slot.envelope))
+  } catch (error) {
+    if (hasCode(error, 'envelope_commitment')) return undefined
+    throw error
+  } finally {
+    wipe(sharedSecret, key)
+  }
+}
+
+function readEpoch({ storeId, kid }: KeyringFile, padded: Uint8Array): EpochKeys {
+  checkPadding('slot', padded, slotPlaintextLength)
+  const auditKey = padded.slice(0, 32)
+  const content = padded.slice(32, 64)
+  wipe(padded)
+  if (kidOf(storeId, auditKey, hash256(content)) === kid) {
+    return epochKeys(storeId, auditKey, content)
+  }
+  if (kidOf(storeId, auditKey, content) === kid) {
+    throw new StoreError(
+      'upgrade_required',
+      'This identity is an auditor; a newer release opens it',
+    )
+  }
+  throw new StoreError('keyring_mismatch', 'A slot holds the keys of another epoch')
+}
+
+function slotKey(
+  storeId: string,
+  sharedSecret: Uint8Array,
+  kemKey: Uint8Array,
+  ciphertext: Uint8Array,
+): Uint8Array {
+  const place = [LABEL, fromHex(storeId), hash256(kemKey), hash256(ciphertext)]
+  return keyedHash(32, sharedSecret, ...place)
+}

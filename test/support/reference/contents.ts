@@ -1,0 +1,182 @@
+// FORMAT §8 and §8.1, what the content key opens: details against commitments, memory blobs against
+// details, settings, and every tree against tree(X), all as rewrite(·, R) makes them. An auditor's
+// epochs have no content key: then blobs are taken from the trees unopened.
+
+import { fromHex, toHex, utf8 } from './bytes.ts'
+import { decodeDetail, type DetailRow, detailCommitment } from './detail.ts'
+import {
+  detailContext,
+  memoryContext,
+  openDeterministic,
+  openEnvelope,
+  readKid,
+  settingsContext,
+  zeroHedge,
+} from './envelope.ts'
+import { H } from './hash.ts'
+import { contentKeys } from './keys.ts'
+import { decodeMemoryBlob, type MemoryBlob } from './memory.ts'
+import { readmeFile, storeFile } from './public-files.ts'
+import { type Row, zeroHash } from './record.ts'
+import { ensure, refuse } from './refusal.ts'
+import type { Repository } from './repository.ts'
+import { decodeSettings, type Settings } from './settings.ts'
+import { readRootBlob, type Trail, type TrailCommit } from './trail.ts'
+import { buildTree, decodeTree, findMemory, gitOid } from './tree.ts'
+
+export interface Contents {
+  /** Commit oid to the rows of its detail, by row index. */
+  readonly details: ReadonlyMap<string, ReadonlyMap<number, DetailRow>>
+  /** Live memories at the head, by id; empty for an auditor. */
+  readonly memories: ReadonlyMap<string, MemoryBlob>
+  /** undefined for an auditor. */
+  readonly settings: Settings | undefined
+}
+
+interface Walk {
+  readonly repository: Repository
+  readonly storeId: string
+  readonly trail: Trail
+  readonly details: Map<string, ReadonlyMap<number, DetailRow>>
+  /** Memory id to the oid of its blob: the memories of tree(X). */
+  readonly oids: Map<string, string>
+  readonly blobs: Map<string, MemoryBlob>
+  /** Version id to path, as far as details tell. */
+  readonly paths: Map<string, string>
+  keyring: string
+  settingsOid: string
+  settings: Settings | undefined
+}
+
+export function verifyContents(repository: Repository, storeId: string, trail: Trail): Contents {
+  const maps = { details: new Map(), oids: new Map(), blobs: new Map(), paths: new Map() }
+  const files = { keyring: '', settingsOid: '', settings: undefined }
+  const walk: Walk = { repository, storeId, trail, ...maps, ...files }
+  for (const at of trail.commits) {
+    takeFiles(walk, at)
+    if (at.record.kind === 'change') takeChange(walk, at)
+    checkTree(walk, at)
+  }
+  return { details: walk.details, memories: walk.blobs, settings: walk.settings }
+}
+
+/** Keyring and settings of the commits that change them. The keyring was verified with the trail. */
+function takeFiles(walk: Walk, { commit, record, epoch }: TrailCommit): void {
+  if (record.keyringHash !== zeroHash) {
+    walk.keyring = gitOid('blob', readRootBlob(walk.repository, commit.tree, 'keyring'))
+  }
+  if (record.settingsHash === zeroHash) return
+  const bytes = readRootBlob(walk.repository, commit.tree, 'settings')
+  const named = toHex(H(bytes)) === record.settingsHash
+  ensure(named, 'settings_mismatch', 'The record names other settings')
+  walk.settingsOid = gitOid('blob', bytes)
+  const current = readKid('settings', bytes) === epoch.kid
+  ensure(current, 'envelope_epoch', 'The settings have another kid than their record')
+  if (epoch.content === undefined) return
+  const keys = contentKeys(epoch, 'settings')
+  const padded = openEnvelope('settings', keys, settingsContext(walk.storeId), bytes)
+  walk.settings = decodeSettings(padded)
+}
+
+function takeChange(walk: Walk, at: TrailCommit): void {
+  const details = at.epoch.content === undefined ? undefined : openDetail(walk, at)
+  walk.details.set(at.oid, details ?? new Map())
+  for (const [index, row] of at.record.rows.entries()) {
+    const redacted = walk.trail.redacted.has(row.versionId)
+    if (details !== undefined) {
+      const detail = details.get(index)
+      ensure(detail !== undefined || redacted, 'detail_missing', 'The detail of a row is missing')
+      ensure(detail === undefined || !redacted, 'redaction_undone', 'A redacted detail is back')
+      if (detail !== undefined) checkDetail(walk, row, detail)
+    }
+    takeMemory(walk, at, row, details?.get(index))
+  }
+}
+
+function openDetail(
+  { storeId }: Walk,
+  { commit, record, recordHash, epoch }: TrailCommit,
+): Map<number, DetailRow> {
+  const envelope = commit.detail ?? refuse('commit_malformed', 'A change has no detail')
+  const [keys, context] = [contentKeys(epoch, 'detail'), detailContext(storeId, recordHash)]
+  const rows = decodeDetail(openDeterministic('detail', keys, context, zeroHedge, envelope))
+  const inside = rows.every(({ row }) => row < record.rows.length)
+  ensure(inside, 'detail_malformed', 'A detail is for a row that the record has not')
+  return new Map(rows.map((row) => [row.row, row]))
+}
+
+/** The commitment, and what §6.2 says about deletions. */
+function checkDetail(walk: Walk, row: Row, detail: DetailRow): void {
+  const bound = detailCommitment(detail.blinding, detail) === row.commitment
+  ensure(bound, 'detail_mismatch', 'The detail is not the one that the record commits to')
+  walk.paths.set(row.versionId, detail.path)
+  if (row.operation !== 'deleted') return
+  const empty = detail.size === 0 && detail.sha256 === zeroHash
+  ensure(empty, 'detail_mismatch', 'A deletion has size and SHA-256 zero')
+  const before = walk.paths.get(row.base)
+  const stays = before === undefined || before === detail.path
+  ensure(stays, 'detail_mismatch', 'A deletion keeps the path')
+}
+
+/** The blob of a row's memory after the row; none after a deletion or a redacted version. */
+function takeMemory(walk: Walk, at: TrailCommit, row: Row, detail: DetailRow | undefined): void {
+  walk.oids.delete(row.memoryId)
+  walk.blobs.delete(row.memoryId)
+  const found = findInTree(walk, at, row.memoryId)
+  if (walk.trail.redacted.has(row.versionId)) {
+    ensure(found === undefined, 'redaction_undone', 'A redacted memory is back')
+    return
+  }
+  if (row.operation === 'deleted') return
+  const oid = found ?? refuse('tree_mismatch', 'The blob of a memory is missing')
+  walk.oids.set(row.memoryId, oid)
+  if (detail === undefined) return
+  walk.blobs.set(row.memoryId, openMemory(walk, at, row, { oid, detail }))
+}
+
+function openMemory(
+  { repository, storeId, trail }: Walk,
+  { epoch }: TrailCommit,
+  row: Row,
+  { oid, detail }: { oid: string; detail: DetailRow },
+): MemoryBlob {
+  const envelope = repository.read('blob', oid)
+  const [keys, context] = [contentKeys(epoch, 'memory'), memoryContext(storeId, row.memoryId)]
+  const hedge = fromHex(detail.blinding)
+  const blob = decodeMemoryBlob(openDeterministic('memory', keys, context, hedge, envelope))
+  const same =
+    blob.path === detail.path &&
+    utf8(blob.content).length === detail.size &&
+    blob.sha256 === detail.sha256 &&
+    blob.versionId === row.versionId &&
+    blob.created === trail.memories.created.get(row.memoryId)
+  ensure(same, 'memory_mismatch', 'The memory is not the one that the detail describes')
+  return blob
+}
+
+function findInTree(
+  { repository }: Walk,
+  { commit }: TrailCommit,
+  memoryId: string,
+): string | undefined {
+  return findMemory((oid) => repository.read('tree', oid), commit.tree, memoryId)
+}
+
+/** tree = tree(X). The rest only finds the most telling refusal. */
+function checkTree(walk: Walk, at: TrailCommit): void {
+  const readme = gitOid('blob', readmeFile)
+  const store = gitOid('blob', storeFile(walk.storeId))
+  const files = { keyring: walk.keyring, settings: walk.settingsOid, memories: walk.oids }
+  const expected = buildTree({ readme, storeFile: store, ...files })
+  if (expected.root === at.commit.tree) return
+  const entries = decodeTree(walk.repository.read('tree', at.commit.tree))
+  const has = (name: string, oid: string) => entries.some((e) => e.name === name && e.oid === oid)
+  const intact = has('README.md', readme) && has('store.json', store)
+  ensure(intact, 'public_file_mismatch', 'A public file has other bytes')
+  for (const [versionId, { memoryId }] of walk.trail.memories.versions) {
+    const gone = walk.trail.redacted.has(versionId) && !walk.oids.has(memoryId)
+    const back = gone && findInTree(walk, at, memoryId) !== undefined
+    ensure(!back, 'redaction_undone', 'A redacted memory is back')
+  }
+  refuse('tree_mismatch', 'The tree is not the one that the records describe')
+}

@@ -1,0 +1,223 @@
+// FORMAT §7 and §7.1: the directory of devices and recovery identities, and which directory may follow
+// which. Ids are hex; public keys are bytes.
+
+import { concat, equal, fromHex, label, Reader, toHex, u16, u64, u8 } from './bytes.ts'
+import { checkPadding } from './envelope.ts'
+import { H } from './hash.ts'
+import { deviceIdOf, storeIdOf } from './identity.ts'
+import { ensure, refuse } from './refusal.ts'
+
+const roles = ['owner', 'writer', 'reader', 'auditor'] as const
+const devicesMax = 250
+
+export type Role = (typeof roles)[number]
+
+interface PublicKeys {
+  /** Ed25519. */
+  readonly signingKey: Uint8Array
+  /** X-Wing. */
+  readonly kemKey: Uint8Array
+}
+
+export interface Device extends PublicKeys {
+  readonly deviceId: string
+  readonly role: Role
+  /** Directory numbers; `removed` is 0 while the device is active. */
+  readonly added: number
+  readonly removed: number
+}
+
+export interface RecoveryEntry extends PublicKeys {
+  readonly slotId: string
+  readonly slotType: 2 | 3
+}
+
+export interface Directory {
+  readonly number: number
+  /** Hex; undefined in number 0. */
+  readonly previous: string | undefined
+  readonly devices: readonly Device[]
+  readonly recoveries: readonly RecoveryEntry[]
+  /** 32 bytes in number 0, else undefined. */
+  readonly founderRandom: Uint8Array | undefined
+}
+
+/** The plaintext, before padding. */
+export function encodeDirectory(directory: Directory): Uint8Array {
+  const { number, previous, devices, recoveries, founderRandom } = directory
+  return concat(
+    u8(1),
+    u8(previous === undefined ? 0 : 1),
+    u16(devices.length),
+    u16(recoveries.length),
+    u64(number),
+    fromHex(previous ?? ''),
+    ...devices.map((d) =>
+      concat(
+        fromHex(d.deviceId),
+        d.signingKey,
+        d.kemKey,
+        u8(roles.indexOf(d.role) + 1),
+        u64(d.added),
+        u64(d.removed),
+      ),
+    ),
+    ...recoveries.map((r) => concat(fromHex(r.slotId), u8(r.slotType), r.signingKey, r.kemKey)),
+    founderRandom ?? new Uint8Array(),
+  )
+}
+
+/** Hash of a directory, as hex. */
+export function directoryHash(storeId: string, directory: Directory): string {
+  return toHex(H(label('GLK1/directory/v1'), fromHex(storeId), encodeDirectory(directory)))
+}
+
+/** Padded plaintext to directory; else `keyring_malformed` or `envelope_padding`. */
+export function decodeDirectory(padded: Uint8Array): Directory {
+  const reader = new Reader(padded, 'keyring_malformed')
+  ensure(reader.u8() === 1, 'upgrade_required', 'The directory has another version')
+  const previousCount = reader.u8()
+  const [deviceCount, recoveryCount] = [reader.u16(), reader.u16()]
+  ensure(deviceCount <= devicesMax, 'keyring_malformed', 'A directory has at most 250 devices')
+  const number = reader.u64()
+  const links = previousCount === (number === 0 ? 0 : 1)
+  ensure(links, 'keyring_malformed', 'The number of previous directories is wrong')
+  const previous = number === 0 ? undefined : reader.hex(32)
+  const devices = Array.from({ length: deviceCount }, () => readDevice(reader, number))
+  const recoveries = Array.from({ length: recoveryCount }, () => readRecovery(reader))
+  const founderRandom = number === 0 ? reader.raw(32) : undefined
+  checkPadding('directory', padded, reader.offset)
+  checkAscending(devices.map((d) => d.deviceId))
+  checkAscending(recoveries.map((r) => r.slotId))
+  const passphrases = recoveries.filter((r) => r.slotType === 2).length
+  ensure(passphrases <= 1, 'keyring_malformed', 'There is at most one passphrase')
+  return { number, previous, devices, recoveries, founderRandom }
+}
+
+function readDevice(reader: Reader, number: number): Device {
+  const deviceId = reader.hex(16)
+  const [signingKey, kemKey] = [reader.raw(32), reader.raw(1216)]
+  const role = roles[reader.u8() - 1] ?? refuse('keyring_malformed', 'A role is unknown')
+  const [added, removed] = [reader.u64(), reader.u64()]
+  const own = deviceId === deviceIdOf(signingKey)
+  ensure(own, 'keyring_malformed', 'A device id is not its key’s')
+  const possible = added <= number && (removed === 0 || (removed > added && removed <= number))
+  ensure(possible, 'keyring_malformed', 'A device comes or goes at an impossible number')
+  return { deviceId, signingKey, kemKey, role, added, removed }
+}
+
+function readRecovery(reader: Reader): RecoveryEntry {
+  const slotId = reader.hex(16)
+  const slotType = reader.u8()
+  if (slotType !== 2 && slotType !== 3) {
+    return refuse('keyring_malformed', 'A recovery entry is for a slot of type 2 or 3')
+  }
+  return { slotId, slotType, signingKey: reader.raw(32), kemKey: reader.raw(1216) }
+}
+
+function checkAscending(ids: readonly string[]): void {
+  const sorted = ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? ''))
+  ensure(sorted, 'keyring_malformed', 'The entries do not ascend by id')
+}
+
+// Who may write
+
+/** The member that signed a record, as one directory knows it. */
+export type Author =
+  | { readonly as: 'device'; readonly role: Role; readonly signingKey: Uint8Array }
+  | { readonly as: 'recovery'; readonly grade: Role; readonly signingKey: Uint8Array }
+
+/** The active device or the recovery identity with this id; undefined if there is none. */
+export function findAuthor(directory: Directory, deviceId: string): Author | undefined {
+  const device = directory.devices.find((d) => d.deviceId === deviceId && d.removed === 0)
+  if (device !== undefined) {
+    return { as: 'device', role: device.role, signingKey: device.signingKey }
+  }
+  const recovery = directory.recoveries.find((r) => deviceIdOf(r.signingKey) === deviceId)
+  if (recovery === undefined) return undefined
+  const grade = recovery.slotType === 2 ? 'writer' : 'owner'
+  return { as: 'recovery', grade, signingKey: recovery.signingKey }
+}
+
+// §7.1
+
+/** Number 0: one device, the founder, for whom the store id vouches. */
+export function checkGenesisDirectory(storeId: string, directory: Directory): void {
+  const { number, devices, founderRandom } = directory
+  const [founder, ...others] = devices
+  const founding = number === 0 && founderRandom !== undefined && others.length === 0
+  if (!founding || founder === undefined) {
+    return refuse('keyring_chain', 'The genesis directory has the founder and nobody else')
+  }
+  const named = storeIdOf(founder.signingKey, founderRandom) === storeId
+  ensure(named, 'store_id_mismatch', 'The store id is not the founder’s')
+  const owns = founder.role === 'owner' && founder.added === 0 && founder.removed === 0
+  ensure(owns, 'keyring_chain', 'The founder is not an active owner')
+}
+
+export interface Succession {
+  readonly storeId: string
+  readonly author: Author
+  readonly sameEpoch: boolean
+}
+
+/** Refuses with `keyring_chain`, or `record_role` beyond the grade of a recovery identity. */
+export function checkNextDirectory(previous: Directory, next: Directory, how: Succession): void {
+  const counted = next.number === previous.number + 1
+  ensure(counted, 'keyring_chain', 'The directory number is not the next one')
+  const linked = next.previous === directoryHash(how.storeId, previous)
+  ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
+  let leaves = false
+  for (const device of previous.devices) {
+    const later = next.devices.find((d) => d.deviceId === device.deviceId)
+    if (later === undefined) return refuse('keyring_chain', 'A device vanished')
+    leaves = checkLater(device, later, next.number) || leaves
+  }
+  const known = new Set(previous.devices.map((d) => d.deviceId))
+  const newcomers = next.devices.filter((d) => !known.has(d.deviceId))
+  for (const device of newcomers) {
+    const right = device.added === next.number && device.removed === 0
+    ensure(right, 'keyring_chain', 'A new device was added at another number')
+  }
+  if (how.author.as === 'recovery') checkGrade(previous, next, newcomers, how)
+  const mustRotate = leaves || passphraseChanged(previous, next)
+  ensure(!(mustRotate && how.sameEpoch), 'keyring_chain', 'A removal starts a new epoch')
+}
+
+/** Whether the device was removed now. */
+function checkLater(device: Device, later: Device, number: number): boolean {
+  const same = sameKeys(device, later) && later.added === device.added
+  ensure(same, 'keyring_chain', 'A device changed its keys or its beginning')
+  const removedNow = device.removed === 0 && later.removed === number
+  const right = removedNow || later.removed === device.removed
+  ensure(right, 'keyring_chain', 'A removed device returned, or was removed at another number')
+  return removedNow
+}
+
+function sameKeys(a: PublicKeys, b: PublicKeys): boolean {
+  return equal(a.signingKey, b.signingKey) && equal(a.kemKey, b.kemKey)
+}
+
+/** §7.3: whoever knew the old passphrase must not read on. */
+function passphraseChanged(previous: Directory, next: Directory): boolean {
+  const old = previous.recoveries.find((r) => r.slotType === 2)
+  const kept = next.recoveries.find((r) => r.slotId === old?.slotId)
+  return old !== undefined && (kept === undefined || !sameKeys(old, kept))
+}
+
+/** A recovery identity only adds devices, up to its grade, within the epoch. */
+function checkGrade(
+  previous: Directory,
+  next: Directory,
+  newcomers: readonly Device[],
+  { author, sameEpoch, storeId }: Succession,
+): void {
+  const added = new Set(newcomers)
+  const devices = next.devices.filter((device) => !added.has(device))
+  const undone = { ...previous, devices, recoveries: next.recoveries }
+  const onlyAdds = directoryHash(storeId, undone) === directoryHash(storeId, previous)
+  ensure(onlyAdds && sameEpoch, 'record_role', 'A recovery identity only adds devices')
+  const most = roles.indexOf(author.as === 'recovery' ? author.grade : 'owner')
+  const within = newcomers.every((device) => roles.indexOf(device.role) >= most)
+  ensure(within, 'record_role', 'A recovery identity adds devices up to its grade')
+}

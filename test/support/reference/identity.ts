@@ -1,0 +1,127 @@
+// FORMAT §1: identifiers, identities and recovery keys, and their Crockford base32 text forms. Inside
+// the reference, ids are lower-case hex of 32 digits.
+
+import { concat, fromHex, label, toHex } from './bytes.ts'
+import { H } from './hash.ts'
+import { refuse, ensure } from './refusal.ts'
+
+const digits = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** The bytes as one number, most significant digit first, in exactly `length` digits. */
+function toBase32(bytes: Uint8Array, length: number): string {
+  let value = BigInt(`0x${toHex(bytes)}`)
+  let text = ''
+  for (let i = 0; i < length; i++) {
+    text = digits.charAt(Number(value % 32n)) + text
+    value /= 32n
+  }
+  return text
+}
+
+/** The inverse: `length` bytes, or undefined if a character is no digit or the number is too great. */
+function fromBase32(text: string, length: number): Uint8Array | undefined {
+  let value = 0n
+  for (const character of text) {
+    const digit = digits.indexOf(character)
+    if (digit < 0) return undefined
+    value = value * 32n + BigInt(digit)
+  }
+  const hex = value.toString(16).padStart(2 * length, '0')
+  return hex.length === 2 * length ? fromHex(hex) : undefined
+}
+
+// §1
+
+export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
+  return toHex(H(label('GLK1/store/v1'), founderKey, founderRandom)).slice(0, 32)
+}
+
+export function deviceIdOf(publicKey: Uint8Array): string {
+  return toHex(H(label('GLK1/device/v1'), publicKey)).slice(0, 32)
+}
+
+// §1.1
+
+const idPrefixes = { store: 'memstore_', memory: 'mem_', version: 'memver_', device: 'dev_' }
+
+export type IdKind = keyof typeof idPrefixes
+
+export function formatId(kind: IdKind, id: string): string {
+  return idPrefixes[kind] + toBase32(fromHex(id), 26)
+}
+
+/** Exactly the form of §1.1, else `invalid_input`. */
+export function parseId(kind: IdKind, text: string): string {
+  const prefix = idPrefixes[kind]
+  const fits = text.startsWith(prefix) && text.length === prefix.length + 26
+  const id = fits ? fromBase32(text.slice(prefix.length), 16) : undefined
+  return id === undefined ? refuse('invalid_input', 'This is not such an id') : toHex(id)
+}
+
+// §1.2
+
+/** Whether the text may be an actor or session id. */
+export function isCallerId(text: string): boolean {
+  return /^[A-Za-z0-9._:@-]{1,64}$/.test(text)
+}
+
+// §1.3
+
+export interface Identity {
+  readonly signingSeed: Uint8Array
+  readonly kemSeed: Uint8Array
+  readonly localSecret: Uint8Array
+}
+
+const identityPrefix = 'GITLOCKET-IDENTITY-1-'
+const recoveryPrefix = 'GLKR1-'
+
+function checksum(name: string, bytes: Uint8Array, length: number): Uint8Array {
+  return H(label(name), bytes).slice(0, length)
+}
+
+/** Reads what a person typed: case, `I`, `L`, `O`, spaces and hyphens are forgiven after the prefix. */
+function readTyped(text: string, prefix: string, name: string, length: number, check: number) {
+  const upper = text.trim().toUpperCase()
+  ensure(upper.startsWith(prefix), 'invalid_identity', 'The prefix is wrong')
+  const typed = upper.slice(prefix.length).replaceAll(/[ -]/g, '')
+  const plain = typed.replaceAll(/[IL]/g, '1').replaceAll('O', '0').toLowerCase()
+  const whole =
+    plain.length * 5 === (length + check) * 8 ? fromBase32(plain, length + check) : undefined
+  if (whole === undefined) return refuse('invalid_identity', 'The length or a character is wrong')
+  const secret = whole.slice(0, length)
+  const expected = toHex(checksum(name, secret, check))
+  ensure(toHex(whole.slice(length)) === expected, 'invalid_identity', 'The checksum is wrong')
+  return secret
+}
+
+export function formatIdentity(identity: Identity): string {
+  const secret = concat(identity.signingSeed, identity.kemSeed, identity.localSecret)
+  const whole = concat(secret, checksum('GLK1/identity-text/v1', secret, 4))
+  return identityPrefix + toBase32(whole, 160).toUpperCase()
+}
+
+/** The identity of an identity file or of its one line; else `invalid_identity`. */
+export function parseIdentity(file: string): Identity {
+  const lines = file.split('\n').map((line) => line.trim())
+  const [line, ...others] = lines.filter((text) => text !== '' && !text.startsWith('#'))
+  if (line === undefined || others.length > 0) {
+    return refuse('invalid_identity', 'An identity file holds one identity')
+  }
+  const secret = readTyped(line, identityPrefix, 'GLK1/identity-text/v1', 96, 4)
+  return {
+    signingSeed: secret.slice(0, 32),
+    kemSeed: secret.slice(32, 64),
+    localSecret: secret.slice(64),
+  }
+}
+
+export function formatRecoveryKey(key: Uint8Array): string {
+  const text = toBase32(concat(key, checksum('GLK1/recovery-text/v1', key, 3)), 56).toUpperCase()
+  return `GLKR1-${text.replaceAll(/.{7}(?=.)/g, '$&-')}`
+}
+
+/** The 32 bytes, else `invalid_identity`. */
+export function parseRecoveryKey(text: string): Uint8Array {
+  return readTyped(text, recoveryPrefix, 'GLK1/recovery-text/v1', 32, 3)
+}

@@ -1,0 +1,65 @@
+// FORMAT §4: the keys of an epoch and what is derived from them. An auditor's epoch has no content
+// key, only its hash.
+
+import { fromHex, label, toHex } from './bytes.ts'
+import type { EnvelopeKeys } from './envelope.ts'
+import { H, subkey } from './hash.ts'
+import { refuse } from './refusal.ts'
+
+export interface Epoch {
+  readonly kid: string
+  /** A. */
+  readonly audit: Uint8Array
+  /** C; undefined for an auditor. */
+  readonly content: Uint8Array | undefined
+  /** H(C). */
+  readonly contentHash: Uint8Array
+}
+
+export function kidOf(storeId: string, audit: Uint8Array, contentHash: Uint8Array): string {
+  const hash = H(label('GLK1/kcv/v1'), fromHex(storeId), H(audit), contentHash)
+  return toHex(hash.slice(0, 8))
+}
+
+export function fullEpoch(storeId: string, audit: Uint8Array, content: Uint8Array): Epoch {
+  const contentHash = H(content)
+  return { kid: kidOf(storeId, audit, contentHash), audit, content, contentHash }
+}
+
+export function auditorEpoch(storeId: string, audit: Uint8Array, contentHash: Uint8Array): Epoch {
+  return { kid: kidOf(storeId, audit, contentHash), audit, content: undefined, contentHash }
+}
+
+const auditSubkeys = { record: 1, directory: 3, archive: 5 } as const
+const contentSubkeys = { memory: 1, detail: 2, settings: 3, archive: 5 } as const
+const saltSubkey = 4
+const context = 'GLK1keys'
+
+/** Keys of what is sealed under A. */
+export function auditKeys(epoch: Epoch, purpose: keyof typeof auditSubkeys): EnvelopeKeys {
+  const key = subkey(epoch.audit, auditSubkeys[purpose], context)
+  return { kid: epoch.kid, key, saltKey: auditSaltKey(epoch) }
+}
+
+/** Salts of records, slots, directories and the archive of A. */
+export function auditSaltKey(epoch: Epoch): Uint8Array {
+  return subkey(epoch.audit, saltSubkey, context)
+}
+
+/** Keys of what is sealed under C. */
+export function contentKeys(epoch: Epoch, purpose: keyof typeof contentSubkeys): EnvelopeKeys {
+  const { content } = epoch
+  if (content === undefined) return refuse('permission_denied', 'An auditor reads no content')
+  const key = subkey(content, contentSubkeys[purpose], context)
+  return { kid: epoch.kid, key, saltKey: subkey(content, saltSubkey, context) }
+}
+
+/** The Ed25519 seed of the epoch's group signature. */
+export function groupSeed(epoch: Epoch): Uint8Array {
+  return subkey(epoch.audit, 2, context)
+}
+
+/** Hash of an unpadded, unsealed record, as hex. */
+export function recordHash(storeId: string, body: Uint8Array, signature: Uint8Array): string {
+  return toHex(H(label('GLK1/record/v1'), fromHex(storeId), body, signature))
+}

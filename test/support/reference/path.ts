@@ -1,0 +1,34 @@
+// FORMAT §5.2: the grammar of paths, which are refused and never repaired.
+
+import { utf8 } from './bytes.ts'
+import { type Refusal, ensure } from './refusal.ts'
+
+const segmentsMax = 20
+const bytesMax = 1024
+
+/** The path if the grammar allows it; else refuses with `kind`. */
+export function checkPath(path: string, kind: Refusal): string {
+  ensure(path.startsWith('/'), kind, 'A path starts with a slash')
+  ensure(utf8(path).length <= bytesMax, kind, 'A path has at most 1,024 bytes')
+  ensure(!/[\p{Cs}]/u.test(path), kind, 'A path is well-formed Unicode')
+  ensure(path.normalize('NFC') === path, kind, 'A path is in NFC')
+  ensure(!/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(path), kind, 'A path has a control character')
+  const segments = path.slice(1).split('/')
+  ensure(segments.length <= segmentsMax, kind, 'A path has at most 20 segments')
+  for (const segment of segments) {
+    ensure(!['', '.', '..'].includes(segment), kind, 'A segment is empty, `.` or `..`')
+  }
+  ensure(path !== '/.anthropic-memory-store', kind, 'This path is reserved')
+  return path
+}
+
+/** Refuses with `kind` if one of the paths lies at or above another. */
+export function checkDisjoint(paths: readonly string[], kind: Refusal): void {
+  const all = new Set(paths)
+  ensure(all.size === paths.length, kind, 'Two memories have one path')
+  for (const path of paths) {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      ensure(!all.has(path.slice(0, end)), kind, 'A memory lies above another')
+    }
+  }
+}

@@ -1,0 +1,241 @@
+// FORMAT §6.1: the record of a commit and its device signature. Decoding refuses what is wrong within
+// the record; what depends on its history is §8 (trail.ts). Ids and hashes are lower-case hex.
+
+import { ascii, concat, fromHex, label, Reader, u16, u64, u8, utf8, zeros } from './bytes.ts'
+import { checkPadding } from './envelope.ts'
+import { isCallerId } from './identity.ts'
+import { ensure, refuse } from './refusal.ts'
+import { sign, verifySignature } from './signature.ts'
+
+export const zeroId: string = '00'.repeat(16)
+export const zeroHash: string = '00'.repeat(32)
+
+const kinds = ['genesis', 'change', 'redact', 'keyring', 'settings'] as const
+const operations = ['created', 'modified', 'deleted'] as const
+const actorTypes = ['api', 'user', 'service_account', 'session'] as const
+const reasons = [
+  'unspecified',
+  'leaked_secret',
+  'personal_data',
+  'legal',
+  'poisoned',
+  'retention',
+] as const
+
+export type RecordKind = (typeof kinds)[number]
+export type Operation = (typeof operations)[number]
+export type RedactReason = (typeof reasons)[number]
+
+export interface Actor {
+  readonly type: (typeof actorTypes)[number]
+  readonly id: string
+}
+
+export interface Row {
+  readonly memoryId: string
+  readonly versionId: string
+  readonly base: string
+  readonly secondBase: string
+  /** undefined in the rows of a redact record. */
+  readonly operation: Operation | undefined
+  readonly commitment: string
+}
+
+export interface ChangeRecord {
+  readonly kind: RecordKind
+  readonly parents: readonly string[]
+  readonly height: number
+  readonly deviceId: string
+  readonly sequence: number
+  readonly previous: string
+  readonly keyring: string
+  /** Milliseconds since 1970. */
+  readonly time: number
+  readonly actor: Actor | undefined
+  readonly session: string | undefined
+  readonly reason: RedactReason | undefined
+  readonly directoryNumber: number
+  readonly keyringHash: string
+  readonly settingsHash: string
+  readonly rows: readonly Row[]
+}
+
+// Encoding, for tests that make bytes
+
+/** 1 for the first of the list; 0 if there is none. */
+function numberOf<T>(list: readonly T[], value: T | undefined): number {
+  return value === undefined ? 0 : list.indexOf(value) + 1
+}
+
+function encodeCallerId(id: string | undefined): Uint8Array {
+  const bytes = utf8(id ?? '')
+  return concat(u8(bytes.length), bytes, zeros(64 - bytes.length))
+}
+
+function encodeRow(row: Row): Uint8Array {
+  const ids = concat(...[row.memoryId, row.versionId, row.base, row.secondBase].map(fromHex))
+  return concat(ids, u8(numberOf(operations, row.operation)), fromHex(row.commitment))
+}
+
+export function encodeSignedBody(record: ChangeRecord): Uint8Array {
+  return concat(
+    u8(1),
+    u8(numberOf(kinds, record.kind)),
+    u8(record.parents.length),
+    u8(0),
+    u64(record.height),
+    fromHex(record.deviceId),
+    u64(record.sequence),
+    fromHex(record.previous),
+    fromHex(record.keyring),
+    ...record.parents.map(fromHex),
+    u64(record.time),
+    u8(numberOf(actorTypes, record.actor?.type)),
+    encodeCallerId(record.actor?.id),
+    encodeCallerId(record.session),
+    u8(numberOf(reasons, record.reason)),
+    u64(record.directoryNumber),
+    fromHex(record.keyringHash),
+    fromHex(record.settingsHash),
+    u16(record.rows.length),
+    ...record.rows.map(encodeRow),
+  )
+}
+
+function signedMessage(storeId: string, body: Uint8Array): Uint8Array {
+  return concat(label('GLK1/record-signature/v1'), fromHex(storeId), body)
+}
+
+export function signRecord(storeId: string, body: Uint8Array, seed: Uint8Array): Uint8Array {
+  return sign(signedMessage(storeId, body), seed)
+}
+
+/** Refuses with `device_signature_invalid`. */
+export function verifyRecordSignature(
+  storeId: string,
+  record: Pick<DecodedRecord, 'body' | 'signature'>,
+  publicKey: Uint8Array,
+): void {
+  verifySignature(signedMessage(storeId, record.body), record.signature, publicKey)
+}
+
+// Decoding
+
+export interface DecodedRecord {
+  readonly record: ChangeRecord
+  /** The signed body. */
+  readonly body: Uint8Array
+  readonly signature: Uint8Array
+}
+
+/** Padded plaintext to record. */
+export function decodeRecord(padded: Uint8Array): DecodedRecord {
+  const reader = new Reader(padded, 'record_malformed')
+  const record = readBody(reader)
+  const body = padded.slice(0, reader.offset)
+  const signature = reader.raw(64)
+  checkPadding('record', padded, reader.offset)
+  checkFields(record)
+  checkRows(record)
+  return { record, body, signature }
+}
+
+function readBody(reader: Reader): ChangeRecord {
+  ensure(reader.u8() === 1, 'upgrade_required', 'The record has another version')
+  const kind = kinds[reader.u8() - 1] ?? refuse('upgrade_required', 'The kind is unknown')
+  const parentCount = reader.u8()
+  ensure(parentCount <= 2, 'record_malformed', 'A record has at most two parents')
+  ensure(reader.u8() === 0, 'record_malformed', 'A reserved byte is set')
+  const height = reader.u64()
+  const deviceId = reader.hex(16)
+  const sequence = reader.u64()
+  const previous = reader.hex(32)
+  const keyring = reader.hex(32)
+  const parents = Array.from({ length: parentCount }, () => reader.hex(32))
+  const time = reader.u64()
+  const actorType = oneOf(actorTypes, reader.u8())
+  const actorId = readCallerId(reader)
+  const session = readCallerId(reader)
+  const reason = oneOf(reasons, reader.u8())
+  const directoryNumber = reader.u64()
+  const keyringHash = reader.hex(32)
+  const settingsHash = reader.hex(32)
+  const rows = Array.from({ length: reader.u16() }, () => readRow(reader))
+  const actor = actorOf(actorType, actorId)
+  const links = { kind, parents, height, deviceId, sequence, previous, keyring }
+  const facts = { time, actor, session, reason, directoryNumber, keyringHash, settingsHash, rows }
+  return { ...links, ...facts }
+}
+
+function readRow(reader: Reader): Row {
+  const [memoryId, versionId] = [reader.hex(16), reader.hex(16)]
+  const [base, secondBase] = [reader.hex(16), reader.hex(16)]
+  const operation = oneOf(operations, reader.u8())
+  return { memoryId, versionId, base, secondBase, operation, commitment: reader.hex(32) }
+}
+
+/** Member `number` of the list, from 1; undefined for 0. */
+function oneOf<T>(list: readonly T[], number: number): T | undefined {
+  ensure(number <= list.length, 'record_malformed', 'A field has an unknown value')
+  return list[number - 1]
+}
+
+function readCallerId(reader: Reader): string | undefined {
+  const length = reader.u8()
+  ensure(length <= 64, 'record_malformed', 'An actor or session id is too long')
+  const id = ascii(reader.raw(length))
+  const filled = reader.raw(64 - length).every((byte) => byte === 0)
+  ensure(filled, 'record_malformed', 'An actor or session field is not filled with zeros')
+  if (length === 0) return undefined
+  ensure(isCallerId(id), 'record_malformed', 'An actor or session id has another character')
+  return id
+}
+
+function actorOf(type: Actor['type'] | undefined, id: string | undefined): Actor | undefined {
+  const both = (type === undefined) === (id === undefined)
+  ensure(both, 'record_malformed', 'An actor has a type and an id, or neither')
+  return type === undefined || id === undefined ? undefined : { type, id }
+}
+
+/** What a kind must and must not carry. */
+function checkFields(record: ChangeRecord): void {
+  const { kind, actor, session } = record
+  const only = (present: boolean, ...allowed: readonly RecordKind[]) => {
+    const right = present === allowed.includes(kind)
+    ensure(right, 'record_malformed', 'A field does not belong to the kind, or is missing')
+  }
+  only(record.parents.length === 0, 'genesis')
+  only(record.reason !== undefined, 'redact')
+  only(record.keyringHash !== zeroHash, 'genesis', 'keyring')
+  only(record.settingsHash !== zeroHash, 'genesis', 'settings')
+  const numbered = kind === 'genesis' || kind === 'keyring' || record.directoryNumber === 0
+  ensure(numbered, 'record_malformed', 'Only keyrings have a directory number')
+  const actorNeeded = kind === 'change' || kind === 'redact'
+  ensure(!actorNeeded || actor !== undefined, 'record_malformed', 'The actor is missing')
+  const contradicts = actor?.type === 'session' && session !== undefined && session !== actor.id
+  ensure(!contradicts, 'record_malformed', 'The session is not the actor')
+  const [first, second] = record.parents
+  const ascending = first === undefined || second === undefined || first < second
+  ensure(ascending, 'record_malformed', 'The parents do not ascend')
+}
+
+function checkRows({ kind, parents, rows }: ChangeRecord): void {
+  const least = kind === 'redact' || (kind === 'change' && parents.length < 2) ? 1 : 0
+  const most = kind === 'redact' || kind === 'change' ? 16_384 : 0
+  const counted = rows.length >= least && rows.length <= most
+  ensure(counted, 'record_rows', 'The kind has another number of rows')
+  let before = ''
+  for (const row of rows) {
+    const key = kind === 'redact' ? row.memoryId + row.versionId : row.memoryId
+    ensure(key > before, 'record_rows', 'The rows do not ascend')
+    before = key
+    if (kind === 'redact') checkRedactRow(row)
+    else ensure(row.operation !== undefined, 'record_rows', 'A row has no operation')
+  }
+}
+
+function checkRedactRow(row: Row): void {
+  const named = row.base === zeroId && row.secondBase === zeroId && row.operation === undefined
+  const bare = named && row.commitment === zeroHash
+  ensure(bare, 'record_rows', 'A row of a redact record names a version and no more')
+}

@@ -1,0 +1,93 @@
+// FORMAT §7, recovery identities, and §7.5: from an identity, a passphrase or a recovery key to the
+// epochs of a keyring. What is opened here is tentative until the chain verifies (§7.1).
+
+import { argon2id } from '@noble/hashes/argon2.js'
+import { label, Reader, utf8 } from './bytes.ts'
+import { keyedH, subkey } from './hash.ts'
+import { parseIdentity, parseRecoveryKey } from './identity.ts'
+import { type Keyring, openArchives, openSlot, type Slot } from './keyring.ts'
+import type { Epoch } from './keys.ts'
+import { ensure, refuse } from './refusal.ts'
+
+export type Secret =
+  | { readonly identity: string }
+  | { readonly passphrase: string }
+  | { readonly recoveryKey: string }
+
+export interface RecoveryIdentity {
+  readonly kemSeed: Uint8Array
+  readonly signingSeed: Uint8Array
+}
+
+function recoveryIdentity(root: Uint8Array): RecoveryIdentity {
+  return { kemSeed: subkey(root, 1, 'GLK1rcvr'), signingSeed: subkey(root, 2, 'GLK1rcvr') }
+}
+
+export interface PassphraseParameters {
+  /** 16 bytes. */
+  readonly salt: Uint8Array
+  readonly passes: number
+  readonly memoryKiB: number
+}
+
+/** Refuses with `weak_key_parameters` before it hashes. */
+export function passphraseIdentity(
+  passphrase: string,
+  { salt, passes, memoryKiB }: PassphraseParameters,
+): RecoveryIdentity {
+  const passesFit = passes >= 2 && passes <= 10
+  const memoryFits = memoryKiB >= 64 * 1024 && memoryKiB <= 1024 * 1024
+  ensure(passesFit && memoryFits, 'weak_key_parameters', 'The Argon2id parameters are not allowed')
+  const password = utf8(passphrase.normalize('NFC'))
+  const stretched = argon2id(password, salt, { t: passes, m: memoryKiB, p: 1, dkLen: 32 })
+  return recoveryIdentity(keyedH(stretched, label('GLK1/slot/pass/v1')))
+}
+
+export function recoveryKeyIdentity(key: Uint8Array): RecoveryIdentity {
+  return recoveryIdentity(keyedH(key, label('GLK1/slot/recovery/v1')))
+}
+
+/** The parameters in a slot of type 2, unchecked. */
+function passphraseParameters(slot: Slot): PassphraseParameters {
+  const reader = new Reader(slot.publicBytes, 'keyring_malformed')
+  reader.raw(16)
+  return { salt: reader.raw(16), passes: reader.u32(), memoryKiB: reader.u32() }
+}
+
+/** All epochs of the keyring, oldest first; the last is its own. Else `wrong_key`. */
+export function unlock(keyring: Keyring, secret: Secret): Epoch[] {
+  const epoch = openSome(keyring, secret)
+  return [...openArchives(keyring, epoch), epoch]
+}
+
+function openSome(keyring: Keyring, secret: Secret): Epoch {
+  if ('identity' in secret) {
+    const { kemSeed } = parseIdentity(secret.identity)
+    return openFirst(keyring, 1, () => kemSeed)
+  }
+  if ('recoveryKey' in secret) {
+    const { kemSeed } = recoveryKeyIdentity(parseRecoveryKey(secret.recoveryKey))
+    return openFirst(keyring, 3, () => kemSeed)
+  }
+  const { passphrase } = secret
+  const kemSeedFor = (slot: Slot) =>
+    passphraseIdentity(passphrase, passphraseParameters(slot)).kemSeed
+  return openFirst(keyring, 2, kemSeedFor)
+}
+
+/** Tries the slots of a type. A commitment that does not match says that the slot is another's. */
+function openFirst(
+  keyring: Keyring,
+  type: Slot['type'],
+  kemSeedFor: (slot: Slot) => Uint8Array,
+): Epoch {
+  for (const slot of keyring.slots.filter((s) => s.type === type)) {
+    const kemSeed = kemSeedFor(slot)
+    try {
+      return openSlot(keyring, slot, kemSeed)
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith('envelope_commitment'))) throw error
+    }
+  }
+  return refuse('wrong_key', 'No slot of the keyring opens with this key')
+}

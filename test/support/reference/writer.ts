@@ -1,0 +1,363 @@
+// A minimal writer of stores, from docs/FORMAT.md alone, so that the reference decoder can be tested
+// without the product and fed with faults. It keeps records, details and contents, and makes the whole
+// git history anew each time, which FORMAT §0 (5) promises to be possible.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
+import { concat, toHex, u8, utf8 } from './bytes.ts'
+import { encodeCommit } from './commit.ts'
+import { type DetailRow, detailCommitment, encodeDetail } from './detail.ts'
+import { type Directory, directoryHash } from './directory.ts'
+import {
+  detailContext,
+  memoryContext,
+  recordContext,
+  sealEnvelope,
+  settingsContext,
+  zeroHedge,
+} from './envelope.ts'
+import { H, sha256 } from './hash.ts'
+import { deviceIdOf, type Identity, storeIdOf } from './identity.ts'
+import {
+  encodeKeyring,
+  kemPublicKey,
+  type NewSlot,
+  sealArchives,
+  sealDirectory,
+  sealSlot,
+} from './keyring.ts'
+import { auditKeys, contentKeys, type Epoch, fullEpoch, groupSeed, recordHash } from './keys.ts'
+import { encodeMemoryBlob, type MemoryBlob } from './memory.ts'
+import { readmeFile, storeFile } from './public-files.ts'
+import {
+  type ChangeRecord,
+  encodeSignedBody,
+  type Operation,
+  type Row,
+  signRecord,
+  zeroHash,
+  zeroId,
+} from './record.ts'
+import { encodeSettings, type Settings } from './settings.ts'
+import { publicKeyOf } from './signature.ts'
+import { buildTree, gitOid, type ObjectType } from './tree.ts'
+
+/** What a memory row should say; ids are hex. */
+export interface NewRow {
+  readonly memoryId: string
+  readonly versionId: string
+  readonly operation: Operation
+  readonly path: string
+  readonly content: string
+  readonly note?: string
+  readonly base?: string
+}
+
+interface Entry {
+  readonly record: ChangeRecord
+  readonly body: Uint8Array
+  readonly signature: Uint8Array
+  readonly hash: string
+  readonly epoch: Epoch
+  readonly details: readonly DetailRow[]
+  readonly blobs: ReadonlyMap<string, MemoryBlob>
+  readonly keyring: Uint8Array
+  readonly settings: Uint8Array
+}
+
+export interface NewKeyring {
+  readonly directory: Directory
+  readonly epoch: Epoch
+  readonly slots: readonly Omit<NewSlot, 'encapsulationRandom' | 'hedge'>[]
+}
+
+export class StoreWriter {
+  readonly storeId: string
+  readonly founder: Identity
+  readonly #founderRandom: Uint8Array
+  readonly #entries: Entry[] = []
+  readonly #current = new Map<string, string>()
+  readonly #created = new Map<string, number>()
+  readonly #chains = new Map<string, { sequence: number; hash: string }>()
+  #epochs: Epoch[]
+  #directory: Directory
+  #keyringHash = zeroHash
+  #counter = 0
+
+  constructor() {
+    const seeds = { signingSeed: this.random(), kemSeed: this.random() }
+    this.founder = { ...seeds, localSecret: this.random() }
+    this.#founderRandom = this.random()
+    const signingKey = publicKeyOf(seeds.signingSeed)
+    this.storeId = storeIdOf(signingKey, this.#founderRandom)
+    this.#epochs = [this.newEpoch()]
+    const device = { ...publicKeys(this.founder), role: 'owner' as const, added: 0, removed: 0 }
+    const first = { number: 0, previous: undefined, devices: [device], recoveries: [] }
+    this.#directory = { ...first, founderRandom: this.#founderRandom }
+  }
+
+  get directory(): Directory {
+    return this.#directory
+  }
+
+  get epoch(): Epoch {
+    return this.#epochs.at(-1) ?? this.newEpoch()
+  }
+
+  /** 32 bytes that differ from call to call and not from run to run. */
+  random(): Uint8Array {
+    this.#counter += 1
+    return H(utf8(`random ${this.#counter}`))
+  }
+
+  newId(): string {
+    return toHex(this.random()).slice(0, 32)
+  }
+
+  newEpoch(): Epoch {
+    return fullEpoch(this.storeId, this.random(), this.random())
+  }
+
+  genesis(settings: Settings, slots: NewKeyring['slots'] = []): void {
+    const own = {
+      type: 1 as const,
+      prefix: utf8(''),
+      recipient: kemPublicKey(this.founder.kemSeed),
+    }
+    const founding = { ...own, plaintext: fullSlot(this.epoch) }
+    const plan = { directory: this.#directory, epoch: this.epoch, slots: [founding, ...slots] }
+    const [keyring, sealed] = [this.#sealKeyring(plan), this.#sealSettings(settings)]
+    const hashes = { keyringHash: toHex(H(keyring)), settingsHash: toHex(H(sealed)) }
+    this.#append({ kind: 'genesis', ...hashes }, { keyring, settings: sealed })
+  }
+
+  /** `tweak` changes fields before they are signed; `signingSeed` names another author. */
+  change(
+    rows: readonly NewRow[],
+    tweak: Partial<ChangeRecord> = {},
+    signingSeed: Uint8Array = this.founder.signingSeed,
+  ): void {
+    const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
+    const time = tweak.time ?? this.#nextTime()
+    const details: DetailRow[] = []
+    const blobs = new Map<string, MemoryBlob>()
+    const recordRows = sorted.map((row, index): Row => {
+      const { memoryId, versionId, operation, path, content } = row
+      const detail = this.#detail(row, index)
+      details.push(detail)
+      const base = row.base ?? this.#current.get(memoryId) ?? zeroId
+      if (!this.#created.has(memoryId)) this.#created.set(memoryId, time)
+      const created = this.#created.get(memoryId) ?? time
+      blobs.set(memoryId, { path, content, versionId, created, sha256: detail.sha256 })
+      this.#current.set(memoryId, versionId)
+      const commitment = detailCommitment(detail.blinding, detail)
+      return { memoryId, versionId, base, secondBase: zeroId, operation, commitment }
+    })
+    this.#append(
+      { kind: 'change', time, rows: recordRows, ...tweak },
+      { details, blobs },
+      signingSeed,
+    )
+  }
+
+  redact(targets: readonly { memoryId: string; versionId: string }[]): void {
+    const bare = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
+    const rows = targets.map((target) => ({ ...target, ...bare }))
+    const sorted = rows.toSorted((a, b) =>
+      a.memoryId + a.versionId < b.memoryId + b.versionId ? -1 : 1,
+    )
+    this.#append({ kind: 'redact', reason: 'leaked_secret', rows: sorted }, {})
+  }
+
+  settings(settings: Settings): void {
+    const sealed = this.#sealSettings(settings)
+    this.#append({ kind: 'settings', settingsHash: toHex(H(sealed)) }, { settings: sealed })
+  }
+
+  /** `tweak` can name another author, with the seed that signs. */
+  keyring(next: NewKeyring, tweak: Partial<ChangeRecord> = {}, signingSeed?: Uint8Array): void {
+    const previous = directoryHash(this.storeId, this.#directory)
+    const directory = { ...next.directory, previous, founderRandom: undefined }
+    const older = this.#epochs.filter((epoch) => epoch.kid !== next.epoch.kid)
+    const bytes = this.#sealKeyring({ ...next, directory }, older)
+    const named = { keyringHash: toHex(H(bytes)), directoryNumber: directory.number }
+    this.#append({ kind: 'keyring', ...named, ...tweak }, { keyring: bytes }, signingSeed)
+    this.#directory = directory
+    this.#epochs = [...older, next.epoch]
+  }
+
+  /** Makes a bare repository of the whole history, as rewrite(·, redacted). Returns the head. */
+  write(directory: string, redacted: ReadonlySet<string> = this.redactions()): string {
+    execFileSync('git', ['init', '--quiet', '--bare', '--initial-branch=main', directory])
+    const put = (type: ObjectType, body: Uint8Array) => putObject(directory, type, body)
+    const constant = {
+      readme: put('blob', readmeFile),
+      storeFile: put('blob', storeFile(this.storeId)),
+    }
+    const memories = new Map<string, string>()
+    let head: string | undefined
+    for (const entry of this.#entries) {
+      for (const row of entry.record.kind === 'change' ? entry.record.rows : []) {
+        memories.delete(row.memoryId)
+        const kept = row.operation !== 'deleted' && !redacted.has(row.versionId)
+        if (kept) memories.set(row.memoryId, put('blob', this.#sealMemory(entry, row)))
+      }
+      const files = { keyring: put('blob', entry.keyring), settings: put('blob', entry.settings) }
+      const built = buildTree({ ...constant, ...files, memories })
+      for (const body of built.trees.values()) put('tree', body)
+      const parents = head === undefined ? [] : [head]
+      const sealed = { record: this.#sealRecord(entry), detail: this.#sealDetail(entry, redacted) }
+      const commit = { tree: built.root, parents, height: entry.record.height, ...sealed }
+      head = put('commit', encodeCommit(commit, groupSeed(entry.epoch)))
+    }
+    writeFileSync(join(directory, 'refs/heads/main'), `${head}\n`)
+    return head ?? ''
+  }
+
+  /** R: the versions that redact records name. */
+  redactions(): Set<string> {
+    const redacts = this.#entries.filter((entry) => entry.record.kind === 'redact')
+    return new Set(redacts.flatMap((entry) => entry.record.rows.map((row) => row.versionId)))
+  }
+
+  #nextTime(): number {
+    return 1_700_000_000_000 + this.#entries.length * 1000
+  }
+
+  #detail(row: NewRow, index: number): DetailRow {
+    const { operation, path } = row
+    const content = utf8(row.content)
+    const gone = operation === 'deleted'
+    const facts = gone
+      ? { size: 0, sha256: zeroHash }
+      : { size: content.length, sha256: toHex(sha256(content)) }
+    const note = index === 0 ? (row.note ?? '') : ''
+    return { row: index, path, note, ...facts, blinding: toHex(this.random()) }
+  }
+
+  #append(
+    fields: Partial<ChangeRecord> & Pick<ChangeRecord, 'kind'>,
+    made: Partial<Pick<Entry, 'details' | 'blobs' | 'keyring' | 'settings'>>,
+    signingSeed: Uint8Array = this.founder.signingSeed,
+  ): void {
+    const parent = this.#entries.at(-1)
+    const deviceId = deviceIdOf(publicKeyOf(signingSeed))
+    const chain = this.#chains.get(deviceId) ?? { sequence: 0, hash: zeroHash }
+    const record: ChangeRecord = {
+      parents: parent === undefined ? [] : [parent.hash],
+      height: this.#entries.length,
+      deviceId,
+      sequence: chain.sequence + 1,
+      previous: chain.hash,
+      keyring: this.#keyringHash,
+      time: this.#nextTime(),
+      actor: { type: 'session', id: 'sesn_1' },
+      session: undefined,
+      reason: undefined,
+      directoryNumber: 0,
+      keyringHash: zeroHash,
+      settingsHash: zeroHash,
+      rows: [],
+      ...fields,
+    }
+    const body = encodeSignedBody(record)
+    const signature = signRecord(this.storeId, body, signingSeed)
+    const hash = recordHash(this.storeId, body, signature)
+    this.#chains.set(deviceId, { sequence: record.sequence, hash })
+    if (record.keyringHash !== zeroHash) this.#keyringHash = hash
+    const { keyring = utf8(''), settings = utf8('') } = { ...parent, ...made }
+    const { details = [], blobs = new Map() } = made
+    const signed = { record, body, signature, hash, epoch: this.epoch }
+    this.#entries.push({ ...signed, details, blobs, keyring, settings })
+  }
+
+  #sealKeyring({ directory, epoch, slots }: NewKeyring, older: readonly Epoch[] = []): Uint8Array {
+    const devices = slots.filter((slot) => slot.type === 1)
+    const nobody = { type: 1 as const, prefix: utf8('') }
+    while (devices.length < 4 || !Number.isInteger(Math.log2(devices.length))) {
+      const recipient = kemPublicKey(this.random())
+      devices.push({ ...nobody, recipient, plaintext: concat(this.random(), this.random()) })
+    }
+    const others = slots.filter((slot) => slot.type !== 1)
+    const seal = (slot: NewKeyring['slots'][number]) => {
+      const encapsulationRandom = concat(this.random(), this.random())
+      return sealSlot(this.storeId, epoch, { ...slot, encapsulationRandom, hedge: this.random() })
+    }
+    const sealed = devices.map(seal)
+    sealed.sort((a, b) => (toHex(a.publicBytes) < toHex(b.publicBytes) ? -1 : 1))
+    const hedges = [this.random(), this.random()] as const
+    return encodeKeyring({
+      kid: epoch.kid,
+      storeId: this.storeId,
+      directoryNumber: directory.number,
+      slots: [...sealed, ...others.map(seal)],
+      ...sealArchives(this.storeId, epoch, older, hedges),
+      directory: sealDirectory(this.storeId, epoch, directory, this.random()),
+    })
+  }
+
+  #sealSettings(settings: Settings): Uint8Array {
+    const [keys, context] = [contentKeys(this.epoch, 'settings'), settingsContext(this.storeId)]
+    return sealEnvelope('settings', keys, context, this.random(), encodeSettings(settings))
+  }
+
+  #sealRecord({ epoch, body, signature }: Entry): Uint8Array {
+    const [keys, context] = [auditKeys(epoch, 'record'), recordContext(this.storeId)]
+    return sealEnvelope('record', keys, context, zeroHedge, concat(body, signature))
+  }
+
+  #sealDetail(
+    { record, epoch, hash, details }: Entry,
+    redacted: ReadonlySet<string>,
+  ): Uint8Array | undefined {
+    if (record.kind !== 'change') return undefined
+    const kept = details.filter(({ row }) => !redacted.has(record.rows[row]?.versionId ?? ''))
+    const [keys, context] = [contentKeys(epoch, 'detail'), detailContext(this.storeId, hash)]
+    return sealEnvelope('detail', keys, context, zeroHedge, encodeDetail(kept))
+  }
+
+  #sealMemory({ record, epoch, details, blobs }: Entry, row: Row): Uint8Array {
+    const blob = blobs.get(row.memoryId)
+    const detail = details[record.rows.indexOf(row)]
+    if (blob === undefined || detail === undefined) throw new Error('The row has no blob')
+    const keys = contentKeys(epoch, 'memory')
+    const context = memoryContext(this.storeId, row.memoryId)
+    const hedge = new Uint8Array(Buffer.from(detail.blinding, 'hex'))
+    return sealEnvelope('memory', keys, context, hedge, encodeMemoryBlob(blob))
+  }
+}
+
+/** The directory's keys of an identity. */
+export function publicKeys(identity: Pick<Identity, 'signingSeed' | 'kemSeed'>): {
+  deviceId: string
+  signingKey: Uint8Array
+  kemKey: Uint8Array
+} {
+  const signingKey = publicKeyOf(identity.signingSeed)
+  const kemKey = kemPublicKey(identity.kemSeed)
+  return { deviceId: deviceIdOf(signingKey), signingKey, kemKey }
+}
+
+/** A ‖ C. */
+export function fullSlot({ audit, content }: Epoch): Uint8Array {
+  return concat(audit, content ?? utf8(''))
+}
+
+/** A ‖ H(C). */
+export function auditorSlot({ audit, contentHash }: Epoch): Uint8Array {
+  return concat(audit, contentHash)
+}
+
+/** Writes a loose object. */
+function putObject(directory: string, type: ObjectType, body: Uint8Array): string {
+  const oid = gitOid(type, body)
+  const folder = join(directory, 'objects', oid.slice(0, 2))
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(
+    join(folder, oid.slice(2)),
+    deflateSync(concat(utf8(`${type} ${body.length}`), u8(0), body)),
+  )
+  return oid
+}

@@ -1,0 +1,54 @@
+// The two files that a store shows to everybody.
+
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { utf8, utf8Text } from '../../../src/bytes.ts'
+import { parseStoreFile, readmeFile, storeFile } from '../../../src/format/public-files.ts'
+
+const storeId = '0123456789abcdef0123456789abcdef'
+const text = '{"format":1,"store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'
+
+test('README.md is the one in the format’s appendix', () => {
+  const document = readFileSync(new URL('../../../docs/FORMAT.md', import.meta.url), 'utf8')
+  const appendix = document.slice(document.indexOf('## Appendix A'))
+  const lines = appendix.split('\n').slice(appendix.split('\n').indexOf('    # gitlocket store'))
+  expect(utf8Text(readmeFile)).toBe(
+    `${lines
+      .map((line) => line.slice(4))
+      .join('\n')
+      .trimEnd()}\n`,
+  )
+})
+
+test('store.json names the format and the store, and is read back', () => {
+  expect(utf8Text(storeFile(storeId))).toBe(text)
+  expect(parseStoreFile(storeFile(storeId))).toBe(storeId)
+})
+
+describe('not_a_store:', () => {
+  test.each([
+    ['nothing', ''],
+    ['no JSON', 'store'],
+    ['null', 'null'],
+    ['no format', '{"store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'],
+    ['no store', '{"format":1}\n'],
+    ['another id', text.replace('memstore_', 'mem_')],
+    ['a space more', text.replace(':', ': ')],
+    ['a key more', text.replace('}', ',"x":1}')],
+    ['no line end', text.trimEnd()],
+    ['two line ends', `${text}\n`],
+    ['a format that is no number', text.replace('1,', '"1",')],
+  ])('%s', (_, bytes) => {
+    expect(() => parseStoreFile(utf8(bytes))).toThrow(
+      expect.objectContaining({ code: 'not_a_store' }),
+    )
+  })
+})
+
+test.each(['{"format":2}', '{"format":2,"store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}'])(
+  '%s is upgrade_required',
+  (bytes) => {
+    const expected = expect.objectContaining({ code: 'upgrade_required' })
+    expect(() => parseStoreFile(utf8(bytes))).toThrow(expected)
+  },
+)

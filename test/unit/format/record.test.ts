@@ -1,0 +1,299 @@
+// Records: the layout, and a refusal for everything that one record can get wrong by itself.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { concatBytes, fromHex, label, toHex } from '../../../src/bytes.ts'
+import { hash256 } from '../../../src/crypto/digest.ts'
+import { signingKeyPair, verifySignature } from '../../../src/crypto/signature.ts'
+import { hasCode } from '../../../src/errors.ts'
+import { paddedLength } from '../../../src/format/envelope.ts'
+import {
+  decodeRecord,
+  encodeSignedBody,
+  recordHash,
+  signRecord,
+  verifyRecordSignature,
+  zeroHash,
+  zeroId,
+} from '../../../src/format/record.ts'
+import type { ChangeRecord, RecordRow } from '../../../src/format/record.ts'
+import { decodeRecord as referenceDecode } from '../../support/reference/record.ts'
+import { full, seed } from '../../support/seed.ts'
+
+const storeId = '11'.repeat(16)
+const id = (byte: number): string => toHex(new Uint8Array(16).fill(byte))
+const hash = (byte: number): Uint8Array => new Uint8Array(32).fill(byte)
+const pair = signingKeyPair(hash(1))
+
+const row: RecordRow = {
+  memoryId: id(0x21),
+  versionId: id(0x22),
+  base: id(0x23),
+  secondBase: zeroId,
+  operation: 'modified',
+  commitment: hash(0x24),
+}
+const redactRow: RecordRow = {
+  ...row,
+  base: zeroId,
+  operation: undefined,
+  commitment: zeroHash,
+}
+const change: ChangeRecord = {
+  kind: 'change',
+  height: 7,
+  deviceId: id(0x31),
+  sequence: 5,
+  previous: hash(0x32),
+  keyring: hash(0x33),
+  parents: [hash(0x34)],
+  time: 1_700_000_000_000,
+  actor: { type: 'user', id: 'someone@example.org' },
+  session: 'run-1',
+  reason: undefined,
+  directoryNumber: 0,
+  keyringHash: zeroHash,
+  settingsHash: zeroHash,
+  rows: [row],
+}
+const genesis: ChangeRecord = {
+  ...change,
+  kind: 'genesis',
+  height: 0,
+  parents: [],
+  actor: undefined,
+  session: undefined,
+  keyringHash: hash(1),
+  settingsHash: hash(2),
+  rows: [],
+}
+const redact: ChangeRecord = { ...change, kind: 'redact', reason: 'legal', rows: [redactRow] }
+const keyring: ChangeRecord = {
+  ...change,
+  kind: 'keyring',
+  directoryNumber: 3,
+  keyringHash: hash(1),
+  rows: [],
+}
+const settings: ChangeRecord = { ...change, kind: 'settings', settingsHash: hash(1), rows: [] }
+
+const code = (name: string): unknown => expect.objectContaining({ code: name })
+
+function pad(bytes: Uint8Array): Uint8Array {
+  const padded = new Uint8Array(paddedLength('record', bytes.length))
+  padded.set(bytes)
+  return padded
+}
+
+/** A padded record whose signature is zeros: decoding does not check it. */
+const encoded = (record: ChangeRecord): Uint8Array =>
+  pad(concatBytes(encodeSignedBody(record), new Uint8Array(64)))
+
+const examples: readonly (readonly [string, ChangeRecord])[] = [
+  ['change', change],
+  ['change of a session', { ...change, actor: { type: 'session', id: 's' }, session: 's' }],
+  ['change without a session', { ...change, session: undefined }],
+  ['merge without rows', { ...change, parents: [hash(1), hash(2)], rows: [] }],
+  ['genesis', genesis],
+  ['redact', redact],
+  ['keyring', keyring],
+  ['settings', { ...settings, actor: undefined }],
+  [
+    'longest names',
+    { ...change, actor: { type: 'api', id: 'a'.repeat(64) }, session: 'b'.repeat(64) },
+  ],
+]
+
+describe.each(examples)('a %s record', (_, record) => {
+  test('is read back as it was written', () => {
+    const signed = signRecord(storeId, record, pair)
+    const decoded = decodeRecord(pad(signed))
+    expect(decoded.record).toEqual(record)
+    expect(decoded.signed).toEqual(signed)
+    expect(decoded.body).toEqual(encodeSignedBody(record))
+    expect(decoded.signature).toEqual(signed.slice(-64))
+  })
+
+  test('is read alike by the reference implementation', () => {
+    const decoded = referenceDecode(pad(signRecord(storeId, record, pair)))
+    expect(decoded.record).toMatchObject({
+      kind: record.kind,
+      height: record.height,
+      deviceId: record.deviceId,
+      sequence: record.sequence,
+      time: record.time,
+      actor: record.actor,
+      session: record.session,
+    })
+    expect(decoded.record.rows).toHaveLength(record.rows.length)
+  })
+})
+
+test('the body has the layout of the format', () => {
+  const body = encodeSignedBody(change)
+  expect(body).toHaveLength(314 + 32 + 97)
+  expect(toHex(body.subarray(0, 4))).toBe('01020100')
+  expect(toHex(body.subarray(4, 12))).toBe('0000000000000007')
+  expect(toHex(body.subarray(-97))).toBe(
+    [row.memoryId, row.versionId, row.base, row.secondBase, '02', '24'.repeat(32)].join(''),
+  )
+})
+
+test('hash and signature cover label and store id', () => {
+  const signed = signRecord(storeId, change, pair)
+  const body = signed.slice(0, -64)
+  const store = fromHex(storeId)
+  expect(recordHash(storeId, signed)).toEqual(hash256(label('GLK1/record/v1'), store, signed))
+  const message = concatBytes(label('GLK1/record-signature/v1'), store, body)
+  verifySignature(message, signed.slice(-64), pair.publicKey)
+  verifyRecordSignature(storeId, body, signed.slice(-64), pair.publicKey)
+  expect(() => verifyRecordSignature(id(9), body, signed.slice(-64), pair.publicKey)).toThrow(
+    code('device_signature_invalid'),
+  )
+})
+
+describe('record_malformed:', () => {
+  test.each<readonly [string, ChangeRecord]>([
+    ['a change without an actor', { ...change, actor: undefined }],
+    ['a redaction without an actor', { ...redact, actor: undefined }],
+    [
+      'a session that is not the actor',
+      { ...change, actor: { type: 'session', id: 'a' }, session: 'b' },
+    ],
+    ['a character that ids do not have', { ...change, session: 'a b' }],
+    ['a slash in an actor id', { ...change, actor: { type: 'user', id: 'a/b' } }],
+    ['a redaction without a reason', { ...redact, reason: undefined }],
+    ['a change with a reason', { ...change, reason: 'legal' }],
+    ['a change with a directory number', { ...change, directoryNumber: 1 }],
+    ['a genesis with a directory number', { ...genesis, directoryNumber: 1 }],
+    ['a change that names a keyring', { ...change, keyringHash: hash(1) }],
+    ['a change that names settings', { ...change, settingsHash: hash(1) }],
+    ['settings that name a keyring', { ...settings, keyringHash: hash(1) }],
+    ['a keyring that names settings', { ...keyring, settingsHash: hash(1) }],
+    ['a keyring that names no keyring', { ...keyring, keyringHash: zeroHash }],
+    ['settings that name no settings', { ...settings, settingsHash: zeroHash }],
+    ['a genesis without a keyring', { ...genesis, keyringHash: zeroHash }],
+    ['a genesis with a parent', { ...genesis, parents: [hash(1)] }],
+    ['a change without a parent', { ...change, parents: [] }],
+    ['parents that descend', { ...change, parents: [hash(2), hash(1)] }],
+    ['the same parent twice', { ...change, parents: [hash(1), hash(1)] }],
+    ['three parents', { ...change, parents: [hash(1), hash(2), hash(3)] }],
+  ])('%s', (_, record) => {
+    expect(() => decodeRecord(encoded(record))).toThrow(code('record_malformed'))
+  })
+
+  const actorAt = 4 + 8 + 16 + 8 + 32 + 32 + 32 + 8
+  const sessionAt = actorAt + 66
+  test.each([
+    ['a reserved byte', 3, 1],
+    ['a height beyond 2^53', 4, 0x20],
+    ['an unknown actor type', actorAt, 5],
+    ['an actor type without an id', actorAt + 1, 0],
+    ['an id without an actor type', actorAt, 0],
+    ['an actor id of 65 bytes', actorAt + 1, 65],
+    ['bytes after an actor id', actorAt + 65, 1],
+    ['a session without a length', sessionAt, 0],
+    ['bytes after a session', sessionAt + 64, 1],
+    ['an unknown reason', sessionAt + 65, 7],
+    ['an unknown operation', 314 + 32 + 64, 4],
+  ])('%s', (_, at, byte) => {
+    expect(() => decodeRecord(encoded(change).with(at, byte))).toThrow(code('record_malformed'))
+  })
+
+  test('more rows than bytes', () => {
+    const rowsAt = 314 + 32 - 2
+    const bytes = encoded(change)
+      .with(rowsAt, 0xff)
+      .with(rowsAt + 1, 0xff)
+    expect(() => decodeRecord(bytes)).toThrow(code('record_malformed'))
+  })
+})
+
+describe('record_rows:', () => {
+  const second = { ...row, memoryId: id(0x22) }
+  test.each<readonly [string, ChangeRecord]>([
+    ['a change without rows', { ...change, rows: [] }],
+    ['a redaction without rows', { ...redact, rows: [] }],
+    ['a genesis with a row', { ...genesis, rows: [row] }],
+    ['settings with a row', { ...settings, rows: [row] }],
+    ['a keyring with a row', { ...keyring, rows: [row] }],
+    ['rows that descend', { ...change, rows: [second, row] }],
+    ['two rows of one memory', { ...change, rows: [row, { ...row, versionId: id(0x99) }] }],
+    ['one version redacted twice', { ...redact, rows: [redactRow, redactRow] }],
+    ['a row without an operation', { ...change, rows: [{ ...row, operation: undefined }] }],
+    [
+      'a redaction with an operation',
+      { ...redact, rows: [{ ...redactRow, operation: 'deleted' }] },
+    ],
+    ['a redaction with a base', { ...redact, rows: [{ ...redactRow, base: id(1) }] }],
+    ['a redaction with a second base', { ...redact, rows: [{ ...redactRow, secondBase: id(1) }] }],
+    ['a redaction with a commitment', { ...redact, rows: [{ ...redactRow, commitment: hash(1) }] }],
+  ])('%s', (_, record) => {
+    expect(() => decodeRecord(encoded(record))).toThrow(code('record_rows'))
+  })
+
+  test('one row more than allowed', () => {
+    const rows = Array.from({ length: 16_385 }, (_, index) => {
+      return { ...row, memoryId: index.toString(16).padStart(32, '0') }
+    })
+    expect(() => decodeRecord(encoded({ ...change, rows }))).toThrow(code('record_rows'))
+    const most = decodeRecord(encoded({ ...change, rows: rows.slice(1) }))
+    expect(most.record.rows).toHaveLength(16_384)
+  })
+})
+
+test('two versions of one memory may be redacted at once', () => {
+  const rows = [redactRow, { ...redactRow, versionId: id(0x99) }]
+  expect(decodeRecord(encoded({ ...redact, rows })).record.rows).toEqual(rows)
+})
+
+describe('upgrade_required:', () => {
+  test.each([
+    ['version 0', 0, 0],
+    ['version 2', 0, 2],
+    ['kind 0', 1, 0],
+    ['kind 6', 1, 6],
+  ])('%s', (_, at, byte) => {
+    expect(() => decodeRecord(encoded(change).with(at, byte))).toThrow(code('upgrade_required'))
+  })
+})
+
+test('padding that is not zero is envelope_padding', () => {
+  const bytes = encoded(change)
+  expect(() => decodeRecord(bytes.with(-1, 1))).toThrow(code('envelope_padding'))
+})
+
+test('a record is a function of rows and parents in size', () => {
+  const short = { ...change, actor: { type: 'api', id: 'a' }, session: undefined } as const
+  expect(encodeSignedBody(short)).toHaveLength(encodeSignedBody(change).length)
+})
+
+test('changed and arbitrary bytes are read or refused with a code', () => {
+  const good = encoded(change)
+  fc.assert(
+    fc.property(
+      fc.nat(good.length - 1),
+      fc.nat(255),
+      fc.uint8Array({ maxLength: 700 }),
+      (at, byte, noise) => {
+        for (const bytes of [
+          good.with(at, byte),
+          noise,
+          concatBytes(good.subarray(0, 40), noise),
+        ]) {
+          expect(isReadOrRefused(bytes)).toBe(true)
+        }
+      },
+    ),
+    { seed, numRuns: full ? 50_000 : 1000 },
+  )
+})
+
+function isReadOrRefused(bytes: Uint8Array): boolean {
+  try {
+    decodeRecord(bytes)
+    return true
+  } catch (error) {
+    return hasCode(error, 'record_malformed', 'record_rows', 'upgrade_required', 'envelope_padding')
+  }
+}

@@ -1,0 +1,54 @@
+// Subkeys of an epoch: the numbering of the format, and what an auditor has.
+
+import { expect, test } from 'vitest'
+import { fromHex, label, toHex } from '../../../src/bytes.ts'
+import { deriveKey } from '../../../src/crypto/derive.ts'
+import { hash256 } from '../../../src/crypto/digest.ts'
+import { signingKeyPair } from '../../../src/crypto/signature.ts'
+import { auditKeys, epochKeys, kidOf } from '../../../src/keys/epoch.ts'
+
+const storeId = '11'.repeat(16)
+const A = new Uint8Array(32).fill(1)
+const C = new Uint8Array(32).fill(2)
+const epoch = epochKeys(storeId, A, C)
+
+test('the kid is a hash of store id and both keys', () => {
+  const hash = hash256(label('GLK1/kcv/v1'), fromHex(storeId), hash256(A), hash256(C))
+  expect(epoch.kid).toBe(toHex(hash).slice(0, 16))
+  expect(kidOf(storeId, A, hash256(C))).toBe(epoch.kid)
+  expect(epochKeys('22'.repeat(16), A, C).kid).not.toBe(epoch.kid)
+})
+
+test.each([
+  ['record', epoch.record, A, 1],
+  ['directory', epoch.directory, A, 3],
+  ['archive of A', epoch.archiveA, A, 5],
+  ['memory', epoch.memory, C, 1],
+  ['detail', epoch.detail, C, 2],
+  ['settings', epoch.settings, C, 3],
+  ['archive of C', epoch.archiveC, C, 5],
+])('the key for %s is the subkey of the format', (_, keys, master, subkey) => {
+  expect(keys.key).toEqual(deriveKey(master, subkey, 'GLK1keys'))
+  expect(keys.saltKey).toEqual(deriveKey(master, 4, 'GLK1keys'))
+  expect(keys.kid).toBe(epoch.kid)
+})
+
+test('the group key and the salts of slots come from A', () => {
+  expect(epoch.group).toEqual(signingKeyPair(deriveKey(A, 2, 'GLK1keys')))
+  expect(epoch.slotSaltKey).toEqual(deriveKey(A, 4, 'GLK1keys'))
+})
+
+test('an auditor, who has A and H(C), has the same epoch without any key of C', () => {
+  const audit = auditKeys(storeId, A, hash256(C))
+  expect(epoch).toMatchObject(audit)
+  expect(Object.keys(audit).toSorted()).toEqual([
+    'archiveA',
+    'auditKey',
+    'contentKeyHash',
+    'directory',
+    'group',
+    'kid',
+    'record',
+    'slotSaltKey',
+  ])
+})

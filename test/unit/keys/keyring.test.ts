@@ -1,0 +1,488 @@
+// Keyrings: who can open which, what a change of members does, and every way in which a keyring can
+// be wrong. The reference implementation opens ours.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { toHex } from '../../../src/bytes.ts'
+import { hash256 } from '../../../src/crypto/digest.ts'
+import { systemRandom } from '../../../src/crypto/random.ts'
+import { decapsulate } from '../../../src/crypto/recipient.ts'
+import { hasCode } from '../../../src/errors.ts'
+import {
+  checkGenesisDirectory,
+  checkRotation,
+  checkSuccessor,
+  encodeDirectory,
+  findDevice,
+} from '../../../src/format/directory.ts'
+import type { Directory } from '../../../src/format/directory.ts'
+import { recordContext, sealEnvelope } from '../../../src/format/envelope.ts'
+import { decodeKeyring, encodeKeyring } from '../../../src/format/keyring.ts'
+import type { KeyringFile, Slot } from '../../../src/format/keyring.ts'
+import { sealArchives } from '../../../src/keys/archive.ts'
+import { epochKeys } from '../../../src/keys/epoch.ts'
+import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
+import {
+  addDevice,
+  createKeyring,
+  openDirectory,
+  openKeyring,
+  startEpoch,
+} from '../../../src/keys/keyring.ts'
+import type { NewKeyring, OpenedKeyring, Unlock } from '../../../src/keys/keyring.ts'
+import { openSlot, sealSlot } from '../../../src/keys/slot.ts'
+import { argon2 } from '../../../src/limits.ts'
+import {
+  decodeKeyring as referenceDecode,
+  openDirectory as referenceDirectory,
+} from '../../support/reference/keyring.ts'
+import { unlock as referenceUnlock } from '../../support/reference/unlock.ts'
+
+const random = systemRandom
+const founder = await generateIdentity()
+const second = await generateIdentity()
+const stranger = await generateIdentity()
+const recoveryKey = random(32)
+const recoveryText = formatRecoveryKey(recoveryKey)
+const code = (name: string): unknown => expect.objectContaining({ code: name })
+const by = (identity: typeof founder): Unlock => ({ type: 'identity', identity })
+
+const first = await createKeyring({ identity: founder, passphrase: undefined, recoveryKey, random })
+const { storeId } = first
+const opened = await openKeyring(first.bytes, storeId, by(founder))
+
+const reopen = (keyring: NewKeyring, unlock: Unlock): Promise<OpenedKeyring> =>
+  openKeyring(keyring.bytes, storeId, unlock)
+
+describe('a new keyring', () => {
+  test('is opened by its founder, who is an active owner', () => {
+    expect(opened.epoch).toEqual(first.epoch)
+    expect(opened.directory).toEqual(first.directory)
+    expect([...opened.epochs.keys()]).toEqual([first.epoch.kid])
+    expect(opened.recovery).toBeUndefined()
+    const device = findDevice(opened.directory, founder.deviceId)
+    expect(device).toMatchObject({ role: 'owner', added: 0, removed: 0 })
+    expect(() => checkGenesisDirectory(storeId, opened.directory)).not.toThrow()
+  })
+
+  test('is opened by the recovery key, which stands for an identity of its own', async () => {
+    const recovered = await reopen(first, { type: 'recovery', recoveryKey: recoveryText })
+    expect(recovered.epoch).toEqual(first.epoch)
+    expect(recovered.recovery?.signing.publicKey).toEqual(first.directory.recovery[0]?.signingKey)
+    expect(recovered.recovery?.kem.publicKey).toEqual(first.directory.recovery[0]?.kemKey)
+  })
+
+  test.each([
+    ['the identity of somebody else', { type: 'identity', identity: stranger }],
+    ['another recovery key', { type: 'recovery', recoveryKey: formatRecoveryKey(random(32)) }],
+    ['a passphrase, when it has none', { type: 'passphrase', passphrase: 'some passphrase' }],
+  ] as const)('refuses %s with wrong_key', async (_, unlock) => {
+    await expect(reopen(first, unlock)).rejects.toMatchObject({ code: 'wrong_key' })
+  })
+
+  test('says that there is no passphrase', async () => {
+    const unlock = { type: 'passphrase', passphrase: 'some passphrase' } as const
+    await expect(reopen(first, unlock)).rejects.toThrow(/has no passphrase/)
+  })
+
+  test('is opened alike by the reference implementation', () => {
+    const keyring = referenceDecode(first.bytes)
+    for (const secret of [{ identity: formatIdentity(founder) }, { recoveryKey: recoveryText }]) {
+      const epoch = referenceUnlock(keyring, secret).at(-1)
+      expect(epoch?.kid).toBe(first.epoch.kid)
+      if (epoch === undefined) continue
+      const directory = referenceDirectory(keyring, epoch)
+      expect(directory.devices.map((device) => device.deviceId)).toEqual([founder.deviceId])
+    }
+  })
+
+  test('shows four device slots of one size, and the recovery slot', () => {
+    const file = decodeKeyring(first.bytes)
+    expect(file.slots.map((slot) => slot.type)).toEqual([...Array(4).fill('device'), 'recovery'])
+    const sizes = file.slots.map((slot) => slot.envelope.length + slot.ciphertext.length)
+    expect(new Set(sizes).size).toBe(1)
+  })
+
+  test('holds no key and no id of a device in the clear', () => {
+    const hex = toHex(first.bytes)
+    const { auditKey, contentKey } = first.epoch
+    const secrets = [auditKey, contentKey, founder.signing.publicKey, founder.kem.publicKey]
+    for (const secret of secrets) expect(hex).not.toContain(toHex(secret))
+    expect(hex).not.toContain(founder.deviceId)
+  })
+
+  test('is made anew with other keys each time', async () => {
+    const options = { identity: founder, passphrase: undefined, recoveryKey, random }
+    const again = await createKeyring(options)
+    expect(again.storeId).not.toBe(storeId)
+    expect(again.epoch.kid).not.toBe(first.epoch.kid)
+    await expect(openKeyring(again.bytes, storeId, by(founder))).rejects.toMatchObject({
+      code: 'store_id_mismatch',
+    })
+  })
+
+  test('refuses a short passphrase before it hashes', async () => {
+    const options = { identity: founder, passphrase: 'short', recoveryKey, random }
+    await expect(createKeyring(options)).rejects.toMatchObject({ code: 'invalid_input' })
+  })
+})
+
+describe('another device', () => {
+  const added = addDevice(opened, second, 'writer', random)
+
+  test('opens the next keyring of the same epoch, as everybody before', async () => {
+    expect(added.epoch.kid).toBe(first.epoch.kid)
+    const unlocks: readonly Unlock[] = [
+      by(founder),
+      by(second),
+      { type: 'recovery', recoveryKey: recoveryText },
+    ]
+    for (const unlock of unlocks) {
+      const { directory, epoch } = await reopen(added, unlock)
+      expect(epoch).toEqual(first.epoch)
+      expect(directory).toEqual(added.directory)
+    }
+    await expect(reopen(first, by(second))).rejects.toMatchObject({ code: 'wrong_key' })
+  })
+
+  test('follows from the directory before', () => {
+    expect(added.directory.number).toBe(1)
+    expect(findDevice(added.directory, second.deviceId)).toMatchObject({
+      role: 'writer',
+      added: 1,
+      removed: 0,
+    })
+    expect(() => checkSuccessor(storeId, first.directory, added.directory)).not.toThrow()
+    expect(() => checkRotation(first.directory, added.directory, true)).not.toThrow()
+  })
+
+  test('leaves no slot as it was, so that nobody sees which one is new', () => {
+    const before = decodeKeyring(first.bytes).slots.map((slot) => toHex(slot.ciphertext))
+    const after = decodeKeyring(added.bytes).slots.map((slot) => toHex(slot.ciphertext))
+    expect(after).toHaveLength(before.length)
+    expect(after.filter((ciphertext) => before.includes(ciphertext))).toEqual([])
+  })
+
+  test('is refused if it is there already', async () => {
+    const next = await reopen(added, by(founder))
+    expect(() => addDevice(next, second, 'owner', random)).toThrow(code('invalid_input'))
+  })
+
+  test('the fifth makes eight slots', async () => {
+    let keyring = first
+    for (let device = 2; device <= 5; device++) {
+      const before = await reopen(keyring, by(founder))
+      keyring = addDevice(before, await generateIdentity(), 'reader', random)
+      const slots = decodeKeyring(keyring.bytes).slots.filter((slot) => slot.type === 'device')
+      expect(slots).toHaveLength(device <= 4 ? 4 : 8)
+    }
+  })
+
+  test('the 251st is refused with store_full', () => {
+    const entry = findDevice(first.directory, founder.deviceId)
+    const devices = Array.from({ length: 250 }, () => entry).filter((one) => one !== undefined)
+    const full = { ...opened, directory: { ...first.directory, devices } }
+    expect(() => addDevice(full, second, 'reader', random)).toThrow(code('store_full'))
+  })
+})
+
+describe('a new epoch', () => {
+  let before: OpenedKeyring
+  let next: NewKeyring
+  beforeAll(async () => {
+    before = await reopen(addDevice(opened, second, 'writer', random), by(founder))
+    next = await startEpoch(before, undefined, random, [second.deviceId])
+  })
+
+  test('has new keys, and archives the old ones for who opens it', async () => {
+    const after = await reopen(next, by(founder))
+    expect(after.epoch.kid).not.toBe(first.epoch.kid)
+    expect([...after.epochs.keys()]).toEqual([first.epoch.kid, after.epoch.kid])
+    expect(after.epochs.get(first.epoch.kid)).toEqual(first.epoch)
+    const epochs = referenceUnlock(referenceDecode(next.bytes), { recoveryKey: recoveryText })
+    expect(epochs.map(({ kid }) => kid)).toEqual([...after.epochs.keys()])
+  })
+
+  test('is closed to a removed device, which stays in the directory', async () => {
+    await expect(reopen(next, by(second))).rejects.toMatchObject({ code: 'wrong_key' })
+    const entry = findDevice(next.directory, second.deviceId)
+    expect(entry).toMatchObject({ added: 1, removed: 2 })
+    expect(() => checkSuccessor(storeId, before.directory, next.directory)).not.toThrow()
+    expect(() => checkRotation(before.directory, next.directory, false)).not.toThrow()
+  })
+
+  test('never takes a removed device back', async () => {
+    const after = await reopen(next, by(founder))
+    expect(() => addDevice(after, second, 'writer', random)).toThrow(code('permission_denied'))
+  })
+
+  test('grows by one archive entry each time', async () => {
+    const third = await startEpoch(await reopen(next, by(founder)), undefined, random)
+    const { epochs } = await reopen(third, { type: 'recovery', recoveryKey: recoveryText })
+    expect([...epochs.keys()]).toEqual([first.epoch.kid, next.epoch.kid, third.epoch.kid])
+  })
+
+  test('older keyrings are read with the archived keys, unknown ones are envelope_epoch', async () => {
+    const { epochs } = await reopen(next, by(founder))
+    expect(openDirectory(first.bytes, storeId, epochs)).toEqual({
+      kid: first.epoch.kid,
+      directory: first.directory,
+    })
+    expect(() => openDirectory(next.bytes, storeId, opened.epochs)).toThrow(code('envelope_epoch'))
+  })
+
+  test.each([
+    ['a device that is none', () => [stranger.deviceId]],
+    ['the last owner', () => [founder.deviceId]],
+    ['the same device again', () => [second.deviceId]],
+  ])('cannot remove %s', async (_, removed) => {
+    const after = await reopen(next, by(founder))
+    await expect(startEpoch(after, undefined, random, removed())).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+  })
+})
+
+describe('a passphrase', () => {
+  const passphrase = 'correct horse battery'
+  let keyring: NewKeyring
+  let withPassphrase: OpenedKeyring
+  beforeAll(async () => {
+    keyring = await startEpoch(opened, passphrase, random)
+    withPassphrase = await reopen(keyring, by(founder))
+  })
+
+  test('is set with our own parameters and opens the keyring', async () => {
+    const slot = decodeKeyring(keyring.bytes).slots.find(({ type }) => type === 'passphrase')
+    expect(slot?.argon2).toMatchObject({
+      passes: argon2.passes.standard,
+      memoryKiB: argon2.memoryKiB.standard,
+    })
+    const unlocked = await reopen(keyring, { type: 'passphrase', passphrase })
+    expect(unlocked.epoch).toEqual(keyring.epoch)
+    const entry = keyring.directory.recovery.find(({ type }) => type === 'passphrase')
+    expect(unlocked.recovery?.signing.publicKey).toEqual(entry?.signingKey)
+  })
+
+  test('that is wrong is wrong_key', async () => {
+    await expect(
+      reopen(keyring, { type: 'passphrase', passphrase: 'correct horse batterx' }),
+    ).rejects.toMatchObject({ code: 'wrong_key' })
+  })
+
+  test('is kept through a new device and a new epoch, whose maker does not know it', async () => {
+    const added = await reopen(addDevice(withPassphrase, second, 'writer', random), by(founder))
+    const next = await startEpoch(added, undefined, random)
+    const slots = [keyring, next].map(({ bytes }) =>
+      decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase'),
+    )
+    expect(slots[1]?.argon2).toEqual(slots[0]?.argon2)
+    const unlocked = await reopen(next, { type: 'passphrase', passphrase })
+    expect(unlocked.epoch.kid).toBe(next.epoch.kid)
+  })
+
+  test('is removed with null, and the recovery key stays', async () => {
+    const next = await startEpoch(withPassphrase, null, random)
+    await expect(reopen(next, { type: 'passphrase', passphrase })).rejects.toThrow(/no passphrase/)
+    const recovered = await reopen(next, { type: 'recovery', recoveryKey: recoveryText })
+    expect(recovered.epoch.kid).toBe(next.epoch.kid)
+  })
+
+  test('of no characters is refused and removes nothing', async () => {
+    await expect(startEpoch(withPassphrase, '', random)).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+  })
+
+  test('with parameters outside the bounds is weak_key_parameters, before it is hashed', async () => {
+    const bytes = edited(keyring.bytes, (file) => ({
+      ...file,
+      slots: file.slots.map((slot) =>
+        slot.argon2 === undefined ? slot : { ...slot, argon2: { ...slot.argon2, passes: 1 } },
+      ),
+    }))
+    await expect(
+      openKeyring(bytes, storeId, { type: 'passphrase', passphrase }),
+    ).rejects.toMatchObject({ code: 'weak_key_parameters' })
+  })
+})
+
+describe('an auditor', () => {
+  test('is sealed A and H(C), never C', () => {
+    const common = { type: 'device', slotId: undefined, argon2: undefined } as const
+    const recipient = { ...common, kemKey: second.kem.publicKey, auditor: true }
+    const slot = sealSlot(storeId, first.epoch, recipient, random)
+    const file = { ...decodeKeyring(first.bytes), slots: [slot] }
+    expect(() => openSlot(file, slot, second.kem)).toThrow(code('upgrade_required'))
+    const full = sealSlot(storeId, first.epoch, { ...recipient, auditor: false }, random)
+    expect(openSlot(file, full, second.kem)).toEqual(first.epoch)
+    expect(decapsulate(slot.ciphertext, second.kem)).toHaveLength(32)
+  })
+
+  test('cannot open a keyring with this release', async () => {
+    const keyring = addDevice(opened, second, 'auditor', random)
+    await expect(reopen(keyring, by(second))).rejects.toMatchObject({ code: 'upgrade_required' })
+    const secret = { identity: formatIdentity(second) }
+    const epoch = referenceUnlock(referenceDecode(keyring.bytes), secret).at(-1)
+    expect(epoch?.content).toBeUndefined()
+    expect(epoch?.kid).toBe(first.epoch.kid)
+  })
+})
+
+describe('a keyring that is wrong inside:', () => {
+  const directoryOf = (change: Partial<Directory>): Uint8Array =>
+    sealEnvelope(
+      'directory',
+      first.epoch.directory,
+      recordContext(storeId),
+      random(32),
+      encodeDirectory({ ...first.directory, ...change }),
+    )
+  const other = epochKeys(storeId, random(32), random(32))
+  const archives = sealArchives(storeId, first.epoch, [other], random)
+
+  test.each<readonly [string, string, (file: KeyringFile) => KeyringFile]>([
+    ['another number outside', 'keyring_mismatch', (file) => ({ ...file, number: 1 })],
+    [
+      'a recovery slot that the directory lacks',
+      'keyring_mismatch',
+      (file) => ({ ...file, directory: directoryOf({ recovery: [] }) }),
+    ],
+    [
+      'a directory under another key',
+      'envelope_commitment',
+      (file) => ({
+        ...file,
+        directory: sealEnvelope(
+          'directory',
+          { ...first.epoch.directory, key: random(32) },
+          recordContext(storeId),
+          random(32),
+          encodeDirectory(first.directory),
+        ),
+      }),
+    ],
+    [
+      'an archive of A alone',
+      'keyring_mismatch',
+      (file) => ({ ...file, archiveA: archives.archiveA }),
+    ],
+    [
+      'an archive of C alone',
+      'keyring_mismatch',
+      (file) => ({ ...file, archiveC: archives.archiveC }),
+    ],
+    [
+      'archives swapped',
+      'envelope_commitment',
+      (file) => ({ ...file, archiveA: file.archiveC, archiveC: file.archiveA }),
+    ],
+    [
+      'the current epoch among the older ones',
+      'keyring_mismatch',
+      (file) => ({ ...file, ...sealArchives(storeId, first.epoch, [first.epoch], random) }),
+    ],
+    [
+      'archives that pair the keys of two epochs',
+      'keyring_mismatch',
+      (file) => ({
+        ...file,
+        archiveA: archives.archiveA,
+        archiveC: sealArchives(storeId, first.epoch, [{ ...other, contentKey: random(32) }], random)
+          .archiveC,
+      }),
+    ],
+  ])('%s is %s', async (_, expected, edit) => {
+    const bytes = edited(first.bytes, edit)
+    await expect(openKeyring(bytes, storeId, by(founder))).rejects.toMatchObject({ code: expected })
+  })
+
+  test('a slot of ours that is damaged is envelope_tag, not wrong_key', async () => {
+    const mine = ownSlot()
+    const damaged = { ...mine, envelope: flip(mine.envelope, 100) }
+    const bytes = edited(first.bytes, (file) => ({
+      ...file,
+      slots: file.slots.map((slot) => (sameSlot(slot, mine) ? damaged : slot)),
+    }))
+    await expect(openKeyring(bytes, storeId, by(founder))).rejects.toMatchObject({
+      code: 'envelope_tag',
+    })
+  })
+
+  test('a slot whose ciphertext is changed is nobody’s', async () => {
+    const mine = ownSlot()
+    const { envelope, ciphertext } = mine
+    const changed = { ...mine, envelope, ciphertext: flip(ciphertext, 500) }
+    const file = decodeKeyring(first.bytes)
+    expect(openSlot(file, changed, founder.kem)).toBeUndefined()
+  })
+
+  test('a slot that holds the keys of another epoch is keyring_mismatch', () => {
+    const common = { type: 'device', slotId: undefined, argon2: undefined, auditor: false } as const
+    const forged = sealSlot(
+      storeId,
+      { ...first.epoch, auditKey: other.auditKey, contentKey: other.contentKey },
+      { ...common, kemKey: founder.kem.publicKey },
+      random,
+    )
+    expect(() => openSlot(decodeKeyring(first.bytes), forged, founder.kem)).toThrow(
+      code('keyring_mismatch'),
+    )
+  })
+
+  function ownSlot(): Slot {
+    const file = decodeKeyring(first.bytes)
+    const mine = file.slots.find((slot) => openSlot(file, slot, founder.kem) !== undefined)
+    if (mine === undefined) throw new Error('The founder has no slot')
+    return mine
+  }
+})
+
+test('every changed byte of a keyring is refused, or changes nothing but its hash', async () => {
+  const hash = toHex(hash256(first.bytes))
+  // Every byte of the framing, and one in each field of every slot and envelope.
+  const places = Array.from({ length: first.bytes.length }, (_, at) => at).filter(
+    (at) => at < 36 || at % 61 === 0 || at > first.bytes.length - 4,
+  )
+  for (const at of places) {
+    const bytes = flip(first.bytes, at)
+    expect(toHex(hash256(bytes))).not.toBe(hash)
+    expect(await isRefusedOrForeign(bytes), `byte ${at}`).toBe(true)
+  }
+})
+
+/** Opening fails with a code, or what was changed is a slot that is not the founder's. */
+async function isRefusedOrForeign(bytes: Uint8Array): Promise<boolean> {
+  try {
+    const { epoch, directory } = await openKeyring(bytes, storeId, by(founder))
+    return epoch.kid === first.epoch.kid && directory.number === 0
+  } catch (error) {
+    return hasCode(error, ...refusals)
+  }
+}
+
+const refusals = [
+  'keyring_malformed',
+  'keyring_mismatch',
+  'upgrade_required',
+  'store_id_mismatch',
+  'wrong_key',
+  'envelope_magic',
+  'envelope_suite',
+  'envelope_type',
+  'envelope_flags',
+  'envelope_epoch',
+  'envelope_commitment',
+  'envelope_tag',
+] as const
+
+function edited(bytes: Uint8Array, edit: (file: KeyringFile) => KeyringFile): Uint8Array {
+  return encodeKeyring(edit(decodeKeyring(bytes)))
+}
+
+function flip(bytes: Uint8Array, at: number): Uint8Array {
+  return bytes.map((byte, index) => (index === at ? byte ^ 1 : byte))
+}
+
+function sameSlot(a: Slot, b: Slot): boolean {
+  return toHex(a.ciphertext) === toHex(b.ciphertext)
+}

@@ -1,0 +1,139 @@
+// Moves what the journal holds into a pack, so that stock git sees it. One file of the journal is
+// sealed and packed while writers go on in the other. A crash anywhere leaves the same head: until
+// the branch has moved the journal leads to it, and afterwards its frames are recognised as packed.
+// Must hold the checkpoint lock throughout and the writer lock only for moments.
+
+import { utf8 } from '../bytes.ts'
+import { hasCode, StoreError } from '../errors.ts'
+import { type Branch, branchName } from './branch.ts'
+import { type GitFileLockContext, replaceUnderLock, sweepDead } from './git-file-lock.ts'
+import type { Frame } from './journal-frame.ts'
+import type { Journal } from './journal.ts'
+import type { Oid } from './object.ts'
+import type { PackStatus } from './object-store.ts'
+import { orderForPack } from './pack-order.ts'
+import { planMerge } from './pack-merge.ts'
+import type { PackInput } from './pack-writer.ts'
+import type { ProcessLock } from './process-lock.ts'
+
+/** Writes and merges packs in the store's pack directory; what it wrote is durable. */
+export interface Packer {
+  write(objects: readonly PackInput[]): Promise<void>
+  merge(names: readonly string[]): Promise<void>
+  /** Ends what runs beside this thread. */
+  close(): Promise<void>
+}
+
+const halfPack = /^tmp_(pack|idx)_[0-9a-f]{16}$/
+
+export interface CheckpointParts {
+  readonly files: GitFileLockContext
+  readonly journal: Journal
+  readonly branch: Branch
+  readonly packer: Packer
+  readonly lock: ProcessLock
+  /** The store's `exclusive`: the writer lock, and a refresh. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>
+  /** Reads branch and packs again, and what of the journal is live. */
+  reload(): void
+  packs(): readonly PackStatus[]
+}
+
+export class Checkpointer {
+  readonly #parts: CheckpointParts
+
+  constructor(parts: CheckpointParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Packs every transition that was committed before the call. With `final` the journal's space is
+   * given back. False, with nothing done, if another process is packing and `waitMs` are over.
+   */
+  async run(waitMs: number, final: boolean): Promise<boolean> {
+    let entered = false
+    try {
+      await this.#parts.lock.hold(waitMs, async () => {
+        entered = true
+        await this.#packJournal()
+        await this.#mergePacks()
+        await this.#tidy(final)
+      })
+    } catch (error) {
+      if (entered || !hasCode(error, 'locked')) throw error
+    }
+    return entered
+  }
+
+  async #packJournal(): Promise<void> {
+    const { journal, exclusive } = this.#parts
+    for (;;) {
+      const sealing = await exclusive(() => journal.seal())
+      if (sealing === undefined) return
+      await this.#packSealed(sealing.frames)
+      // Otherwise it was the rest of an interrupted checkpoint, and the newer file is to follow.
+      if (sealing.switched) return
+    }
+  }
+
+  async #packSealed(frames: readonly Frame[]): Promise<void> {
+    const { files, journal, packer, exclusive, reload } = this.#parts
+    const [first, last] = [frames[0], frames.at(-1)]
+    if (first !== undefined && last !== undefined) {
+      const inputs = await orderForPack(frames)
+      if (inputs.length > 0) await packer.write(inputs)
+      await this.#moveBranch(first.expected, last.next)
+    } else {
+      // Who moved the branch may have died before its name was durable.
+      await files.disk.syncDirectory(`${files.directory}/refs/heads`)
+    }
+    const file = await exclusive(async () => {
+      const cleared = journal.clearSealed()
+      reload()
+      return cleared
+    })
+    // Before the branch moves again: frames that came back after a power loss would not lead to it.
+    await file.sync()
+  }
+
+  async #moveBranch(expected: Oid | undefined, next: Oid): Promise<void> {
+    if (expected === next) return
+    const { files, branch } = this.#parts
+    const heads = `${files.directory}/refs/heads`
+    if (files.disk.stat(heads) === undefined) {
+      files.disk.makeDirectory(heads)
+      await files.disk.syncDirectory(`${files.directory}/refs`)
+    }
+    await replaceUnderLock(files, branchName, utf8(`${next}\n`), () => {
+      if (branch.read() === expected) return
+      throw new StoreError(
+        'ref_conflict',
+        'Another program moved refs/heads/main while the store was open: nothing was changed',
+      )
+    })
+  }
+
+  async #mergePacks(): Promise<void> {
+    const { packer, packs, reload } = this.#parts
+    const names = planMerge(packs())
+    if (names.length < 2) return
+    await packer.merge(names)
+    reload()
+  }
+
+  async #tidy(final: boolean): Promise<void> {
+    const { files, journal, exclusive } = this.#parts
+    await exclusive(async () => {
+      sweepDead(files, [branchName, 'config'])
+      this.#removeHalfPacks()
+      if (final) await journal.truncate()
+    })
+  }
+  /** All our packs are written under one of the two locks, and git's half packs have other names. */
+  #removeHalfPacks(): void {
+    const { disk, directory } = this.#parts.files
+    for (const name of disk.list(`${directory}/objects/pack`)) {
+      if (halfPack.test(name)) disk.remove(`${directory}/objects/pack/${name}`)
+    }
+  }
+}

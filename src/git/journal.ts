@@ -1,0 +1,205 @@
+// The journal of a store: the transitions that are not in packs yet. Two files take turns, so that
+// one can be packed while the other is written; the one with the lower generation is older. Owns
+// which frames are live, the object map and the head. Must not know packs or locks.
+
+import type { Random } from '../crypto/random.ts'
+import { gitHash } from '../crypto/sha1.ts'
+import { hasCode, StoreError } from '../errors.ts'
+import type { Disk } from './disk.ts'
+import type { Frame, JournalObject } from './journal-frame.ts'
+import { checksumBytes } from './journal-frame.ts'
+import { JournalFile, type JournalNews } from './journal-file.ts'
+import type { Oid } from './object.ts'
+import type { Transition } from './object-store.ts'
+
+export interface Sealing {
+  readonly frames: readonly Frame[]
+  /** Whether this was all that the journal held. */
+  readonly switched: boolean
+}
+
+export class Journal {
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #random: Random
+  readonly #files: readonly [JournalFile, JournalFile]
+  /** The branch that the live frames start from. */
+  #branch: Oid | undefined
+  #live: Frame[] = []
+  #objects: Map<Oid, JournalObject> = new Map()
+  readonly #verified: WeakSet<JournalObject> = new WeakSet()
+  #prepared = false
+
+  /** `directory` is the store's own, `gitlocket/`. */
+  constructor(disk: Disk, directory: string, random: Random) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#random = random
+    this.#files = [
+      new JournalFile(disk, `${directory}/journal-a`),
+      new JournalFile(disk, `${directory}/journal-b`),
+    ]
+  }
+
+  /** The commit after the last live frame; undefined if there is none. */
+  get head(): Oid | undefined {
+    return this.#live.at(-1)?.next
+  }
+
+  get liveFrames(): readonly Frame[] {
+    return this.#live
+  }
+
+  /** Bytes in the file that is written now. */
+  get bytes(): number {
+    return this.#newer.bytes
+  }
+
+  get totalBytes(): number {
+    return this.#newer.bytes + this.#older.bytes
+  }
+
+  /** Throws `object_corrupt` for what another process wrote under a wrong oid. */
+  find(oid: Oid): JournalObject | undefined {
+    const object = this.#objects.get(oid)
+    if (object === undefined || this.#verified.has(object)) return object
+    if (gitHash(object.type, object.body) !== oid) {
+      throw new StoreError('object_corrupt', 'An object in the journal does not match its oid')
+    }
+    this.#verified.add(object)
+    return object
+  }
+
+  /** Reads what others wrote. After 'everything', `link` must follow. */
+  refresh(): JournalNews {
+    const newer = this.#newer
+    const known = newer.frames.length
+    const news = this.#refreshFiles()
+    if (news !== 'frames') return news
+    const added = newer.frames.slice(known)
+    if (added[0]?.expected !== (this.head ?? this.#branch)) return 'everything'
+    this.#live.push(...added)
+    this.#remember(added)
+    return 'frames'
+  }
+
+  /**
+   * Decides which frames are live, given the branch: those after the one that moved it to where it
+   * is. Returns false, and changes nothing, if the frames do not lead from there.
+   */
+  link(branch: Oid | undefined): boolean {
+    const frames = [...this.#older.frames, ...this.#newer.frames]
+    let at: Oid | undefined = frames[0]?.expected
+    let first = at === branch || frames.length === 0 ? 0 : undefined
+    for (const [index, frame] of frames.entries()) {
+      if (frame.expected !== at) return false
+      at = frame.next
+      // The earliest match: a frame that is taken for live though it is packed does no harm.
+      if (at === branch) first ??= index + 1
+    }
+    if (first === undefined) return false
+    this.#branch = branch
+    this.#live = frames.slice(first)
+    this.#objects = new Map()
+    this.#remember(this.#live)
+    return true
+  }
+
+  /** Appends transitions that follow the head. Durable when it resolves. */
+  async append(transitions: readonly Transition[]): Promise<void> {
+    await this.#prepare()
+    if (this.#newer.generation === 0) this.#newer.start(1, this.#random(checksumBytes))
+    if (this.#older.uncertain) await this.#older.harden()
+    const frames = await this.#newer.append(transitions)
+    for (const object of frames.flatMap((frame) => frame.objects)) this.#verified.add(object)
+    this.#live.push(...frames)
+    this.#remember(frames)
+  }
+
+  /**
+   * Names the live frames to pack next: those of the older file. If it has none at all, the files
+   * switch first and new frames go to the other. Under the writer lock. Undefined: nothing to do.
+   */
+  async seal(): Promise<Sealing | undefined> {
+    const switched = this.#older.frames.length === 0
+    if (switched) {
+      if (this.#newer.frames.length === 0) return undefined
+      await this.#prepare()
+      this.#older.start(this.#newer.generation + 1, this.#random(checksumBytes))
+    }
+    await this.#older.harden()
+    const sealed = new Set(this.#older.frames)
+    return { frames: this.#live.filter((frame) => sealed.has(frame)), switched }
+  }
+
+  /** Empties the sealed file, whose frames are in a durable pack. Under the writer lock. */
+  clearSealed(): JournalFile {
+    const file = this.#older
+    file.clear()
+    return file
+  }
+
+  /** Gives the space of both files back if they hold no frame. Under the writer lock. */
+  async truncate(): Promise<void> {
+    if (this.#files.some((file) => file.frames.length > 0)) return
+    for (const file of this.#files) {
+      file.clear()
+      file.truncate()
+    }
+    for (const file of this.#files) await file.sync()
+  }
+
+  close(): void {
+    for (const file of this.#files) file.close()
+  }
+
+  get #newer(): JournalFile {
+    const [a, b] = this.#files
+    return b.generation > a.generation ? b : a
+  }
+
+  get #older(): JournalFile {
+    const [a, b] = this.#files
+    return b.generation > a.generation ? a : b
+  }
+
+  #refreshFiles(): JournalNews {
+    try {
+      return this.#readFiles()
+    } catch (error) {
+      // A header that was being written at that moment is right the second time.
+      if (!hasCode(error, 'journal_corrupt')) throw error
+      this.#readFiles()
+      return 'everything'
+    }
+  }
+
+  #readFiles(): JournalNews {
+    const [newer, older] = [this.#newer, this.#older]
+    const news = newer.refresh()
+    return older.refresh() === 'nothing' ? news : 'everything'
+  }
+
+  #remember(frames: readonly Frame[]): void {
+    for (const frame of frames) {
+      for (const object of frame.objects) this.#objects.set(object.oid, object)
+    }
+  }
+
+  /** A clone has no journal files; their names must be durable before anything in them is. */
+  async #prepare(): Promise<void> {
+    if (this.#prepared) return
+    this.#disk.makeDirectory(this.#directory)
+    const created = this.#files.map((file) => file.create())
+    if (created.includes(true)) await this.#disk.syncDirectory(this.#directory)
+    this.#prepared = true
+  }
+}
+
+/** The branch is neither where the journal starts nor anywhere on its way. */
+export function branchMovedError(): StoreError {
+  return new StoreError(
+    'ref_conflict',
+    'Another program moved refs/heads/main while changes were still in the journal: move it back',
+  )
+}

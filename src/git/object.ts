@@ -1,0 +1,102 @@
+// Git objects and trees as bytes. Owns the names and modes that a tree of the store may have
+// (FORMAT §2); must not read or write files. Stricter than git: a tree that this refuses is either
+// damaged or was never written by a store.
+
+import { asciiText, concatBytes, fromHex, toHex, type Sealed } from '../bytes.ts'
+import { gitHash } from '../crypto/sha1.ts'
+import { assert, StoreError } from '../errors.ts'
+
+/** The name of an object: 40 lower-case hex digits. */
+export type Oid = string
+
+export type ObjectType = 'commit' | 'tree' | 'blob'
+
+/** An object as it was read. Callers share `body` and must not change it. */
+export interface GitObject {
+  readonly type: ObjectType
+  readonly body: Uint8Array
+}
+
+/** An object to be written: a blob takes sealed bytes only. */
+export type NewObject =
+  | { readonly oid: Oid; readonly type: 'commit' | 'tree'; readonly body: Uint8Array }
+  | { readonly oid: Oid; readonly type: 'blob'; readonly body: Sealed }
+
+export interface TreeEntry {
+  readonly mode: '100644' | '40000'
+  readonly name: string
+  readonly oid: Oid
+}
+
+const oidPattern = /^[0-9a-f]{40}$/
+// No separator, no leading dot, no tilde: so none of the names that file systems take for `.git`.
+const namePattern = /^[0-9A-Za-z][0-9A-Za-z._-]{0,254}$/
+const oidBytes = 20
+const space = 0x20
+
+export function newObject(
+  ...[type, body]: ['commit' | 'tree', Uint8Array] | ['blob', Sealed]
+): NewObject {
+  const oid = gitHash(type, body)
+  return type === 'blob' ? { oid, type, body } : { oid, type, body }
+}
+
+function isOid(text: string): boolean {
+  return oidPattern.test(text)
+}
+
+/** The body of a tree; entries may come in any order. */
+export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
+  const sorted = entries.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+  const problem = findTreeProblem(sorted)
+  assert(problem === undefined, `a tree to write is malformed: ${problem}`)
+  return concatBytes(
+    ...sorted.flatMap(({ mode, name, oid }) => {
+      return [Buffer.from(`${mode} ${name}\0`, 'latin1'), fromHex(oid)]
+    }),
+  )
+}
+
+/** The entries of a tree, in git's order. Throws `object_corrupt` on bytes git would not write. */
+export function decodeTree(body: Uint8Array): TreeEntry[] {
+  const entries: TreeEntry[] = []
+  let at = 0
+  while (at < body.length) {
+    const nameAt = body.indexOf(space, at) + 1
+    const end = nameAt === 0 ? -1 : body.indexOf(0, nameAt)
+    if (end === -1 || end + 1 + oidBytes > body.length) throw malformed('it ends too early')
+    const mode = asciiText(body.subarray(at, nameAt - 1))
+    if (mode !== '100644' && mode !== '40000') throw malformed('it has an entry of another mode')
+    at = end + 1 + oidBytes
+    const name = asciiText(body.subarray(nameAt, end))
+    entries.push({ mode, name, oid: toHex(body.subarray(end + 1, at)) })
+  }
+  const problem = findTreeProblem(entries)
+  if (problem !== undefined) throw malformed(problem)
+  return entries
+}
+
+function findTreeProblem(entries: readonly TreeEntry[]): string | undefined {
+  const names = new Set<string>()
+  let previous = ''
+  for (const entry of entries) {
+    if (!namePattern.test(entry.name)) return 'it has a name that no store uses'
+    if (!isOid(entry.oid)) return 'it names an object by something that is no oid'
+    // A file and a directory of one name are not neighbours in git's order.
+    if (names.has(entry.name)) return 'it has a name twice'
+    names.add(entry.name)
+    const key = sortKey(entry)
+    if (key <= previous) return 'its names are out of order'
+    previous = key
+  }
+  return undefined
+}
+
+/** Git sorts a directory as if its name ended in a slash. */
+function sortKey(entry: TreeEntry): string {
+  return entry.mode === '40000' ? `${entry.name}/` : entry.name
+}
+
+function malformed(problem: string): StoreError {
+  return new StoreError('object_corrupt', `A tree is malformed: ${problem}`)
+}

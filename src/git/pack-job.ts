@@ -1,0 +1,22 @@
+// The two kinds of packing as values, so that the same job runs here, on a given disk, or in the
+// worker thread. Must not decide when either is due.
+
+import type { Disk } from './disk.ts'
+import type { PackStatus } from './object-store.ts'
+import { mergePacks } from './pack-merge.ts'
+import { writePack, type PackInput } from './pack-writer.ts'
+
+export type PackJob =
+  | {
+      readonly kind: 'write'
+      /** `objects/pack`, absolute. */
+      readonly directory: string
+      readonly objects: readonly PackInput[]
+    }
+  | { readonly kind: 'merge'; readonly directory: string; readonly names: readonly string[] }
+
+/** The new pack; undefined if there was nothing left to merge. */
+export async function runPackJob(disk: Disk, job: PackJob): Promise<PackStatus | undefined> {
+  if (job.kind === 'write') return writePack(disk, job.directory, job.objects)
+  return mergePacks(disk, job.directory, job.names)
+}

@@ -1,0 +1,53 @@
+// What crosses between pack-worker.ts and pack-job-worker.ts. Bodies travel as one buffer that is
+// handed over: cloned one by one, each would take along the whole buffer that it is a view of.
+// Must not do the packing.
+
+import type { ErrorCode } from '../errors.ts'
+import type { ObjectType, Oid } from './object.ts'
+import type { PackStatus } from './object-store.ts'
+import type { PackJob } from './pack-job.ts'
+
+interface ObjectRow {
+  readonly oid: Oid
+  readonly type: ObjectType
+  readonly length: number
+  readonly base: Oid | undefined
+}
+
+export type PackRequest =
+  | {
+      readonly kind: 'write'
+      readonly directory: string
+      readonly rows: readonly ObjectRow[]
+      readonly bodies: Uint8Array<ArrayBuffer>
+    }
+  | Extract<PackJob, { kind: 'merge' }>
+
+export type PackReply =
+  | { readonly pack: PackStatus | undefined }
+  /** No code: a fault of the program. */
+  | { readonly code: ErrorCode | undefined; readonly message: string }
+
+export function encodeRequest(job: PackJob): PackRequest {
+  if (job.kind === 'merge') return job
+  const rows = job.objects.map(({ oid, type, body, base }) => {
+    return { oid, type, length: body.length, base }
+  })
+  const bodies = new Uint8Array(rows.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const { body } of job.objects) {
+    bodies.set(body, at)
+    at += body.length
+  }
+  return { kind: 'write', directory: job.directory, rows, bodies }
+}
+
+export function decodeRequest(request: PackRequest): PackJob {
+  if (request.kind === 'merge') return request
+  let at = 0
+  const objects = request.rows.map(({ length, ...row }) => {
+    at += length
+    return { ...row, body: request.bodies.subarray(at - length, at) }
+  })
+  return { kind: 'write', directory: request.directory, objects }
+}

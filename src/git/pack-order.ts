@@ -1,0 +1,118 @@
+// In which order the journal's objects go into a pack, and which tree is whose delta base. The newest
+// trees stay whole and older ones are deltas against their successor at the same path, as in git's
+// own packs: the head is what is read most, and a tree that only grew costs no insert. Must not
+// touch files.
+
+import { asciiText } from '../bytes.ts'
+import { hasCode } from '../errors.ts'
+import type { Frame, JournalObject } from './journal-frame.ts'
+import { decodeTree, type Oid } from './object.ts'
+import type { PackInput } from './pack-writer.ts'
+
+/** Frames between two pauses, so that planning does not hold up the writers of this process. */
+const framesPerSlice = 16
+
+/** The frames' objects without duplicates, newest first, each tree with its base if it has one. */
+export async function orderForPack(frames: readonly Frame[]): Promise<PackInput[]> {
+  const plan = new PackOrder(frames)
+  for (const [index, frame] of frames.toReversed().entries()) {
+    plan.add(frame)
+    if (index % framesPerSlice === framesPerSlice - 1) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  return plan.inputs()
+}
+
+class PackOrder {
+  readonly #objects: ReadonlyMap<Oid, JournalObject>
+  readonly #ordered: Map<Oid, JournalObject> = new Map()
+  readonly #bases: Map<Oid, Oid> = new Map()
+
+  constructor(frames: readonly Frame[]) {
+    this.#objects = new Map(
+      frames.flatMap((frame) => frame.objects.map((object) => [object.oid, object] as const)),
+    )
+  }
+
+  /** Newest frame first. */
+  add(frame: Frame): void {
+    for (const object of frame.objects) {
+      if (object.type === 'commit') this.#addCommit(object)
+    }
+    for (const object of frame.objects) this.#take(object.oid)
+  }
+
+  /** Commits first and blobs last, so that a walk through history or trees stays in one region. */
+  inputs(): PackInput[] {
+    const ordered = [...this.#ordered.values()]
+    return ['commit', 'tree', 'blob'].flatMap((type) => {
+      return ordered
+        .filter((object) => object.type === type)
+        .map(({ oid, type: objectType, body }) => {
+          const base = this.#bases.get(oid)
+          return { oid, type: objectType, body, ...(base === undefined ? {} : { base }) }
+        })
+    })
+  }
+
+  #addCommit(commit: JournalObject): void {
+    const root = rootTree(commit)
+    const parent = this.#objects.get(firstParent(commit) ?? '')
+    if (root !== undefined) this.#compare(root, parent && rootTree(parent))
+  }
+
+  /** Puts `newer` before `older`, and makes it the base of `older` and its subtrees of theirs. */
+  #compare(newer: Oid, older: Oid | undefined): void {
+    if (newer === older) return
+    const newerEntries = this.#subtrees(newer)
+    if (newerEntries === undefined) return
+    this.#take(newer)
+    const olderEntries = older === undefined ? undefined : this.#subtrees(older)
+    if (older !== undefined && olderEntries !== undefined) this.#setBase(older, newer)
+    for (const [name, oid] of newerEntries) this.#compare(oid, olderEntries?.get(name))
+  }
+
+  /** A base must precede its delta in the pack, so a tree that has its place already gets none. */
+  #setBase(tree: Oid, base: Oid): void {
+    if (this.#ordered.has(tree)) return
+    this.#bases.set(tree, base)
+    this.#take(tree)
+  }
+
+  #take(oid: Oid): void {
+    const object = this.#objects.get(oid)
+    if (object !== undefined) this.#ordered.set(oid, this.#ordered.get(oid) ?? object)
+  }
+
+  #subtrees(oid: Oid): Map<string, Oid> | undefined {
+    const object = this.#objects.get(oid)
+    if (object?.type !== 'tree') return undefined
+    const entries = readTree(object)
+    return new Map(
+      entries.filter(({ mode }) => mode === '40000').map((entry) => [entry.name, entry.oid]),
+    )
+  }
+}
+
+/** Trees and commits are only looked at to find good deltas: an odd one just gets none. */
+function readTree(tree: JournalObject): ReturnType<typeof decodeTree> {
+  try {
+    return decodeTree(tree.body)
+  } catch (error) {
+    if (hasCode(error, 'object_corrupt')) return []
+    throw error
+  }
+}
+
+function rootTree(commit: JournalObject): Oid | undefined {
+  return /^tree ([0-9a-f]{40})\n/.exec(headOf(commit))?.[1]
+}
+
+function firstParent(commit: JournalObject): Oid | undefined {
+  return /^tree [0-9a-f]{40}\nparent ([0-9a-f]{40})\n/.exec(headOf(commit))?.[1]
+}
+
+function headOf(commit: JournalObject): string {
+  return asciiText(commit.body.subarray(0, 128))
+}

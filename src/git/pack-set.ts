@@ -1,0 +1,144 @@
+// All packs of a store as one set of objects. Every object is verified against its oid. A pack that
+// is damaged, half written or half deleted is left aside and poisons nothing: another pack may hold
+// the same object. Must not know what journals or loose objects are.
+
+import { fromHex } from '../bytes.ts'
+import { gitHash } from '../crypto/sha1.ts'
+import { hasCode, StoreError } from '../errors.ts'
+import { deltaCacheBytes } from '../limits.ts'
+import { DeltaBaseCache } from './delta-base-cache.ts'
+import type { Disk } from './disk.ts'
+import type { GitObject, Oid } from './object.ts'
+import type { PackStatus } from './object-store.ts'
+import { Pack } from './pack.ts'
+
+/** Other processes merge packs while this one lists them; each merge needs one more look. */
+const scansMax = 5
+
+export interface PackSetEntry extends PackStatus {
+  /** Marked by git to be left alone: with a `.keep` file, or unreachable objects (`.mtimes`). */
+  readonly kept: boolean
+}
+
+export class PackSet {
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #packs = new Map<string, Pack>()
+  readonly #damaged = new Set<string>()
+  readonly #cache = new DeltaBaseCache(deltaCacheBytes)
+  #listing = ''
+
+  /** `directory` is `objects/pack`. Reads nothing before the first `rescan`. */
+  constructor(disk: Disk, directory: string) {
+    this.#disk = disk
+    this.#directory = directory
+  }
+
+  /** Undefined if no pack has it. Throws `pack_corrupt` or `object_corrupt`. */
+  read(oid: Oid): GitObject | undefined {
+    const name = fromHex(oid)
+    let failure: StoreError | undefined
+    for (const pack of this.#packs.values()) {
+      const position = pack.index.find(name)
+      if (position === undefined) continue
+      try {
+        return verified(oid, pack.read(pack.index.offsetAt(position), this.#cache))
+      } catch (error) {
+        if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) throw error
+        failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
+    return undefined
+  }
+
+  has(oid: Oid): boolean {
+    const name = fromHex(oid)
+    for (const pack of this.#packs.values()) {
+      if (pack.index.find(name) !== undefined) return true
+    }
+    return false
+  }
+
+  /**
+   * Notices packs that came and went, and reads the indexes of the new ones. One directory listing
+   * if nothing changed: the directory's time stamp is too coarse to be trusted for that.
+   */
+  rescan(): void {
+    for (let scan = 0; scan < scansMax; scan += 1) {
+      const names = this.#disk.list(this.#directory)
+      const listing = names.join('\n')
+      if (listing === this.#listing) return
+      // What came is opened before what went is closed: a merged object is never out of reach.
+      if (!this.#openNew(names)) continue
+      this.#dropAllBut(new Set(names))
+      this.#listing = listing
+      return
+    }
+  }
+
+  packs(): PackSetEntry[] {
+    const files = new Set(this.#listing.split('\n'))
+    return Array.from(this.#packs.values(), ({ name, index, bytes }) => {
+      const kept = files.has(`${name}.keep`) || files.has(`${name}.mtimes`)
+      return { name, objects: index.count, bytes, kept }
+    })
+  }
+
+  /** Names of packs that are there but cannot be used. */
+  damaged(): string[] {
+    return [...this.#damaged]
+  }
+
+  /** Closes every file; a later `rescan` opens them again. */
+  close(): void {
+    for (const pack of this.#packs.values()) pack.close()
+    this.#packs.clear()
+    this.#damaged.clear()
+    this.#cache.clear()
+    this.#listing = ''
+  }
+
+  #dropAllBut(files: ReadonlySet<string>): void {
+    for (const [name, pack] of this.#packs) {
+      if (files.has(`${name}.idx`) && files.has(`${name}.pack`)) continue
+      pack.close()
+      this.#packs.delete(name)
+      this.#cache.clear()
+    }
+  }
+
+  /** False if a pack vanished meanwhile, so that the listing may miss what replaced it. */
+  #openNew(files: readonly string[]): boolean {
+    const present = new Set(files)
+    this.#damaged.clear()
+    for (const file of files) {
+      const name = packName(file)
+      if (name === undefined || this.#packs.has(name) || !present.has(`${name}.pack`)) continue
+      if (!this.#open(name)) return false
+    }
+    return true
+  }
+
+  #open(name: string): boolean {
+    try {
+      const pack = Pack.open(this.#disk, this.#directory, name)
+      if (pack === undefined) return false
+      this.#packs.set(name, pack)
+    } catch (error) {
+      if (!hasCode(error, 'pack_corrupt')) throw error
+      this.#damaged.add(name)
+    }
+    return true
+  }
+}
+
+/** `pack-….idx` without its extension; undefined for every other file. */
+function packName(file: string): string | undefined {
+  return file.startsWith('pack-') && file.endsWith('.idx') ? file.slice(0, -4) : undefined
+}
+
+function verified(oid: Oid, object: GitObject): GitObject {
+  if (gitHash(object.type, object.body) === oid) return object
+  throw new StoreError('object_corrupt', `The object ${oid} does not match its name`)
+}

@@ -1,0 +1,79 @@
+// Objects to a pack, in the order given, as small as git makes them: a tree as a delta of the
+// version before it, commits deflated, blobs stored as they are, since ciphertext does not shrink.
+// Must not choose what is packed or which base fits: who knows the history does.
+
+import { fromHex } from '../bytes.ts'
+import { gitHash } from '../crypto/sha1.ts'
+import { assert, StoreError } from '../errors.ts'
+import { makeDelta } from './delta.ts'
+import type { Disk } from './disk.ts'
+import type { ObjectType, Oid } from './object.ts'
+import type { PackStatus } from './object-store.ts'
+import { deflate, encodeEntryHeader, encodeOffsetDeltaHeader } from './pack-entry.ts'
+import { PackOutput, writeWithOutput } from './pack-output.ts'
+
+/** As `git gc`: a reader applies at most this many deltas for one object. */
+const depthMax = 50
+
+export interface PackInput {
+  readonly oid: Oid
+  readonly type: ObjectType
+  readonly body: Uint8Array
+  /** An earlier object of the same pack and type that this one resembles. Only a hint. */
+  readonly base?: Oid | undefined
+}
+
+/**
+ * Writes a pack and its index into `directory`; both are durable when it resolves. An object that
+ * comes twice is written once. Throws `object_corrupt` if a body does not match its oid.
+ */
+export async function writePack(
+  disk: Disk,
+  directory: string,
+  objects: readonly PackInput[],
+): Promise<PackStatus> {
+  const unique = [...new Map(objects.map((object) => [object.oid, object])).values()]
+  assert(unique.length > 0, 'a pack without objects')
+  return writeWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
+    const written = new Map<Oid, Written>()
+    for (const object of unique) written.set(object.oid, writeObject(output, object, written))
+  })
+}
+
+interface Written {
+  readonly type: ObjectType
+  readonly body: Uint8Array
+  readonly offset: number
+  /** Deltas between this object and one that is whole. */
+  readonly depth: number
+}
+
+function writeObject(
+  output: PackOutput,
+  object: PackInput,
+  written: ReadonlyMap<Oid, Written>,
+): Written {
+  const { oid, type, body } = object
+  // The last moment at which a damaged object is found while its source still exists.
+  if (gitHash(type, body) !== oid) {
+    throw new StoreError('object_corrupt', `The object ${oid} does not match its name`)
+  }
+  const offset = output.offset
+  const base = object.base === undefined ? undefined : written.get(object.base)
+  const delta = base && deltaWorthWhile(base, object)
+  if (base === undefined || delta === undefined) {
+    const level = type === 'blob' ? 0 : 6
+    output.add(fromHex(oid), encodeEntryHeader(type, body.length), deflate(body, level))
+    return { type, body, offset, depth: 0 }
+  }
+  const header = encodeOffsetDeltaHeader(delta.length, offset - base.offset)
+  output.add(fromHex(oid), header, deflate(delta, 6))
+  return { type, body, offset, depth: base.depth + 1 }
+}
+
+/** A delta that saves less than half costs more reading than it is worth, as git finds too. */
+function deltaWorthWhile(base: Written, object: PackInput): Uint8Array | undefined {
+  if (base.type !== object.type || base.depth >= depthMax) return undefined
+  const delta = makeDelta(base.body, object.body)
+  return delta.length * 2 < object.body.length ? delta : undefined
+}

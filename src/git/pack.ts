@@ -1,0 +1,153 @@
+// One pack and its index, read object by object: two small reads of the file at most, never the
+// whole of it. Deltas are followed iteratively, within the bounds of limits.ts. Must not believe
+// anything in the pack; that the object is the one asked for is checked by pack-set.ts.
+// The descriptor stays open, so a pack that another process merged away stays readable.
+
+import { equalBytes } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import { deltaChainBytesMax, deltaChainMax } from '../limits.ts'
+import { applyDelta, deltaTargetSize } from './delta.ts'
+import type { DeltaBaseCache } from './delta-base-cache.ts'
+import type { Disk } from './disk.ts'
+import type { GitObject } from './object.ts'
+import {
+  corruptPack,
+  decodeEntryHeader,
+  decodePackHeader,
+  deflatedBytesMax,
+  inflate,
+  packHeaderBytes,
+  packTrailerBytes,
+  type EntryHeader,
+} from './pack-entry.ts'
+import { PackIndex } from './pack-index.ts'
+
+/** Holds nearly every entry of a store, so that one read is enough. */
+const windowBytes = 4096
+/** An encoder may be this much worse than deflatedBytesMax before its entry is refused. */
+const wasteBytesMax = 65_536
+
+export class Pack {
+  /** File name without extension. */
+  readonly name: string
+  readonly index: PackIndex
+  readonly bytes: number
+  readonly #disk: Disk
+  readonly #fd: number
+  readonly #window: Buffer = Buffer.allocUnsafeSlow(windowBytes)
+
+  /** Undefined if the index or the pack does not exist. Throws `pack_corrupt`. */
+  static open(disk: Disk, directory: string, name: string): Pack | undefined {
+    const indexFile = disk.readFile(`${directory}/${name}.idx`)
+    if (indexFile === undefined) return undefined
+    const index = new PackIndex(indexFile)
+    const fd = disk.openExisting(`${directory}/${name}.pack`, 'r')
+    if (fd === undefined) return undefined
+    try {
+      const bytes = checkEnds(disk, fd, index)
+      return new Pack(disk, fd, { name, index, bytes })
+    } catch (error) {
+      disk.close(fd)
+      throw error
+    }
+  }
+
+  private constructor(
+    disk: Disk,
+    fd: number,
+    parts: { readonly name: string; readonly index: PackIndex; readonly bytes: number },
+  ) {
+    this.#disk = disk
+    this.#fd = fd
+    this.name = parts.name
+    this.index = parts.index
+    this.bytes = parts.bytes
+  }
+
+  close(): void {
+    this.#disk.close(this.#fd)
+  }
+
+  /** The bytes from `offset` on, fewer than `length` only before the trailer. */
+  readRaw(offset: number, length: number): Uint8Array {
+    return this.#read(offset, new Uint8Array(Math.min(length, this.bytes)))
+  }
+
+  /** The object whose entry starts at `offset`, not yet verified. Throws `pack_corrupt`. */
+  read(offset: number, cache: DeltaBaseCache): GitObject {
+    const deltas: { readonly offset: number; readonly bytes: Uint8Array }[] = []
+    let work = 0
+    let at = offset
+    let object = cache.find(this.#key(at))
+    while (object === undefined) {
+      const { header, data } = this.#entry(at)
+      work += header.size
+      if (header.type === 'offsetDelta' || header.type === 'refDelta') {
+        deltas.push({ offset: at, bytes: data })
+        work += deltaTargetSize(data)
+        if (deltas.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
+        at = this.#baseOffset(at, header)
+        object = cache.find(this.#key(at))
+      } else if (header.type === 'tag') {
+        throw new StoreError('object_corrupt', 'The object is a tag, which no store contains')
+      } else {
+        object = { type: header.type, body: data }
+        cache.add(this.#key(at), object)
+      }
+      if (work > deltaChainBytesMax) throw corruptPack('a chain of deltas is too large')
+    }
+    for (const delta of deltas.toReversed()) {
+      object = { type: object.type, body: applyDelta(object.body, delta.bytes) }
+      cache.add(this.#key(delta.offset), object)
+    }
+    return object
+  }
+
+  #entry(offset: number): { header: EntryHeader; data: Uint8Array } {
+    const window = this.#read(offset, this.#window)
+    const header = decodeEntryHeader(window)
+    const likely = header.length + deflatedBytesMax(header.size)
+    let deflated = likely <= windowBytes ? window : this.readRaw(offset, likely)
+    let data = inflate(deflated.subarray(header.length), header.size)
+    if (data === undefined) {
+      deflated = this.readRaw(offset, likely + header.size + wasteBytesMax)
+      data = inflate(deflated.subarray(header.length), header.size)
+    }
+    if (data === undefined) throw corruptPack('an entry ends too early')
+    return { header, data }
+  }
+
+  #key(offset: number): string {
+    return `${this.name}:${offset}`
+  }
+
+  #baseOffset(offset: number, header: EntryHeader): number {
+    if (header.type === 'offsetDelta') {
+      if (header.distance === 0) throw corruptPack('a delta is its own base')
+      return offset - header.distance
+    }
+    const position = this.index.find(header.baseOid)
+    if (position === undefined) throw corruptPack('the base of a delta is in another pack')
+    return this.index.offsetAt(position)
+  }
+
+  #read(offset: number, into: Uint8Array): Uint8Array {
+    const room = this.bytes - packTrailerBytes - offset
+    if (offset < packHeaderBytes || room <= 0) throw corruptPack('an entry lies outside of it')
+    const wanted = into.subarray(0, Math.min(into.length, room))
+    return wanted.subarray(0, this.#disk.read(this.#fd, wanted, offset))
+  }
+}
+
+/** The size of the pack, once its ends say that it belongs to the index. */
+function checkEnds(disk: Disk, fd: number, index: PackIndex): number {
+  const bytes = disk.size(fd)
+  const start = new Uint8Array(packHeaderBytes)
+  const end = new Uint8Array(packTrailerBytes)
+  if (bytes < start.length + end.length) throw corruptPack('it is too short')
+  disk.read(fd, start, 0)
+  disk.read(fd, end, bytes - end.length)
+  if (decodePackHeader(start) !== index.count) throw corruptPack('its index has another count')
+  if (!equalBytes(end, index.packChecksum)) throw corruptPack('its index is of another pack')
+  return bytes
+}

@@ -1,0 +1,259 @@
+// A lock among processes, for one handle of a store: a second name (link) for a file that says who
+// holds it. A lock of a dead process is broken; one of a live process is waited for. Node has no
+// flock, so the kernel does not release it for us. No fsync: a lock need not survive a power loss,
+// and a lock file that one left empty counts as dead.
+
+import { asciiText, toHex, utf8 } from '../bytes.ts'
+import type { Random } from '../crypto/random.ts'
+import { StoreError } from '../errors.ts'
+import type { Disk } from './disk.ts'
+import type { ProcessOwner } from './process-owner.ts'
+
+/** Retries that only let other work of this process go first, before the lock is polled. */
+const spins = 8
+const pollMsMax = 10
+/** The longest time that a timer takes. */
+const settleMsMax = 2 ** 31 - 1
+/** Breakers of one lock that may have died one after the other. */
+const breakersMax = 64
+
+interface Holder {
+  readonly owner: ProcessOwner
+  readonly token: string
+}
+
+/** The file of one handle that its locks are links to. `directory` is the store's `gitlocket/`. */
+export class LockIdentity {
+  readonly token: string
+  readonly path: string
+  readonly #disk: Disk
+  #written = false
+
+  constructor(disk: Disk, directory: string, random: Random) {
+    this.#disk = disk
+    this.token = toHex(random(16))
+    this.path = `${directory}/owner.${this.token}`
+  }
+
+  write(): void {
+    if (this.#written) return
+    this.#create()
+    this.#written = true
+  }
+
+  /** Gives the file a second name; false if that exists already. */
+  linkTo(path: string): boolean {
+    try {
+      return this.#disk.link(this.path, path)
+    } catch (error) {
+      // Who sweeps up after dead processes may have seen the file before it was whole.
+      if (this.#disk.stat(this.path) !== undefined) throw error
+      this.#create()
+      return this.#disk.link(this.path, path)
+    }
+  }
+
+  remove(): void {
+    if (this.#written) this.#disk.remove(this.path)
+    this.#written = false
+  }
+
+  #create(): void {
+    const fd = this.#disk.open(this.path, 'w+')
+    try {
+      const holder: Holder = { owner: this.#disk.owner(), token: this.token }
+      this.#disk.write(fd, utf8(`${JSON.stringify(holder)}\n`), 0)
+    } finally {
+      this.#disk.close(fd)
+    }
+  }
+}
+
+export interface LockOptions {
+  readonly disk: Disk
+  readonly identity: LockIdentity
+  readonly path: string
+  readonly random: Random
+  /** What the lock is for, in the sentence of the `locked` error. */
+  readonly purpose: string
+}
+
+export class ProcessLock {
+  readonly #disk: Disk
+  readonly #identity: LockIdentity
+  readonly #path: string
+  readonly #random: Random
+  readonly #purpose: string
+  readonly #turns = new TurnQueue()
+
+  constructor(options: LockOptions) {
+    this.#disk = options.disk
+    this.#identity = options.identity
+    this.#path = options.path
+    this.#random = options.random
+    this.#purpose = options.purpose
+  }
+
+  /** Runs `work` while holding the lock. Throws `locked` after `waitMs`. */
+  async hold<T>(waitMs: number, work: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + waitMs
+    if (!(await this.#turns.enter(waitMs))) throw this.#lockedError()
+    try {
+      await this.#acquire(deadline)
+      try {
+        return await work()
+      } finally {
+        this.#release()
+      }
+    } finally {
+      this.#turns.leave()
+    }
+  }
+
+  /** Resolves when every earlier turn of this handle is over. */
+  async settled(): Promise<void> {
+    if (await this.#turns.enter(settleMsMax)) this.#turns.leave()
+  }
+
+  /** Who holds the lock right now. */
+  holder(): ProcessOwner | undefined {
+    return readHolder(this.#disk, this.#path)?.owner
+  }
+
+  /** Gives up the lock if an earlier release failed. */
+  abandon(): void {
+    if (this.#mark()?.token === this.#identity.token) this.#disk.remove(this.#path)
+  }
+
+  /** What was done under the lock is done, so a failure here is not the caller's. */
+  #release(): void {
+    try {
+      this.#disk.remove(this.#path)
+    } catch {
+      // The lock stays ours, and this handle's next turn takes it up again.
+    }
+  }
+
+  async #acquire(deadline: number): Promise<void> {
+    this.#identity.write()
+    for (let attempt = 0; !this.#identity.linkTo(this.#path); attempt += 1) {
+      if (this.#breakIfDead()) continue
+      if (performance.now() >= deadline) throw this.#lockedError()
+      await pause(attempt, this.#random)
+    }
+  }
+
+  /** Returns whether it is worth trying again at once. */
+  #breakIfDead(): boolean {
+    const mark = this.#mark()
+    if (mark === undefined) return true
+    if (mark.token === this.#identity.token) {
+      this.abandon()
+      return true
+    }
+    if (mark.live) return false
+    // The right to remove this very lock belongs to whoever creates the break file of its token;
+    // if that process died, to whoever creates the next one.
+    const claims: string[] = []
+    for (let level = 1; level <= breakersMax; level += 1) {
+      const claim = `${this.#path}.break.${mark.token}.${level}`
+      claims.push(claim)
+      if (this.#identity.linkTo(claim)) {
+        if (this.#mark()?.token === mark.token) this.#disk.remove(this.#path)
+        for (const file of claims.toReversed()) this.#disk.remove(file)
+        return true
+      }
+      if (isHeldByLive(this.#disk, claim)) return false
+    }
+    return false
+  }
+
+  /** What the lock file says now: which instance of the lock it is and whether its holder lives. */
+  #mark(): { token: string; live: boolean } | undefined {
+    const status = this.#disk.stat(this.#path)
+    if (status === undefined) return undefined
+    const holder = readHolder(this.#disk, this.#path)
+    if (holder === undefined) return { token: `damaged-${status.inode}`, live: false }
+    return { token: holder.token, live: this.#disk.isAlive(holder.owner) }
+  }
+
+  #lockedError(): StoreError {
+    const pid = this.holder()?.pid
+    const who = pid === undefined ? 'another process' : `process ${pid}`
+    return new StoreError(
+      'locked',
+      `Could not get the store's ${this.#purpose} lock in time: ${who} holds it; wait for it, or end it`,
+    )
+  }
+}
+
+/** Whether the file names a live process. A missing or damaged one does not. */
+export function isHeldByLive(disk: Disk, path: string): boolean {
+  const holder = readHolder(disk, path)
+  return holder !== undefined && disk.isAlive(holder.owner)
+}
+
+/** A short wait between tries: at first only other callbacks, then milliseconds with jitter. */
+export async function pause(attempt: number, random: Random): Promise<void> {
+  if (attempt < spins) return new Promise((resolve) => setImmediate(resolve))
+  const jitter = (random(1)[0] ?? 0) / 256
+  const bound = Math.min(1 + attempt - spins, pollMsMax)
+  return new Promise((resolve) => setTimeout(resolve, Math.max(1, bound * jitter)))
+}
+
+/** First come, first served, within one handle. */
+class TurnQueue {
+  #busy = false
+  readonly #waiting: Array<() => void> = []
+
+  /** False if it was not this caller's turn in time. */
+  async enter(waitMs: number): Promise<boolean> {
+    if (!this.#busy) {
+      this.#busy = true
+      return true
+    }
+    return new Promise((resolve) => {
+      const begin = (): void => {
+        clearTimeout(timer)
+        resolve(true)
+      }
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(begin), 1)
+        resolve(false)
+      }, waitMs)
+      this.#waiting.push(begin)
+    })
+  }
+
+  leave(): void {
+    const begin = this.#waiting.shift()
+    if (begin === undefined) this.#busy = false
+    else begin()
+  }
+}
+
+function readHolder(disk: Disk, path: string): Holder | undefined {
+  const bytes = disk.readFile(path)
+  if (bytes === undefined) return undefined
+  try {
+    const parsed: unknown = JSON.parse(asciiText(bytes))
+    return isHolder(parsed) ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isHolder(value: unknown): value is Holder {
+  if (!isRecord(value) || !isRecord(value['owner'])) return false
+  const { pid, startTime, bootId, namespace } = value['owner']
+  return (
+    typeof value['token'] === 'string' &&
+    /^[0-9a-f]{32}$/.test(value['token']) &&
+    typeof pid === 'number' &&
+    [startTime, bootId, namespace].every((field) => typeof field === 'string')
+  )
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,108 @@
+// What every ObjectStore promises, whatever it keeps its bytes in.
+
+import { describe, expect, test } from 'vitest'
+import { equalBytes } from '../../src/bytes.ts'
+import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
+import { TestHistory } from '../support/transitions.ts'
+
+const missingOid = 'f'.repeat(40)
+
+/** Runs the contract against empty stores that `create` makes. */
+export function describeObjectStore(kind: string, create: () => Promise<ObjectStore>): void {
+  describe(`object store (${kind})`, () => {
+    test('a new store has no head and no objects', async () => {
+      const store = await create()
+      expect(store.head).toBeUndefined()
+      expect(store.read(missingOid)).toBeUndefined()
+      await store.close()
+    })
+
+    test('a committed batch moves the head and every object reads back', async () => {
+      const store = await create()
+      const history = new TestHistory(1)
+      const transitions = history.take(5)
+      await store.exclusive(() => store.commit(transitions))
+      expect(store.head).toBe(history.head)
+      expectAllReadable(store, transitions)
+      await store.close()
+    })
+
+    test('a transition from another commit than the head is refused and changes nothing', async () => {
+      const store = await create()
+      const history = new TestHistory(2)
+      const [first, second, third] = history.take(3)
+      if (first === undefined || second === undefined || third === undefined) throw new Error()
+      await store.exclusive(() => store.commit([first]))
+      const attempt = store.exclusive(() =>
+        store.commit([second, { ...third, expected: missingOid }]),
+      )
+      await expect(attempt).rejects.toMatchObject({ code: 'ref_conflict' })
+      expect(store.head).toBe(first.next)
+      expect(store.read(second.next)).toBeUndefined()
+      await store.close()
+    })
+
+    test('an empty commit changes nothing', async () => {
+      const store = await create()
+      await store.exclusive(() => store.commit([]))
+      expect(store.head).toBeUndefined()
+      await store.close()
+    })
+
+    test('exclusive runs one piece of work at a time, in order, and passes results and errors on', async () => {
+      const store = await create()
+      const events: string[] = []
+      const work = (name: string) => async (): Promise<string> => {
+        events.push(`${name} begins`)
+        await new Promise((resolve) => setImmediate(resolve))
+        events.push(`${name} ends`)
+        if (name === 'b') throw new Error('b failed')
+        return name
+      }
+      const results = await Promise.allSettled(['a', 'b', 'c'].map((n) => store.exclusive(work(n))))
+      expect(events).toEqual(['a', 'b', 'c'].flatMap((n) => [`${n} begins`, `${n} ends`]))
+      expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      await store.close()
+    })
+
+    test('commit outside of exclusive is a programming error', async () => {
+      const store = await create()
+      await expect(store.commit(new TestHistory(3).take(1))).rejects.toThrow('Internal error')
+      await store.close()
+    })
+
+    test('a checkpoint changes neither head nor objects', async () => {
+      const store = await create()
+      const history = new TestHistory(4)
+      for (const transition of history.take(20)) {
+        await store.exclusive(() => store.commit([transition]))
+        if (history.transitions.indexOf(transition) % 6 === 5) await store.checkpoint()
+      }
+      await store.checkpoint()
+      await store.checkpoint()
+      expect(store.head).toBe(history.head)
+      expectAllReadable(store, history.transitions)
+      expect(store.status().journalFrames).toBe(0)
+      await store.close()
+    })
+
+    test('a closed store refuses everything but closing again', async () => {
+      const store = await create()
+      await store.close()
+      await store.close()
+      expect(() => store.read(missingOid)).toThrow('closed')
+      expect(() => store.refresh()).toThrow('closed')
+      await expect(store.exclusive(async () => 1)).rejects.toMatchObject({ code: 'store_closed' })
+      await expect(store.checkpoint()).rejects.toMatchObject({ code: 'store_closed' })
+    })
+  })
+}
+
+/** Every object of the transitions reads back with its type and bytes. */
+export function expectAllReadable(store: ObjectStore, transitions: readonly Transition[]): void {
+  for (const { oid, type, body } of transitions.flatMap(({ objects }) => objects)) {
+    const found = store.read(oid)
+    const same = found?.type === type && equalBytes(found.body, body)
+    expect({ oid, same }).toEqual({ oid, same: true })
+  }
+}

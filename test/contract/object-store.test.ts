@@ -1,0 +1,18 @@
+// The contract of ObjectStore, on each implementation.
+
+import { createDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { createVolatileObjectStore } from '../../src/git/volatile-object-store.ts'
+import { FaultyDisk } from '../support/faulty-disk.ts'
+import { inlinePacker } from '../support/inline-packer.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import { describeObjectStore } from './object-store.contract.ts'
+
+describeObjectStore('in memory', async () => createVolatileObjectStore())
+
+describeObjectStore('on disk', () => createDiskObjectStore({ directory: temporaryDirectory() }))
+
+describeObjectStore('on a disk that counts operations', () => {
+  const disk = new FaultyDisk()
+  const directory = temporaryDirectory()
+  return createDiskObjectStore({ directory, disk, packer: inlinePacker(disk, directory) })
+})

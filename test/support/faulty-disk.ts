@@ -1,0 +1,310 @@
+// The real file system with one fault: the k-th operation that changes something fails, or the
+// "process" dies before, in the middle of, or after it. After a death every operation throws, and
+// the process counts as dead in lock files. What was never synced is then kept, or lost as after a
+// power failure: file contents alone, or names in directories as well.
+
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { StoreError, type ErrorCode } from '../../src/errors.ts'
+import { type Disk, type FileStatus, type OpenMode, systemDisk } from '../../src/git/disk.ts'
+import { isLiveProcess, type ProcessOwner, thisProcess } from '../../src/git/process-owner.ts'
+
+export type Moment = 'before' | 'torn' | 'after'
+/** What a death takes along of that which was written and never synced. */
+export type Loss = 'nothing' | 'contents' | 'contents and names'
+
+export type Fault =
+  | { readonly kind: 'death'; readonly at: number; readonly moment: Moment; readonly loss: Loss }
+  | {
+      readonly kind: 'error'
+      readonly at: number
+      readonly times: number
+      readonly code: ErrorCode
+    }
+
+/** What every operation throws after the death. */
+export class SimulatedDeath extends Error {}
+
+interface TrackedFile {
+  readonly fd: number
+  synced: Uint8Array
+}
+
+const livingProcesses = new Set<string>()
+let processes = 0
+
+export class FaultyDisk implements Disk {
+  /** Operations that changed something, so far. */
+  operations = 0
+  /** What each of them was, for the message of a failed test. */
+  readonly log: string[] = []
+  /** Synchronised writes of file contents, so far. */
+  syncs = 0
+  readonly #fault: Fault | undefined
+  readonly #name: string
+  readonly #tracked: Map<number, TrackedFile> = new Map()
+  readonly #open: Set<number> = new Set()
+  readonly #paths: Map<number, string> = new Map()
+  #undo: Array<{ directory: string; run: () => void }> = []
+  #graveyard: string | undefined
+  #dead = false
+
+  constructor(fault?: Fault) {
+    this.#fault = fault
+    processes += 1
+    this.#name = `simulated-${processes}`
+    livingProcesses.add(this.#name)
+    onTestFinished(() => this.release())
+  }
+
+  get dead(): boolean {
+    return this.#dead
+  }
+
+  /** Dies now, outside of any operation. */
+  die(loss: Loss): void {
+    if (this.#dead) return
+    this.#dead = true
+    livingProcesses.delete(this.#name)
+    if (loss === 'contents and names') for (const { run } of this.#undo.toReversed()) run()
+    if (loss !== 'nothing') for (const file of this.#tracked.values()) restore(file)
+  }
+
+  /** Closes what is open and removes what was buried; the end of the test does it too. */
+  release(): void {
+    for (const fd of this.#open) closeSync(fd)
+    for (const { fd } of this.#tracked.values()) closeSync(fd)
+    this.#open.clear()
+    this.#tracked.clear()
+    livingProcesses.delete(this.#name)
+    if (this.#graveyard !== undefined) rmSync(this.#graveyard, { recursive: true, force: true })
+  }
+
+  open(path: string, mode: OpenMode): number {
+    if (mode === 'r' || mode === 'r+') return this.#opened(systemDisk.open(path, mode), path, mode)
+    const isNew = systemDisk.stat(path) === undefined
+    return this.#change(`create ${nameOf(path)}`, () => {
+      const fd = this.#opened(systemDisk.open(path, mode), path, mode)
+      if (isNew) this.#onUndo(path, () => unlinkSync(path))
+      return fd
+    })
+  }
+
+  openExisting(path: string, mode: 'r' | 'r+'): number | undefined {
+    this.#assertAlive()
+    const fd = systemDisk.openExisting(path, mode)
+    return fd === undefined ? undefined : this.#opened(fd, path, mode)
+  }
+
+  close(fd: number): void {
+    if (this.#open.delete(fd)) systemDisk.close(fd)
+  }
+
+  read(fd: number, into: Uint8Array, position: number): number {
+    this.#assertAlive()
+    return systemDisk.read(fd, into, position)
+  }
+
+  write(fd: number, bytes: Uint8Array, position: number): void {
+    const torn = (): void => {
+      systemDisk.write(fd, bytes.subarray(0, Math.ceil(bytes.length / 2)), position)
+    }
+    this.#track(fd)
+    this.#change(`write ${this.#nameOf(fd)}`, () => systemDisk.write(fd, bytes, position), torn)
+  }
+
+  size(fd: number): number {
+    this.#assertAlive()
+    return systemDisk.size(fd)
+  }
+
+  truncate(fd: number, length: number): void {
+    this.#track(fd)
+    this.#change(`truncate ${this.#nameOf(fd)}`, () => systemDisk.truncate(fd, length))
+  }
+
+  async sync(fd: number): Promise<void> {
+    this.syncs += 1
+    await this.#change(`sync ${this.#nameOf(fd)}`, async () => {
+      await systemDisk.sync(fd)
+      const file = this.#tracked.get(inodeOf(fd))
+      if (file !== undefined && !this.#dead) file.synced = contentOf(file.fd)
+    })
+  }
+
+  readFile(path: string): Uint8Array | undefined {
+    this.#assertAlive()
+    return systemDisk.readFile(path)
+  }
+
+  list(directory: string): string[] {
+    this.#assertAlive()
+    return systemDisk.list(directory)
+  }
+
+  stat(path: string): FileStatus | undefined {
+    this.#assertAlive()
+    return systemDisk.stat(path)
+  }
+
+  rename(from: string, to: string): void {
+    this.#change(`rename ${nameOf(from)} to ${nameOf(to)}`, () => {
+      const replaced = this.#bury(to)
+      systemDisk.rename(from, to)
+      this.#onUndo(to, () => {
+        renameSync(to, from)
+        if (replaced !== undefined) linkSync(replaced, to)
+      })
+    })
+  }
+
+  link(from: string, to: string): boolean {
+    return this.#change(`link ${nameOf(from)} to ${nameOf(to)}`, () => {
+      const done = systemDisk.link(from, to)
+      if (done) this.#onUndo(to, () => unlinkSync(to))
+      return done
+    })
+  }
+
+  remove(path: string): void {
+    this.#change(`remove ${nameOf(path)}`, () => {
+      const removed = this.#bury(path)
+      systemDisk.remove(path)
+      if (removed !== undefined) this.#onUndo(path, () => linkSync(removed, path))
+    })
+  }
+
+  makeDirectory(path: string): void {
+    if (systemDisk.stat(path) !== undefined) return
+    this.#change(`make directory ${nameOf(path)}`, () => {
+      const top = firstMissing(path)
+      systemDisk.makeDirectory(path)
+      this.#onUndo(top, () => rmSync(top, { recursive: true }))
+    })
+  }
+
+  async syncDirectory(path: string): Promise<void> {
+    await this.#change(`sync directory ${nameOf(path)}`, async () => {
+      await systemDisk.syncDirectory(path)
+      const inode = systemDisk.stat(path)?.inode
+      this.#undo = this.#undo.filter(({ directory }) => {
+        return systemDisk.stat(directory)?.inode !== inode
+      })
+    })
+  }
+
+  owner(): ProcessOwner {
+    return { ...thisProcess(), startTime: this.#name }
+  }
+
+  isAlive(owner: ProcessOwner): boolean {
+    this.#assertAlive()
+    if (owner.startTime.startsWith('simulated-')) return livingProcesses.has(owner.startTime)
+    return isLiveProcess(owner)
+  }
+
+  /** Counts one operation, and strikes if its turn has come. */
+  #change<T>(what: string, operation: () => T, torn: () => void = () => undefined): T {
+    this.#assertAlive()
+    this.operations += 1
+    this.log.push(what)
+    const fault = this.#fault
+    const passed = fault === undefined ? -1 : this.operations - fault.at
+    if (fault === undefined || passed < 0) return operation()
+    if (fault.kind === 'error') {
+      if (passed >= fault.times) return operation()
+      throw new StoreError(fault.code, `Simulated fault: ${what}`)
+    }
+    // An asynchronous operation is done once it has been awaited; nothing runs in between.
+    if (fault.moment === 'torn') torn()
+    if (fault.moment === 'after') {
+      const result = operation()
+      if (result instanceof Promise) {
+        // The type of the result stays: a promise, though one that rejects.
+        return result.then(() => this.#strike(fault.loss)) as T
+      }
+    }
+    return this.#strike(fault.loss)
+  }
+
+  #strike(loss: Loss): never {
+    this.die(loss)
+    throw new SimulatedDeath(`the process died at operation ${this.operations}`)
+  }
+
+  #assertAlive(): void {
+    if (this.#dead) throw new SimulatedDeath('the process is dead')
+  }
+
+  #opened(fd: number, path: string, mode: OpenMode): number {
+    this.#open.add(fd)
+    this.#paths.set(fd, nameOf(path))
+    if (mode !== 'r') this.#track(fd, path)
+    return fd
+  }
+
+  /** Keeps what is on the disk of a file, to go back to it. */
+  #track(fd: number, path?: string): void {
+    const inode = inodeOf(fd)
+    if (this.#tracked.has(inode) || path === undefined) return
+    const own = openSync(path, 'r+')
+    // Read before the first write of this handle: what the file holds then counts as durable.
+    this.#tracked.set(inode, { fd: own, synced: contentOf(own) })
+  }
+
+  #onUndo(path: string, run: () => void): void {
+    this.#undo.push({ directory: dirname(path), run })
+  }
+
+  /** A further name for a file that is about to lose its own, so that it can come back. */
+  #bury(path: string): string | undefined {
+    if (systemDisk.stat(path) === undefined) return undefined
+    this.#graveyard ??= mkdtempSync(join(tmpdir(), 'gitlocket-graveyard-'))
+    const grave = join(this.#graveyard, String(this.operations))
+    linkSync(path, grave)
+    return grave
+  }
+
+  #nameOf(fd: number): string {
+    return this.#paths.get(fd) ?? '?'
+  }
+}
+
+function restore({ fd, synced }: TrackedFile): void {
+  ftruncateSync(fd, 0)
+  writeSync(fd, synced, 0, synced.length, 0)
+}
+
+function contentOf(fd: number): Uint8Array {
+  const bytes = new Uint8Array(fstatSync(fd).size)
+  readSync(fd, bytes, 0, bytes.length, 0)
+  return bytes
+}
+
+function inodeOf(fd: number): number {
+  return fstatSync(fd).ino
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+function firstMissing(path: string): string {
+  const parent = dirname(path)
+  return statSync(parent, { throwIfNoEntry: false }) === undefined ? firstMissing(parent) : path
+}

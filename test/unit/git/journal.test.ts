@@ -1,0 +1,338 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../../src/crypto/random.ts'
+import {
+  decodePayload,
+  encodeFrames,
+  encodeJournalHeader,
+  frameChecksum,
+  frameHeaderBytes,
+  framePayloadLength,
+  headerChecksum,
+  journalHeaderBytes,
+} from '../../../src/git/journal-frame.ts'
+import { Journal } from '../../../src/git/journal.ts'
+import type { Transition } from '../../../src/git/object-store.ts'
+import { FaultyDisk } from '../../support/faulty-disk.ts'
+import { full, seed } from '../../support/seed.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+import { TestHistory } from '../../support/transitions.ts'
+
+function openJournal(directory: string, disk: FaultyDisk = new FaultyDisk()): Journal {
+  return new Journal(disk, directory, systemRandom)
+}
+
+/** A journal file with these transitions, and its transitions. */
+async function written(count: number): Promise<{ directory: string; transitions: Transition[] }> {
+  const directory = temporaryDirectory()
+  const journal = openJournal(directory)
+  const transitions = new TestHistory(1).take(count)
+  await journal.append(transitions)
+  journal.close()
+  return { directory, transitions }
+}
+
+/** The head that a new handle finds when the branch does not exist yet. */
+function headIn(directory: string): string | undefined {
+  const journal = openJournal(directory)
+  journal.refresh()
+  expect(journal.link(undefined)).toBe(true)
+  journal.close()
+  return journal.head
+}
+
+describe('the journal', () => {
+  test('gives another handle the same frames and objects', async () => {
+    const { directory, transitions } = await written(3)
+    const journal = openJournal(directory)
+    expect(journal.refresh()).toBe('everything')
+    expect(journal.link(undefined)).toBe(true)
+    expect(journal.refresh()).toBe('nothing')
+    expect(journal.link(undefined)).toBe(true)
+    expect(journal.head).toBe(transitions.at(-1)?.next)
+    for (const { oid, type, body } of transitions.flatMap(({ objects }) => objects)) {
+      expect(journal.find(oid)).toEqual({ oid, type, body: new Uint8Array(body) })
+    }
+    journal.close()
+  })
+
+  test('writes a batch with one fdatasync, and grows in steps of at most 1 MiB', async () => {
+    const directory = temporaryDirectory()
+    const disk = new FaultyDisk()
+    const journal = openJournal(directory, disk)
+    const history = new TestHistory(2)
+    await journal.append([history.next()])
+    disk.syncs = 0
+    await journal.append(history.take(32))
+    expect(disk.syncs).toBe(1)
+    let size = statSync(join(directory, 'journal-a')).size
+    for (let n = 0; n < 12; n += 1) {
+      await journal.append([history.next(300_000)])
+      const next = statSync(join(directory, 'journal-a')).size
+      expect(next - size).toBeLessThanOrEqual(2 ** 20)
+      size = next
+    }
+    journal.close()
+  })
+
+  test('takes frames up to the one that moved the branch for packed', async () => {
+    const { directory, transitions } = await written(4)
+    const journal = openJournal(directory)
+    journal.refresh()
+    for (const [index, { next }] of transitions.entries()) {
+      expect(journal.link(next)).toBe(true)
+      expect(journal.liveFrames).toHaveLength(3 - index)
+      expect(journal.head).toBe(index === 3 ? undefined : transitions.at(-1)?.next)
+    }
+    journal.close()
+  })
+
+  test('does not fit a branch that is nowhere on its way', async () => {
+    const { directory } = await written(2)
+    const journal = openJournal(directory)
+    journal.refresh()
+    expect(journal.link('e'.repeat(40))).toBe(false)
+    journal.close()
+  })
+
+  test('keeps frames that return to where the branch is', async () => {
+    const directory = temporaryDirectory()
+    const journal = openJournal(directory)
+    const [a, b] = new TestHistory(3).take(2)
+    if (a === undefined || b === undefined) throw new Error()
+    await journal.append([a, b, { objects: [], expected: b.next, next: a.next }])
+    expect(journal.link(a.next)).toBe(true)
+    expect(journal.head).toBe(a.next)
+    expect(journal.find(b.next)).toBeDefined()
+    journal.close()
+  })
+
+  test('seals one file while the other is written, and both lead to the head', async () => {
+    const directory = temporaryDirectory()
+    const journal = openJournal(directory)
+    const history = new TestHistory(4)
+    await journal.append(history.take(2))
+    expect((await journal.seal())?.frames).toHaveLength(2)
+    await journal.append(history.take(3))
+    expect(headIn(directory)).toBe(history.head)
+    // An interrupted checkpoint is picked up where it was: the older file goes first.
+    const again = openJournal(directory)
+    again.refresh()
+    again.link(undefined)
+    expect(await again.seal()).toMatchObject({ switched: false, frames: { length: 2 } })
+    again.close()
+
+    journal.clearSealed()
+    expect(journal.link(history.transitions[1]?.next)).toBe(true)
+    expect(journal.liveFrames).toHaveLength(3)
+    expect(await journal.seal()).toMatchObject({ switched: true, frames: { length: 3 } })
+    journal.close()
+  })
+
+  test('truncates only when it holds nothing', async () => {
+    const { directory } = await written(1)
+    const journal = openJournal(directory)
+    journal.refresh()
+    await journal.truncate()
+    expect(statSync(join(directory, 'journal-a')).size).toBeGreaterThan(0)
+    await journal.seal()
+    journal.clearSealed()
+    await journal.truncate()
+    expect(statSync(join(directory, 'journal-a')).size).toBe(0)
+    expect(statSync(join(directory, 'journal-b')).size).toBe(0)
+    journal.close()
+  })
+
+  test('notices frames, and a journal that was started again, of another handle', async () => {
+    const directory = temporaryDirectory()
+    const [writer, reader] = [openJournal(directory), openJournal(directory)]
+    const history = new TestHistory(5)
+    for (let round = 0; round < 4; round += 1) {
+      const base = history.head
+      await writer.append(history.take(2))
+      expect(reader.refresh()).toBe('everything')
+      expect(reader.link(base)).toBe(true)
+      expect(reader.head).toBe(history.head)
+      await writer.append(history.take(1))
+      expect(reader.refresh()).toBe('frames')
+      expect(reader.head).toBe(history.head)
+      await writer.seal()
+      writer.clearSealed()
+      expect(writer.link(history.head)).toBe(true)
+      expect(reader.refresh()).toBe('everything')
+      expect(reader.link(history.head)).toBe(true)
+      expect(reader.head).toBeUndefined()
+    }
+    writer.close()
+    reader.close()
+  })
+
+  test('writes frames of another handle again before its own, in the same write', async () => {
+    const { directory } = await written(2)
+    const disk = new FaultyDisk()
+    const journal = openJournal(directory, disk)
+    journal.refresh()
+    journal.link(undefined)
+    const frames = readFileSync(join(directory, 'journal-a'))
+    disk.write = (fd, bytes, position) => {
+      if (position === 0) rewritten = bytes
+      FaultyDisk.prototype.write.call(disk, fd, bytes, position)
+    }
+    let rewritten: Uint8Array = new Uint8Array(0)
+    const history = new TestHistory(6, journal.head)
+    await journal.append([history.next()])
+    const end = journal.bytes
+    expect(rewritten.length).toBeGreaterThan(0)
+    expect(frames.subarray(0, 1000)).toEqual(Buffer.from(rewritten.subarray(0, 1000)))
+    expect(disk.syncs).toBe(1)
+    // Its own frames are not written twice.
+    rewritten = new Uint8Array(0)
+    await journal.append([history.next()])
+    expect(rewritten).toHaveLength(0)
+    expect(journal.bytes).toBeGreaterThan(end)
+    journal.close()
+  })
+
+  test('refuses an object that another process wrote under a wrong oid', async () => {
+    const directory = temporaryDirectory()
+    const writer = openJournal(directory)
+    const transition = new TestHistory(7).next()
+    const [object] = transition.objects
+    if (object === undefined) throw new Error()
+    const oid = '1'.repeat(40)
+    await writer.append([{ ...transition, objects: [{ ...object, oid }] }])
+    writer.close()
+    const reader = openJournal(directory)
+    reader.refresh()
+    reader.link(undefined)
+    expect(() => reader.find(oid)).toThrow(expect.objectContaining({ code: 'object_corrupt' }))
+    reader.close()
+  })
+})
+
+describe('a damaged journal file', () => {
+  test('ends at the first frame with a flipped byte', async () => {
+    const { directory, transitions } = await written(3)
+    const path = join(directory, 'journal-a')
+    const bytes = readFileSync(path)
+    const { frames } = encodeFrames(transitions, new Uint8Array(16), journalHeaderBytes)
+    const ends = [journalHeaderBytes, ...frames.map(({ end }) => end)]
+    const step = full ? 1 : 41
+    for (let at = journalHeaderBytes; at < (ends.at(-1) ?? 0); at += step) {
+      const flipped = Uint8Array.from(bytes)
+      flipped[at] = (flipped[at] ?? 0) ^ 0x10
+      writeFileSync(path, flipped)
+      const valid = ends.filter((end) => end <= at).length - 1
+      expect(headIn(directory)).toBe(transitions[valid - 1]?.next)
+    }
+  })
+
+  test('cut off anywhere keeps the whole frames before the cut', async () => {
+    const { directory, transitions } = await written(3)
+    const path = join(directory, 'journal-a')
+    const bytes = readFileSync(path)
+    const { frames } = encodeFrames(transitions, new Uint8Array(16), journalHeaderBytes)
+    for (let length = 0; length < (frames.at(-1)?.end ?? 0); length += full ? 1 : 53) {
+      writeFileSync(path, bytes.subarray(0, length))
+      const valid = frames.filter(({ end }) => end <= length).length
+      expect(headIn(directory)).toBe(transitions[valid - 1]?.next)
+    }
+  })
+
+  test('never continues with stale frames of an earlier use', async () => {
+    const directory = temporaryDirectory()
+    const journal = openJournal(directory)
+    const stale = new TestHistory(8)
+    await journal.append(stale.take(5))
+    await journal.seal()
+    journal.clearSealed()
+    journal.link(stale.head)
+    await journal.append([stale.next()])
+    await journal.seal()
+    journal.clearSealed()
+    journal.link(stale.head)
+    // The file of the first frames again: same place, same sizes, another salt.
+    const fresh = new TestHistory(9, stale.head)
+    await journal.append([fresh.next()])
+    journal.close()
+    const reader = openJournal(directory)
+    reader.refresh()
+    expect(reader.link(stale.head)).toBe(true)
+    expect(reader.liveFrames).toHaveLength(1)
+    reader.close()
+  })
+
+  test.each([
+    ['an unknown magic', Uint8Array.of(0x47, 0x4c, 0x4a, 0x39)],
+    ['a newer layout', Uint8Array.of(0x47, 0x4c, 0x4a, 0x31, 0, 0, 0, 1)],
+    ['garbage', Uint8Array.of(1, 2, 3)],
+  ])('with %s in its header is refused, not taken for empty', async (_, start) => {
+    const { directory } = await written(1)
+    const path = join(directory, 'journal-a')
+    const bytes = readFileSync(path)
+    bytes.set(start)
+    writeFileSync(path, bytes)
+    const journal = openJournal(directory)
+    expect(() => journal.refresh()).toThrow(expect.objectContaining({ code: 'journal_corrupt' }))
+    journal.close()
+  })
+
+  test('with a zero first byte is empty: emptying it needs no more to reach the disk', async () => {
+    const { directory } = await written(1)
+    const path = join(directory, 'journal-a')
+    const bytes = readFileSync(path)
+    bytes[0] = 0
+    writeFileSync(path, bytes)
+    expect(headIn(directory)).toBeUndefined()
+  })
+})
+
+describe('a frame', () => {
+  const previous = headerChecksum(encodeJournalHeader(1, new Uint8Array(16)))
+
+  test('decodes to what was encoded, whatever the objects', () => {
+    const bytes = fc.uint8Array({ maxLength: 300 })
+    const oid = fc.stringMatching(/^[0-9a-f]{40}$/)
+    const type = fc.constantFrom('commit' as const, 'tree' as const)
+    const object = fc.record({ oid, type, body: bytes })
+    const nonZero = oid.filter((text) => !/^0+$/.test(text))
+    const transition = fc.record({
+      objects: fc.array(object, { maxLength: 6 }),
+      expected: fc.option(nonZero, { nil: undefined }),
+      next: nonZero,
+    })
+    fc.assert(
+      fc.property(transition, (given) => {
+        const encoded = encodeFrames([given], previous, 32)
+        const length = framePayloadLength(encoded.bytes, encoded.bytes.length - frameHeaderBytes)
+        const body = encoded.bytes.subarray(0, frameHeaderBytes + (length ?? 0))
+        expect(frameChecksum(previous, body)).toEqual(encoded.bytes.slice(body.length))
+        const frame = decodePayload(body.subarray(frameHeaderBytes), 32 + encoded.bytes.length)
+        expect(frame).toEqual({ ...given, end: 32 + encoded.bytes.length })
+      }),
+      { seed, numRuns: full ? 5000 : 200 },
+    )
+  })
+
+  test('with any payload under a right checksum decodes or is journal_corrupt, never else', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (payload) => {
+        try {
+          decodePayload(payload, 0)
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'journal_corrupt' })
+        }
+      }),
+      { seed, numRuns: full ? 20_000 : 500 },
+    )
+  })
+
+  test.each([0, 15, 16, 39, 0xffffffff])('never trusts an announced length of %i', (length) => {
+    const header = new Uint8Array(8)
+    header.set([0x47, 0x4c, 0x46, 0x31])
+    new DataView(header.buffer).setUint32(4, length)
+    expect(framePayloadLength(header, 31)).toBe(length <= 15 ? length : undefined)
+  })
+})

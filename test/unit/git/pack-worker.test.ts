@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { hasCode } from '../../../src/errors.ts'
+import { systemDisk } from '../../../src/git/disk.ts'
+import { packInWorker, workerPacker } from '../../../src/git/pack-worker.ts'
+import { writePack } from '../../../src/git/pack-writer.ts'
+import { history, noise, object } from '../../support/pack-fixtures.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+
+const { objects } = history(20)
+
+test('the thread writes the pack that this one would, and takes no buffer away', async () => {
+  const directory = temporaryDirectory()
+  const expected = await writePack(systemDisk, temporaryDirectory(), objects)
+  const pack = await packInWorker({ kind: 'write', directory, objects })
+  expect(pack).toEqual(expected)
+  expect(objects.every(({ body }) => body.length > 0)).toBe(true)
+})
+
+test('the thread merges packs', async () => {
+  const directory = temporaryDirectory()
+  const names: string[] = []
+  for (const part of [objects.slice(0, 30), objects.slice(30)]) {
+    names.push((await writePack(systemDisk, directory, part)).name)
+  }
+  const merged = await packInWorker({ kind: 'merge', directory, names })
+  expect(merged?.objects).toBe(objects.length)
+  expect(await packInWorker({ kind: 'merge', directory, names })).toBeUndefined()
+})
+
+test('an error keeps its code and its sentence on the way back', async () => {
+  const blob = object('blob', noise('blob', 9))
+  const wrong = objects.with(3, { ...blob, body: noise('other', 9) })
+  const job = { kind: 'write' as const, directory: temporaryDirectory(), objects: wrong }
+  const error: unknown = await packInWorker(job).catch((cause: unknown) => cause)
+  expect(hasCode(error, 'object_corrupt')).toBe(true)
+  expect(String(error)).toContain('does not match its name')
+})
+
+test('a fault of the program comes back as one', async () => {
+  const job = { kind: 'write' as const, directory: temporaryDirectory(), objects: [] }
+  await expect(packInWorker(job)).rejects.toThrow('Internal error: a pack without objects')
+})
+
+test.each([
+  ['small jobs', 100],
+  ['large jobs', 2_000_000],
+])('workerPacker packs and merges %s', async (_, length) => {
+  const directory = temporaryDirectory()
+  const packer = workerPacker(directory)
+  await packer.write([object('blob', noise('first', length))])
+  await packer.write([object('blob', noise('second', length))])
+  const names = systemDisk.list(directory).filter((name) => name.endsWith('.idx'))
+  await packer.merge(names.map((name) => name.slice(0, -4)))
+  await packer.close()
+  expect(systemDisk.list(directory)).toHaveLength(2)
+})

@@ -1,0 +1,112 @@
+// Changes of the keyring and of the settings: kinds 4 and 5 (FORMAT §6.1, §7). Each is an ordinary
+// commit that touches no memory.
+
+import type { Sealed } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import { recordContext, sealEnvelope } from '../format/envelope.ts'
+import { deviceIdOf } from '../format/id.ts'
+import { zeroHash } from '../format/record.ts'
+import { checkSettings, encodeSettings } from '../format/settings.ts'
+import type { Settings } from '../format/settings.ts'
+import { addDevice, startEpoch } from '../keys/keyring.ts'
+import type { NewKeyring, OpenedKeyring } from '../keys/keyring.ts'
+import { checkMayWrite, openHeadKeyring, roleOf } from './authority.ts'
+import { buildAdministration } from './commit.ts'
+import type { Author, BuiltCommit, CommitContext } from './commit.ts'
+import type { StoreSession } from './session.ts'
+
+export function sealSettings(context: CommitContext, settings: Settings): Sealed {
+  const { epoch, storeId, random } = context
+  const plaintext = encodeSettings(settings)
+  return sealEnvelope('settings', epoch.settings, recordContext(storeId), random(32), plaintext)
+}
+
+/** Undefined if nothing changes. */
+export async function changeSettings(
+  session: StoreSession,
+  change: Partial<Settings>,
+  author: Author,
+): Promise<BuiltCommit | undefined> {
+  const { snapshot, identity } = session
+  checkMayWrite(snapshot, identity.deviceId, 'settings')
+  const before = snapshot.settings.value
+  const value = checkSettings({ ...before, ...change })
+  if (JSON.stringify(value) === JSON.stringify(before)) return undefined
+  const context = await session.commitContext(session.nextTime())
+  const bytes = sealSettings(context, value)
+  const { actor, session: authorSession } = author
+  const fields = { kind: 'settings', actor, session: authorSession } as const
+  return buildAdministration(context, snapshot, fields, { settings: { bytes, value } })
+}
+
+/**
+ * Sets (text) or removes (null) the passphrase; a new epoch begins. Slow where there is a text:
+ * Argon2id runs before the commit is built.
+ */
+export async function changePassphrase(
+  session: StoreSession,
+  passphrase: string | null,
+  author: Author,
+): Promise<BuiltCommit> {
+  const { snapshot, identity, random } = session
+  checkMayWrite(snapshot, identity.deviceId, 'keyring')
+  const opened = await openCurrent(session)
+  const next = await startEpoch(opened, passphrase, random)
+  // Sealed and signed under the previous epoch, so that trust runs down the chain (FORMAT §7.1).
+  const context = await session.commitContext(session.nextTime())
+  const built = buildKeyring(context, session, next, author)
+  session.addEpoch(next.epoch)
+  return built
+}
+
+/**
+ * Makes this session's identity a device, in the grade of the passphrase or recovery key that opened
+ * the store. Does nothing if it is a device already.
+ */
+export async function enrolDevice(session: StoreSession, opened: OpenedKeyring): Promise<void> {
+  const { recovery } = opened
+  if (recovery === undefined) return
+  await session.writing(async () => {
+    const { snapshot, identity, random, storeId } = session
+    if (roleOf(snapshot, identity.deviceId) !== undefined) return nothing
+    if (snapshot.keyring.kid !== opened.epoch.kid) {
+      throw new StoreError('wrong_key', 'The passphrase or recovery key was replaced meanwhile')
+    }
+    const deviceId = deviceIdOf(recovery.signing.publicKey)
+    const grade = snapshot.keyring.directory.recovery.find(
+      (entry) => deviceIdOf(entry.signingKey) === deviceId,
+    )
+    const role = grade?.type === 'recovery' ? 'owner' : 'writer'
+    const current = { ...opened, directory: snapshot.keyring.directory }
+    const next = addDevice(current, identity, role, random)
+    const signer = { deviceId, pair: recovery.signing, sequence: 0, previous: zeroHash }
+    const time = session.nextTime()
+    const context = { storeId, epoch: opened.epoch, signer, time, random }
+    return { built: buildKeyring(context, session, next, undefined), result: undefined }
+  })
+}
+
+const nothing = { built: undefined, result: undefined }
+
+function buildKeyring(
+  context: CommitContext,
+  session: StoreSession,
+  next: NewKeyring,
+  author: Author | undefined,
+): BuiltCommit {
+  const { bytes, directory, epoch } = next
+  const fields = {
+    kind: 'keyring',
+    actor: author?.actor,
+    session: author?.session,
+    directoryNumber: directory.number,
+  } as const
+  const keyring = { bytes, state: { kid: epoch.kid, directory } }
+  return buildAdministration(context, session.snapshot, fields, { keyring })
+}
+
+async function openCurrent(session: StoreSession): Promise<OpenedKeyring> {
+  const { objects, storeId, identity, snapshot } = session
+  const unlock = { type: 'identity', identity } as const
+  return openHeadKeyring(objects, storeId, unlock, snapshot.head.commit)
+}

@@ -1,0 +1,290 @@
+// Planning: what a request does to a snapshot, as rows (DESIGN table "what a command becomes",
+// docs/ARCHITECTURE.md). Pure: reads the snapshot, writes nothing, makes no ids but the ones that
+// `random` gives. A request that cannot be done throws and leaves no trace.
+
+import { toHex, utf8 } from '../bytes.ts'
+import { sha256 } from '../crypto/digest.ts'
+import type { Random } from '../crypto/random.ts'
+import { StoreError } from '../errors.ts'
+import { formatId, newId } from '../format/id.ts'
+import { checkPath } from '../format/path.ts'
+import { zeroId } from '../format/record.ts'
+import type { Operation } from '../format/record.ts'
+import { contentBytesFormatMax, rowsMax } from '../limits.ts'
+import { memoriesBelow } from './path-tree.ts'
+import type { LiveMemory, Snapshot } from './snapshot.ts'
+
+/** One thing to do. Paths are store paths (`/notes.md`); contents are text, stored as UTF-8. */
+export type Change =
+  | { readonly type: 'create'; readonly path: string; readonly content: string }
+  | {
+      readonly type: 'edit'
+      readonly path: string
+      /** The new content, from the current one. Must be pure: it may run more than once. */
+      readonly edit: (content: string) => string
+    }
+  | { readonly type: 'delete'; readonly path: string }
+  | { readonly type: 'rename'; readonly path: string; readonly to: string }
+
+/** A version row to be written, with what its detail and its blob will say. Ids are hex digits. */
+export interface PlannedRow {
+  readonly memoryId: string
+  readonly versionId: string
+  readonly base: string
+  readonly operation: Operation
+  readonly path: string
+  /** Undefined for a deletion. */
+  readonly content: string | undefined
+  /** Bytes of UTF-8; 0 for a deletion. */
+  readonly size: number
+  /** 64 hex digits; empty for a deletion. */
+  readonly sha256: string
+  readonly created: number
+}
+
+export interface PlanContext {
+  readonly snapshot: Snapshot
+  readonly random: Random
+  readonly now: number
+  /** The decrypted content of a live memory. */
+  readonly readContent: (memory: LiveMemory) => string
+}
+
+/** A memory as the plan leaves it. */
+interface Draft {
+  readonly memoryId: string
+  readonly path: string
+  readonly content: string | undefined
+  readonly created: number
+}
+
+/** The rows of one commit, ascending by memory id; none if nothing changes. */
+export function planChanges(
+  context: PlanContext,
+  changes: readonly Change[],
+): readonly PlannedRow[] {
+  const plan = new Plan(context)
+  try {
+    for (const change of changes) plan.add(change)
+    return plan.rows()
+  } finally {
+    plan.leaveSnapshot()
+  }
+}
+
+/**
+ * Works on the snapshot's own directory tree, so that each change sees the ones before it, and
+ * puts the tree back afterwards.
+ */
+class Plan {
+  readonly #context: PlanContext
+  /** Per touched memory: what it was in the snapshot, and what it is now. */
+  readonly #before: Map<string, LiveMemory | undefined> = new Map()
+  readonly #after: Map<string, Draft | undefined> = new Map()
+  /** What stands in the directory tree for each touched memory. */
+  readonly #placed: Map<string, LiveMemory> = new Map()
+
+  constructor(context: PlanContext) {
+    this.#context = context
+  }
+
+  add(change: Change): void {
+    switch (change.type) {
+      case 'create':
+        return this.#create(change.path, change.content)
+      case 'edit':
+        return this.#edit(change.path, change.edit)
+      case 'delete':
+        return this.#delete(change.path)
+      case 'rename':
+        return this.#rename(change.path, change.to)
+      default:
+        throw new StoreError('invalid_input', 'A change is a create, edit, delete or rename')
+    }
+  }
+
+  rows(): readonly PlannedRow[] {
+    const rows: PlannedRow[] = []
+    for (const memoryId of [...this.#after.keys()].toSorted()) {
+      const row = this.#row(memoryId)
+      if (row !== undefined) rows.push(row)
+    }
+    return rows
+  }
+
+  leaveSnapshot(): void {
+    const { paths } = this.#context.snapshot
+    for (const memory of this.#placed.values()) paths.remove(memory)
+    for (const memory of this.#before.values()) if (memory !== undefined) paths.add(memory)
+  }
+
+  #create(path: string, content: string): void {
+    checkPath(path)
+    const { snapshot, random, now } = this.#context
+    this.#checkFree(path)
+    this.#checkContent(path, content)
+    const limit = snapshot.settings.value.limits.memories
+    if (snapshot.count >= limit) {
+      throw new StoreError('store_full', `The store holds its limit of ${limit} memories`, {
+        details: { actual: snapshot.count + 1, limit },
+      })
+    }
+    this.#place(undefined, { memoryId: newId(random), path, content, created: now })
+  }
+
+  #edit(path: string, edit: (content: string) => string): void {
+    const memory = this.#getFile(path)
+    const before = this.#contentOf(memory)
+    const content = edit(before)
+    this.#checkContent(path, content)
+    if (content === before) return
+    this.#place(memory, { ...draftOf(memory), content })
+  }
+
+  #delete(path: string): void {
+    for (const memory of this.#getAllBelow(path)) this.#place(memory, undefined)
+  }
+
+  #rename(path: string, to: string): void {
+    if (to !== path) checkPath(to)
+    const memories = this.#getAllBelow(path)
+    if (to === path) throw alreadyExists(to)
+    const isFile = this.#context.snapshot.paths.findMemory(path) !== undefined
+    if (!isFile && to.startsWith(`${path}/`)) {
+      throw new StoreError('path_conflict', 'A directory cannot be moved into itself', {
+        details: { path: to },
+      })
+    }
+    const drafts = memories.map((memory) => ({
+      memory,
+      draft: {
+        ...draftOf(memory),
+        path: checkPath(to + memory.path.slice(path.length)),
+        content: this.#contentOf(memory),
+      },
+    }))
+    // All sources leave before any target is taken, so that a file may move below its own name.
+    for (const { memory } of drafts) this.#displace(memory)
+    this.#checkFree(to)
+    for (const { memory, draft } of drafts) this.#place(memory, draft)
+  }
+
+  #getFile(path: string): LiveMemory {
+    checkPath(path)
+    const memory = this.#context.snapshot.paths.findMemory(path)
+    if (memory === undefined) throw notFound(path)
+    return memory
+  }
+
+  #getAllBelow(path: string): readonly LiveMemory[] {
+    if (path === '/') {
+      throw new StoreError('invalid_path', 'The root directory cannot be deleted or renamed')
+    }
+    const node = this.#context.snapshot.paths.find(checkPath(path))
+    if (node === undefined) throw notFound(path)
+    if (node.count > rowsMax) {
+      throw new StoreError(
+        'change_too_large',
+        `The directory holds ${node.count} memories; one change can touch ${rowsMax}. Change its ` +
+          'subdirectories one by one',
+        { details: { actual: node.count, limit: rowsMax } },
+      )
+    }
+    return [...memoriesBelow(node)]
+  }
+
+  #checkFree(path: string): void {
+    const occupant = this.#context.snapshot.paths.findOccupant(path)
+    if (occupant === undefined) return
+    throw alreadyExists(occupant.path, occupant.memoryId)
+  }
+
+  #checkContent(path: string, content: string): void {
+    if (typeof content !== 'string' || !content.isWellFormed() || content.includes('\0')) {
+      throw new StoreError(
+        'invalid_input',
+        'The content must be well-formed Unicode text without NUL characters',
+        { details: { path } },
+      )
+    }
+    const limit = Math.min(
+      this.#context.snapshot.settings.value.limits.contentBytes,
+      contentBytesFormatMax,
+    )
+    const actual = Buffer.byteLength(content)
+    if (actual <= limit) return
+    throw new StoreError(
+      'content_too_large',
+      `The content would be ${actual} bytes; the limit is ${limit} bytes per memory`,
+      { details: { path, actual, limit } },
+    )
+  }
+
+  /** The content now: what an earlier change of this plan made of it, or what is stored. */
+  #contentOf(memory: LiveMemory): string {
+    return this.#after.get(memory.memoryId)?.content ?? this.#context.readContent(memory)
+  }
+
+  #displace(memory: LiveMemory): void {
+    if (!this.#before.has(memory.memoryId)) this.#before.set(memory.memoryId, memory)
+    this.#context.snapshot.paths.remove(memory)
+    this.#placed.delete(memory.memoryId)
+    this.#after.set(memory.memoryId, undefined)
+  }
+
+  /** Replaces `memory`, if there is one and it still has a place, by `draft`, if there is one. */
+  #place(memory: LiveMemory | undefined, draft: Draft | undefined): void {
+    const { paths } = this.#context.snapshot
+    if (memory !== undefined && paths.findMemory(memory.path) === memory) this.#displace(memory)
+    if (draft === undefined) return
+    if (!this.#before.has(draft.memoryId)) this.#before.set(draft.memoryId, undefined)
+    const standIn = standInFor(draft)
+    paths.add(standIn)
+    this.#placed.set(draft.memoryId, standIn)
+    this.#after.set(draft.memoryId, draft)
+  }
+
+  #row(memoryId: string): PlannedRow | undefined {
+    const before = this.#before.get(memoryId)
+    const after = this.#after.get(memoryId)
+    const base = before?.versionId ?? zeroId
+    const versionId = newId(this.#context.random)
+    if (after === undefined) {
+      if (before === undefined) return undefined
+      const { path, created } = before
+      const nothing = { content: undefined, size: 0, sha256: '' }
+      return { memoryId, versionId, base, operation: 'deleted', path, ...nothing, created }
+    }
+    const content = after.content ?? ''
+    const bytes = utf8(content)
+    const digest = toHex(sha256(bytes))
+    if (before?.path === after.path && before.sha256 === digest) return undefined
+    const operation = before === undefined ? 'created' : 'modified'
+    const { path, created } = after
+    const text = { content, size: bytes.length, sha256: digest }
+    return { memoryId, versionId, base, operation, path, ...text, created }
+  }
+}
+
+function draftOf(memory: LiveMemory): Draft {
+  const { memoryId, path, created } = memory
+  return { memoryId, path, content: undefined, created }
+}
+
+/** Holds the place of a draft in the directory tree while the plan is made. */
+function standInFor(draft: Draft): LiveMemory {
+  const { memoryId, path, created } = draft
+  const size = Buffer.byteLength(draft.content ?? '')
+  const unknown = { versionId: '', sha256: '', blob: '', kid: '' }
+  return { memoryId, path, size, created, updated: created, ...unknown }
+}
+
+function notFound(path: string): StoreError {
+  return new StoreError('not_found', 'There is no such memory', { details: { path } })
+}
+
+function alreadyExists(path: string, memoryId?: string): StoreError {
+  return new StoreError('path_conflict', 'The path is taken, or a memory lies above or below it', {
+    details: memoryId === undefined ? { path } : { path, memoryId: formatId('memory', memoryId) },
+  })
+}

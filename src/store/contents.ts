@@ -1,0 +1,56 @@
+// Reads decrypted contents: of a live memory by the blob that the snapshot names, and of an old
+// version by its commit's tree.
+
+import { StoreError } from '../errors.ts'
+import { memoryContext, openEnvelope, readKid } from '../format/envelope.ts'
+import { decodeMemoryBlob } from '../format/memory-blob.ts'
+import type { MemoryBlob } from '../format/memory-blob.ts'
+import type { Oid } from '../git/object.ts'
+import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import type { Epochs } from './decoded-commit.ts'
+import type { VersionEntry } from './history.ts'
+import { getBlob, getTree } from './git-reads.ts'
+import type { ObjectSource } from './git-reads.ts'
+import { findBlob } from './memory-tree.ts'
+import type { LiveMemory } from './snapshot.ts'
+
+export interface ContentSource {
+  readonly objects: ObjectSource
+  readonly storeId: string
+  readonly epochs: Epochs
+}
+
+/** The content of a live memory. */
+export function readMemory(source: ContentSource, memory: LiveMemory): string {
+  return openMemory(source, memory.blob, memory.memoryId, memory.versionId).content
+}
+
+/** The content of a version; undefined for a deletion and once redacted. */
+export function readVersionContent(source: ContentSource, entry: VersionEntry): string | undefined {
+  if (entry.sha256 === undefined) return undefined
+  const { oid } = entry.commit
+  const bytes = readCommitBytes(source.objects, oid)
+  const commit = decodeCommit(source.storeId, source.epochs, oid, bytes)
+  const root = getTree(source.objects, commit.parts.tree)
+  const tree = root.find((candidate) => candidate.name === 'm')?.oid
+  const blob = tree === undefined ? undefined : findBlob(source.objects, tree, entry.memoryId)
+  if (blob === undefined) throw new StoreError('tree_mismatch', 'The tree lacks a memory')
+  return openMemory(source, blob, entry.memoryId, entry.versionId).content
+}
+
+function openMemory(
+  source: ContentSource,
+  blob: Oid,
+  memoryId: string,
+  versionId: string,
+): MemoryBlob {
+  const bytes = getBlob(source.objects, blob, 'memory_mismatch')
+  const epoch = source.epochs.get(readKid('memory', bytes))
+  if (epoch === undefined) {
+    throw new StoreError('envelope_epoch', 'A memory is sealed under an unknown epoch')
+  }
+  const context = memoryContext(source.storeId, memoryId)
+  const memory = decodeMemoryBlob(openEnvelope('memory', epoch.memory, context, bytes))
+  if (memory.versionId === versionId) return memory
+  throw new StoreError('memory_mismatch', 'A memory blob belongs to another version')
+}

@@ -1,0 +1,20 @@
+// A mutex for one process: work runs one after another, in the order in which it came.
+
+export class Gate {
+  #tail: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+
+  /** Whether nothing runs or waits. */
+  get free(): boolean {
+    return this.#waiting === 0
+  }
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    this.#waiting += 1
+    const result = this.#tail.then(work).finally(() => {
+      this.#waiting -= 1
+    })
+    this.#tail = result.catch(() => undefined)
+    return result
+  }
+}

@@ -1,0 +1,37 @@
+// What lies in a directory, as plain values for callers.
+
+import type { PathNode } from './path-tree.ts'
+import { sortedChildren } from './path-tree.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** A file or a directory and, to the depth asked for, what is below it. */
+export interface DirectoryListing {
+  readonly type: 'file' | 'directory'
+  /** The last segment; empty for the root. */
+  readonly name: string
+  readonly path: string
+  /** Bytes of UTF-8 of the content, or of all contents below. */
+  readonly sizeBytes: number
+  /** In code-unit order of the name. */
+  readonly children: readonly DirectoryListing[]
+}
+
+/** Undefined if nothing is at `path`. */
+export function listDirectory(
+  snapshot: Snapshot,
+  path: string,
+  depth: number,
+): DirectoryListing | undefined {
+  const node = snapshot.paths.find(path)
+  return node === undefined ? undefined : describe(node, path, depth)
+}
+
+function describe(node: PathNode, path: string, depth: number): DirectoryListing {
+  const below = path === '/' ? '' : path
+  const children =
+    depth <= 0
+      ? []
+      : sortedChildren(node).map((child) => describe(child, `${below}/${child.name}`, depth - 1))
+  const type = node.memory === undefined ? 'directory' : 'file'
+  return { type, name: node.name, path, sizeBytes: node.bytes, children }
+}

@@ -1,0 +1,245 @@
+// The façade that a caller holds: reads from the snapshot of the newest verified head, writes
+// through the queue of writer.ts, asks the history. Composes the other files of this folder and
+// decides little itself. Made by `createStore` and `openStore` (open.ts).
+
+import { StoreError } from '../errors.ts'
+import type { Role } from '../format/directory.ts'
+import { formatId } from '../format/id.ts'
+import { checkPath } from '../format/path.ts'
+import type { Settings } from '../format/settings.ts'
+import type { StorageStatus } from '../git/object-store.ts'
+import { allowedSignersLine } from '../format/sshsig.ts'
+import { changePassphrase, changeSettings } from './administration.ts'
+import { checkAuthorFields } from './author.ts'
+import { checkMayWrite, roleOf } from './authority.ts'
+import { planChanges } from './changes.ts'
+import type { Change } from './changes.ts'
+import { buildChange } from './commit.ts'
+import type { Author, BuiltCommit } from './commit.ts'
+import { readMemory, readVersionContent } from './contents.ts'
+import type { StoreSession } from './session.ts'
+import { listDirectory } from './listing.ts'
+import type { DirectoryListing } from './listing.ts'
+import type { LiveMemory } from './snapshot.ts'
+import { verifyHistory } from './verify.ts'
+import type { VerifyOptions } from './verify.ts'
+import { describeVersion, findVersions, getVersionEntry } from './versions.ts'
+import type { Version, VersionFilter, VersionPage } from './versions.ts'
+
+/** A memory without its content. Times are ms since 1970. */
+export interface MemoryInfo {
+  readonly memoryId: string
+  /** The version that holds the current state. */
+  readonly versionId: string
+  readonly path: string
+  /** SHA-256 of the content's UTF-8 bytes, 64 lower-case hex digits. */
+  readonly sha256: string
+  readonly sizeBytes: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface Memory extends MemoryInfo {
+  readonly content: string
+}
+
+/** What `apply` did. Without a commit, nothing had to change. */
+export interface Applied {
+  readonly commit: string | undefined
+  readonly versionIds: readonly string[]
+}
+
+export interface VerifyReport {
+  readonly commits: number
+  readonly versions: number
+  readonly memories: number
+  /** The newest commit, 40 hex digits. */
+  readonly head: string
+}
+
+export interface StoreStatus {
+  readonly storeId: string
+  readonly deviceId: string
+  /** Undefined for a device that was removed. */
+  readonly role: Role | undefined
+  readonly head: string
+  readonly commits: number
+  readonly memories: number
+  readonly contentBytes: number
+  readonly epochs: number
+  readonly settings: Settings
+  readonly storage: StorageStatus
+}
+
+/**
+ * An open store. Every method may reject with a StoreError; `store_closed` after `close`. Paths are
+ * store paths such as `/notes.md`. A write that resolves is durable.
+ */
+export class MemoryStore {
+  readonly #session: StoreSession
+
+  /** @internal Use `createStore` or `openStore`. */
+  constructor(session: StoreSession) {
+    this.#session = session
+  }
+
+  /** `memstore_…` */
+  get id(): string {
+    return formatId('store', this.#session.storeId)
+  }
+
+  /** The memory at a path, or undefined if no file is there. */
+  read(path: string): Promise<Memory | undefined> {
+    return this.#session.reading((snapshot) => {
+      const memory = snapshot.paths.findMemory(checkPath(path))
+      if (memory === undefined) return undefined
+      return { ...describeMemory(memory), content: readMemory(this.#session.contents, memory) }
+    })
+  }
+
+  /**
+   * The file or directory at `path` and what lies up to `depth` levels below it, or undefined if
+   * nothing is there. The root always exists.
+   */
+  list(path: string, options: { depth?: number } = {}): Promise<DirectoryListing | undefined> {
+    const depth = options.depth ?? Number.POSITIVE_INFINITY
+    return this.#session.reading((snapshot) => {
+      return listDirectory(snapshot, path === '/' ? path : checkPath(path), depth)
+    })
+  }
+
+  /**
+   * Does all of `changes` in one commit, or none of them. Rejects with `not_found`,
+   * `path_conflict`, `invalid_path`, `invalid_input`, `content_too_large`, `store_full`,
+   * `change_too_large`, `permission_denied`, `store_archived` or a storage code.
+   */
+  async apply(changes: readonly Change[], author: Author): Promise<Applied> {
+    checkAuthorFields(author)
+    if (!Array.isArray(changes)) throw new StoreError('invalid_input', 'Changes must be a list')
+    return this.#session.writing(async () => {
+      const { snapshot, random } = this.#session
+      checkMayWrite(snapshot, this.#session.identity.deviceId, 'change')
+      checkNotArchived(snapshot.settings.value, changes)
+      const now = this.#session.nextTime()
+      const { contents } = this.#session
+      const readContent = (memory: LiveMemory) => readMemory(contents, memory)
+      const rows = planChanges({ snapshot, random, now, readContent }, changes)
+      if (rows.length === 0) return { built: undefined, result: nothingApplied }
+      const context = await this.#session.commitContext(now)
+      const built = buildChange(context, snapshot, rows, author)
+      const versionIds = rows.map((row) => formatId('version', row.versionId))
+      return { built, result: { commit: built.head.commit, versionIds } }
+    })
+  }
+
+  /** Versions that match all conditions, newest first, a page at a time. */
+  async versions(filter: VersionFilter = {}, options: VerifyOptions = {}): Promise<VersionPage> {
+    return findVersions(await this.#session.loadHistory(options), filter)
+  }
+
+  /**
+   * One version with its content: undefined for a deletion and once redacted. Rejects with
+   * `not_found`.
+   */
+  async version(versionId: string): Promise<Version & { readonly content: string | undefined }> {
+    const history = await this.#session.loadHistory()
+    const entry = getVersionEntry(history, versionId)
+    const version = describeVersion(history, entry)
+    return { ...version, content: readVersionContent(this.#session.contents, entry) }
+  }
+
+  /**
+   * Verifies every commit from genesis on (FORMAT §8), reading git alone. Rejects with the code of
+   * the first violation.
+   */
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    const head = await this.#session.reading((current) => current.head)
+    const { snapshot, versions } = await verifyHistory(this.#session, head.commit, options)
+    return {
+      commits: snapshot.head.height + 1,
+      versions: versions.size,
+      memories: snapshot.count,
+      head: head.commit,
+    }
+  }
+
+  /** Lines for git's `gpg.ssh.allowedSignersFile`, one per epoch. */
+  allowedSigners(): string {
+    const epochs = [...this.#session.epochs.values()]
+    return epochs.map((epoch) => allowedSignersLine(epoch.group.publicKey)).join('')
+  }
+
+  status(): Promise<StoreStatus> {
+    const { identity, objects, epochs } = this.#session
+    return this.#session.reading((snapshot) => ({
+      storeId: this.id,
+      deviceId: formatId('device', identity.deviceId),
+      role: roleOf(snapshot, identity.deviceId),
+      head: snapshot.head.commit,
+      commits: snapshot.head.height + 1,
+      memories: snapshot.count,
+      contentBytes: snapshot.paths.root.bytes,
+      epochs: epochs.size,
+      settings: snapshot.settings.value,
+      storage: objects.status(),
+    }))
+  }
+
+  /** Changes name, description, metadata, limits or the archive mark. Owners only. */
+  async updateSettings(change: Partial<Settings>, author: Author): Promise<Applied> {
+    checkAuthorFields(author)
+    return this.#administrate(() => changeSettings(this.#session, change, author))
+  }
+
+  /**
+   * Sets (text) or removes (null) the passphrase: a new epoch begins, and the old passphrase opens
+   * nothing written from then on (FORMAT §7.3). Owners only.
+   */
+  async changePassphrase(passphrase: string | null, author: Author): Promise<Applied> {
+    checkAuthorFields(author)
+    return this.#administrate(() => changePassphrase(this.#session, passphrase, author))
+  }
+
+  /** Makes everything visible to stock git. `close` does it too. */
+  checkpoint(): Promise<void> {
+    return this.#session.checkpoint()
+  }
+
+  /** Waits for running writes and leaves an ordinary bare repository. Closing twice is harmless. */
+  close(): Promise<void> {
+    return this.#session.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  #administrate(build: () => Promise<BuiltCommit | undefined>): Promise<Applied> {
+    return this.#session.writing(async () => {
+      const built = await build()
+      if (built === undefined) return { built, result: nothingApplied }
+      return { built, result: { commit: built.head.commit, versionIds: [] } }
+    })
+  }
+}
+
+const nothingApplied: Applied = { commit: undefined, versionIds: [] }
+
+export function describeMemory(memory: LiveMemory): MemoryInfo {
+  return {
+    memoryId: formatId('memory', memory.memoryId),
+    versionId: formatId('version', memory.versionId),
+    path: memory.path,
+    sha256: memory.sha256,
+    sizeBytes: memory.size,
+    createdAt: memory.created,
+    updatedAt: memory.updated,
+  }
+}
+
+/** Memory Stores API §5.7: an archived store can be read and emptied, not written. */
+function checkNotArchived(settings: Settings, changes: readonly Change[]): void {
+  if (settings.archivedAt === undefined) return
+  if (changes.every((change) => change.type === 'delete')) return
+  throw new StoreError('store_archived', 'The store is archived: it can be read and emptied only')
+}

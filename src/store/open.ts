@@ -1,0 +1,290 @@
+// Creating and opening a store. Opening trusts nothing that it finds: the repository is checked,
+// the keyring opened tentatively, and the head verified from the newest state that this device has
+// verified before, or from genesis (FORMAT §8, §9). Order matters and is explained at each step.
+
+import { equalBytes } from '../bytes.ts'
+import { systemClock } from '../clock.ts'
+import type { Clock } from '../clock.ts'
+import { systemRandom } from '../crypto/random.ts'
+import type { Random } from '../crypto/random.ts'
+import { StoreError } from '../errors.ts'
+import { formatId } from '../format/id.ts'
+import { parseStoreFile } from '../format/public-files.ts'
+import { zeroHash } from '../format/record.ts'
+import type { Actor } from '../format/record.ts'
+import { checkSettings } from '../format/settings.ts'
+import type { Settings } from '../format/settings.ts'
+import { createDiskObjectStore, openDiskObjectStore } from '../git/disk-object-store.ts'
+import type { Packer } from '../git/checkpoint.ts'
+import { systemDisk } from '../git/disk.ts'
+import type { Disk } from '../git/disk.ts'
+import type { Oid } from '../git/object.ts'
+import type { ObjectStore } from '../git/object-store.ts'
+import type { Identity } from '../keys/identity.ts'
+import { formatRecoveryKey, generateRecoveryKey } from '../keys/identity.ts'
+import { createKeyring } from '../keys/keyring.ts'
+import type { Unlock } from '../keys/keyring.ts'
+import { contentBytesDefault, memoriesDefault } from '../limits.ts'
+import { Anchor } from './anchor.ts'
+import { enrolDevice, sealSettings } from './administration.ts'
+import { openHeadKeyring, readKeyringState, readSettingsState } from './authority.ts'
+import { buildGenesis } from './commit.ts'
+import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import type { Epochs } from './decoded-commit.ts'
+import { catchUp, History } from './history.ts'
+import { readHistory } from './history-cache.ts'
+import { MemoryStore } from './memory-store.ts'
+import type { CacheOwner } from './sealed-cache.ts'
+import { StoreSession } from './session.ts'
+import type { Snapshot } from './snapshot.ts'
+import { findState } from './state-cache.ts'
+import { getBlob, getTree } from './git-reads.ts'
+import { verifyDescent, verifyHistory } from './verify.ts'
+import type { Progress } from './verify.ts'
+
+/** Replaced in tests; everything else uses the system's. */
+export interface Environment {
+  readonly clock?: Clock
+  readonly random?: Random
+  readonly disk?: Disk
+  /** Where packs are made: a worker thread, unless given. */
+  readonly packer?: Packer
+}
+
+interface Places {
+  /** The bare repository. */
+  readonly directory: string
+  /** What must live outside the store: the anchor. One folder serves many stores. */
+  readonly stateDirectory: string
+  readonly identity: Identity
+}
+
+export interface CreateOptions extends Places, Environment {
+  /** Lets a new device join with a passphrase; at least 8 characters. */
+  readonly passphrase?: string
+  readonly limits?: { readonly contentBytes?: number; readonly memories?: number }
+  readonly name?: string
+  /** Who is recorded as the founder. */
+  readonly actor?: Actor
+}
+
+export interface OpenOptions extends Places, Environment {
+  /** One of these enrols an identity that is not a device of the store yet (FORMAT §7). */
+  readonly passphrase?: string
+  readonly recoveryKey?: string
+  /** Accept a store that was put back to an older state, once. */
+  readonly acceptRolledBack?: boolean
+  /** Reports the verification of a long history. */
+  readonly progress?: Progress
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Makes a new store in an absent or empty directory and opens it. The recovery key is returned here
+ * and nowhere else. Throws `store_exists`, `invalid_input` or a storage code.
+ */
+export async function createStore(
+  options: CreateOptions,
+): Promise<{ readonly store: MemoryStore; readonly recoveryKey: string }> {
+  const { identity, directory } = options
+  const { clock, random } = environmentOf(options)
+  const settings = checkSettings(initialSettings(options))
+  const recoveryKey = generateRecoveryKey(random)
+  const passphrase = options.passphrase
+  const keyring = await createKeyring({ identity, passphrase, recoveryKey, random })
+  const { storeId, epoch } = keyring
+  const pair = identity.signing
+  const signer = { deviceId: identity.deviceId, pair, sequence: 1, previous: zeroHash }
+  const context = { storeId, epoch, signer, time: clock(), random }
+  const sealed = sealSettings(context, settings)
+  const { built, snapshot } = buildGenesis(
+    context,
+    { bytes: keyring.bytes, state: { kid: epoch.kid, directory: keyring.directory } },
+    { bytes: sealed, value: settings },
+    options.actor,
+  )
+  const objects = await createDiskObjectStore({ directory, ...storageOf(options) })
+  const { caches, anchor, cacheDirectory } = localFiles(options, storeId)
+  try {
+    await anchor.reserve(1, snapshot.head)
+    await objects.exclusive(() =>
+      objects.commit([{ objects: built.objects, expected: undefined, next: built.head.commit }]),
+    )
+    await objects.checkpoint()
+  } catch (error) {
+    await objects.close().catch(() => undefined)
+    throw error
+  }
+  const epochs = new Map([[epoch.kid, epoch]])
+  const parts = { objects, storeId, identity, epochs, snapshot, anchor, caches, cacheDirectory }
+  const history = new History()
+  const session = new StoreSession({ ...parts, clock, random, history, cachedHeight: -1 })
+  return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(recoveryKey) }
+}
+
+/**
+ * Opens a store. Throws `not_a_store`, `unsupported_repository`, `upgrade_required`, `wrong_key`,
+ * `rolled_back`, a storage code, or the code of whatever verification refused.
+ */
+export async function openStore(options: OpenOptions): Promise<MemoryStore> {
+  const { directory, identity } = options
+  const { clock, random } = environmentOf(options)
+  const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
+  try {
+    const storeId = readStoreId(objects)
+    // The anchor before the head: the other way round, a commit between the two would look like a
+    // rollback.
+    const { caches, anchor, cacheDirectory } = localFiles(options, storeId)
+    objects.refresh()
+    const head = getHead(objects)
+    const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head)
+    const source = { objects, storeId, epochs: opened.epochs }
+    const known = await resume(source, caches, cacheDirectory, head, options)
+    const { snapshot, history, cachedHeight } = known ?? (await startOver(source, head, options))
+    if (options.acceptRolledBack !== true) checkFreshness(source, anchor, snapshot)
+    const parts = { objects, storeId, identity, epochs: opened.epochs, snapshot, anchor, caches }
+    const local = { cacheDirectory, clock, random, history, cachedHeight }
+    const session = new StoreSession({ ...parts, ...local })
+    if (anchor.verified === undefined || options.acceptRolledBack === true) {
+      await anchor.advance(snapshot.head)
+    }
+    await enrolDevice(session, opened)
+    return new MemoryStore(session)
+  } catch (error) {
+    await objects.close().catch(() => undefined)
+    throw error
+  }
+}
+
+function environmentOf(options: Environment): Required<Omit<Environment, 'packer'>> {
+  const { clock = systemClock, random = systemRandom, disk = systemDisk } = options
+  return { clock, random, disk }
+}
+
+function storageOf(options: Environment): Pick<Environment, 'disk' | 'packer'> {
+  const { disk, packer } = options
+  return { ...(disk && { disk }), ...(packer && { packer }) }
+}
+
+function unlockOf(options: OpenOptions): Unlock {
+  const { identity, passphrase, recoveryKey } = options
+  if (passphrase !== undefined && recoveryKey !== undefined) {
+    throw new StoreError('invalid_input', 'Give a passphrase or a recovery key, not both')
+  }
+  if (passphrase !== undefined) return { type: 'passphrase', passphrase }
+  if (recoveryKey !== undefined) return { type: 'recovery', recoveryKey }
+  return { type: 'identity', identity }
+}
+
+function initialSettings(options: CreateOptions): Settings {
+  const { contentBytes = contentBytesDefault, memories = memoriesDefault } = options.limits ?? {}
+  const name = options.name ?? 'agent memory'
+  const limits = { contentBytes, memories }
+  return { name, description: '', metadata: {}, archivedAt: undefined, limits }
+}
+
+function localFiles(
+  options: Places & Environment,
+  storeId: string,
+): { caches: CacheOwner; anchor: Anchor; cacheDirectory: string } {
+  const { identity, directory, stateDirectory } = options
+  const { disk, random } = environmentOf(options)
+  const caches: CacheOwner = { disk, storeId, identity, random }
+  const device = formatId('device', identity.deviceId)
+  const anchorPath = `${stateDirectory}/${formatId('store', storeId)}/${device}.anchor`
+  return {
+    caches,
+    anchor: new Anchor(caches, anchorPath),
+    cacheDirectory: `${directory}/gitlocket/cache/${device}`,
+  }
+}
+
+function getHead(objects: ObjectStore): Oid {
+  if (objects.head !== undefined) return objects.head
+  throw new StoreError('not_a_store', 'The repository has no commit: it is not a gitlocket store')
+}
+
+/** From the public file of the head's tree; verified with the rest of genesis. */
+function readStoreId(objects: ObjectStore): string {
+  const text = Buffer.from(readCommitBytes(objects, getHead(objects)).subarray(0, 46))
+  const tree = /^tree ([0-9a-f]{40})\n/.exec(text.toString('latin1'))?.[1]
+  if (tree === undefined) throw new StoreError('not_a_store', 'The head is not a gitlocket commit')
+  const entry = getTree(objects, tree).find((candidate) => candidate.name === 'store.json')
+  if (entry === undefined) {
+    throw new StoreError('not_a_store', 'The repository is not a gitlocket store')
+  }
+  return parseStoreFile(getBlob(objects, entry.oid, 'not_a_store'))
+}
+
+interface Source {
+  readonly objects: ObjectStore
+  readonly storeId: string
+  readonly epochs: Epochs
+}
+
+interface Verified {
+  readonly snapshot: Snapshot
+  readonly history: History
+  readonly cachedHeight: number
+}
+
+/** From the cached snapshot, if the head descends from it. Undefined if that leads nowhere. */
+async function resume(
+  source: Source,
+  caches: CacheOwner,
+  cacheDirectory: string,
+  head: Oid,
+  options: OpenOptions,
+): Promise<Verified | undefined> {
+  try {
+    const snapshot = findState(caches, `${cacheDirectory}/state`, {
+      readKeyring: (oid, record) => readKeyringState(source, oid, record),
+      readSettings: (oid) => readSettingsState(source, oid),
+    })
+    if (snapshot === undefined) return undefined
+    const history = new History()
+    const cachedHeight = snapshot.head.height
+    if (snapshot.head.commit === head) return { snapshot, history, cachedHeight }
+    readHistory(caches, cacheDirectory, history)
+    await catchUp(history, source, snapshot.head.commit, options)
+    const descends = await verifyDescent(source, snapshot, head, history, options)
+    return descends ? { snapshot, history, cachedHeight } : undefined
+  } catch (error) {
+    // Whatever is wrong, the cache is no witness: the verification from genesis decides.
+    if (error instanceof StoreError && error.code !== 'cancelled') return undefined
+    throw error
+  }
+}
+
+async function startOver(source: Source, head: Oid, options: OpenOptions): Promise<Verified> {
+  const { snapshot } = await verifyHistory(source, head, options)
+  return { snapshot, history: new History(), cachedHeight: -1 }
+}
+
+/** FORMAT §9: the head must contain the record that this device verified last. */
+function checkFreshness(source: Source, anchor: Anchor, snapshot: Snapshot): void {
+  const { verified } = anchor
+  if (verified === undefined) return
+  if (verified.height <= snapshot.head.height) {
+    let oid: Oid | undefined = snapshot.head.commit
+    for (let height = snapshot.head.height; height > verified.height; height -= 1) {
+      oid = oid === undefined ? undefined : firstParent(source.objects, oid)
+    }
+    if (oid !== undefined && equalBytes(recordOf(source, oid), verified.record)) return
+  }
+  throw new StoreError(
+    'rolled_back',
+    'The store is older than what this device has verified before, or another one took its place. ' +
+      'If you restored a backup on purpose, accept that once',
+  )
+}
+
+function firstParent(objects: ObjectStore, oid: Oid): Oid | undefined {
+  const start = Buffer.from(readCommitBytes(objects, oid).subarray(0, 94)).toString('latin1')
+  return /\nparent ([0-9a-f]{40})\n/.exec(start)?.[1]
+}
+
+function recordOf(source: Source, oid: Oid): Uint8Array {
+  const bytes = readCommitBytes(source.objects, oid)
+  return decodeCommit(source.storeId, source.epochs, oid, bytes).hash
+}

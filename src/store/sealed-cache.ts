@@ -1,0 +1,110 @@
+// Files that only this device reads: the anchor and the index caches, sealed under keys of the
+// identity's local secret (FORMAT §3 type 6, §4). A cache that is missing, damaged or from another
+// device is as good as none; whether that is tolerable is the caller's to say.
+
+import { utf8, utf8Text } from '../bytes.ts'
+import { deriveKey } from '../crypto/derive.ts'
+import type { Random } from '../crypto/random.ts'
+import { StoreError } from '../errors.ts'
+import { cacheContext, openEnvelope, sealEnvelope } from '../format/envelope.ts'
+import type { EnvelopeKeys } from '../format/envelope.ts'
+import { atomicWrite } from '../git/disk.ts'
+import type { Disk } from '../git/disk.ts'
+import type { Identity } from '../keys/identity.ts'
+
+/** The role in the context of FORMAT §3.1: one kind of file cannot be passed off as another. */
+export const cacheRole = { state: 1, versions: 2, anchor: 3 } as const
+export type CacheRole = keyof typeof cacheRole
+
+export interface CachePlace {
+  readonly path: string
+  readonly role: CacheRole
+  /** Tells the files of one role apart; the anchor has 0. */
+  readonly generation: number
+}
+
+/** Everything that a cache file is bound to. */
+export interface CacheOwner {
+  readonly disk: Disk
+  readonly storeId: string
+  readonly identity: Identity
+  readonly random: Random
+}
+
+const KEYS_CONTEXT = 'GLK1keys'
+const NO_EPOCH = '0000000000000000'
+
+/** What every cache file says first. */
+export interface CacheFile {
+  readonly version: number
+}
+
+/**
+ * The value in a cache file; undefined if there is no file. Throws an envelope code, or
+ * `upgrade_required` for the version of another release.
+ */
+export function readCache<T extends CacheFile>(
+  owner: CacheOwner,
+  place: CachePlace,
+  version: T['version'],
+): T | undefined {
+  const bytes = owner.disk.readFile(place.path)
+  if (bytes === undefined) return undefined
+  const padded = openEnvelope('cache', keysFor(owner, place), contextOf(owner, place), bytes)
+  // Nothing but zeros can follow the text: the envelope is authenticated.
+  const end = padded.indexOf(0)
+  // Sealed by this device for this place: of the version that we write it has the shape we write.
+  const file: T = JSON.parse(utf8Text(end === -1 ? padded : padded.subarray(0, end)))
+  if (file.version === version) return file
+  throw new StoreError('upgrade_required', 'A local file was written by another release')
+}
+
+/** As `readCache`, but undefined for anything that is not a whole cache of this device. */
+export function findCache<T extends CacheFile>(
+  owner: CacheOwner,
+  place: CachePlace,
+  version: T['version'],
+): T | undefined {
+  try {
+    return readCache<T>(owner, place, version)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    if (error.code === 'upgrade_required' || error.code.startsWith('envelope_')) return undefined
+    throw error
+  }
+}
+
+/** Durable and atomic: a reader finds the old file or the new one. */
+export async function writeCache(
+  owner: CacheOwner,
+  place: CachePlace,
+  file: CacheFile,
+): Promise<void> {
+  const text = utf8(JSON.stringify(file))
+  const keys = keysFor(owner, place)
+  const sealed = sealEnvelope('cache', keys, contextOf(owner, place), owner.random(32), text)
+  await makeParent(owner.disk, place.path)
+  await atomicWrite(owner.disk, place.path, sealed)
+}
+
+async function makeParent(disk: Disk, path: string): Promise<void> {
+  const directory = path.slice(0, path.lastIndexOf('/'))
+  if (disk.stat(directory) !== undefined) return
+  disk.makeDirectory(directory)
+  await disk.syncDirectory(`${directory}/..`)
+}
+
+function keysFor(owner: CacheOwner, place: CachePlace): EnvelopeKeys {
+  const { localSecret } = owner.identity
+  const subkey = place.role === 'anchor' ? 2 : 1
+  return {
+    kid: NO_EPOCH,
+    key: deriveKey(localSecret, subkey, KEYS_CONTEXT),
+    saltKey: deriveKey(localSecret, 4, KEYS_CONTEXT),
+  }
+}
+
+function contextOf(owner: CacheOwner, place: CachePlace): Uint8Array {
+  const { storeId, identity } = owner
+  return cacheContext(storeId, identity.deviceId, cacheRole[place.role], place.generation)
+}

@@ -1,0 +1,165 @@
+// What a verified head says, decrypted and held in RAM: the current version of every memory, the
+// directory tree, the radix tree, and what the next record must continue (FORMAT §6.4). `apply`
+// moves it by one commit and returns how to take that back, because a batch whose write to disk
+// failed must leave no trace.
+
+import type { Operation } from '../format/record.ts'
+import type { Settings } from '../format/settings.ts'
+import type { Directory } from '../format/directory.ts'
+import type { Oid } from '../git/object.ts'
+import { MemoryTree } from './memory-tree.ts'
+import { PathTree } from './path-tree.ts'
+
+/** A memory that is neither deleted nor redacted. Ids are hex digits, times ms since 1970. */
+export interface LiveMemory {
+  readonly memoryId: string
+  readonly versionId: string
+  readonly path: string
+  /** Bytes of UTF-8. */
+  readonly size: number
+  /** SHA-256 of the content, 64 hex digits. */
+  readonly sha256: string
+  readonly created: number
+  readonly updated: number
+  readonly blob: Oid
+  /** The epoch that the blob is sealed under. */
+  readonly kid: string
+}
+
+/** cur(X, m) of FORMAT §6.4. */
+export interface CurrentVersion {
+  readonly versionId: string
+  readonly operation: Operation
+  readonly created: number
+  /** Undefined when the version is a deletion or redacted. */
+  readonly live: LiveMemory | undefined
+}
+
+/** The newest record of one device in the causal past. */
+export interface DeviceState {
+  readonly sequence: number
+  readonly record: Uint8Array
+  readonly time: number
+}
+
+/** The keyring in force. */
+export interface KeyringState {
+  /** Hash of the record that named it. */
+  readonly record: Uint8Array
+  readonly oid: Oid
+  readonly kid: string
+  readonly directory: Directory
+}
+
+export interface SettingsState {
+  readonly oid: Oid
+  readonly value: Settings
+}
+
+export interface Head {
+  readonly commit: Oid
+  readonly record: Uint8Array
+  readonly height: number
+  readonly tree: Oid
+}
+
+/** Stands for "no commit yet" while genesis is made or verified. */
+export const beforeGenesis: Head = {
+  commit: '',
+  record: new Uint8Array(32),
+  height: -1,
+  tree: '',
+}
+
+/** What one verified or newly made commit does to a snapshot. */
+export interface Effect {
+  readonly head: Head
+  readonly memories: ReadonlyMap<string, CurrentVersion>
+  readonly device: { readonly id: string; readonly state: DeviceState } | undefined
+  readonly keyring: KeyringState | undefined
+  readonly settings: SettingsState | undefined
+}
+
+export type Undo = () => void
+
+export class Snapshot {
+  head: Head
+  keyring: KeyringState
+  settings: SettingsState
+  readonly current: Map<string, CurrentVersion> = new Map()
+  readonly devices: Map<string, DeviceState> = new Map()
+  /** Every version that a redact record names (R of FORMAT §8.1). */
+  readonly redacted: Set<string> = new Set()
+  readonly paths: PathTree = new PathTree()
+  readonly tree: MemoryTree = new MemoryTree()
+
+  constructor(head: Head, keyring: KeyringState, settings: SettingsState) {
+    this.head = head
+    this.keyring = keyring
+    this.settings = settings
+  }
+
+  /** Number of live memories. */
+  get count(): number {
+    return this.paths.root.count
+  }
+
+  apply(effect: Effect): Undo {
+    const { head, keyring, settings } = this
+    const before = this.#replace(effect.memories)
+    const device = effect.device
+    const deviceBefore = device === undefined ? undefined : this.devices.get(device.id)
+    if (device !== undefined) this.devices.set(device.id, device.state)
+    this.head = effect.head
+    this.keyring = effect.keyring ?? keyring
+    this.settings = effect.settings ?? settings
+    return () => {
+      this.#replace(before)
+      if (device !== undefined) restore(this.devices, device.id, deviceBefore)
+      this.head = head
+      this.keyring = keyring
+      this.settings = settings
+    }
+  }
+
+  /** Sets the current versions and returns the ones before; undefined removes a memory. */
+  #replace(
+    versions: ReadonlyMap<string, CurrentVersion | undefined>,
+  ): Map<string, CurrentVersion | undefined> {
+    const before = new Map<string, CurrentVersion | undefined>()
+    for (const memoryId of versions.keys()) {
+      const old = this.current.get(memoryId)
+      before.set(memoryId, old)
+      if (old?.live !== undefined) this.paths.remove(old.live)
+    }
+    try {
+      for (const [memoryId, version] of versions) {
+        if (version?.live !== undefined) this.paths.add(version.live)
+        restore(this.current, memoryId, version)
+        this.tree.set(memoryId, version?.live?.blob)
+      }
+    } catch (error) {
+      this.#putBack(before)
+      throw error
+    }
+    return before
+  }
+
+  /** After a refused path: every changed memory is as it was, whether it was replaced or not. */
+  #putBack(before: ReadonlyMap<string, CurrentVersion | undefined>): void {
+    for (const [memoryId, old] of before) {
+      const now = this.current.get(memoryId)
+      if (now !== old && now?.live !== undefined) this.paths.remove(now.live)
+    }
+    for (const [memoryId, old] of before) {
+      if (old?.live !== undefined) this.paths.add(old.live)
+      restore(this.current, memoryId, old)
+      this.tree.set(memoryId, old?.live?.blob)
+    }
+  }
+}
+
+function restore<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
+}

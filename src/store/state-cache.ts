@@ -1,0 +1,100 @@
+// The snapshot of a verified head as a sealed cache, so that a warm open reads one file and not the
+// history (DESIGN "Index", docs/ARCHITECTURE.md). Keyed by head: what came after it is verified as
+// usual, and a cache whose trees do not hash to its head's tree is thrown away.
+
+import { fromHex, toHex } from '../bytes.ts'
+import type { Operation } from '../format/record.ts'
+import { encodeRoot } from './commit.ts'
+import { findCache, writeCache } from './sealed-cache.ts'
+import type { CacheOwner, CachePlace } from './sealed-cache.ts'
+import { Snapshot } from './snapshot.ts'
+import type { CurrentVersion, KeyringState, SettingsState } from './snapshot.ts'
+
+type LiveRow = [
+  path: string,
+  size: number,
+  sha256: string,
+  updated: number,
+  blob: string,
+  kid: string,
+]
+type MemoryRow = [memoryId: string, versionId: string, Operation, created: number, LiveRow | null]
+
+interface StateFile {
+  readonly version: 1
+  readonly head: { commit: string; record: string; height: number; tree: string }
+  readonly keyring: { record: string; oid: string }
+  readonly settings: string
+  readonly devices: readonly [id: string, sequence: number, record: string, time: number][]
+  readonly redacted: readonly string[]
+  readonly memories: readonly MemoryRow[]
+}
+
+/** Reads keyring and settings of a cached head back from git, where they are authenticated. */
+export interface StateReader {
+  readKeyring(oid: string, record: Uint8Array): KeyringState
+  readSettings(oid: string): SettingsState
+}
+
+/** The cached snapshot, or undefined if there is none that holds together. */
+export function findState(
+  owner: CacheOwner,
+  path: string,
+  reader: StateReader,
+): Snapshot | undefined {
+  const file = findCache<StateFile>(owner, placeOf(path), 1)
+  if (file === undefined) return undefined
+  const keyring = reader.readKeyring(file.keyring.oid, fromHex(file.keyring.record))
+  const head = { ...file.head, record: fromHex(file.head.record) }
+  const snapshot = new Snapshot(head, keyring, reader.readSettings(file.settings))
+  const memories = new Map(file.memories.map((row) => [row[0], fromRow(row)]))
+  snapshot.apply({ head, memories, device: undefined, keyring: undefined, settings: undefined })
+  for (const [id, sequence, record, time] of file.devices) {
+    snapshot.devices.set(id, { sequence, record: fromHex(record), time })
+  }
+  for (const versionId of file.redacted) snapshot.redacted.add(versionId)
+  return encodeRoot(owner.storeId, snapshot, []) === head.tree ? snapshot : undefined
+}
+
+export async function writeState(
+  owner: CacheOwner,
+  path: string,
+  snapshot: Snapshot,
+): Promise<void> {
+  const { head, keyring, settings } = snapshot
+  const file: StateFile = {
+    version: 1,
+    head: { ...head, record: toHex(head.record) },
+    keyring: { record: toHex(keyring.record), oid: keyring.oid },
+    settings: settings.oid,
+    devices: [...snapshot.devices].map(([id, state]) => [
+      id,
+      state.sequence,
+      toHex(state.record),
+      state.time,
+    ]),
+    redacted: [...snapshot.redacted],
+    memories: [...snapshot.current].map(toRow),
+  }
+  await writeCache(owner, placeOf(path), file)
+}
+
+function placeOf(path: string): CachePlace {
+  return { path, role: 'state', generation: 0 }
+}
+
+function toRow([memoryId, current]: [string, CurrentVersion]): MemoryRow {
+  const { versionId, operation, created, live } = current
+  const row: LiveRow | null =
+    live === undefined
+      ? null
+      : [live.path, live.size, live.sha256, live.updated, live.blob, live.kid]
+  return [memoryId, versionId, operation, created, row]
+}
+
+function fromRow([memoryId, versionId, operation, created, row]: MemoryRow): CurrentVersion {
+  if (row === null) return { versionId, operation, created, live: undefined }
+  const [path, size, sha256, updated, blob, kid] = row
+  const ids = { memoryId, versionId, blob, kid }
+  return { versionId, operation, created, live: { ...ids, path, size, sha256, created, updated } }
+}

@@ -1,0 +1,143 @@
+// The one place that writes. Commands queue here; whoever is first takes the writer lock, and all
+// commands that wait by then share one write to disk (group commit), each still its own commit. A
+// command's promise resolves only once its commit is durable.
+
+import type { NewObject, Oid } from '../git/object.ts'
+import type { ObjectStore, Transition } from '../git/object-store.ts'
+import { MEBIBYTE } from '../limits.ts'
+import type { BuiltCommit } from './commit.ts'
+
+/** Commands that share one fdatasync at most, by number and by bytes. */
+const BATCH_MAX = 128
+const BATCH_BYTES_MAX = 4 * MEBIBYTE
+
+/** Makes the commit of one command on the newest head; undefined if it changes nothing. */
+export type Build<T> = () => Promise<{
+  readonly built: BuiltCommit | undefined
+  readonly result: T
+}>
+
+interface Command {
+  run(): Promise<BuiltCommit | undefined>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+export interface WriterHost {
+  readonly objects: ObjectStore
+  /** Runs work that moves the snapshot; no read happens meanwhile. */
+  locked<T>(work: () => Promise<T>): Promise<T>
+  /** Brings the snapshot to the head of the object store; called under the writer lock. */
+  catchUp(): Promise<void>
+  /** The commit before the next transition. */
+  head(): Oid
+  /** Told after each durable batch. */
+  written(count: number): void
+}
+
+export class Writer {
+  readonly #host: WriterHost
+  #queue: Command[] = []
+  /** Objects of the batch under way: a command may build on what one before it made. */
+  readonly #made: Map<Oid, NewObject> = new Map()
+  #running: Promise<void> | undefined
+
+  constructor(host: WriterHost) {
+    this.#host = host
+  }
+
+  submit<T>(build: Build<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let result: T
+      this.#queue.push({
+        async run() {
+          const made = await build()
+          result = made.result
+          return made.built
+        },
+        resolve: () => resolve(result),
+        reject,
+      })
+      this.#running ??= this.#drain()
+    })
+  }
+
+  findMade(oid: Oid): NewObject | undefined {
+    return this.#made.get(oid)
+  }
+
+  /** Resolves when nothing is queued or running. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  async #drain(): Promise<void> {
+    // Commands of the same turn of the event loop join the first batch.
+    await Promise.resolve()
+    try {
+      while (this.#queue.length > 0) await this.#lockAndWrite()
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  async #lockAndWrite(): Promise<void> {
+    try {
+      await this.#host.objects.exclusive(() =>
+        this.#host.locked(async () => {
+          await this.#host.catchUp()
+          await this.#writeBatch()
+        }),
+      )
+    } catch (error) {
+      // No lock or no trustworthy head: nobody in the queue can go on.
+      for (const command of this.#queue.splice(0)) command.reject(error)
+    }
+  }
+
+  async #writeBatch(): Promise<void> {
+    const accepted: Command[] = []
+    const made: BuiltCommit[] = []
+    const transitions: Transition[] = []
+    let bytes = 0
+    while (this.#queue.length > 0 && accepted.length < BATCH_MAX && bytes < BATCH_BYTES_MAX) {
+      const command = this.#queue.shift()
+      if (command === undefined) break
+      const expected = this.#host.head()
+      try {
+        const built = await command.run()
+        if (built !== undefined) {
+          made.push(built)
+          for (const object of built.objects) this.#made.set(object.oid, object)
+          transitions.push({ objects: built.objects, expected, next: built.head.commit })
+          bytes += sizeOf(built.objects)
+        }
+        accepted.push(command)
+      } catch (error) {
+        command.reject(error)
+      }
+    }
+    await this.#store(transitions, made, accepted)
+    this.#made.clear()
+  }
+
+  async #store(
+    transitions: readonly Transition[],
+    made: readonly BuiltCommit[],
+    accepted: readonly Command[],
+  ): Promise<void> {
+    try {
+      if (transitions.length > 0) await this.#host.objects.commit(transitions)
+    } catch (error) {
+      for (const built of made.toReversed()) built.undo()
+      for (const command of accepted) command.reject(error)
+      return
+    }
+    for (const command of accepted) command.resolve()
+    this.#host.written(transitions.length)
+  }
+}
+
+function sizeOf(objects: readonly NewObject[]): number {
+  return objects.reduce((sum, object) => sum + object.body.length, 0)
+}

@@ -1,0 +1,241 @@
+// A process dies, or the power fails, at every single file operation of a command, a checkpoint, an
+// open, an enrolment and an init. Afterwards the store holds what it held before or after the change
+// that was under way, never less than what was acknowledged, verifies as a whole, and can be written.
+
+import { cpSync, existsSync, rmSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createStore, generateIdentity, openStore } from '../../src/index.ts'
+import type { Author, Change, Identity, MemoryStore } from '../../src/index.ts'
+import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
+import type { Fault, Loss, Moment } from '../support/faulty-disk.ts'
+import { inlinePacker } from '../support/inline-packer.ts'
+import { full } from '../support/seed.ts'
+import { git, sharedDirectory } from '../support/temporary.ts'
+
+const author: Author = { actor: { type: 'session', id: 'agent-1' }, reason: 'crash test' }
+const fsckEvery = full ? 10 : 61
+/** The second kind of death and the refusals look at a third of the operations by default. */
+const stride = full ? 1 : 3
+
+const deaths: readonly { readonly moment: Moment; readonly loss: Loss }[] = full
+  ? (['before', 'torn', 'after'] as const).flatMap((moment) =>
+      (['nothing', 'contents', 'contents and names'] as const).map((loss) => ({ moment, loss })),
+    )
+  : [
+      { moment: 'torn', loss: 'nothing' },
+      { moment: 'before', loss: 'contents and names' },
+    ]
+
+function strideOf(loss: Loss): number {
+  return loss === 'nothing' ? 1 : stride
+}
+
+const text = (name: string): string => `${name}\n`.repeat(40)
+
+/** Each is acknowledged by itself; together they leave what the last one says. */
+const commands: readonly (readonly Change[])[] = [
+  [{ type: 'create', path: '/notes/a.md', content: text('a') }],
+  [{ type: 'edit', path: '/kept.md', edit: (content) => `${content}more\n` }],
+  [{ type: 'rename', path: '/notes', to: '/archive' }],
+  [
+    { type: 'create', path: '/b.md', content: text('b') },
+    { type: 'delete', path: '/kept.md' },
+  ],
+]
+
+interface Place {
+  readonly directory: string
+  readonly stateDirectory: string
+}
+
+let identity: Identity
+let root: string
+root = sharedDirectory()
+
+function place(name: string): Place {
+  return { directory: `${root}/${name}/store`, stateDirectory: `${root}/${name}/state` }
+}
+
+async function open(at: Place, disk?: FaultyDisk): Promise<MemoryStore> {
+  if (disk === undefined) return openStore({ ...at, identity })
+  return openStore({ ...at, identity, disk, packer: inlinePacker(disk, at.directory) })
+}
+
+async function contentsOf(store: MemoryStore): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  const pending = [await store.list('/')]
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (node.type === 'file') found[node.path] = (await store.read(node.path))?.content ?? ''
+    pending.push(...node.children)
+  }
+  return found
+}
+
+/** What the commands leave after each of them, from a run in which nothing fails. */
+const states: Record<string, string>[] = []
+
+beforeAll(async () => {
+  identity = await generateIdentity()
+  const { store } = await createStore({ ...place('base'), identity })
+  await store.apply([{ type: 'create', path: '/kept.md', content: text('kept') }], author)
+  await store.close()
+  cpSync(`${root}/base`, `${root}/dry`, { recursive: true })
+  const dry = await open(place('dry'))
+  states.push(await contentsOf(dry))
+  for (const command of commands) {
+    await dry.apply(command, author)
+    states.push(await contentsOf(dry))
+  }
+  await dry.close()
+})
+
+interface Outcome {
+  readonly acknowledged: number
+  readonly died: boolean
+}
+
+type Scenario = (at: Place, disk: FaultyDisk, acknowledge: () => void) => Promise<void>
+
+const scenarios: Record<string, Scenario> = {
+  'commands one by one, then a close': async (at, disk, acknowledge) => {
+    const store = await open(at, disk)
+    for (const command of commands) {
+      await store.apply(command, author)
+      acknowledge()
+    }
+    await store.close()
+  },
+  'commands with a checkpoint after each': async (at, disk, acknowledge) => {
+    const store = await open(at, disk)
+    for (const command of commands) {
+      await store.apply(command, author)
+      acknowledge()
+      await store.checkpoint()
+    }
+    await store.close()
+  },
+  'commands that share a write': async (at, disk, acknowledge) => {
+    const store = await open(at, disk)
+    await Promise.all(commands.map((command) => store.apply(command, author).then(acknowledge)))
+    await store.close()
+  },
+}
+
+async function run(scenario: Scenario, at: Place, fault?: Fault): Promise<Outcome> {
+  const disk = new FaultyDisk(fault)
+  let acknowledged = 0
+  try {
+    await scenario(at, disk, () => {
+      acknowledged += 1
+    })
+    return { acknowledged, died: false }
+  } catch (error) {
+    if (!disk.dead && !(error instanceof SimulatedDeath)) throw error
+    return { acknowledged, died: true }
+  } finally {
+    disk.release()
+  }
+}
+
+describe.each(Object.entries(scenarios))('%s', (name, scenario) => {
+  test.each(deaths)('survive a death $moment each operation, losing $loss', async (death) => {
+    const counting = new FaultyDisk()
+    cpSync(`${root}/base`, `${root}/count`, { recursive: true })
+    await scenario(place('count'), counting, () => {})
+    rmSync(`${root}/count`, { recursive: true })
+    expect(counting.operations, name).toBeGreaterThan(10)
+    for (let at = 1; at <= counting.operations; at += strideOf(death.loss)) {
+      cpSync(`${root}/base`, `${root}/run`, { recursive: true })
+      const outcome = await run(scenario, place('run'), { kind: 'death', at, ...death })
+      await expectSurvival(
+        outcome,
+        `operation ${at}: ${counting.log[at - 1]}`,
+        at % fsckEvery === 0,
+      )
+      rmSync(`${root}/run`, { recursive: true })
+    }
+  })
+})
+
+async function expectSurvival(outcome: Outcome, what: string, fsck: boolean): Promise<void> {
+  const store = await open(place('run'))
+  const contents = await contentsOf(store)
+  const allowed = states.slice(outcome.acknowledged)
+  expect(allowed, what).toContainEqual(contents)
+  await store.verify()
+  await store.apply([{ type: 'create', path: '/after.md', content: 'still writable' }], author)
+  await store.close()
+  if (fsck) git(['fsck', '--strict', '--no-dangling'], place('run').directory)
+}
+
+describe('init', () => {
+  test.each(deaths)('dies $moment each operation, losing $loss, and works again', async (death) => {
+    const counting = new FaultyDisk()
+    await init('count', counting)
+    rmSync(`${root}/count`, { recursive: true })
+    for (let at = 1; at <= counting.operations; at += strideOf(death.loss)) {
+      const disk = new FaultyDisk({ kind: 'death', at, ...death })
+      await init('run', disk).catch((error: unknown) => {
+        if (!disk.dead) throw error
+      })
+      disk.release()
+      await expectStoreOrNone(`operation ${at}: ${counting.log[at - 1]}`)
+      rmSync(`${root}/run`, { recursive: true, force: true })
+    }
+  })
+})
+
+async function init(name: string, disk: FaultyDisk): Promise<void> {
+  const at = place(name)
+  const packer = inlinePacker(disk, at.directory)
+  const { store } = await createStore({ ...at, identity, disk, packer })
+  await store.close()
+}
+
+/** Either the store is there, or making it again works. */
+async function expectStoreOrNone(what: string): Promise<void> {
+  const store = await open(place('run')).catch((error: unknown) => {
+    expect(error, what).toMatchObject({ code: 'not_a_store' })
+    return undefined
+  })
+  const usable = store ?? (await createStore({ ...place('run'), identity })).store
+  await usable.apply([{ type: 'create', path: '/a', content: 'works' }], author)
+  await usable.verify()
+  await usable.close()
+}
+
+describe('a disk that refuses', () => {
+  test.each(['storage_full', 'storage_failed'] as const)(
+    'with %s at any operation, loses nothing and says so',
+    async (code) => {
+      const counting = new FaultyDisk()
+      cpSync(`${root}/base`, `${root}/count`, { recursive: true })
+      const whole = scenarios['commands with a checkpoint after each']
+      if (whole === undefined) throw new Error('The scenario is missing')
+      await whole(place('count'), counting, () => {})
+      rmSync(`${root}/count`, { recursive: true })
+      for (let at = 1; at <= counting.operations; at += stride) {
+        cpSync(`${root}/base`, `${root}/run`, { recursive: true })
+        const acknowledged = await runRefused(whole, { kind: 'error', at, times: 1, code })
+        const what = `operation ${at}: ${counting.log[at - 1]}`
+        await expectSurvival({ acknowledged, died: false }, what, false)
+        rmSync(`${root}/run`, { recursive: true })
+      }
+      expect(existsSync(`${root}/run`)).toBe(false)
+    },
+  )
+})
+
+async function runRefused(scenario: Scenario, fault: Fault): Promise<number> {
+  const disk = new FaultyDisk(fault)
+  let acknowledged = 0
+  await scenario(place('run'), disk, () => {
+    acknowledged += 1
+  }).catch((error: unknown) => {
+    expect(error).toHaveProperty('code')
+  })
+  // The process goes on to live; here it ends so that its locks do not outlast it.
+  disk.die('nothing')
+  disk.release()
+  return acknowledged
+}

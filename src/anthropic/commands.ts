@@ -1,0 +1,184 @@
+// The six commands of the memory tool (`memory_20250818`): which operation each one is, and its
+// words for success and for each failure that has words of its own (docs/MEMORY-TOOL.md). Decides
+// nothing that an operation decides.
+
+import * as operations from '../api/operations.ts'
+import type { Operation, OperationContext } from '../api/operations.ts'
+import { parseInput } from '../api/schemas.ts'
+import { StoreError } from '../errors.ts'
+import { renderSnippet, renderView } from './render.ts'
+import { Refusal, refusalOf } from './refusal.ts'
+import { parseToolPath, toolPathOf } from './tool-path.ts'
+
+export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
+
+export interface Command {
+  readonly effect: 'read' | 'write'
+  /** The answer. Throws nothing but Refusals. */
+  readonly run: (context: OperationContext, input: unknown) => Promise<string>
+}
+
+const root = toolPathOf('/').shown
+
+export const commands: Readonly<Record<CommandName, Command>> = {
+  view: onPath(operations.view, {
+    answer: renderView,
+    refuse: (path, { code }) => {
+      if (code === 'not_found') return new Refusal(invalidPathText(path), { prefix: '' })
+      if (code !== 'too_many_lines') return undefined
+      return new Refusal(`File ${path} exceeds maximum line limit of 999,999 lines.`, {
+        prefix: '',
+      })
+    },
+  }),
+
+  create: onPath(operations.create, {
+    answer: (path) => `File created successfully at: ${path}`,
+    refuse: (path, error) => {
+      if (error.code === 'content_too_large') return tooLarge(path, error)
+      if (error.code !== 'path_conflict') return undefined
+      const parent = findFileAbove(path, error)
+      if (parent === undefined) return new Refusal(`File ${path} already exists`)
+      return new Refusal(`Cannot create ${path}: ${parent} is a file, not a directory`)
+    },
+  }),
+
+  str_replace: onPath(operations.strReplace, {
+    answer: (_, { snippet }) =>
+      'The memory file has been edited. Here is the snippet showing the change ' +
+      `(with line numbers):\n${renderSnippet(snippet)}`,
+    refuse: (path, error, { old_str }) => {
+      if (error.code === 'not_found') return new Refusal(invalidPathText(path))
+      if (error.code === 'content_too_large') return tooLarge(path, error)
+      const problem = describeMismatch(path, error, old_str)
+      return problem === undefined ? undefined : new Refusal(problem, { prefix: '' })
+    },
+  }),
+
+  insert: onPath(operations.insert, {
+    answer: (path) => `The file ${path} has been edited.`,
+    refuse: (path, error) => {
+      if (error.code === 'not_found') return new Refusal(missingText(path))
+      if (error.code === 'content_too_large') return tooLarge(path, error)
+      if (error.code !== 'invalid_line') return undefined
+      const { actual, limit } = error.details
+      return new Refusal(
+        `Invalid \`insert_line\` parameter: ${actual}. ` +
+          `It should be within the range of lines of the file: [0, ${limit}]`,
+      )
+    },
+  }),
+
+  delete: onPath(operations.remove, {
+    answer: (path) => `Successfully deleted ${path}`,
+    refuse: (path, { code }) => {
+      if (code === 'not_found') return new Refusal(missingText(path))
+      if (code !== 'invalid_path') return undefined
+      return new Refusal(`Cannot delete the ${path} directory itself`)
+    },
+  }),
+
+  rename: { effect: 'write', run: rename },
+}
+
+/** The words of a command on one path. `refuse` leaves what it has no words for to `refusalOf`. */
+interface Words<Input, Result> {
+  readonly answer: (path: string, result: Result) => string
+  readonly refuse: (path: string, error: StoreError, input: Input) => Refusal | undefined
+}
+
+function onPath<Input extends { readonly path: string }, Result>(
+  operation: Operation<Input, Result>,
+  words: Words<Input, Result>,
+): Command {
+  const run = async (context: OperationContext, raw: unknown): Promise<string> => {
+    const input = parse(operation, raw)
+    const { store: path, shown } = parseToolPath('path', input.path)
+    try {
+      return words.answer(
+        shown,
+        await operations.runOperation(operation, context, { ...input, path }),
+      )
+    } catch (error) {
+      throw worded(error, (expected) => words.refuse(shown, expected, input))
+    }
+  }
+  return { effect: operation.effect, run }
+}
+
+async function rename(context: OperationContext, raw: unknown): Promise<string> {
+  const input = parse(operations.rename, raw)
+  const from = parseToolPath('old_path', input.old_path)
+  const to = parseToolPath('new_path', input.new_path)
+  try {
+    const paths = { old_path: from.store, new_path: to.store }
+    await operations.runOperation(operations.rename, context, paths)
+    return `Successfully renamed ${from.shown} to ${to.shown}`
+  } catch (error) {
+    throw worded(error, (expected) => refuseRename(from.shown, to.shown, expected))
+  }
+}
+
+function refuseRename(from: string, to: string, error: StoreError): Refusal | undefined {
+  const { code } = error
+  const cannot = `Cannot rename ${from} to ${to}`
+  if (code === 'not_found') return new Refusal(missingText(from))
+  if (code === 'move_into_itself') {
+    return new Refusal(`${cannot}: the destination lies below the source`)
+  }
+  if (code === 'invalid_path') {
+    if (from === root) return new Refusal(`Cannot rename the ${root} directory itself`)
+    return new Refusal(`${cannot}: the new path of a file below it is refused. ${error.message}`)
+  }
+  if (code !== 'path_conflict') return undefined
+  const parent = findFileAbove(to, error)
+  if (parent === undefined) return new Refusal(`The destination ${to} already exists`)
+  return new Refusal(`${cannot}: ${parent} is a file, not a directory`)
+}
+
+function parse<Input, Result>(operation: Operation<Input, Result>, raw: unknown): Input {
+  try {
+    return parseInput(operation.input, raw)
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+function worded(error: unknown, refuse: (error: StoreError) => Refusal | undefined): Refusal {
+  return (error instanceof StoreError ? refuse(error) : undefined) ?? refusalOf(error)
+}
+
+function missingText(path: string): string {
+  return `The path ${path} does not exist`
+}
+
+function invalidPathText(path: string): string {
+  return `${missingText(path)}. Please provide a valid path.`
+}
+
+function describeMismatch(path: string, error: StoreError, oldText: string): string | undefined {
+  const start = 'No replacement was performed'
+  if (error.code === 'no_match') {
+    return `${start}, old_str \`${oldText}\` did not appear verbatim in ${path}.`
+  }
+  if (error.code !== 'multiple_matches') return undefined
+  const lines = error.details.lines?.join(', ')
+  return (
+    `${start}. Multiple occurrences of old_str \`${oldText}\` in lines: ${lines}. ` +
+    'Please ensure it is unique'
+  )
+}
+
+function tooLarge(path: string, { details }: StoreError): Refusal {
+  return new Refusal(
+    `${path} would be ${details.actual} bytes; the limit is ${details.limit} bytes per memory. ` +
+      'Split it into smaller files.',
+  )
+}
+
+/** The file that stands above `path` and keeps it from being taken, if that is the conflict. */
+function findFileAbove(path: string, { details }: StoreError): string | undefined {
+  if (details.path === undefined) return undefined
+  const occupant = toolPathOf(details.path).shown
+  return operations.isBelow(path, occupant) ? occupant : undefined
+}

@@ -1,0 +1,57 @@
+// What the model is told when a command fails, and how it is thrown: through the SDK's `ToolError`,
+// which the tool runner passes on unchanged, or without the SDK as a plain Error, before whose
+// message the runner writes `Error: ` itself. Nothing but our own sentences gets into a message.
+
+import { StoreError } from '../errors.ts'
+
+/** The SDK's class. Which copy of it matters: the tool runner asks `instanceof`. */
+export type ToolErrorClass = new (content: string) => Error
+
+/** A failure in words for the model. */
+export class Refusal extends Error {
+  override readonly name: string = 'Refusal'
+  /** The documentation writes `Error: ` before most messages, but not before all. */
+  readonly prefix: '' | 'Error: '
+
+  constructor(message: string, options: { readonly prefix?: ''; readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.prefix = options.prefix ?? 'Error: '
+  }
+}
+
+/** The words for any failure that no command has words of its own for. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  // A StoreError's message is one sentence without plaintext, keys and host paths.
+  if (error instanceof StoreError) return new Refusal(error.message, { cause: error })
+  return new Refusal('The memory store failed unexpectedly. View the path before you try again', {
+    cause: error,
+  })
+}
+
+/** The error to throw from a handler. `cause` stays with it, for the operator's log. */
+export async function toolError(
+  refusal: Refusal,
+  chosen: ToolErrorClass | undefined,
+): Promise<Error> {
+  const ToolError = chosen ?? (await findToolError())
+  if (ToolError === undefined) return withCause(new Error(refusal.message), refusal.cause)
+  return withCause(new ToolError(refusal.prefix + refusal.message), refusal.cause)
+}
+
+let found: Promise<ToolErrorClass | undefined> | undefined
+
+/** The class of the SDK's ESM copy, or undefined if the SDK, an optional peer, is not installed. */
+export function findToolError(): Promise<ToolErrorClass | undefined> {
+  found ??= import('@anthropic-ai/sdk/lib/tools/ToolError').then(
+    (module) => module.ToolError,
+    () => undefined,
+  )
+  return found
+}
+
+/** Not enumerable, as the constructor of Error makes it. */
+function withCause(error: Error, cause: unknown): Error {
+  if (cause === undefined) return error
+  return Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true })
+}

@@ -1,0 +1,83 @@
+// The paths of the memory tool: takes off `/memories`, collapses what is only another spelling, and
+// refuses what tries to leave (docs/MEMORY-TOOL.md, "Paths"). What remains must be a store path
+// (FORMAT §5.2); nothing is decoded or repaired.
+
+import { checkStorePath } from '../api/schemas.ts'
+import { StoreError } from '../errors.ts'
+import { Refusal } from './refusal.ts'
+
+/** A path in its one canonical spelling, as the store and as the model know it. */
+export interface ToolPath {
+  readonly store: string
+  readonly shown: string
+}
+
+const ROOT = '/memories'
+/** UTF-16 units of a refused path that are echoed. */
+const ECHO_MAX = 200
+
+/** Percent-encoded dots and separators, encoded again any number of times, or in overlong UTF-8. */
+const ENCODED_DOT = /%(?:25)*(?:2e|c0%(?:25)*ae)/gi
+const ENCODED_SEPARATOR = /\\|%(?:25)*(?:2f|5c|c0%(?:25)*af|c1%(?:25)*9c)/gi
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** Throws a Refusal that names the parameter and echoes the input. */
+export function parseToolPath(parameter: string, input: string): ToolPath {
+  try {
+    return toolPathOf(collapse(input))
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const echo = echoOf(input)
+    throw new Refusal(`Invalid \`${parameter}\` parameter: ${echo}. ${error.message}`)
+  }
+}
+
+export function toolPathOf(store: string): ToolPath {
+  return { store, shown: store === '/' ? ROOT : ROOT + store }
+}
+
+/** The store path. */
+function collapse(input: string): string {
+  if (input !== ROOT && !input.startsWith(`${ROOT}/`)) {
+    throw refused(`It should be ${ROOT}, or begin with ${ROOT}/`)
+  }
+  const segments = input.slice(ROOT.length).split('/')
+  if (hidesTraversal(input, segments)) throw refused('Encoded and backslash traversal is refused')
+  const kept: string[] = []
+  for (const segment of segments) {
+    if (segment === '' || segment === '.') continue
+    if (segment !== '..') kept.push(segment)
+    else leave(kept)
+  }
+  return checkStorePath(`/${kept.join('/')}`)
+}
+
+/** Takes back the last segment, which must have been legal although it leaves no trace. */
+function leave(kept: string[]): void {
+  const left = kept.pop()
+  if (left === undefined) throw refused(`It leads out of ${ROOT}`)
+  checkStorePath(`/${left}`)
+}
+
+/** Whether somebody who decodes the path, or takes a backslash for a separator, finds more `..`. */
+function hidesTraversal(input: string, segments: readonly string[]): boolean {
+  const decoded = input.replace(ENCODED_DOT, '.').replace(ENCODED_SEPARATOR, '/').split('/')
+  return countUps(decoded) > countUps(segments)
+}
+
+function countUps(segments: readonly string[]): number {
+  return segments.filter((segment) => segment === '..').length
+}
+
+/** The input on one line, with what cannot be seen written out, and not too much of it. */
+function echoOf(input: string): string {
+  const short = input.length > ECHO_MAX ? `${input.slice(0, ECHO_MAX)}…` : input
+  return short.replace(UNSEEN, (unseen) => {
+    const code = unseen.codePointAt(0) ?? 0
+    return `\\u{${code.toString(16)}}`
+  })
+}
+
+function refused(rule: string): StoreError {
+  return new StoreError('invalid_path', rule)
+}

@@ -1,0 +1,203 @@
+// What each error code means outside: HTTP status and error type (Memory Stores API §2), exit code,
+// whether the same request may succeed later, and what to do. The one table for all adapters; a
+// code without a row does not compile. docs/ERRORS.md is generated from it.
+
+import { StoreError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
+import type { ExitCode } from './exit-codes.ts'
+
+/** `error.type` of an answer of the Memory Stores API. */
+export type WireErrorType =
+  | 'invalid_request_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'conflict_error'
+  | 'memory_path_conflict_error'
+  | 'memory_precondition_failed_error'
+  | 'api_error'
+  | 'timeout_error'
+
+export interface ErrorSurface {
+  /** HTTP status. */
+  readonly status: number
+  readonly type: WireErrorType
+  readonly exitCode: ExitCode
+  /** Whether the same request may succeed if it is made again. */
+  readonly retryable: boolean
+  /** What to do, as one sentence without a final period. */
+  readonly advice: string
+}
+
+const distrust =
+  'Do not use this copy; compare it with another device or a backup, and ask how it came to differ'
+const restore = 'Put the missing or damaged files back from a backup or another copy of the store'
+const makeRoom = 'Delete what is no longer needed, or let an owner raise the limit'
+
+/** Every code, in the order of errors.ts. */
+export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
+  invalid_input: invalid('Correct the parameter that the message names'),
+  invalid_path: invalid('Give a path such as /notes/today.md'),
+  not_found: row(404, 'not_found_error', 3, 'List the directory to see what is there'),
+  path_conflict: row(
+    409,
+    'memory_path_conflict_error',
+    4,
+    'Choose another path, or rename or delete what stands in the way',
+  ),
+  move_into_itself: invalid('Choose a destination outside the directory that moves'),
+  no_match: invalid('View the file and copy the text exactly, white space included'),
+  multiple_matches: invalid('Give more of the text around the place, so that it occurs once'),
+  invalid_line: invalid('View the file and give a line that it has'),
+  too_many_lines: limit('Read the content as a whole, or split it into several files'),
+  precondition_failed: row(
+    409,
+    'memory_precondition_failed_error',
+    4,
+    'Read the memory again and repeat the change on its current content',
+  ),
+  content_too_large: limit('Split the content into smaller files'),
+  change_too_large: limit('Change the subdirectories one by one'),
+  store_full: limit(makeRoom),
+  read_only: refused('Ask for read_write access if the change is wanted'),
+  permission_denied: refused('Ask an owner of the store to change the role of this device'),
+  store_archived: refused('Write to another store; this one can only be read and emptied', {
+    status: 400,
+    type: 'invalid_request_error',
+  }),
+  redacted: refused('Nothing brings it back; look at another version', {
+    status: 400,
+    type: 'invalid_request_error',
+  }),
+  cancelled: row(504, 'timeout_error', 130, 'Start again; what was done before stays done', true),
+
+  not_a_store: unopened('Check the path of the store, or make one with `gitlocket init`'),
+  store_exists: row(409, 'conflict_error', 4, 'Open the store that is there, or name another path'),
+  store_closed: row(500, 'api_error', 1, 'Open the store again'),
+  unsupported_repository: unopened('Use a bare repository with SHA-1 objects and plain files'),
+  upgrade_required: unopened('Install a newer release of gitlocket'),
+  incomplete_clone: unopened('Clone again with the whole history'),
+  wrong_key: locked('Check which identity, passphrase or recovery key belongs to this store'),
+  invalid_identity: locked('Put the identity file back from a backup, or enrol this machine anew'),
+  weak_key_parameters: locked('Do not enter the passphrase; get the store from a trusted copy'),
+  out_of_memory: row(500, 'api_error', 9, 'Free memory, or use a machine that has more', true),
+
+  locked: row(409, 'conflict_error', 10, 'Wait for the other process, or end it', true),
+  storage_full: storage('Free space on the disk; what was acknowledged is safe'),
+  storage_denied: storage('Check owner and permissions of the files of the store'),
+  storage_failed: storage('Check the disk and the log of the system'),
+  ref_conflict: row(409, 'conflict_error', 10, 'Try again; something else moved the branch', true),
+  object_missing: tampered(restore),
+  object_corrupt: tampered(restore),
+  pack_corrupt: tampered(restore),
+  journal_corrupt: tampered(restore),
+
+  envelope_truncated: tampered(distrust),
+  envelope_magic: tampered(distrust),
+  envelope_suite: tampered(distrust),
+  envelope_type: tampered(distrust),
+  envelope_flags: tampered(distrust),
+  envelope_epoch: tampered(distrust),
+  envelope_commitment: tampered(distrust),
+  envelope_tag: tampered(distrust),
+  envelope_padding: tampered(distrust),
+  envelope_salt: tampered(distrust),
+
+  store_id_mismatch: tampered(distrust),
+  public_file_mismatch: tampered(distrust),
+  commit_too_large: tampered(distrust),
+  commit_malformed: tampered(distrust),
+  commit_not_canonical: tampered(distrust),
+  group_signature_invalid: tampered(distrust),
+  record_malformed: tampered(distrust),
+  record_parents: tampered(distrust),
+  record_height: tampered(distrust),
+  record_keyring: tampered(distrust),
+  record_epoch: tampered(distrust),
+  record_device: tampered(distrust),
+  record_role: tampered(distrust),
+  device_signature_invalid: tampered(distrust),
+  record_sequence: tampered(distrust),
+  record_chain: tampered(distrust),
+  record_time: tampered(distrust),
+  record_rows: tampered(distrust),
+  row_version_reused: tampered(distrust),
+  row_base_mismatch: tampered(distrust),
+  row_memory_exists: tampered(distrust),
+  row_memory_missing: tampered(distrust),
+  row_path_conflict: tampered(distrust),
+  redact_target: tampered(distrust),
+  detail_missing: tampered(distrust),
+  detail_malformed: tampered(distrust),
+  detail_mismatch: tampered(distrust),
+  redaction_undone: tampered('Do not use this copy: it holds what was erased elsewhere'),
+  duplicate_record: tampered(distrust),
+  memory_malformed: tampered(distrust),
+  memory_mismatch: tampered(distrust),
+  tree_mismatch: tampered(distrust),
+  keyring_malformed: tampered(distrust),
+  keyring_mismatch: tampered(distrust),
+  keyring_chain: tampered(distrust),
+  settings_malformed: tampered(distrust),
+  settings_mismatch: tampered(distrust),
+  anchor_corrupt: tampered('Put the state directory of this device back from a backup'),
+  rolled_back: row(
+    500,
+    'api_error',
+    12,
+    'Get the newest copy; accept the older one only if you put it back on purpose',
+  ),
+}
+
+/** For errors that are no StoreError: a fault of the program. */
+export const unexpectedSurface: ErrorSurface = {
+  status: 500,
+  type: 'api_error',
+  exitCode: 1,
+  retryable: false,
+  advice: 'Report it with the steps that lead to it',
+}
+
+export function surfaceOf(error: unknown): ErrorSurface {
+  return error instanceof StoreError ? errorSurface[error.code] : unexpectedSurface
+}
+
+function row(
+  status: number,
+  type: WireErrorType,
+  exitCode: ExitCode,
+  advice: string,
+  retryable: boolean = false,
+): ErrorSurface {
+  return { status, type, exitCode, retryable, advice }
+}
+
+function invalid(advice: string): ErrorSurface {
+  return row(400, 'invalid_request_error', 2, advice)
+}
+
+function limit(advice: string): ErrorSurface {
+  return row(400, 'invalid_request_error', 5, advice)
+}
+
+function refused(
+  advice: string,
+  wire: Pick<ErrorSurface, 'status' | 'type'> = { status: 403, type: 'permission_error' },
+): ErrorSurface {
+  return row(wire.status, wire.type, 6, advice)
+}
+
+function unopened(advice: string): ErrorSurface {
+  return row(500, 'api_error', 7, advice)
+}
+
+function locked(advice: string): ErrorSurface {
+  return row(500, 'api_error', 8, advice)
+}
+
+function storage(advice: string): ErrorSurface {
+  return row(500, 'api_error', 9, advice)
+}
+
+function tampered(advice: string): ErrorSurface {
+  return row(500, 'api_error', 11, advice)
+}

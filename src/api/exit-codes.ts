@@ -1,0 +1,22 @@
+// The exit codes of the command line, stable from release to release. `error-surface.ts` gives one
+// to each error code; docs/ERRORS.md lists both.
+
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 130
+
+/** What each exit code says to a script, in ascending order. */
+export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
+  [0, 'Done, or nothing had to change'],
+  [1, 'Unexpected: a fault of the program'],
+  [2, 'Usage: an argument, a parameter, a path or a text is not valid'],
+  [3, 'Not found'],
+  [4, 'Conflict: the path is taken, or what was expected no longer holds'],
+  [5, 'A limit: too large, too many, full'],
+  [6, 'Refused: read-only, no permission, archived, redacted'],
+  [7, 'Not a store, or one that this release cannot open'],
+  [8, 'Wrong key, passphrase or identity'],
+  [9, 'Storage: the disk is full, denies access or fails'],
+  [10, 'Busy: another process holds the store; try again'],
+  [11, 'Damaged or tampered with: verification refused what it found'],
+  [12, 'Rolled back: older than what this device has verified before'],
+  [130, 'Cancelled'],
+])

@@ -1,0 +1,236 @@
+// What can be asked of the memories of a store, each operation described once for all adapters: the
+// handlers of the memory tool and the command line. Paths are store paths; results are data, worded
+// by the adapters; failures are StoreErrors.
+
+import type { z } from 'zod'
+import { StoreError } from '../errors.ts'
+import { viewLinesMax } from '../limits.ts'
+import type { Author } from '../store/commit.ts'
+import type { DirectoryListing } from '../store/listing.ts'
+import type { Applied, MemoryInfo, MemoryStore } from '../store/memory-store.ts'
+import { countLines, findOccurrences, insertAfterLine } from '../store/text-edit.ts'
+import { linesAt, replaceAt, splitLines } from '../store/text-edit.ts'
+import type { TextEdit } from '../store/text-edit.ts'
+import * as schemas from './schemas.ts'
+import type { CreateInput, DeleteInput, InsertInput, RenameInput } from './schemas.ts'
+import type { StrReplaceInput, ViewInput } from './schemas.ts'
+
+export type Access = 'read_write' | 'read_only'
+
+export interface OperationContext {
+  readonly store: MemoryStore
+  readonly author: Author
+  readonly access: Access
+}
+
+export interface Operation<Input, Result> {
+  readonly name: string
+  readonly effect: 'read' | 'write'
+  readonly input: z.ZodType<Input>
+  /**
+   * Expects a parsed input. A write is queued before this returns, so that calls take effect in
+   * the order in which they are made.
+   */
+  readonly run: (context: OperationContext, input: Input) => Promise<Result>
+}
+
+/** Consecutive lines of a text. */
+export interface Lines {
+  /** 1-based number of `lines[0]`. */
+  readonly firstLine: number
+  readonly lines: readonly string[]
+}
+
+export type ViewResult =
+  | ({ readonly type: 'file'; readonly memory: MemoryInfo; readonly lineCount: number } & Lines)
+  | { readonly type: 'directory'; readonly listing: DirectoryListing }
+
+export interface EditResult extends Applied {
+  /** The changed lines with two lines before and after them. */
+  readonly snippet: Lines
+}
+
+/** Levels of a directory that `view` lists. */
+const LISTING_DEPTH = 2
+/** More occurrences than this are not told apart: nobody reads them. */
+const OCCURRENCES_MAX = 1000
+const SNIPPET_MARGIN = 2
+
+export const view: Operation<ViewInput, ViewResult> = {
+  name: 'view',
+  effect: 'read',
+  input: schemas.viewInput,
+  run: viewPath,
+}
+
+export const create: Operation<CreateInput, Applied> = {
+  name: 'create',
+  effect: 'write',
+  input: schemas.createInput,
+  run: async ({ store, author }, { path, file_text }) => {
+    // The grammar has no root, but the root is there.
+    if (path === '/') throw taken(path)
+    return store.apply([{ type: 'create', path, content: file_text }], author)
+  },
+}
+
+export const strReplace: Operation<StrReplaceInput, EditResult> = {
+  name: 'str_replace',
+  effect: 'write',
+  input: schemas.strReplaceInput,
+  run: replaceText,
+}
+
+export const insert: Operation<InsertInput, Applied> = {
+  name: 'insert',
+  effect: 'write',
+  input: schemas.insertInput,
+  run: async ({ store, author }, { path, insert_line, insert_text }) => {
+    const edit = (content: string): string => {
+      checkInsertLine(path, insert_line, countLines(content))
+      return insertAfterLine(content, insert_line, insert_text)
+    }
+    return store.apply([{ type: 'edit', path: schemas.checkStorePath(path), edit }], author)
+  },
+}
+
+/** Deletes a file, or a directory with everything below it. */
+export const remove: Operation<DeleteInput, Applied> = {
+  name: 'delete',
+  effect: 'write',
+  input: schemas.deleteInput,
+  run: async ({ store, author }, { path }) =>
+    store.apply([{ type: 'delete', path: schemas.checkStorePath(path) }], author),
+}
+
+export const rename: Operation<RenameInput, Applied> = {
+  name: 'rename',
+  effect: 'write',
+  input: schemas.renameInput,
+  run: renamePath,
+}
+
+/** Runs an operation on a parsed input (`parseInput`). Throws `read_only` without asking the store. */
+export async function runOperation<Input, Result>(
+  operation: Operation<Input, Result>,
+  context: OperationContext,
+  input: Input,
+): Promise<Result> {
+  if (operation.effect === 'write' && context.access === 'read_only') {
+    throw new StoreError('read_only', `The access is read-only: ${operation.name} is refused`)
+  }
+  return operation.run(context, input)
+}
+
+/** Whether `path` lies below `directory`, at any depth. */
+export function isBelow(path: string, directory: string): boolean {
+  return directory === '/' ? path !== '/' : path.startsWith(`${directory}/`)
+}
+
+async function viewPath(context: OperationContext, input: ViewInput): Promise<ViewResult> {
+  const { store } = context
+  const path = schemas.checkStorePath(input.path)
+  const memory = path === '/' ? undefined : await store.read(path)
+  if (memory !== undefined) {
+    const { content, ...info } = memory
+    return viewLines(info, content, input.view_range)
+  }
+  const listing = await store.list(path, { depth: LISTING_DEPTH })
+  if (listing === undefined) throw notFound(path)
+  // A file took the place of the directory since we looked.
+  if (listing.type === 'file') return viewPath(context, input)
+  if (input.view_range === undefined) return { type: 'directory', listing }
+  throw new StoreError(
+    'invalid_input',
+    'Invalid `view_range` parameter: a directory has no lines; leave it out',
+    { details: { parameter: 'view_range', path } },
+  )
+}
+
+function viewLines(
+  memory: MemoryInfo,
+  content: string,
+  range: readonly [number, number] = [1, -1],
+): ViewResult {
+  const { path } = memory
+  const lineCount = countLines(content)
+  if (lineCount > viewLinesMax) {
+    throw new StoreError('too_many_lines', `The file has more than ${viewLinesMax} lines`, {
+      details: { path, actual: lineCount, limit: viewLinesMax },
+    })
+  }
+  const [firstLine, end] = range
+  const lines = splitLines(content).slice(firstLine - 1, end === -1 ? undefined : end)
+  return { type: 'file', memory, lineCount, firstLine, lines }
+}
+
+async function replaceText(
+  { store, author }: OperationContext,
+  { path, old_str, new_str = '' }: StrReplaceInput,
+): Promise<EditResult> {
+  let edited: TextEdit | undefined
+  const edit = (content: string): string => {
+    const offset = findOnly(path, content, old_str)
+    edited = replaceAt(content, offset, old_str.length, new_str)
+    return edited.text
+  }
+  const change = { type: 'edit', path: schemas.checkStorePath(path), edit } as const
+  const applied = await store.apply([change], author)
+  return { ...applied, snippet: snippetOf(edited) }
+}
+
+/** The offset of the only occurrence. */
+function findOnly(path: string, content: string, part: string): number {
+  const offsets = findOccurrences(content, part, OCCURRENCES_MAX)
+  const [offset] = offsets
+  if (offset === undefined) {
+    throw new StoreError('no_match', 'The text to replace does not occur', { details: { path } })
+  }
+  if (offsets.length === 1) return offset
+  throw new StoreError('multiple_matches', 'The text to replace occurs more than once', {
+    details: { path, lines: linesAt(content, offsets) },
+  })
+}
+
+function snippetOf(edited: TextEdit | undefined): Lines {
+  if (edited === undefined) return { firstLine: 1, lines: [] }
+  const firstLine = Math.max(1, edited.firstLine - SNIPPET_MARGIN)
+  const lines = splitLines(edited.text).slice(firstLine - 1, edited.lastLine + SNIPPET_MARGIN)
+  return { firstLine, lines }
+}
+
+function checkInsertLine(path: string, line: number, lineCount: number): void {
+  if (line >= 0 && line <= lineCount) return
+  throw new StoreError('invalid_line', `The file has the lines 0 to ${lineCount} to insert after`, {
+    details: { path, parameter: 'insert_line', actual: line, limit: lineCount },
+  })
+}
+
+async function renamePath(
+  { store, author }: OperationContext,
+  input: RenameInput,
+): Promise<Applied> {
+  const path = schemas.checkStorePath(input.old_path)
+  const to = schemas.checkStorePath(input.new_path)
+  if (path !== '/' && (isBelow(to, path) || isBelow(path, to))) {
+    // Never possible, so that looking before is no race. The store itself would let a file move
+    // below its own name, and the only file of a directory take the directory's place.
+    if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
+    throw isBelow(to, path) ? intoItself(to) : taken(to)
+  }
+  return store.apply([{ type: 'rename', path, to }], author)
+}
+
+function notFound(path: string): StoreError {
+  return new StoreError('not_found', 'There is no such file or directory', { details: { path } })
+}
+
+function taken(path: string): StoreError {
+  return new StoreError('path_conflict', 'The path is taken', { details: { path } })
+}
+
+function intoItself(path: string): StoreError {
+  return new StoreError('move_into_itself', 'Nothing can be moved below its own path', {
+    details: { path },
+  })
+}

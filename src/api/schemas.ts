@@ -1,0 +1,141 @@
+// The inputs of the operations under their wire names, which are those of the memory tool, and the
+// one way in which an input is refused: by the name of the parameter and what it should be.
+
+import { z } from 'zod'
+import { StoreError } from '../errors.ts'
+import { checkPath } from '../format/path.ts'
+
+export interface ViewInput {
+  readonly path: string
+  /** First and last line, 1-based and inclusive; -1 is the last line of the file. */
+  readonly view_range?: readonly [number, number] | undefined
+}
+
+export interface CreateInput {
+  readonly path: string
+  readonly file_text: string
+}
+
+export interface StrReplaceInput {
+  readonly path: string
+  readonly old_str: string
+  /** Left out, `old_str` is deleted. */
+  readonly new_str?: string | undefined
+}
+
+export interface InsertInput {
+  readonly path: string
+  /** The line after which the text goes; 0 is the beginning. */
+  readonly insert_line: number
+  readonly insert_text: string
+}
+
+export interface DeleteInput {
+  readonly path: string
+}
+
+export interface RenameInput {
+  readonly old_path: string
+  readonly new_path: string
+}
+
+export const viewInput: z.ZodType<ViewInput> = parameters({
+  path: pathText('the path of a file or directory'),
+  view_range: lineRange().optional(),
+})
+
+export const createInput: z.ZodType<CreateInput> = parameters({
+  path: pathText('the path of the new file'),
+  file_text: text('the content of the new file'),
+})
+
+export const strReplaceInput: z.ZodType<StrReplaceInput> = parameters({
+  path: pathText('the path of the file'),
+  old_str: searchText(),
+  new_str: text('the text that replaces old_str').optional(),
+})
+
+export const insertInput: z.ZodType<InsertInput> = parameters({
+  path: pathText('the path of the file'),
+  insert_line: lineNumber(),
+  insert_text: text('the text to insert'),
+})
+
+export const deleteInput: z.ZodType<DeleteInput> = parameters({
+  path: pathText('the path of the file or directory to delete'),
+})
+
+export const renameInput: z.ZodType<RenameInput> = parameters({
+  old_path: pathText('the path of the file or directory to rename'),
+  new_path: pathText('its new path'),
+})
+
+/** The input, if it is valid. Throws `invalid_input` with the parameter in its details. */
+export function parseInput<Input>(schema: z.ZodType<Input>, input: unknown): Input {
+  const result = schema.safeParse(input)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const parameter = issue?.path[0]
+  const expected = issue?.message ?? 'valid'
+  if (typeof parameter !== 'string') throw new StoreError('invalid_input', expected)
+  throw invalidParameter(parameter, isMissing(input, parameter), expected)
+}
+
+/** The path itself, if it is the root or a path of FORMAT §5.2. Throws `invalid_path`. */
+export function checkStorePath(path: string): string {
+  return path === '/' ? path : checkPath(path)
+}
+
+function invalidParameter(parameter: string, missing: boolean, expected: string): StoreError {
+  const problem = missing ? 'Missing' : 'Invalid'
+  const sentence = `${problem} \`${parameter}\` parameter: it should be ${expected}`
+  return new StoreError('invalid_input', sentence, { details: { parameter } })
+}
+
+function isMissing(input: unknown, parameter: string): boolean {
+  return typeof input === 'object' && input !== null && Reflect.get(input, parameter) === undefined
+}
+
+/** Unknown parameters are ignored, so that a newer caller can talk to us. */
+function parameters<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
+  const names = Object.keys(shape).join(', ')
+  return z.object(shape, { error: `The input should be an object with the parameters ${names}` })
+}
+
+// A field has one sentence for every way to get it wrong: it is its error and its description.
+
+function pathText(what: string): z.ZodString {
+  const expected = `a string, ${what}`
+  return z.string({ error: expected }).describe(expected)
+}
+
+function text(what: string): z.ZodString {
+  const expected = `a string of well-formed Unicode without NUL characters, ${what}`
+  return z
+    .string({ error: expected })
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), { error: expected })
+    .describe(expected)
+}
+
+function searchText(): z.ZodString {
+  const expected = 'a string that is not empty, the text to replace'
+  return z.string({ error: expected }).min(1, { error: expected }).describe(expected)
+}
+
+function lineNumber(): z.ZodNumber {
+  const expected = 'an integer, the line after which the text goes; 0 is the beginning'
+  return z
+    .number({ error: expected })
+    .refine(Number.isInteger, { error: expected })
+    .describe(expected)
+}
+
+function lineRange(): z.ZodType<readonly [number, number]> {
+  const expected =
+    'two integers [start, end]: start is at least 1, end at least start, or -1 for the last line'
+  const integer = z.number({ error: expected }).refine(Number.isInteger, { error: expected })
+  return z
+    .tuple([integer, integer], { error: expected })
+    .refine(([start, end]) => start >= 1 && (end === -1 || end >= start), { error: expected })
+    .describe(expected)
+}

@@ -1,0 +1,54 @@
+// The table of error codes as a whole: what must hold for every row, and how the rows relate.
+
+import { describe, expect, test } from 'vitest'
+import { errorSurface, surfaceOf, unexpectedSurface } from '../../../src/api/error-surface.ts'
+import { exitCodes } from '../../../src/api/exit-codes.ts'
+import { StoreError } from '../../../src/errors.ts'
+
+const rows = Object.entries(errorSurface)
+
+/** Memory Stores API §2. */
+const typesByStatus: Readonly<Record<number, readonly string[]>> = {
+  400: ['invalid_request_error'],
+  403: ['permission_error'],
+  404: ['not_found_error'],
+  409: ['memory_path_conflict_error', 'memory_precondition_failed_error', 'conflict_error'],
+  500: ['api_error'],
+  504: ['timeout_error'],
+}
+
+describe('the error surface', () => {
+  test.each(rows)('%s: its type belongs to its status', (_, { status, type }) => {
+    expect(typesByStatus[status]).toContain(type)
+  })
+
+  test.each(rows)('%s: its exit code is documented and says failure', (_, { exitCode }) => {
+    expect(exitCodes.has(exitCode)).toBe(true)
+    expect(exitCode).not.toBe(0)
+  })
+
+  test.each(rows)('%s: its advice is one sentence without a final period', (_, { advice }) => {
+    expect(advice).toMatch(/^[A-Z].*[^.]$/)
+    expect(advice).not.toMatch(/\. /)
+  })
+
+  test('every exit code is used', () => {
+    const used = new Set(rows.map(([, { exitCode }]) => exitCode))
+    used.add(0)
+    used.add(unexpectedSurface.exitCode)
+    expect([...used].toSorted((a, b) => a - b)).toEqual([...exitCodes.keys()])
+  })
+
+  test('what verification refuses exits with 11, a rollback with 12', () => {
+    const codes = rows.filter(([code]) => /^(?:envelope|record|row|keyring)_/.test(code))
+    expect(codes.length).toBeGreaterThan(20)
+    expect(codes.filter(([, { exitCode }]) => exitCode !== 11)).toEqual([])
+    expect(errorSurface.rolled_back.exitCode).toBe(12)
+  })
+
+  test('what is not a StoreError is unexpected', () => {
+    expect(surfaceOf(new TypeError('x'))).toBe(unexpectedSurface)
+    expect(surfaceOf(undefined)).toBe(unexpectedSurface)
+    expect(surfaceOf(new StoreError('not_found', 'x'))).toBe(errorSurface.not_found)
+  })
+})

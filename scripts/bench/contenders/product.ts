@@ -1,0 +1,93 @@
+// gitlocket itself, through its public interface alone, except that the disk under it is counted.
+
+import { createStore, generateIdentity } from 'gitlocket'
+import type { CreateOptions, MemoryStore } from 'gitlocket'
+import { memoryToolHandlers } from 'gitlocket/anthropic'
+import type { MemoryToolHandlers } from 'gitlocket/anthropic'
+import { join } from 'node:path'
+// Internal: the `disk` option is public, the disk that it replaces is not, and only its owner can
+// say how often it was told to sync.
+import { systemDisk } from '../../../dist/git/disk.js'
+import type { Contender, ContenderKind } from './contender.ts'
+
+export const product: ContenderKind = {
+  name: 'gitlocket',
+  pace: 'fast',
+  every: 1,
+  remark: 'encrypted, signed, one commit per command; through `memoryToolHandlers`',
+  start: async (directory) => {
+    const { store } = await createBenchStore(directory)
+    return {
+      ...memoryCommands(handlersOf(store)),
+      settle: () => store.checkpoint(),
+      close: () => store.close(),
+    }
+  },
+}
+
+/** A new store below `directory`, its state beside it. */
+export async function createBenchStore(
+  directory: string,
+  options: Partial<CreateOptions> = {},
+): Promise<{ readonly store: MemoryStore; readonly places: Places }> {
+  const identity = await generateIdentity(options.random)
+  const places = {
+    directory: join(directory, 'store'),
+    stateDirectory: join(directory, 'state'),
+    identity,
+  }
+  const limits = { memories: 1_000_000 }
+  const { store } = await createStore({ limits, ...options, ...places })
+  return { store, places }
+}
+
+export type Places = Pick<CreateOptions, 'directory' | 'stateDirectory' | 'identity'>
+
+export function handlersOf(store: MemoryStore, session = 'bench'): MemoryToolHandlers {
+  return memoryToolHandlers(store, { session })
+}
+
+/** The handlers as a contender's commands. */
+export function memoryCommands(
+  handlers: MemoryToolHandlers,
+): Pick<Contender, 'create' | 'replace'> {
+  return {
+    create: ({ path, text }) =>
+      handlers.create({ command: 'create', path: `/memories/${path}`, file_text: text }),
+    replace: ({ path, from, to }) =>
+      handlers.str_replace({
+        command: 'str_replace',
+        path: `/memories/${path}`,
+        old_str: from,
+        new_str: to,
+      }),
+  }
+}
+
+export interface DiskCounts {
+  /** fdatasync and fsync calls of this thread. */
+  syncs: number
+  /** Checkpoints: each moves the branch once. */
+  branchMoves: number
+}
+
+/** The real disk, counted. A checkpoint's worker thread has a disk of its own. */
+export function countedDisk(): { readonly disk: typeof systemDisk; readonly counts: DiskCounts } {
+  const counts: DiskCounts = { syncs: 0, branchMoves: 0 }
+  const disk: typeof systemDisk = {
+    ...systemDisk,
+    sync(fd) {
+      counts.syncs += 1
+      return systemDisk.sync(fd)
+    },
+    syncDirectory(path) {
+      counts.syncs += 1
+      return systemDisk.syncDirectory(path)
+    },
+    rename(from, to) {
+      if (to.endsWith('/refs/heads/main')) counts.branchMoves += 1
+      systemDisk.rename(from, to)
+    },
+  }
+  return { disk, counts }
+}

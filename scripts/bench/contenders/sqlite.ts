@@ -1,0 +1,126 @@
+// Encrypted SQLite in the manner of SQLCipher: a table of notes and a table of their versions. The
+// package is installed into a directory of the run (it compiles for a minute or two) and is no
+// dependency of ours.
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Contender, ContenderKind } from './contender.ts'
+
+const packageName = 'better-sqlite3-multiple-ciphers'
+const packageVersion = '12.11.1'
+const installTimeoutMs = 8 * 60_000
+
+interface Statement {
+  run(...values: readonly (string | number | null)[]): unknown
+  get(...values: readonly (string | number)[]): Record<string, string> | undefined
+  all(...values: readonly (string | number)[]): readonly Record<string, string | number>[]
+}
+
+/** The part of the package's interface that is used here. */
+interface Database {
+  pragma(text: string): unknown
+  exec(sql: string): unknown
+  prepare(sql: string): Statement
+  transaction<A extends readonly unknown[]>(work: (...args: A) => void): (...args: A) => void
+  close(): unknown
+}
+
+export type OpenDatabase = (path: string) => Database
+
+const schema = `
+  CREATE TABLE notes(path TEXT PRIMARY KEY, content TEXT NOT NULL);
+  CREATE TABLE versions(
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, operation TEXT NOT NULL, content TEXT,
+    created INTEGER NOT NULL, actor TEXT NOT NULL);
+  CREATE INDEX versions_path ON versions(path);`
+
+/** Installs the package below `directory` unless it is there. Throws, with the way out. */
+export function installSqlite(directory: string): OpenDatabase {
+  mkdirSync(directory, { recursive: true })
+  const manifest = join(directory, 'package.json')
+  if (!existsSync(join(directory, 'node_modules', packageName))) {
+    writeFileSync(manifest, '{ "private": true }\n')
+    const { status } = spawnSync(
+      'npm',
+      ['install', '--no-audit', '--no-fund', `${packageName}@${packageVersion}`],
+      { cwd: directory, stdio: 'ignore', timeout: installTimeoutMs },
+    )
+    if (status !== 0) throw new Error(`npm could not install ${packageName}@${packageVersion}`)
+  }
+  const Constructor: new (path: string) => Database = createRequire(manifest)(packageName)
+  return (path) => openEncrypted(new Constructor(path))
+}
+
+function openEncrypted(database: Database): Database {
+  database.pragma("cipher = 'sqlcipher'")
+  database.pragma("key = 'a passphrase for the bench'")
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  return database
+}
+
+export function sqlite(install: () => OpenDatabase): ContenderKind {
+  return {
+    name: 'SQLCipher',
+    pace: 'fast',
+    every: 1,
+    remark: `${packageName} ${packageVersion}, WAL, synchronous=FULL, a versions table`,
+    start: async (directory) => new SqliteNotes(install()(join(directory, 'notes.db'))),
+  }
+}
+
+/** The store that an application would write: the note and its version in one transaction. */
+export class SqliteNotes implements Contender {
+  readonly #database: Database
+  readonly #insert: Statement
+  readonly #update: Statement
+  readonly #select: Statement
+  readonly #history: Statement
+  readonly #log: Statement
+
+  constructor(database: Database) {
+    database.exec(schema)
+    this.#database = database
+    this.#insert = database.prepare('INSERT INTO notes VALUES (?, ?)')
+    this.#update = database.prepare('UPDATE notes SET content = ? WHERE path = ?')
+    this.#select = database.prepare('SELECT content FROM notes WHERE path = ?')
+    this.#history = database.prepare(
+      'SELECT id, operation, created, actor, content FROM versions WHERE path = ? ORDER BY id DESC',
+    )
+    this.#log = database.prepare(
+      'INSERT INTO versions(path, operation, content, created, actor) VALUES (?, ?, ?, ?, ?)',
+    )
+  }
+
+  create({ path, text }: { readonly path: string; readonly text: string }): void {
+    this.atomically(() => {
+      this.#insert.run(path, text)
+      this.#log.run(path, 'created', text, Date.now(), 'bench')
+    })
+  }
+
+  replace(command: { readonly path: string; readonly from: string; readonly to: string }): void {
+    const { path, from, to } = command
+    this.atomically(() => {
+      const text = this.#select.get(path)?.['content']?.replace(from, to)
+      if (text === undefined) throw new Error('The note is missing')
+      this.#update.run(text, path)
+      this.#log.run(path, 'modified', text, Date.now(), 'bench')
+    })
+  }
+
+  /** The versions of one note, newest first, with their contents. */
+  history(path: string): readonly unknown[] {
+    return this.#history.all(path)
+  }
+
+  atomically(work: () => void): void {
+    this.#database.transaction(work)()
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}

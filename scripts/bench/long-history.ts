@@ -1,0 +1,188 @@
+// The long history that the last section measures on, and the same history for its peers: some
+// thousand notes of 1 kB, then one changed line per commit. Made from seeds through the public
+// interface; nothing here is timed.
+
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import type { MemoryStore } from 'gitlocket'
+import { dirname, join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import type { OpenDatabase } from './contenders/sqlite.ts'
+import { SqliteNotes } from './contenders/sqlite.ts'
+import { createBenchStore } from './contenders/product.ts'
+import type { Places } from './contenders/product.ts'
+import { run } from './machine.ts'
+import { noteText, revisionLine, seededChoice, seededRandom, steppedClock } from './workload.ts'
+import type { Note } from './workload.ts'
+
+const notesPerDirectory = 100
+/** Commands that wait together, and so share an fdatasync; the store takes up to 128. */
+const atOnce = 128
+/** Rows in one transaction of the database, which is not what is measured. */
+const rowsAtOnce = 1000
+
+const author = { actor: { type: 'session', id: 'history' } } as const
+
+/** One command of the history. */
+export type Step =
+  | { readonly type: 'create'; readonly path: string; readonly text: string }
+  | { readonly type: 'replace'; readonly path: string; readonly from: string; readonly to: string }
+
+/** The same steps each time it is called; `notes` follows what they leave. */
+function* historySteps(memories: number, commits: number, notes: Note[]): Generator<Step> {
+  const choose = seededChoice('history')
+  for (let index = 0; index < memories; index += 1) {
+    const path = notePath(index)
+    notes[index] = { path, revision: 0 }
+    yield { type: 'create', path, text: noteText(choose) }
+  }
+  for (let count = memories; count < commits; count += 1) {
+    const index = choose(memories)
+    const { path, revision } = notes[index] ?? { path: notePath(index), revision: 0 }
+    notes[index] = { path, revision: revision + 1 }
+    yield { type: 'replace', path, from: revisionLine(revision), to: revisionLine(revision + 1) }
+  }
+}
+
+/** Two levels, so that a view of the root lists every note. */
+function notePath(index: number): string {
+  return `${Math.floor(index / notesPerDirectory)}/${index % notesPerDirectory}.md`
+}
+
+export interface History {
+  readonly places: Places
+  readonly notes: readonly Note[]
+  /** Bytes of objects with all notes, and with all commits, both after a checkpoint. */
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+  readonly seconds: number
+}
+
+/** Leaves a closed store. */
+export async function makeHistory(
+  directory: string,
+  memories: number,
+  commits: number,
+  progress: (done: number) => void,
+): Promise<History> {
+  const started = performance.now()
+  const environment = { random: seededRandom('store'), clock: steppedClock() }
+  const { store, places } = await createBenchStore(directory, environment)
+  const objects = join(places.directory, 'objects')
+  const notes: Note[] = []
+  const steps = historySteps(memories, commits, notes)
+  await applySteps(store, steps, memories, progress)
+  await store.checkpoint()
+  const bytesBefore = sizeOf(objects)
+  await applySteps(store, steps, commits - memories, (done) => progress(memories + done))
+  await store.close()
+  const seconds = (performance.now() - started) / 1000
+  return { places, notes, bytesBefore, bytesAfter: sizeOf(objects), seconds }
+}
+
+async function applySteps(
+  store: MemoryStore,
+  steps: Generator<Step>,
+  count: number,
+  progress: (done: number) => void,
+): Promise<void> {
+  for (let done = 0; done < count;) {
+    const burst = take(steps, Math.min(atOnce, count - done))
+    await Promise.all(burst.map((step) => applyStep(store, step)))
+    done += burst.length
+    progress(done)
+  }
+}
+
+function take(steps: Generator<Step>, count: number): Step[] {
+  const taken: Step[] = []
+  while (taken.length < count) {
+    const next = steps.next()
+    if (next.done === true) break
+    taken.push(next.value)
+  }
+  return taken
+}
+
+async function applyStep(store: MemoryStore, step: Step): Promise<void> {
+  const path = `/${step.path}`
+  if (step.type === 'create') {
+    await store.apply([{ type: 'create', path, content: step.text }], author)
+  } else {
+    const edit = (content: string) => content.replace(step.from, step.to)
+    await store.apply([{ type: 'edit', path, edit }], author)
+  }
+}
+
+/** The database with the same history. */
+export function fillSqlite(
+  open: OpenDatabase,
+  directory: string,
+  memories: number,
+  commits: number,
+): SqliteNotes {
+  const database = new SqliteNotes(open(join(directory, 'notes.db')))
+  const steps = historySteps(memories, commits, [])
+  for (let burst = take(steps, rowsAtOnce); burst.length > 0; burst = take(steps, rowsAtOnce)) {
+    database.atomically(() => {
+      for (const step of burst) {
+        if (step.type === 'create') database.create(step)
+        else database.replace(step)
+      }
+    })
+  }
+  return database
+}
+
+/** A repository with the same history in plaintext, as `git fast-import` packs it. */
+export function fillGit(directory: string, memories: number, commits: number): void {
+  run('git', ['init', '--quiet', '--bare', '--initial-branch=main'], { cwd: directory })
+  const file = join(directory, 'import')
+  writeImport(file, historySteps(memories, commits, []))
+  const stream = openSync(file, 'r')
+  const options = ['-C', directory, 'fast-import', '--quiet']
+  const { status } = spawnSync('git', options, { stdio: [stream, 'ignore', 'inherit'] })
+  closeSync(stream)
+  if (status !== 0) throw new Error('git fast-import failed')
+}
+
+function writeImport(file: string, steps: Iterable<Step>): void {
+  const fd = openSync(file, 'w')
+  const contents = new Map<string, string>()
+  let time = 1_760_000_000
+  for (const step of steps) {
+    const { path } = step
+    const text =
+      step.type === 'create' ? step.text : (contents.get(path) ?? '').replace(step.from, step.to)
+    contents.set(path, text)
+    time += 1
+    const commit = `commit refs/heads/main\ncommitter Bench <bench@localhost> ${time} +0000\n`
+    const change = `M 100644 inline ${path}\ndata ${Buffer.byteLength(text)}\n${text}\n`
+    writeSync(fd, `${commit}data 6\nchange${change}`)
+  }
+  closeSync(fd)
+}
+
+/** The notes of the history's first part as the SDK's tool keeps them; nothing is synced. */
+export function fillPlainFiles(directory: string, memories: number): void {
+  for (const step of historySteps(memories, memories, [])) {
+    if (step.type !== 'create') continue
+    const file = join(directory, 'memories', step.path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, step.text)
+  }
+}
+
+/** Bytes of all files below a directory. */
+export function sizeOf(directory: string): number {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+  const files = names.map((name) => lstatSync(join(directory, name)))
+  return files.reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0)
+}

@@ -1,0 +1,125 @@
+// What the command line of the bench says, and how much work each mode means. Must not measure.
+
+import { parseArgs } from 'node:util'
+
+/** How large the histories are and how often each thing is done. */
+export interface Scale {
+  readonly mode: 'quick' | 'default' | 'full'
+  /** Turns that every fast contender takes; the slow ones take each second, fourth … of them. */
+  readonly rounds: number
+  /** Commands of each kind in a turn of a fast contender. */
+  readonly commandsPerTurn: number
+  /** Commands per block of the sustained and of the concurrent measurement, and blocks of each. */
+  readonly blockCommands: number
+  readonly blocks: number
+  readonly views: number
+  readonly rootViews: number
+  readonly commits: number
+  readonly memories: number
+  readonly opens: number
+}
+
+const scales: Readonly<Record<Scale['mode'], Scale>> = {
+  quick: {
+    mode: 'quick',
+    rounds: 8,
+    commandsPerTurn: 10,
+    blockCommands: 640,
+    blocks: 1,
+    views: 400,
+    rootViews: 5,
+    commits: 5_000,
+    memories: 1_000,
+    opens: 3,
+  },
+  default: {
+    mode: 'default',
+    rounds: 100,
+    commandsPerTurn: 16,
+    blockCommands: 1_600,
+    blocks: 8,
+    views: 4_000,
+    rootViews: 20,
+    commits: 100_000,
+    memories: 10_000,
+    opens: 7,
+  },
+  full: {
+    mode: 'full',
+    rounds: 400,
+    commandsPerTurn: 16,
+    blockCommands: 3_200,
+    blocks: 20,
+    views: 20_000,
+    rootViews: 60,
+    commits: 100_000,
+    memories: 10_000,
+    opens: 20,
+  },
+}
+
+export const sectionNames = ['commands', 'concurrent', 'views', 'history'] as const
+export type SectionName = (typeof sectionNames)[number]
+
+export interface Options {
+  readonly scale: Scale
+  readonly sections: readonly SectionName[]
+  /** Where the scratch directory is made; the system's temporary directory if undefined. */
+  readonly directory: string | undefined
+  /** A directory that keeps the npm peer between runs. */
+  readonly peers: string | undefined
+  /** Where the tables are written; undefined: they are only printed. */
+  readonly output: string | undefined
+  /** The command that repeats this run. */
+  readonly command: string
+}
+
+export const usage = `npm run bench [-- options]
+  --quick            one or two minutes, a small history; prints and writes no file
+  --full             more samples of everything
+  --only <sections>  some of ${sectionNames.join(',')}; prints and writes no file
+  --directory <dir>  where to work, on the disk to be measured
+  --peers <dir>      keep the npm peer here between runs
+  --output <file>    write the tables here`
+
+const documentPath = 'docs/BENCHMARKS.md'
+
+/** Throws a TypeError that says what is wrong. */
+export function parseOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      full: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      directory: { type: 'string' },
+      peers: { type: 'string' },
+      output: { type: 'string' },
+    },
+  })
+  if (values.quick && values.full) throw new TypeError('Give --quick or --full, not both')
+  const mode = values.quick ? 'quick' : values.full ? 'full' : 'default'
+  const whole = mode !== 'quick' && values.only === undefined
+  return {
+    scale: scales[mode],
+    sections: values.only === undefined ? sectionNames : values.only.split(',').map(sectionName),
+    directory: values.directory,
+    peers: values.peers,
+    output: values.output ?? (whole ? documentPath : undefined),
+    command: commandOf(mode, values.only),
+  }
+}
+
+function sectionName(text: string): SectionName {
+  const found = sectionNames.find((name) => name === text)
+  if (found !== undefined) return found
+  throw new TypeError(`There is no section ${text}: it is one of ${sectionNames.join(', ')}`)
+}
+
+function commandOf(mode: Scale['mode'], only: string | undefined): string {
+  const flags = [
+    ...(mode === 'default' ? [] : [`--${mode}`]),
+    ...(only === undefined ? [] : [`--only ${only}`]),
+  ]
+  return ['npm run bench', ...(flags.length === 0 ? [] : ['--', ...flags])].join(' ')
+}

@@ -1,0 +1,83 @@
+// What a run found, as Markdown: the bounds with their verdicts first, then the tables behind them.
+
+import { percent } from './statistics.ts'
+
+export interface Bound {
+  readonly subject: string
+  /** What is wanted, in words: `≤ 2.5×`. */
+  readonly wanted: string
+  readonly measured: string
+  /** How far beyond the bound, as a share of it; 0 or less if it is met. */
+  readonly excess: number
+}
+
+export interface Table {
+  readonly title: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  /** How it was measured: one paragraph each. */
+  readonly notes: readonly string[]
+}
+
+export interface Section {
+  readonly bounds: readonly Bound[]
+  readonly tables: readonly Table[]
+}
+
+type Format = (value: number) => string
+
+export function atMost(subject: string, value: number, limit: number, format: Format): Bound {
+  const wanted = `≤ ${format(limit)}`
+  return { subject, wanted, measured: format(value), excess: value / limit - 1 }
+}
+
+export function atLeast(subject: string, value: number, limit: number, format: Format): Bound {
+  const wanted = `≥ ${format(limit)}`
+  return { subject, wanted, measured: format(value), excess: 1 - value / limit }
+}
+
+/** For a bound whose other side could not be measured. */
+export function unmeasured(subject: string, wanted: string, reason: string): Bound {
+  return { subject, wanted, measured: reason, excess: Number.NaN }
+}
+
+export function renderReport(
+  machine: string,
+  command: string,
+  sections: readonly Section[],
+): string {
+  const bounds = sections.flatMap((section) => section.bounds)
+  const tables = sections.flatMap((section) => section.tables)
+  const parts = [
+    '# Benchmarks',
+    `Written by \`${command}\` on ${machine}. Ratios compare what took turns in one run on one ` +
+      'disk; they carry over to other machines better than the milliseconds do.',
+    '## Bounds',
+    renderTable(['what', 'bound', 'measured', ''], bounds.map(boundRow)),
+    ...tables.flatMap(renderSection),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+function renderSection(table: Table): string[] {
+  return [`## ${table.title}`, renderTable(table.columns, table.rows), ...table.notes]
+}
+
+function boundRow({ subject, wanted, measured, excess }: Bound): readonly string[] {
+  return [subject, wanted, measured, verdict(excess)]
+}
+
+function verdict(excess: number): string {
+  if (Number.isNaN(excess)) return 'not measured'
+  return excess <= 0 ? 'met' : `missed by ${percent(excess)}`
+}
+
+function renderTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = columns.map((column, index) =>
+    Math.max(3, column.length, ...rows.map((row) => row[index]?.length ?? 0)),
+  )
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, index) => (cells[index] ?? '').padEnd(width)).join(' | ')} |`
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
+  return [line(columns), rule, ...rows.map(line)].join('\n')
+}

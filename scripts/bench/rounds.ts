@@ -1,0 +1,26 @@
+// Who does something when. Everything that is compared takes turns in one run, so that all meet the
+// same weather: the disk's, the caches', the neighbours'.
+
+/** One contender in a comparison. `take` measures and keeps its own samples. */
+export interface Turn {
+  /** Takes part in each `every`th round only: for what is slow. */
+  readonly every: number
+  take(): Promise<void>
+}
+
+/** Runs all rounds; each starts with another turn, so that nobody always follows the same one. */
+export async function takeTurns(turns: readonly Turn[], rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    for (let index = 0; index < turns.length; index += 1) {
+      const turn = turns[(index + round) % turns.length]
+      if (turn !== undefined && round % turn.every === 0) await turn.take()
+    }
+  }
+}
+
+/** Milliseconds that `work` took. */
+export async function timed(work: () => unknown): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}

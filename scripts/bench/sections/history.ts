@@ -1,0 +1,159 @@
+// What a long history and many memories cost: writes, warm opens, the history of one memory, a view
+// of everything, bytes on disk, verification. Owns the order, since the store changes on the way.
+
+import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node'
+import { formatIdentity, openStore } from 'gitlocket'
+import type { MemoryStore } from 'gitlocket'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createBenchStore, handlersOf, memoryCommands } from '../contenders/product.ts'
+import { Lane } from '../lane.ts'
+import { fillPlainFiles, makeHistory } from '../long-history.ts'
+import { atMost } from '../report.ts'
+import type { Section, Table } from '../report.ts'
+import { takeTurns, timed } from '../rounds.ts'
+import type { RunContext } from '../run-context.ts'
+import type { Site } from '../site.ts'
+import { bytes, digits, ratio } from '../statistics.ts'
+import { Workload } from '../workload.ts'
+import type { Note } from '../workload.ts'
+import { measureOneMemory } from './one-memory.ts'
+import { measureOpens, measureWithoutCaches } from './opens.ts'
+import { cells, compareViews } from './views.ts'
+
+export async function measureHistory(context: RunContext): Promise<Section> {
+  const site = await prepare(context)
+  const disk = describeDisk(site)
+  const opens = measureOpens(site)
+  const { directory, stateDirectory, identity } = site.history.places
+  const store = await openStore({ directory, stateDirectory, identity })
+  // Before anything is written to that note.
+  const { path } = lastNote(site)
+  const memoryId = (await store.read(`/${path}`))?.memoryId ?? ''
+  const oneMemory = await measureOneMemory(site, store, path)
+  const writes = await measureWrites(site, store)
+  const root = await measureRoot(site, store)
+  const verify = await measureVerify(site, store)
+  await store.close()
+  const rows = [...verify, ...measureWithoutCaches(site, memoryId)]
+  const sections = [writes, opens, oneMemory, root, disk]
+  return {
+    bounds: sections.flatMap(({ bounds }) => bounds),
+    tables: [...sections.flatMap(({ tables }) => tables), informative(rows)],
+  }
+}
+
+/** Writes begin with the first notes, so that the last one keeps its history. */
+function lastNote({ history }: Site): Note {
+  const note = history.notes.at(-1)
+  if (note === undefined) throw new RangeError('The history has no notes')
+  return note
+}
+
+async function prepare(context: RunContext): Promise<Site> {
+  const { memories, commits } = context.scale
+  const size = `at ${digits(commits)} commits and ${digits(memories)} memories`
+  context.log(`making a history ${size}`)
+  const root = context.directory('history')
+  let said = 0
+  const history = await makeHistory(root, memories, commits, (done) => {
+    if (done - said < 10_000) return
+    said = done
+    context.log(`${done} commits`)
+  })
+  context.log(`made in ${digits(history.seconds)} s`)
+  const identityFile = join(root, 'identity')
+  writeFileSync(identityFile, formatIdentity(history.places.identity), { mode: 0o600 })
+  return { context, history, identityFile, size }
+}
+
+function describeDisk({ context, history, size }: Site): Section {
+  const { commits, memories } = context.scale
+  const each = (history.bytesAfter - history.bytesBefore) / (commits - memories)
+  const rows = [
+    ['each change of 1 kB', bytes(each), digits(commits - memories)],
+    ['all objects', bytes(history.bytesAfter), digits(commits)],
+  ]
+  const notes = [
+    'Objects after a checkpoint, packs as the store itself merges them. Padding to buckets and two ' +
+      'signatures are 2 kB of each change. Caches, which can be deleted, are not counted.',
+  ]
+  return {
+    bounds: [atMost(`disk per 1 kB change ${size}`, each, 4000, bytes)],
+    tables: [{ title: 'Disk', columns: ['', 'bytes', 'changes'], rows, notes }],
+  }
+}
+
+async function measureWrites(
+  { context, history, size }: Site,
+  store: MemoryStore,
+): Promise<Section> {
+  const { rounds, commandsPerTurn } = context.scale
+  context.log(`writes ${size} beside a new store`)
+  const { store: fresh } = await createBenchStore(context.directory('fresh'))
+  const lane = (name: string, target: MemoryStore, workload: Workload) => {
+    const settle = () => target.checkpoint()
+    const contender = { ...memoryCommands(handlersOf(target)), settle, close() {} }
+    return new Lane({ name, every: 1, pace: 'fast' }, contender, commandsPerTurn, workload)
+  }
+  const young = lane('a new store', fresh, new Workload())
+  const old = lane(size, store, new Workload(history.notes))
+  for (const each of [young, old]) await each.warmUp(4)
+  await takeTurns([young, old], rounds)
+  await fresh.close()
+  const rows = [
+    ['a new store', ...cells(young.all, young.all)],
+    [size, ...cells(old.all, young.all)],
+  ]
+  return {
+    bounds: [
+      atMost(`a write ${size}, × a new store`, old.all.median / young.all.median, 1.3, ratio),
+    ],
+    tables: [
+      {
+        title: 'Writes after a long history',
+        columns: ['', '× new store', 'median', 'p99', 'n'],
+        rows,
+        notes: ['create and str_replace by turns; the old store replaces in its old notes.'],
+      },
+    ],
+  }
+}
+
+async function measureRoot({ context, size }: Site, store: MemoryStore): Promise<Section> {
+  const { memories, rootViews } = context.scale
+  context.log(`views of the root of ${memories} memories`)
+  const plain = context.directory('history/plain')
+  fillPlainFiles(plain, memories)
+  const tool = await BetaLocalFilesystemMemoryTool.init(plain)
+  const handlers = handlersOf(store)
+  const { ours, theirs } = await compareViews(
+    (path) => handlers.view({ command: 'view', path }),
+    (path) => tool.view({ command: 'view', path }),
+    () => '/memories',
+    rootViews,
+  )
+  const rows = [
+    ['gitlocket', ...cells(ours, theirs)],
+    ['SDK plain-file tool', ...cells(theirs, theirs)],
+  ]
+  const title = `View of the root ${size}`
+  const subject = 'view of the root, × the SDK tool'
+  return {
+    bounds: [atMost(subject, ours.median / theirs.median, 1 / 20, ratio)],
+    tables: [{ title, columns: ['', '× SDK tool', 'median', 'p99', 'n'], rows, notes: [] }],
+  }
+}
+
+async function measureVerify({ context }: Site, store: MemoryStore): Promise<[string, string][]> {
+  context.log('verifying all commits')
+  let commits = 0
+  const ms = await timed(async () => {
+    commits = (await store.verify()).commits
+  })
+  return [[`verify of ${digits(commits)} commits`, `${digits((commits / ms) * 1000)} per second`]]
+}
+
+function informative(rows: readonly (readonly string[])[]): Table {
+  return { title: 'Without a bound', columns: ['', ''], rows, notes: [] }
+}

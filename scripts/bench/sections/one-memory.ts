@@ -1,0 +1,96 @@
+// The history of one memory among many commits, beside the same history in SQLCipher and in git.
+
+import type { MemoryStore } from 'gitlocket'
+import type { SqliteNotes } from '../contenders/sqlite.ts'
+import { reasonOf } from '../lane.ts'
+import { fillGit, fillSqlite } from '../long-history.ts'
+import { run } from '../machine.ts'
+import { atMost } from '../report.ts'
+import type { Section, Table } from '../report.ts'
+import { timed } from '../rounds.ts'
+import type { Site } from '../site.ts'
+import { milliseconds, ratio, summarize } from '../statistics.ts'
+import type { Summary } from '../statistics.ts'
+import { cells } from './views.ts'
+
+const warmMsMax = 50
+const questions = 200
+const gitQuestions = 10
+
+export async function measureOneMemory(
+  site: Site,
+  store: MemoryStore,
+  path: string,
+): Promise<Section> {
+  const { size } = site
+  site.context.log(`history of one memory ${size}`)
+  const memoryId = (await store.read(`/${path}`))?.memoryId
+  const first = await timed(() => store.versions({ memoryId }))
+  const { versions } = await store.versions({ memoryId })
+  const ours = await ask(questions, () => store.versions({ memoryId }))
+  const rows = [
+    ['gitlocket', ...cells(ours, ours)],
+    ['gitlocket, first, from git alone', ratio(first / ours.median), milliseconds(first), '', '1'],
+    await peerRow('SQLCipher', ours, () => askSqlite(site, path, versions.length)),
+    await peerRow('git log', ours, () => askGit(site, path, versions.length)),
+  ]
+  return {
+    bounds: [atMost(`history of one memory ${size}, warm`, ours.median, warmMsMax, milliseconds)],
+    tables: [historyTable(size, versions.length, rows)],
+  }
+}
+
+function historyTable(size: string, count: number, rows: readonly (readonly string[])[]): Table {
+  return {
+    title: `History of one memory ${size}`,
+    columns: ['', '× gitlocket', 'median', 'p99', 'n'],
+    rows,
+    notes: [
+      `A memory with ${count} versions. Warm: the store is open and was asked before; the first ` +
+        'question without a cache reads and verifies every commit. SQLCipher answers from an ' +
+        'index on the path, git log by walking the history.',
+    ],
+  }
+}
+
+async function ask(count: number, question: () => unknown): Promise<Summary> {
+  const samples: number[] = []
+  for (let done = 0; done < count; done += 1) samples.push(await timed(question))
+  return summarize(samples)
+}
+
+async function peerRow(
+  name: string,
+  ours: Summary,
+  measure: () => Promise<Summary>,
+): Promise<readonly string[]> {
+  try {
+    return [name, ...cells(await measure(), ours)]
+  } catch (error) {
+    return [name, reasonOf(error), '', '', '0']
+  }
+}
+
+async function askSqlite({ context }: Site, path: string, expected: number): Promise<Summary> {
+  const { memories, commits } = context.scale
+  const directory = context.directory('history/sqlite')
+  const database: SqliteNotes = fillSqlite(context.sqlite(), directory, memories, commits)
+  checkCount(database.history(path).length, expected)
+  const summary = await ask(questions, () => database.history(path))
+  database.close()
+  return summary
+}
+
+async function askGit({ context }: Site, path: string, expected: number): Promise<Summary> {
+  const { memories, commits } = context.scale
+  const cwd = context.directory('history/git')
+  fillGit(cwd, memories, commits)
+  const log = () => run('git', ['log', '--format=%H', '--', path], { cwd }).toString()
+  checkCount(log().trim().split('\n').length, expected)
+  return ask(gitQuestions, log)
+}
+
+/** All were given the same history: who finds another number of versions measures something else. */
+function checkCount(found: number, expected: number): void {
+  if (found !== expected) throw new Error(`Found ${found} versions instead of ${expected}`)
+}

@@ -1,0 +1,70 @@
+// Opening a store with a long history, each time in a process of its own: with its caches, which is
+// the rule, and without them, which is what a new clone has.
+
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { sizeOf } from '../long-history.ts'
+import { run } from '../machine.ts'
+import type { OpenAnswer, OpenRequest } from '../open-child.ts'
+import { atMost } from '../report.ts'
+import type { Section } from '../report.ts'
+import type { Site } from '../site.ts'
+import { bytes, digits, milliseconds, summarize } from '../statistics.ts'
+
+const warmMsMax = 300
+const warmBytesMax = 200e6
+
+export function measureOpens(site: Site): Section {
+  const { context, size } = site
+  context.log(`warm opens ${size}`)
+  const answers = Array.from({ length: context.scale.opens }, () => openInChild(site))
+  const view = summarize(answers.map(({ viewed }) => viewed))
+  const rss = summarize(answers.map(({ rssMax }) => rssMax))
+  const parts: readonly (readonly [string, (answer: OpenAnswer) => number])[] = [
+    ['the process and its modules', ({ loaded }) => loaded],
+    ['… and the store is open', ({ opened }) => opened],
+    ['… and the first view', ({ viewed }) => viewed],
+  ]
+  const rows = parts.map(([what, of]) => {
+    const { n, median, p99 } = summarize(answers.map(of))
+    return [what, milliseconds(median), milliseconds(p99), digits(n)]
+  })
+  const columns = ['since the process began', 'median', 'p99', 'n']
+  const notes = [`The process holds ${bytes(rss.median)} at its first view.`]
+  return {
+    bounds: [
+      atMost(`warm open to the first view ${size}`, view.median, warmMsMax, milliseconds),
+      atMost(`memory of that process ${size}`, rss.median, warmBytesMax, bytes),
+    ],
+    tables: [{ title: `Warm open ${size}`, columns, rows, notes }],
+  }
+}
+
+/** Call it last, on a closed store with caches: it deletes them. */
+export function measureWithoutCaches(site: Site, memoryId: string): [string, string][] {
+  const { directory } = site.history.places
+  const caches = join(directory, 'gitlocket', 'cache')
+  const warm = openInChild(site, memoryId)
+  const cacheBytes = sizeOf(caches)
+  site.context.log('opening without caches')
+  rmSync(caches, { recursive: true })
+  const cold = openInChild(site)
+  return [
+    ['first history after a warm open', milliseconds(warm.historyMs ?? Number.NaN)],
+    ['caches on disk', bytes(cacheBytes)],
+    ['open without caches, to the first view', milliseconds(cold.viewed)],
+    ['memory of that process', bytes(cold.rssMax)],
+  ]
+}
+
+function openInChild(site: Site, memoryId?: string): OpenAnswer {
+  const { directory, stateDirectory } = site.history.places
+  const { identityFile } = site
+  const path = site.history.notes[0]?.path ?? ''
+  const request: OpenRequest = { directory, stateDirectory, identityFile, path, memoryId }
+  const module = fileURLToPath(new URL('../open-child.js', import.meta.url))
+  const output = run(process.execPath, [module, JSON.stringify(request)], { cwd: directory })
+  const answer: OpenAnswer = JSON.parse(output.toString())
+  return answer
+}

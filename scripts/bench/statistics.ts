@@ -1,0 +1,51 @@
+// Numbers from samples, and how they are written.
+
+export interface Summary {
+  readonly n: number
+  readonly median: number
+  readonly p99: number
+  readonly mean: number
+}
+
+export function summarize(samples: readonly number[]): Summary {
+  const sorted = samples.toSorted((a, b) => a - b)
+  const sum = sorted.reduce((total, value) => total + value, 0)
+  return {
+    n: sorted.length,
+    median: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+    mean: sum / sorted.length,
+  }
+}
+
+/** Of an ascending list, with linear interpolation; NaN if it is empty. */
+function quantile(sorted: readonly number[], fraction: number): number {
+  const at = (sorted.length - 1) * fraction
+  const below = sorted[Math.floor(at)] ?? Number.NaN
+  const above = sorted[Math.ceil(at)] ?? Number.NaN
+  return below + (above - below) * (at - Math.floor(at))
+}
+
+/** Three significant digits, no exponent. */
+export function digits(value: number): string {
+  if (!Number.isFinite(value)) return '?'
+  if (value >= 100) return Math.round(value).toLocaleString('en')
+  return String(Number(value.toPrecision(3)))
+}
+
+export function ratio(value: number): string {
+  return `${digits(value)}×`
+}
+
+export function milliseconds(value: number): string {
+  return `${digits(value)} ms`
+}
+
+export function percent(value: number): string {
+  return `${digits(value * 100)} %`
+}
+
+export function bytes(value: number): string {
+  if (value >= 1e6) return `${digits(value / 1e6)} MB`
+  return `${digits(value / 1e3)} kB`
+}

@@ -1,0 +1,78 @@
+// What the host of a remote sees of the store: stock git on the closed repository. Where git or
+// ssh-keygen is missing, one line says what was left out.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ask, git, showGit } from './programs.ts'
+import type { Place } from './place.ts'
+import { heading, print, printBlock, style } from './screen.ts'
+
+/** `signers`: what `store.allowedSigners()` says, for git to check signatures with. */
+export function showHostView(place: Place, signers: string): void {
+  heading('What the host of a remote sees: stock git on the same store, without a key')
+  const version = ask('git', '--version')
+  if (version === undefined) {
+    print('Left out: git is not installed')
+    return
+  }
+  const obstacle = signatureObstacle(version)
+  if (obstacle === undefined) showSignatures(place, signers)
+  else print(`Left out: \`git log --show-signature\` needs ${obstacle}`)
+  showGit(place, ['ls-tree', '-r', '--long', 'main'], { linesMax: 9 })
+  showSealed(place)
+  showGit(place, ['fsck', '--strict'], { linesMax: 5 })
+}
+
+/** git checks SSH signatures since 2.34, by calling ssh-keygen. */
+function signatureObstacle(version: string): string | undefined {
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(version) ?? []
+  if (Number(major) * 1000 + Number(minor) < 2034) return 'git 2.34 or newer'
+  return ask('ssh-keygen', '-?') === undefined ? 'ssh-keygen, which is not installed' : undefined
+}
+
+function showSignatures(place: Place, signers: string): void {
+  const file = join(place.root, 'allowed_signers')
+  writeFileSync(file, signers)
+  const settings = ['-c', 'gpg.format=ssh', '-c', `gpg.ssh.allowedSignersFile=${file}`]
+  showGit(place, ['log', '--show-signature', '-1', 'main'], { settings, linesMax: 13 })
+  const marks = git(place, [...settings, 'log', '--format=%G?', 'main'])
+    .toString()
+    .trim()
+  const bad = marks.split('\n').filter((mark) => mark !== 'G').length
+  if (bad > 0) throw new Error(`git does not accept the signatures of ${bad} commits`)
+  print(
+    `\ngit accepts the signature of each of the ${marks.split('\n').length} commits. Author and date`,
+  )
+  print('are the same in every store: the date only counts commits.')
+}
+
+/** The first bytes of one memory. */
+function showSealed(place: Place): void {
+  const path = git(place, ['ls-tree', '-r', '--name-only', 'main', 'm/']).toString().split('\n')[0]
+  const words = ['cat-file', 'blob', `main:${path}`]
+  const bytes = git(place, words)
+  print(style('bold', `\n$ git ${words.join(' ')}`))
+  printBlock(hexDump(bytes.subarray(0, 80)), { indent: 2 })
+  print(style('dim', `  … ${bytes.length} bytes: a short header, then ciphertext`))
+}
+
+function hexDump(bytes: Uint8Array): string {
+  const rows = Array.from({ length: Math.ceil(bytes.length / 16) }, (_, row) =>
+    bytes.subarray(row * 16, row * 16 + 16),
+  )
+  return rows.map((row, index) => `${offsetOf(index)}  ${hexOf(row)}  ${asciiOf(row)}`).join('\n')
+}
+
+function offsetOf(row: number): string {
+  return (row * 16).toString(16).padStart(8, '0')
+}
+
+function hexOf(row: Uint8Array): string {
+  return Array.from(row, (byte) => byte.toString(16).padStart(2, '0')).join(' ')
+}
+
+function asciiOf(row: Uint8Array): string {
+  return Array.from(row, (byte) =>
+    byte >= 0x20 && byte < 0x7f ? String.fromCodePoint(byte) : '.',
+  ).join('')
+}

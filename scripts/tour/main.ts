@@ -1,0 +1,95 @@
+// `npm start`: the product in a few seconds, without a question. A temporary store, the transcript of
+// three agent sessions through the memory tool, then the history, its verification, and what a git
+// host sees of it. Ends above 0 if anything differs from what the transcript expects.
+
+import process from 'node:process'
+import { createStore, openStore } from 'gitlocket'
+import type { MemoryStore } from 'gitlocket'
+import { showHostView } from './host-view.ts'
+import { makePlace, variablesOf } from './place.ts'
+import type { Place } from './place.ts'
+import { showCommand } from './programs.ts'
+import { replay } from './replay.ts'
+import { heading, print, style } from './screen.ts'
+import { sessions } from './transcript.ts'
+
+endQuietlyWithoutReader()
+try {
+  await tour()
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`\nThe tour stopped: ${message}\n`)
+  process.exitCode = 1
+}
+
+async function tour(): Promise<void> {
+  print(
+    'gitlocket keeps the memory of AI agents in an encrypted git repository. This replays three',
+  )
+  print(
+    'sessions of an agent, each command through the memory tool, and then looks at what is left.',
+  )
+  const place = await makePlace()
+  const { store } = await createStore(place)
+  await store.close()
+  await replayAll(place)
+  await showHistory(place)
+  const signers = await withStore(place, (opened) => opened.allowedSigners())
+  showHostView(place, signers)
+  showNext(place)
+}
+
+/** Each session opens the store anew, as another process would. */
+async function replayAll(place: Place): Promise<void> {
+  const start = performance.now()
+  let commits = 0
+  for (const session of sessions) {
+    heading(`Session ${session.id}: ${session.request}`)
+    commits += await withStore(place, (store) => replay(store, session))
+  }
+  const calls = sessions.reduce((sum, session) => sum + session.calls.length, 0)
+  const seconds = ((performance.now() - start) / 1000).toFixed(1)
+  print(`\n${calls} commands, ${commits} commits, ${seconds} s`)
+}
+
+async function showHistory(place: Place): Promise<void> {
+  heading('The history, with the key')
+  const path = '/done/billing/decisions.md'
+  const [newest, oldest] = await withStore(place, async (store) => {
+    const memory = await store.read(path)
+    const { versions } = await store.versions({ memoryId: memory?.memoryId })
+    return [versions.at(0), versions.at(-1)]
+  })
+  if (newest === undefined || oldest === undefined) throw new Error('A memory has no versions')
+  showCommand(place, ['log', '--limit', '2'], 12)
+  showCommand(place, ['log', '--oneline', '--follow', path], 8)
+  showCommand(place, ['diff', oldest.versionId, newest.versionId], 14)
+  showCommand(place, ['verify'], 8)
+}
+
+function showNext(place: Place): void {
+  heading('Go on with this store')
+  for (const [name, value] of Object.entries(variablesOf(place))) print(`  export ${name}=${value}`)
+  print('  npx gitlocket ls')
+  print('  npx gitlocket cat done/billing/handover.md')
+  print('  npx gitlocket create hello.md --text "Hello"')
+  print('  npx gitlocket log --limit 1')
+  print(style('dim', `  rm -r ${place.root}  # when you are done`))
+}
+
+/** `npm start | head` is no failure. */
+function endQuietlyWithoutReader(): void {
+  process.stdout.on('error', () => process.exit())
+}
+
+async function withStore<T>(
+  place: Place,
+  work: (store: MemoryStore) => T | Promise<T>,
+): Promise<T> {
+  const store = await openStore(place)
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,61 @@
+// Runs other programs for the tour and shows what they say: the `gitlocket` command, and git where it
+// is installed. Nothing is asked, and a program that fails ends the tour.
+
+import { spawnSync } from 'node:child_process'
+import { execPath } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { childEnvironment } from './place.ts'
+import type { Place } from './place.ts'
+import { print, printBlock, style } from './screen.ts'
+
+const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('gitlocket')))
+
+/** Shows `$ gitlocket …` and the first lines of its answer. */
+export function showCommand(place: Place, words: readonly string[], linesMax: number): void {
+  const shown = ['gitlocket', ...words]
+  show(shown, run(place, shown, execPath, [commandLine, ...words]).toString(), linesMax)
+}
+
+/** Shows `$ git …`; `settings` go before the command and are not shown. */
+export function showGit(
+  place: Place,
+  words: readonly string[],
+  options: { readonly linesMax: number; readonly settings?: readonly string[] },
+): void {
+  const text = git(place, [...(options.settings ?? []), ...words]).toString()
+  show(['git', ...words], text === '' ? '(no output: nothing is wrong)' : text, options.linesMax)
+}
+
+/** Standard output and standard error of git in the store. */
+export function git(place: Place, words: readonly string[]): Buffer {
+  return run(place, ['git', ...words], 'git', ['--no-pager', '-C', place.directory, ...words])
+}
+
+/** What the program says, or undefined if it cannot be started. */
+export function ask(program: string, word: string): string | undefined {
+  const { error, stdout } = spawnSync(program, [word], { encoding: 'utf8', stdio: 'pipe' })
+  return error === undefined ? stdout : undefined
+}
+
+function show(words: readonly string[], text: string, linesMax: number): void {
+  print(style('bold', `\n$ ${words.map(quoted).join(' ')}`))
+  printBlock(text, { indent: 2, linesMax })
+}
+
+function run(
+  place: Place,
+  shown: readonly string[],
+  program: string,
+  words: readonly string[],
+): Buffer {
+  const { error, status, stderr, stdout } = spawnSync(program, words, {
+    env: childEnvironment(place),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  if (error === undefined && status === 0) return Buffer.concat([stdout, stderr])
+  throw new Error(`\`${shown.join(' ')}\` failed: ${error?.message ?? stderr.toString()}`)
+}
+
+function quoted(word: string): string {
+  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word}'`
+}

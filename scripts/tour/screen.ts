@@ -1,0 +1,52 @@
+// What the tour prints, and how: plain text, at most 105 columns, colour only on a terminal.
+
+import { env, stdout } from 'node:process'
+import { styleText } from 'node:util'
+
+type Style = 'bold' | 'dim' | 'green' | 'yellow'
+
+const coloured = stdout.isTTY && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb'
+const columnsMax = 105
+
+export function print(text = ''): void {
+  stdout.write(`${text}\n`)
+}
+
+export function heading(text: string): void {
+  print(`\n${style('bold', text)}`)
+}
+
+export function style(name: Style, text: string): string {
+  return coloured ? styleText(name, text) : text
+}
+
+/** The first `linesMax` lines, each cut to the width that is left, and a count of the others. */
+export function printBlock(text: string, options: { indent: number; linesMax?: number }): void {
+  const { indent, linesMax = Number.POSITIVE_INFINITY } = options
+  const lines = text.replace(/\n$/, '').split('\n')
+  const left = ' '.repeat(indent)
+  const shown = lines.slice(0, linesMax)
+  for (const line of shown) print((left + cut(line, columnsMax - indent)).trimEnd())
+  const more = lines.length - shown.length
+  if (more > 0) print(style('dim', `${left}… ${more} more ${more === 1 ? 'line' : 'lines'}`))
+}
+
+/** All of it, broken at spaces. */
+export function printWrapped(text: string, indent: number): void {
+  const left = ' '.repeat(indent)
+  let line = ''
+  for (const word of text.replaceAll('\n', ' ').split(' ')) {
+    if (line !== '' && left.length + line.length + 1 + word.length > columnsMax) {
+      print(left + line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  print(left + line)
+}
+
+export function cut(line: string, columns: number): string {
+  const flat = line.replaceAll('\t', '  ')
+  return flat.length <= columns ? flat : `${flat.slice(0, columns - 1)}…`
+}

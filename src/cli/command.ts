@@ -1,0 +1,110 @@
+// What a verb of the command line is: its name, arguments, options and code, described once, so
+// that parsing, help and docs/CLI.md cannot disagree. table.ts holds the verbs themselves.
+// Decides nothing about the store, and never prints.
+
+import { assert, StoreError, type ErrorCode } from '../errors.ts'
+import type { Context } from './context.ts'
+
+export interface Positional {
+  readonly name: string
+  readonly optional?: boolean
+}
+
+export interface Option {
+  readonly name: string
+  /** A letter, for `-h`. */
+  readonly short?: string
+  /** What the option takes, as help shows it; absent for a flag. */
+  readonly value?: string
+  /** The only values allowed. */
+  readonly choices?: readonly string[]
+  readonly summary: string
+}
+
+/** What a command has to say. `main.ts` alone prints it. */
+export interface Answer {
+  /** For people; printed as it is, so it ends in a newline unless it is a memory's content. */
+  readonly text: string
+  /** For programs: with `--json` this value is printed instead. */
+  readonly json: unknown
+  /** A remark for people, on standard error. */
+  readonly note?: string
+  /** 0 if left out. */
+  readonly exitCode?: number
+}
+
+export interface Command {
+  /** One word or two, such as `key show`. */
+  readonly name: string
+  readonly aliases?: readonly string[]
+  readonly summary: string
+  readonly positionals: readonly Positional[]
+  readonly options: readonly Option[]
+  /** Paragraphs of help. */
+  readonly notes?: readonly string[]
+  run(context: Context, input: Input): Promise<Answer>
+}
+
+/** The arguments of one call, checked against the command's description. */
+export class Input {
+  readonly #positionals: readonly string[]
+  readonly #values: ReadonlyMap<string, string>
+  readonly #flags: ReadonlySet<string>
+
+  constructor(
+    positionals: readonly string[],
+    values: ReadonlyMap<string, string>,
+    flags: ReadonlySet<string>,
+  ) {
+    this.#positionals = positionals
+    this.#values = values
+    this.#flags = flags
+  }
+
+  /** A positional that the description requires. */
+  argument(index: number): string {
+    const value = this.#positionals[index]
+    assert(value !== undefined, 'a required argument was not checked')
+    return value
+  }
+
+  findArgument(index: number): string | undefined {
+    return this.#positionals[index]
+  }
+
+  text(option: string): string | undefined {
+    return this.#values.get(option)
+  }
+
+  flag(option: string): boolean {
+    return this.#flags.has(option)
+  }
+
+  /** A decimal integer within bounds. Throws `invalid_input`. */
+  integer(option: string, least: number, most: number): number | undefined {
+    const text = this.#values.get(option)
+    if (text === undefined) return undefined
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return value
+    throw usageError(`--${option} must be an integer from ${least} to ${most}`)
+  }
+}
+
+/** A failure of which the command line knows more to say than the table of codes does. */
+export class CommandError extends StoreError {
+  /** What to do, as a sentence. */
+  readonly hint: string
+  /** Text that must not be lost; goes to standard output before the error is reported. */
+  readonly output: string
+
+  constructor(code: ErrorCode, message: string, hint: string, output = '') {
+    super(code, message)
+    this.hint = hint
+    this.output = output
+  }
+}
+
+export function usageError(message: string, verb?: string): CommandError {
+  const help = verb === undefined ? 'gitlocket --help' : `gitlocket ${verb} --help`
+  return new CommandError('invalid_input', message, `\`${help}\` shows what is possible`)
+}

@@ -1,0 +1,126 @@
+// `export`: every memory as a plain file. This is the one place where plaintext is written to a
+// disk, because it was asked for: 0600 files in 0700 directories, never through a symbolic link.
+
+import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { utf8 } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import type { DirectoryListing } from '../../store/listing.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Answer, Input } from '../command.ts'
+import { CommandError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { attempt, makeDirectory } from '../files.ts'
+import { exportFile, exportProblem, isRealDirectory } from '../memory-files.ts'
+import { withProgress } from '../progress.ts'
+import { countText } from '../sizes.ts'
+import { storePath } from '../store-path.ts'
+
+export async function exportStore(context: Context, input: Input): Promise<Answer> {
+  const directory = resolve(input.argument(0))
+  const from = storePath(input.text('from') ?? '/')
+  checkTarget(directory, input.flag('force'))
+  return withStore(context, async (store) => {
+    const paths = await pathsBelow(store, from)
+    const unsafe = paths.filter((path) => exportProblem(path) !== undefined)
+    if (unsafe.length > 0 && !input.flag('skip-unsafe')) throw refuseUnsafe(unsafe)
+    const safe = paths.filter((path) => exportProblem(path) === undefined)
+    if (!input.flag('dry-run')) await writeAll(context, store, directory, safe)
+    const count = countText(safe.length, 'memory', 'memories')
+    const verb = input.flag('dry-run') ? 'Would export' : 'Exported'
+    return {
+      text: `${verb} ${count} to ${directory}\n`,
+      json: { directory, exported: safe.length, left_out: unsafe, dry_run: input.flag('dry-run') },
+      ...(unsafe.length === 0 ? {} : { note: `Left out:\n${listOf(unsafe)}` }),
+    }
+  })
+}
+
+function checkTarget(directory: string, force: boolean): void {
+  const real = isRealDirectory(directory)
+  if (real === undefined) return
+  if (!real) throw new StoreError('path_conflict', `There is a file or a link at ${directory}`)
+  const names = attempt('list a directory', directory, () => readdirSync(directory))
+  if (names.length === 0 || force) return
+  const hint = 'Name another one, or add --force to write over files of the same names'
+  throw new CommandError('path_conflict', `The directory ${directory} is not empty`, hint)
+}
+
+async function pathsBelow(store: MemoryStore, from: string): Promise<readonly string[]> {
+  const listing = await store.list(from)
+  if (listing === undefined) {
+    throw new StoreError('not_found', 'There is no such file or directory', {
+      details: { path: from },
+    })
+  }
+  return filesOf(listing)
+}
+
+function filesOf(listing: DirectoryListing): string[] {
+  return listing.type === 'file' ? [listing.path] : listing.children.flatMap(filesOf)
+}
+
+async function writeAll(
+  context: Context,
+  store: MemoryStore,
+  directory: string,
+  paths: readonly string[],
+): Promise<void> {
+  const { signal } = context.interrupts
+  attempt('make a directory', directory, () => makeDirectory(directory))
+  await withProgress(context, 'Exporting', async (progress) => {
+    for (const [index, path] of paths.entries()) {
+      signal.throwIfAborted()
+      const memory = await store.read(path)
+      // Deleted since it was listed: then it is rightly absent.
+      if (memory !== undefined) writeMemory(directory, path, memory.content)
+      progress(index + 1, paths.length)
+    }
+  })
+}
+
+function writeMemory(directory: string, path: string, content: string): void {
+  const file = exportFile(directory, path)
+  makeRealDirectories(directory, dirname(path))
+  attempt('write a file', file, () => {
+    // A link in its place is replaced, not followed.
+    rmSync(file, { force: true })
+    const { O_CREAT, O_EXCL, O_WRONLY } = constants
+    const descriptor = openSync(file, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    try {
+      const bytes = utf8(content)
+      for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
+    } finally {
+      closeSync(descriptor)
+    }
+  })
+}
+
+function makeRealDirectories(directory: string, below: string): void {
+  let place = directory
+  for (const segment of below.split('/').filter((part) => part !== '')) {
+    place = join(place, segment)
+    if (isRealDirectory(place) === false) {
+      throw new StoreError('path_conflict', `There is a file or a link at ${place}`)
+    }
+    const made = place
+    attempt('make a directory', made, () => makeDirectory(made))
+  }
+}
+
+function refuseUnsafe(paths: readonly string[]): CommandError {
+  const reasons = paths.map((path) => `${path} ${exportProblem(path) ?? ''}`)
+  return new CommandError(
+    'invalid_path',
+    `Some memories cannot be files; nothing was written\n${listOf(reasons)}`,
+    'Rename them, or leave them out with --skip-unsafe',
+  )
+}
+
+/** The first lines of a long list. */
+export function listOf(lines: readonly string[]): string {
+  const shown = lines.slice(0, 20).map((line) => `  ${line}`)
+  const more = lines.length - shown.length
+  return [...shown, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')
+}

@@ -1,0 +1,128 @@
+// `init`: makes the identity of this machine and a store. Running it again changes nothing, and
+// finishes what a crash left: the identity is durable before the store begins.
+
+import { readdirSync } from 'node:fs'
+import { hasCode, StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import { openStore, createStore } from '../../store/open.ts'
+import type { Answer, Input } from '../command.ts'
+import { CommandError } from '../command.ts'
+import { closing, findIdentity } from '../context.ts'
+import type { Context } from '../context.ts'
+import { attempt, errnoOf } from '../files.ts'
+import { withIdentityFile } from '../identity-file.ts'
+import { authorOf } from '../options.ts'
+import { findFirstPassphrase } from '../secrets.ts'
+
+export async function init(context: Context, input: Input): Promise<Answer> {
+  const present = isEmpty(context.environment.storeDirectory)
+    ? undefined
+    : await findExisting(context)
+  return present ?? create(context, input)
+}
+
+async function create(context: Context, input: Input): Promise<Answer> {
+  const { environment } = context
+  const { storeDirectory: directory, stateDirectory, identityFile } = environment
+  const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
+  return withIdentityFile(environment, async (identity) => {
+    const { store, recoveryKey } = await createStore({
+      directory,
+      stateDirectory,
+      identity,
+      actor: authorOf(context, input).actor,
+      ...(passphrase === undefined ? {} : { passphrase }),
+    })
+    const id = store.id
+    const deviceId = formatId('device', identity.deviceId)
+    await store.close()
+    return {
+      text: [
+        `Created the store ${id}`,
+        '',
+        `  Store        ${directory}`,
+        `  Identity     ${identityFile} (keep it secret)`,
+        `  Fingerprint  ${deviceId}`,
+        `  Passphrase   ${passphrase === undefined ? 'none; `gitlocket key passwd` sets one' : 'set'}`,
+        '',
+        'Recovery key, shown this once. Write it down and keep it away from this machine:',
+        '',
+        `  ${recoveryKey}`,
+        '',
+        'Next: gitlocket create notes.md --text "Hello"',
+        '',
+      ].join('\n'),
+      json: {
+        created: true,
+        memory_store_id: id,
+        device_id: deviceId,
+        store: directory,
+        identity_file: identityFile,
+        passphrase: passphrase !== undefined,
+        recovery_key: recoveryKey,
+      },
+    }
+  })
+}
+
+/** The answer for a store that is there; undefined if what is there has not become one yet. */
+async function findExisting(context: Context): Promise<Answer | undefined> {
+  const { environment } = context
+  const { storeDirectory: directory, stateDirectory, identityFile } = environment
+  const identity = findIdentity(environment)
+  if (identity === undefined) {
+    throw new CommandError(
+      'store_exists',
+      `There is something at ${directory}, and no identity file at ${identityFile}`,
+      '`gitlocket recover` enrols this machine in the store that is there; --store names another',
+    )
+  }
+  try {
+    const store = await openStore({ directory, stateDirectory, identity })
+    return await closing(store, async ({ id }) => alreadyThere(context, id, identity.deviceId))
+  } catch (error) {
+    // What a crash left of an earlier `init`; anything else is refused by `createStore`.
+    if (hasCode(error, 'not_a_store')) return undefined
+    if (!hasCode(error, 'wrong_key')) throw error
+    const hint = '`gitlocket recover` enrols this machine in it; --store names another place'
+    const sentence = 'A store is there already, and this identity is not one of its devices'
+    throw new CommandError('wrong_key', sentence, hint)
+  }
+}
+
+function alreadyThere(context: Context, id: string, device: string): Answer {
+  const { storeDirectory, identityFile } = context.environment
+  const deviceId = formatId('device', device)
+  return {
+    text: [
+      `The store ${id} exists already; nothing was changed`,
+      '',
+      `  Store        ${storeDirectory}`,
+      `  Identity     ${identityFile}`,
+      `  Fingerprint  ${deviceId}`,
+      '',
+      'Next: gitlocket status',
+      '',
+    ].join('\n'),
+    json: {
+      created: false,
+      memory_store_id: id,
+      device_id: deviceId,
+      store: storeDirectory,
+      identity_file: identityFile,
+    },
+  }
+}
+
+/** An absent or empty directory. */
+function isEmpty(directory: string): boolean {
+  return attempt('make a store', directory, () => {
+    try {
+      return readdirSync(directory).length === 0
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return true
+      if (errnoOf(error) !== 'ENOTDIR') throw error
+      throw new StoreError('store_exists', `A file is in the way at ${directory}`)
+    }
+  })
+}

@@ -1,0 +1,75 @@
+// `key show` and `key passwd`: the public side of this device's key, and the passphrase that lets
+// another machine join. Never shows a secret.
+
+import { toBase64 } from '../../bytes.ts'
+import { hasCode } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import type { StoreStatus } from '../../store/memory-store.ts'
+import type { Answer, Input } from '../command.ts'
+import { getIdentity, withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { authorOf } from '../options.ts'
+import { getNewPassphrase } from '../secrets.ts'
+
+export async function keyShow(context: Context, input: Input): Promise<Answer> {
+  if (input.flag('allowed-signers')) {
+    return withStore(context, async (store) => {
+      const lines = store.allowedSigners()
+      return { text: lines, json: { allowed_signers: lines.trimEnd().split('\n') } }
+    })
+  }
+  const identity = getIdentity(context.environment)
+  const found = await findStatus(context)
+  const device = formatId('device', identity.deviceId)
+  const signingKey = toBase64(identity.signing.publicKey)
+  const encryptionKey = toBase64(identity.kem.publicKey)
+  return {
+    text: [
+      `Fingerprint     ${device}`,
+      `Identity        ${context.environment.identityFile}`,
+      `Store           ${found?.storeId ?? 'none yet; `gitlocket init` makes one'}`,
+      ...(found === undefined ? [] : [`Role            ${found.role}`]),
+      `Signing key     Ed25519 ${signingKey}`,
+      `Encryption key  X-Wing, ${identity.kem.publicKey.length} bytes; --json shows it`,
+      '',
+    ].join('\n'),
+    json: {
+      device_id: device,
+      memory_store_id: found?.storeId ?? null,
+      role: found?.role ?? null,
+      signing_key: { type: 'ed25519', public_key: signingKey },
+      encryption_key: { type: 'x-wing', public_key: encryptionKey },
+    },
+  }
+}
+
+export async function keyPasswd(context: Context, input: Input): Promise<Answer> {
+  const remove = input.flag('remove')
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const passphrase = remove ? null : await getNewPassphrase(context)
+    const { commit } = await store.changePassphrase(passphrase, author)
+    const { epochs } = await store.status()
+    return {
+      text: [
+        remove ? 'The passphrase was removed' : 'The passphrase was set',
+        '',
+        'A new epoch of keys began: a passphrase from before cannot read what is written from now',
+        'on. What was written until now stays readable with it, in every copy of the store, live',
+        'memories too until they are written again.',
+        '',
+      ].join('\n'),
+      json: { passphrase: !remove, commit: commit ?? null, epochs },
+    }
+  })
+}
+
+/** Undefined where no store has been made yet: the key is there all the same. */
+async function findStatus(context: Context): Promise<StoreStatus | undefined> {
+  try {
+    return await withStore(context, (store) => store.status())
+  } catch (error) {
+    if (hasCode(error, 'not_a_store')) return undefined
+    throw error
+  }
+}

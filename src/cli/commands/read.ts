@@ -1,0 +1,57 @@
+// `ls` and `cat`: what is in the store now, for people and scripts.
+
+import { StoreError } from '../../errors.ts'
+import type { DirectoryListing } from '../../store/listing.ts'
+import type { Memory, MemoryStore } from '../../store/memory-store.ts'
+import type { Answer, Input } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { sizeText } from '../sizes.ts'
+import { storePath } from '../store-path.ts'
+import { listingJson, memoryJson } from '../wire.ts'
+
+/** Every name, hidden ones too. */
+export function ls(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.findArgument(0) ?? '/')
+  const recursive = input.flag('recursive')
+  return withStore(context, async (store) => {
+    const listing = await store.list(path, recursive ? {} : { depth: 1 })
+    if (listing === undefined) throw notFound(path)
+    const entries = recursive ? filesBelow(listing) : childrenOrSelf(listing)
+    const nameOf = (entry: DirectoryListing): string => (recursive ? entry.path : entry.name)
+    const lines = entries.map((entry) => {
+      const size = input.flag('long') ? `${sizeText(entry.sizeBytes).padStart(9)}  ` : ''
+      return `${size}${nameOf(entry)}${entry.type === 'directory' ? '/' : ''}\n`
+    })
+    const json = entries.flatMap((entry) => listingJson({ ...entry, children: [] }))
+    return { text: lines.join(''), json: { path, entries: json } }
+  })
+}
+
+export function cat(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.argument(0))
+  return withStore(context, async (store) => {
+    const memory = await getMemory(store, path)
+    return { text: memory.content, json: memoryJson(memory) }
+  })
+}
+
+/** Throws `not_found`, for a directory too. */
+export async function getMemory(store: MemoryStore, path: string): Promise<Memory> {
+  const memory = await store.read(path)
+  if (memory !== undefined) return memory
+  if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
+  throw new StoreError('not_found', 'This is a directory, not a memory', { details: { path } })
+}
+
+function filesBelow(listing: DirectoryListing): DirectoryListing[] {
+  return listing.type === 'file' ? [listing] : listing.children.flatMap(filesBelow)
+}
+
+function childrenOrSelf(listing: DirectoryListing): readonly DirectoryListing[] {
+  return listing.type === 'file' ? [listing] : listing.children
+}
+
+function notFound(path: string): StoreError {
+  return new StoreError('not_found', 'There is no such file or directory', { details: { path } })
+}

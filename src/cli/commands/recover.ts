@@ -1,0 +1,84 @@
+// `recover`: enrols this machine as a device of a store that exists, with the passphrase or the
+// recovery key (FORMAT §7, recovery identities). Running it again changes nothing.
+
+import { hasCode } from '../../errors.ts'
+import type { Identity } from '../../keys/identity.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { openStore } from '../../store/open.ts'
+import type { Answer } from '../command.ts'
+import { closing, findIdentity } from '../context.ts'
+import type { Context } from '../context.ts'
+import { withIdentityFile } from '../identity-file.ts'
+import { withProgress } from '../progress.ts'
+import { getSecret } from '../secrets.ts'
+import type { Secret } from '../secrets.ts'
+
+export async function recover(context: Context): Promise<Answer> {
+  const known = findIdentity(context.environment)
+  if (known !== undefined) {
+    const store = await openIfEnrolled(context, known)
+    if (store !== undefined) return closing(store, (enrolled) => describe(context, enrolled, false))
+  }
+  const secret = await getSecret(context)
+  return withIdentityFile(context.environment, async (identity) => {
+    const store = await openWith(context, identity, secret)
+    return closing(store, (enrolled) => describe(context, enrolled, true))
+  })
+}
+
+async function openIfEnrolled(
+  context: Context,
+  identity: Identity,
+): Promise<MemoryStore | undefined> {
+  try {
+    return await openWith(context, identity, undefined)
+  } catch (error) {
+    if (hasCode(error, 'wrong_key')) return undefined
+    throw error
+  }
+}
+
+function openWith(
+  context: Context,
+  identity: Identity,
+  secret: Secret | undefined,
+): Promise<MemoryStore> {
+  const { storeDirectory: directory, stateDirectory } = context.environment
+  return withProgress(context, 'Verifying the history', (progress) =>
+    openStore({
+      directory,
+      stateDirectory,
+      identity,
+      progress,
+      signal: context.interrupts.signal,
+      ...secret,
+    }),
+  )
+}
+
+async function describe(context: Context, store: MemoryStore, enrolled: boolean): Promise<Answer> {
+  const { storeId, deviceId, role } = await store.status()
+  const { storeDirectory, identityFile } = context.environment
+  return {
+    text: [
+      enrolled
+        ? `This machine is now a device of ${storeId}`
+        : `This machine is a device of ${storeId} already; nothing was changed`,
+      '',
+      `  Store        ${storeDirectory}`,
+      `  Identity     ${identityFile} (keep it secret)`,
+      `  Fingerprint  ${deviceId} (${role})`,
+      '',
+      'Next: gitlocket ls',
+      '',
+    ].join('\n'),
+    json: {
+      enrolled,
+      memory_store_id: storeId,
+      device_id: deviceId,
+      role,
+      store: storeDirectory,
+      identity_file: identityFile,
+    },
+  }
+}

@@ -1,0 +1,80 @@
+// `view`: a memory or a directory as an agent sees it, through the operation of the memory tool.
+
+import { runOperation, view as viewOperation } from '../../api/operations.ts'
+import type { Lines, ViewResult } from '../../api/operations.ts'
+import { parseInput } from '../../api/schemas.ts'
+import { formatSize, renderSnippet } from '../../anthropic/render.ts'
+import type { DirectoryListing } from '../../store/listing.ts'
+import type { Answer, Input } from '../command.ts'
+import { usageError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { authorOf } from '../options.ts'
+import { storePath } from '../store-path.ts'
+import { listingJson } from '../wire.ts'
+
+/** As the agent sees it: numbered lines, or two levels of a directory without hidden names. */
+export function view(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.findArgument(0) ?? '/')
+  const view_range = rangeOf(input.text('range'))
+  const request = parseInput(viewOperation.input, { path, view_range })
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const access = 'read_only'
+    const result = await runOperation(viewOperation, { store, author, access }, request)
+    return result.type === 'file' ? fileAnswer(result) : directoryAnswer(result.listing)
+  })
+}
+
+/** Lines numbered as the memory tool does it. */
+export function numbered(lines: Lines): string {
+  return lines.lines.length === 0 ? '' : `${renderSnippet(lines)}\n`
+}
+
+function fileAnswer(result: Extract<ViewResult, { readonly type: 'file' }>): Answer {
+  const { memory, lineCount, firstLine, lines } = result
+  const { path, memoryId, versionId } = memory
+  return {
+    text: numbered(result),
+    json: {
+      type: 'memory',
+      id: memoryId,
+      memory_version_id: versionId,
+      path,
+      line_count: lineCount,
+      first_line: firstLine,
+      lines,
+    },
+  }
+}
+
+function directoryAnswer(listing: DirectoryListing): Answer {
+  const shown = withoutHidden(listing)
+  const rows = flat(shown).map(({ type, path, sizeBytes }, index) => {
+    const slash = type === 'directory' && index > 0 ? '/' : ''
+    return `${formatSize(sizeBytes)}\t${path}${slash}\n`
+  })
+  return { text: rows.join(''), json: { path: listing.path, entries: listingJson(shown) } }
+}
+
+function withoutHidden(listing: DirectoryListing): DirectoryListing {
+  return { ...listing, children: listing.children.filter(isShown).map(withoutHidden) }
+}
+
+function isShown({ name }: DirectoryListing): boolean {
+  return !name.startsWith('.') && name !== 'node_modules'
+}
+
+function flat(listing: DirectoryListing): DirectoryListing[] {
+  return [listing, ...listing.children.flatMap(flat)]
+}
+
+/** `10:20` or `10:`, 1-based and inclusive. */
+function rangeOf(text: string | undefined): readonly [number, number] | undefined {
+  if (text === undefined) return undefined
+  const match = /^(\d{1,9}):(\d{0,9})$/.exec(text)
+  const first = Number(match?.[1] ?? 0)
+  const last = match?.[2] === '' ? -1 : Number(match?.[2] ?? 0)
+  if (first >= 1 && (last === -1 || last >= first)) return [first, last]
+  throw usageError('--range must be two lines such as 10:20, or 10: up to the end', 'view')
+}

@@ -1,0 +1,102 @@
+// `create`, `str-replace`, `insert`, `rm` and `mv`: one change, one commit, durable before the
+// answer. The operations are those of the memory tool (api/operations.ts).
+
+import * as operations from '../../api/operations.ts'
+import type { Operation } from '../../api/operations.ts'
+import { parseInput } from '../../api/schemas.ts'
+import type { Applied } from '../../store/memory-store.ts'
+import type { Answer, Input } from '../command.ts'
+import { usageError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { readStandardInput, readTextFile } from '../files.ts'
+import { authorOf } from '../options.ts'
+import { storePath } from '../store-path.ts'
+import { numbered } from './view.ts'
+
+export async function create(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.argument(0))
+  const file_text = await textArgument(input, 'create')
+  const applied = await run(context, input, operations.create, { path, file_text })
+  return answer(`Created ${path}`, path, applied)
+}
+
+export async function strReplace(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.argument(0))
+  const old_str = oneOf(input, 'old', 'old-file', 'str-replace')
+  if (old_str === undefined)
+    throw usageError('str-replace needs --old or --old-file', 'str-replace')
+  if (old_str === '') throw usageError('The text to replace must not be empty', 'str-replace')
+  const new_str = oneOf(input, 'new', 'new-file', 'str-replace')
+  const request = { path, old_str, new_str }
+  const applied = await run(context, input, operations.strReplace, request)
+  const { text, json } = answer(`Edited ${path}`, path, applied)
+  return { text: text + numbered(applied.snippet), json }
+}
+
+export async function insert(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.argument(0))
+  const insert_line = input.integer('line', 0, 999_999_999)
+  if (insert_line === undefined) throw usageError('insert needs --line', 'insert')
+  const insert_text = await textArgument(input, 'insert')
+  const request = { path, insert_line, insert_text }
+  return answer(`Edited ${path}`, path, await run(context, input, operations.insert, request))
+}
+
+export async function rm(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.argument(0))
+  const applied = await run(context, input, operations.remove, { path })
+  return answer(`Deleted ${path}`, path, applied)
+}
+
+export async function mv(context: Context, input: Input): Promise<Answer> {
+  const old_path = storePath(input.argument(0))
+  const new_path = storePath(input.argument(1))
+  const applied = await run(context, input, operations.rename, { old_path, new_path })
+  return answer(`Moved ${old_path} to ${new_path}`, new_path, applied)
+}
+
+export function answer(done: string, path: string, applied: Applied): Answer {
+  const { commit, versionIds } = applied
+  const text = commit === undefined ? 'Nothing changed' : done
+  const json = { path, changed: commit !== undefined, commit: commit ?? null }
+  return { text: `${text}\n`, json: { ...json, memory_version_ids: versionIds } }
+}
+
+/** Arguments are checked before the store is opened. */
+function run<Request, Result>(
+  context: Context,
+  input: Input,
+  operation: Operation<Request, Result>,
+  request: Request,
+): Promise<Result> {
+  const parsed = parseInput(operation.input, request)
+  const author = authorOf(context, input)
+  return withStore(context, (store) =>
+    operations.runOperation(operation, { store, author, access: 'read_write' }, parsed),
+  )
+}
+
+/** The one of --text, --file and `-` that is given. */
+async function textArgument(input: Input, verb: string): Promise<string> {
+  const dash = input.findArgument(1)
+  if (dash !== undefined && dash !== '-') {
+    throw usageError('Give the text with --text or --file, or - for standard input', verb)
+  }
+  const given = oneOf(input, 'text', 'file', verb)
+  if (dash === undefined) {
+    if (given !== undefined) return given
+    throw usageError(`${verb} needs --text, --file or - (standard input)`, verb)
+  }
+  if (given === undefined) return readStandardInput()
+  throw usageError('Give the text once: --text, --file or -', verb)
+}
+
+/** The text of an option, or of the file that another one names. */
+function oneOf(input: Input, text: string, file: string, verb: string): string | undefined {
+  const path = input.text(file)
+  const given = input.text(text)
+  if (path === undefined) return given
+  if (given === undefined) return readTextFile('the text', path)
+  throw usageError(`Give --${text} or --${file}, not both`, verb)
+}

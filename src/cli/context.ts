@@ -1,0 +1,99 @@
+// What every command gets beside its arguments, and the one way to open the store: it is closed
+// again whatever happens, so that a command leaves an ordinary bare repository and no lock.
+
+import { statSync } from 'node:fs'
+import type { Clock } from '../clock.ts'
+import { hasCode, StoreError } from '../errors.ts'
+import type { Identity } from '../keys/identity.ts'
+import { parseIdentity } from '../keys/identity.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { openStore } from '../store/open.ts'
+import { CommandError } from './command.ts'
+import type { Environment } from './environment.ts'
+import { attempt, findTextFile } from './files.ts'
+import type { Interrupts } from './interrupts.ts'
+import { withProgress } from './progress.ts'
+
+export interface Context {
+  readonly environment: Environment
+  readonly interrupts: Interrupts
+  readonly clock: Clock
+}
+
+/** The identity in its file. Throws `invalid_identity` with what to do if there is none. */
+export function getIdentity(environment: Environment): Identity {
+  const identity = findIdentity(environment)
+  if (identity !== undefined) return identity
+  throw new CommandError(
+    'invalid_identity',
+    `There is no identity file at ${environment.identityFile}`,
+    '`gitlocket init` makes a new store and identity; `gitlocket recover` enrols this machine ' +
+      'in a store that exists',
+  )
+}
+
+export function findIdentity(environment: Environment): Identity | undefined {
+  const text = findTextFile('the identity file', environment.identityFile)
+  return text === undefined ? undefined : parseIdentity(text)
+}
+
+/** Opens the store with the identity file, and closes it after `work`. */
+export async function withStore<T>(
+  context: Context,
+  work: (store: MemoryStore) => Promise<T>,
+  options: { readonly acceptRolledBack?: boolean } = {},
+): Promise<T> {
+  const { environment, interrupts } = context
+  checkIsDirectory(environment.storeDirectory)
+  const identity = getIdentity(environment)
+  const store = await withProgress(context, 'Verifying the history', (progress) =>
+    openStore({
+      directory: environment.storeDirectory,
+      stateDirectory: environment.stateDirectory,
+      identity,
+      progress,
+      signal: interrupts.signal,
+      ...options,
+    }),
+  ).catch((error: unknown) => {
+    throw explained(error)
+  })
+  return closing(store, work)
+}
+
+/** Closes the store after `work`. A failure of the work goes before one of closing. */
+export async function closing<T>(
+  store: MemoryStore,
+  work: (store: MemoryStore) => Promise<T>,
+): Promise<T> {
+  let result: T
+  try {
+    result = await work(store)
+  } catch (error) {
+    await store.close().catch(() => undefined)
+    throw error
+  }
+  await store.close()
+  return result
+}
+
+/** What is not even a directory is no fault of the disk. */
+function checkIsDirectory(path: string): void {
+  const found = attempt('open the store', path, () => statSync(path, { throwIfNoEntry: false }))
+  if (found === undefined || found.isDirectory()) return
+  throw new StoreError('not_a_store', 'There is a file in the place of the store')
+}
+
+function explained(error: unknown): unknown {
+  if (hasCode(error, 'wrong_key')) {
+    const hint = '`gitlocket recover` enrols this machine with a passphrase or the recovery key'
+    return new CommandError('wrong_key', error.message, hint)
+  }
+  if (hasCode(error, 'rolled_back')) {
+    const hint =
+      'Compare with another copy; `gitlocket verify --accept-rolled-back` accepts a backup that ' +
+      'was put back on purpose'
+    return new CommandError('rolled_back', error.message, hint)
+  }
+  return error
+}

@@ -1,0 +1,137 @@
+// What `doctor` looks at in the file system: who else could read the secrets, whether the file
+// system suits a store, whether an interrupted `edit` left plaintext. Reads only.
+
+import { lstatSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import { hasCode } from '../../errors.ts'
+import { findIdentity } from '../context.ts'
+import type { Environment } from '../environment.ts'
+import { attempt } from '../files.ts'
+import { isInRam, leftScratchDirectories } from '../scratch-directory.ts'
+import { countText, sizeText } from '../sizes.ts'
+import { fail, failed, ok, warn } from './finding.ts'
+import type { Finding } from './finding.ts'
+
+const STORAGE = 9
+const WRONG_KEY = 8
+/** Bits of group and others. */
+const FOREIGN = 0o077
+const FREE_BYTES_LOW = 100_000_000
+
+/** `f_type` of statfs(2) where locks or fsync cannot be relied on. */
+const networkFileSystems: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe53_4d42, 'SMB'],
+  [0xff53_4d42, 'CIFS'],
+  [0x0102_1997, '9P'],
+  [0x5346_414f, 'AFS'],
+  [0x00c3_6400, 'Ceph'],
+])
+
+export function checkFiles(environment: Environment): readonly Finding[] {
+  const { storeDirectory, stateDirectory } = environment
+  return [
+    guarded('Identity', () => checkIdentity(environment)),
+    guarded('State directory', () => checkState(stateDirectory, storeDirectory)),
+    guarded('Permissions', () => checkPermissions(storeDirectory, stateDirectory)),
+    guarded('File system', () => checkFileSystem(storeDirectory)),
+    guarded('Free space', () => checkSpace(storeDirectory)),
+    guarded('Left by edit', () => checkScratch(environment)),
+  ]
+}
+
+function guarded(check: string, look: () => Finding): Finding {
+  try {
+    return look()
+  } catch (error) {
+    return failed(check, error)
+  }
+}
+
+function checkIdentity(environment: Environment): Finding {
+  const { identityFile, storeDirectory } = environment
+  const check = 'Identity'
+  try {
+    if (findIdentity(environment) === undefined) {
+      const fix = '`gitlocket init`, or `gitlocket recover` for a store that exists'
+      return fail(check, `none at ${identityFile}`, fix, WRONG_KEY)
+    }
+  } catch (error) {
+    if (!hasCode(error, 'invalid_identity')) throw error
+    return failed(check, error)
+  }
+  if (isBelow(identityFile, storeDirectory)) {
+    const fix = 'Move it elsewhere and set GITLOCKET_IDENTITY_FILE'
+    return fail(check, 'the secret lies inside the store', fix, WRONG_KEY)
+  }
+  const mode = attempt('examine a file', identityFile, () => statSync(identityFile).mode)
+  if ((mode & FOREIGN) === 0) return ok(check, identityFile)
+  return fail(check, 'others can read it', `chmod 600 ${identityFile}`, STORAGE)
+}
+
+function checkState(stateDirectory: string, storeDirectory: string): Finding {
+  const check = 'State directory'
+  if (stateDirectory === storeDirectory || isBelow(stateDirectory, storeDirectory)) {
+    const fix = 'Move it elsewhere and set GITLOCKET_STATE_DIRECTORY'
+    return warn(check, 'inside the store, so that a rollback takes it along', fix)
+  }
+  const found = statSync(stateDirectory, { throwIfNoEntry: false })
+  if (found !== undefined) return ok(check, stateDirectory)
+  return warn(check, `none at ${stateDirectory}`, 'The first command on the store makes it')
+}
+
+function checkPermissions(...directories: readonly string[]): Finding {
+  const open = directories.flatMap((directory) => readableByOthers(directory))
+  if (open.length === 0) return ok('Permissions', 'nobody else can read the files')
+  const some = `others can read ${countText(open.length, 'file', 'files')}, ${open[0]} among them`
+  return warn('Permissions', some, `chmod -R go= ${directories.join(' ')}`)
+}
+
+/** Files and directories whose mode lets others in, below and with a directory. */
+function readableByOthers(place: string): string[] {
+  const found = lstatSync(place, { throwIfNoEntry: false })
+  if (found === undefined || found.isSymbolicLink()) return []
+  const own = (found.mode & FOREIGN) === 0 ? [] : [place]
+  if (!found.isDirectory()) return own
+  // Nobody gets past a closed directory, so what is below it does not matter.
+  if (own.length === 0) return []
+  return [...own, ...readdirSync(place).flatMap((name) => readableByOthers(join(place, name)))]
+}
+
+function checkFileSystem(directory: string): Finding {
+  const check = 'File system'
+  const { type } = statfsSync(existing(directory))
+  const network = networkFileSystems.get(type)
+  if (network !== undefined) {
+    const fix = 'Keep the store on a local disk; locks between machines cannot be relied on'
+    return warn(check, `${network}, a network file system`, fix)
+  }
+  if (!isInRam(existing(directory))) return ok(check, 'local')
+  return warn(check, 'in RAM: the store is gone after a restart', 'Keep the store on a disk')
+}
+
+function checkSpace(directory: string): Finding {
+  const { bavail, bsize } = statfsSync(existing(directory))
+  const free = bavail * bsize
+  if (free >= FREE_BYTES_LOW) return ok('Free space', sizeText(free))
+  return warn('Free space', sizeText(free), 'Free space on the disk of the store')
+}
+
+function checkScratch(environment: Environment): Finding {
+  const left = leftScratchDirectories(environment)
+  if (left.length === 0) return ok('Left by edit', 'nothing')
+  const found = `${countText(left.length, 'directory', 'directories')} with plaintext, unless in use`
+  return warn('Left by edit', found, `rm -r ${left.join(' ')}`)
+}
+
+/** The directory, or the nearest one above it that exists. */
+function existing(directory: string): string {
+  let place = directory
+  while (statSync(place, { throwIfNoEntry: false }) === undefined) place = join(place, '..')
+  return place
+}
+
+function isBelow(path: string, directory: string): boolean {
+  return path.startsWith(directory + sep)
+}

@@ -1,0 +1,40 @@
+// One line of `doctor`: what was looked at, how it is, and what to do about it.
+
+import { surfaceOf } from '../../api/error-surface.ts'
+import { StoreError } from '../../errors.ts'
+
+export interface Finding {
+  readonly check: string
+  readonly level: 'ok' | 'warn' | 'fail'
+  /** What was found. */
+  readonly found: string
+  /** What to do, unless all is well. */
+  readonly fix?: string
+  /** Of a failure: what the process should exit with. */
+  readonly exitCode?: number
+}
+
+export function ok(check: string, found: string): Finding {
+  return { check, level: 'ok', found }
+}
+
+export function warn(check: string, found: string, fix: string): Finding {
+  return { check, level: 'warn', found, fix }
+}
+
+export function fail(check: string, found: string, fix: string, exitCode: number): Finding {
+  return { check, level: 'fail', found, fix, exitCode }
+}
+
+/** A check that could not be done because of an error, or that found one. */
+export function failed(check: string, error: unknown): Finding {
+  const { exitCode, advice } = surfaceOf(error)
+  const found = error instanceof StoreError ? error.message : 'an unexpected error'
+  return fail(check, found, advice, exitCode)
+}
+
+/** `ok    Identity     …`, and a line with the fix where there is one. */
+export function findingText({ check, level, found, fix }: Finding): string {
+  const line = `${level.padEnd(4)}  ${check.padEnd(16)}  ${found}\n`
+  return fix === undefined ? line : `${line}${' '.repeat(24)}fix: ${fix}\n`
+}

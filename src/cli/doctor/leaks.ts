@@ -1,0 +1,147 @@
+// `doctor --leaks`: lets a scratch store live in a temporary directory and searches everything that
+// it leaves on disk for the canaries in it. Anyone can run it; it needs no store of one's own.
+
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemDisk } from '../../git/disk.ts'
+import { openDiskObjectStore } from '../../git/disk-object-store.ts'
+import { decodeTree } from '../../git/object.ts'
+import type { Oid } from '../../git/object.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import type { Answer } from '../command.ts'
+import type { Context } from '../context.ts'
+import { redirectTemporaryFiles } from '../environment.ts'
+import { attempt } from '../files.ts'
+import { countText, sizeText } from '../sizes.ts'
+import { CanarySearch, needlesOf } from './canaries.ts'
+import type { Canary, Hit } from './canaries.ts'
+import { makeSubject } from './scratch-store.ts'
+
+const LEAKED = 11
+const UNTRUSTWORTHY = 1
+
+export async function findLeaks(context: Context): Promise<Answer> {
+  const parent = tmpdir()
+  const root = attempt('make a directory', parent, () => {
+    return mkdtempSync(join(parent, 'gitlocket-leaks-'))
+  })
+  const remove = context.interrupts.atExit(() => rmSync(root, { recursive: true, force: true }))
+  try {
+    return await searchIn(context, root)
+  } finally {
+    remove()
+  }
+}
+
+async function searchIn(context: Context, root: string): Promise<Answer> {
+  const temporary = join(root, 'tmp')
+  mkdirSync(temporary)
+  redirectTemporaryFiles(temporary)
+  const subject = await makeSubject()
+  const search = new CanarySearch(subject.canaries)
+  const directory = join(root, 'store')
+  await subject.live(
+    { directory, stateDirectory: join(root, 'state') },
+    {
+      async look(moment) {
+        context.interrupts.signal.throwIfAborted()
+        searchFiles(search, root, moment)
+        await searchObjects(search, directory, moment)
+        searchWithGit(search, context, directory, moment)
+      },
+      hear: (message) => search.text('an error message', message),
+    },
+  )
+  return report(search, findsPlanted(subject.canaries))
+}
+
+/** Every file, temporary ones among them, byte by byte, and its name. */
+function searchFiles(search: CanarySearch, root: string, moment: string): void {
+  for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
+    const path = join(root, name)
+    if (statSync(path).isFile()) search.file(`${name}, ${moment}`, readFileSync(path))
+  }
+}
+
+/** Every object that the head reaches, inflated by our own reader: journal, packs, loose objects. */
+async function searchObjects(
+  search: CanarySearch,
+  directory: string,
+  moment: string,
+): Promise<void> {
+  const objects = await openDiskObjectStore({ directory, disk: systemDisk })
+  const seen = new Set<Oid>()
+  const waiting = objects.head === undefined ? [] : [objects.head]
+  for (let oid = waiting.pop(); oid !== undefined; oid = waiting.pop()) {
+    if (seen.has(oid)) continue
+    seen.add(oid)
+    waiting.push(...searchObject(search, objects, oid, moment))
+  }
+  await objects.close()
+}
+
+/** The objects that this one names. */
+function searchObject(
+  search: CanarySearch,
+  objects: ObjectStore,
+  oid: Oid,
+  moment: string,
+): readonly Oid[] {
+  const object = objects.read(oid)
+  if (object === undefined) throw new Error('An object of the scratch store is missing')
+  const body = Buffer.from(object.body)
+  search.object(`${object.type} ${oid}, ${moment}`, body)
+  if (object.type === 'tree') return decodeTree(body).map((entry) => entry.oid)
+  if (object.type === 'blob') return []
+  const header = body.toString('latin1').split('\n\n')[0] ?? ''
+  return [...header.matchAll(/^(?:tree|parent) ([0-9a-f]{40})$/gm)].map((match) => match[1] ?? '')
+}
+
+/** Every object that git finds, reachable or not, if there is a git. */
+function searchWithGit(
+  search: CanarySearch,
+  context: Context,
+  directory: string,
+  moment: string,
+): void {
+  const words = [`--git-dir=${directory}`, 'cat-file', '--batch-all-objects', '--batch']
+  const { status, stdout } = spawnSync('git', words, {
+    env: { PATH: context.environment.searchPath, GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C' },
+    maxBuffer: 1024 ** 3,
+  })
+  if (status === 0) search.object(`all objects as git reads them, ${moment}`, stdout)
+}
+
+/** The control: a search that cannot find what was planted says nothing. */
+function findsPlanted(canaries: readonly Canary[]): boolean {
+  const needles = canaries.flatMap(needlesOf)
+  return needles.every(({ canary, encoding, bytes }) => {
+    const control = new CanarySearch([canary])
+    control.file('control', Buffer.concat([Buffer.alloc(999, 7), bytes, Buffer.alloc(99, 7)]))
+    return control.hits.some((hit) => hit.encoding === encoding)
+  })
+}
+
+function report(search: CanarySearch, trustworthy: boolean): Answer {
+  const { counts, hits } = search
+  const searched =
+    `${countText(counts.files, 'file', 'files')}, ${countText(counts.objects, 'object', 'objects')} ` +
+    `and ${countText(counts.texts, 'message', 'messages')}, ${sizeText(counts.bytes)} in all`
+  const verdict = !trustworthy
+    ? 'The control was not found: this search says nothing'
+    : hits.length === 0
+      ? 'No leak: no canary was found, in plain, base64, hex or UTF-16'
+      : `LEAK: canaries were found\n${hits.map(hitText).join('')}`
+  const exitCode = !trustworthy ? UNTRUSTWORTHY : hits.length === 0 ? 0 : LEAKED
+  return {
+    text: `Searched ${searched}\n${verdict.trimEnd()}\n`,
+    json: { leaks: hits, searched: counts, control_found: trustworthy },
+    exitCode,
+  }
+}
+
+function hitText({ place, encoding, where }: Hit): string {
+  return `  ${place} (${encoding}) in ${where}\n`
+}

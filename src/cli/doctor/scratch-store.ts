@@ -1,0 +1,156 @@
+// The life of a store in miniature, with a canary in everything that is secret: contents, paths,
+// reasons, sessions, actors, settings, keys. Through the same interfaces that agents use; refused
+// commands, a checkpoint, caches, a changed passphrase and a second opening among it.
+
+import * as operations from '../../api/operations.ts'
+import { systemRandom } from '../../crypto/random.ts'
+import { toHex } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import { formatIdentity, generateIdentity } from '../../keys/identity.ts'
+import type { Identity } from '../../keys/identity.ts'
+import type { Author } from '../../store/commit.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { createStore, openStore } from '../../store/open.ts'
+import type { Canary } from './canaries.ts'
+
+/** What the search looks at, and when: called at each point of the store's life. */
+export interface Witness {
+  look(moment: string): Promise<void>
+  /** A message that a caller could see or log. */
+  hear(message: string): void
+}
+
+export interface Places {
+  readonly directory: string
+  readonly stateDirectory: string
+}
+
+/** Characters that every field allows. */
+function canary(): string {
+  return `canary-${toHex(systemRandom(12))}`
+}
+
+/** A canary for each kind of secret. */
+function newSecrets() {
+  return {
+    content: canary(),
+    'edited content': canary(),
+    'inserted content': canary(),
+    path: canary(),
+    'new path': canary(),
+    directory: canary(),
+    reason: canary(),
+    session: canary(),
+    actor: canary(),
+    'refused path': canary(),
+    'refused content': canary(),
+    'store description': canary(),
+    passphrase: canary(),
+    'new passphrase': canary(),
+  } as const
+}
+
+type Secrets = ReturnType<typeof newSecrets>
+
+export interface Subject {
+  readonly canaries: readonly Canary[]
+  live(at: Places, witness: Witness): Promise<void>
+}
+
+export async function makeSubject(): Promise<Subject> {
+  const secrets = newSecrets()
+  const identity = await generateIdentity()
+  const line = formatIdentity(identity).split('\n')[1] ?? ''
+  const keys = [{ place: 'identity', text: line.slice(21, 61) }]
+  const canaries = [...Object.entries(secrets).map(([place, text]) => ({ place, text })), ...keys]
+  return { canaries, live: (at, witness) => live(at, identity, secrets, witness) }
+}
+
+async function live(
+  at: Places,
+  identity: Identity,
+  secrets: Secrets,
+  witness: Witness,
+): Promise<void> {
+  const made = await createStore({ ...at, identity, passphrase: secrets.passphrase })
+  const author: Author = {
+    actor: { type: 'user', id: secrets.actor },
+    session: secrets.session,
+    reason: secrets.reason,
+  }
+  await using(made.store, async (store) => {
+    await write(store, author, secrets)
+    await refuse(store, author, secrets, witness)
+    await store.updateSettings({ description: secrets['store description'] }, author)
+    await witness.look('in the journal')
+    await store.checkpoint()
+    await witness.look('after a checkpoint')
+    await store.changePassphrase(secrets['new passphrase'], author)
+    await write(store, author, secrets)
+  })
+  await using(await openStore({ ...at, identity }), async (store) => {
+    await store.versions({})
+    await store.verify()
+  })
+  await witness.look('after closing')
+}
+
+async function using(
+  store: MemoryStore,
+  work: (store: MemoryStore) => Promise<void>,
+): Promise<void> {
+  try {
+    await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+async function write(store: MemoryStore, author: Author, secrets: Secrets): Promise<void> {
+  const context = { store, author, access: 'read_write' } as const
+  const path = `/${secrets.directory}/${secrets.path}`
+  const new_path = `/${secrets.directory}/${secrets['new path']}`
+  const { create, insert, strReplace, rename, remove, runOperation } = operations
+  await runOperation(create, context, { path, file_text: `a\n${secrets.content}\n` })
+  const inserted = { path, insert_line: 1, insert_text: secrets['inserted content'] }
+  await runOperation(insert, context, inserted)
+  const replaced = { path, old_str: secrets.content, new_str: secrets['edited content'] }
+  await runOperation(strReplace, context, replaced)
+  await runOperation(rename, context, { old_path: path, new_path })
+  await runOperation(remove, context, { path: new_path })
+  await runOperation(create, context, { path, file_text: secrets.content.repeat(50) })
+  await runOperation(rename, context, { old_path: path, new_path })
+  // Leaves one live memory, at a path that the next round does not need.
+  const kept = `/${secrets.directory}/${toHex(systemRandom(4))}-${secrets.path}`
+  await runOperation(rename, context, { old_path: new_path, new_path: kept })
+}
+
+/** Refused commands: their messages are told to agents and written into logs. */
+async function refuse(
+  store: MemoryStore,
+  author: Author,
+  secrets: Secrets,
+  witness: Witness,
+): Promise<void> {
+  const context = { store, author, access: 'read_write' } as const
+  const path = `/${secrets['refused path']}`
+  const text = secrets['refused content']
+  const { create, insert, strReplace, rename, remove, runOperation } = operations
+  const attempts = [
+    () => runOperation(strReplace, context, { path, old_str: text, new_str: text }),
+    () => runOperation(insert, context, { path, insert_line: 9, insert_text: text }),
+    () => runOperation(remove, context, { path }),
+    () => runOperation(rename, context, { old_path: path, new_path: `${path}/${text}` }),
+    () => runOperation(create, context, { path, file_text: `${text}\0` }),
+    () => runOperation(create, context, { path: `${path}//${text}`, file_text: text }),
+    () => runOperation(create, context, { path, file_text: text.repeat(10_000) }),
+  ]
+  for (const attempt of attempts) {
+    const error: unknown = await attempt().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    if (!(error instanceof StoreError)) throw new Error('A command that is wrong was not refused')
+    witness.hear(`${error.message} ${error.stack ?? ''}`)
+  }
+}

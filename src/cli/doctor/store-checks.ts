@@ -1,0 +1,104 @@
+// What `doctor` looks at in the store: whether this device can open it, its locks, packs and
+// caches, and what stock git says about it.
+
+import { spawnSync } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { isLiveProcess } from '../../git/process-owner.ts'
+import type { StoreStatus } from '../../store/memory-store.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { countText, sizeText } from '../sizes.ts'
+import { fail, failed, ok, warn } from './finding.ts'
+import type { Finding } from './finding.ts'
+
+const TAMPERED = 11
+const PACKS_MANY = 50
+
+export async function checkStore(context: Context): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  try {
+    const status = await withStore(context, (store) => store.status())
+    findings.push(ok('Store', `${status.storeId}, ${status.role}`))
+    findings.push(checkLock(status), checkPacks(status), checkSize(context, status))
+  } catch (error) {
+    findings.push(failed('Store', error))
+  }
+  findings.push(checkCaches(context), checkGit(context))
+  return findings
+}
+
+function checkLock({ storage }: StoreStatus): Finding {
+  const owner = storage.lockOwner
+  if (owner === undefined) return ok('Lock', 'free')
+  const who = `held by process ${owner.pid}`
+  if (isLiveProcess(owner)) return ok('Lock', `${who}, which runs`)
+  return ok('Lock', `${who}, which has ended; the next writer takes it over`)
+}
+
+function checkPacks({ storage }: StoreStatus): Finding {
+  const { packs, checkpointError, looseObjects } = storage
+  const check = 'Packs'
+  if (checkpointError !== undefined) return failed(check, checkpointError)
+  const bytes = packs.reduce((sum, pack) => sum + pack.bytes, 0)
+  const found = `${packs.length}, ${sizeText(bytes)}; ${looseObjects} loose objects`
+  if (packs.length <= PACKS_MANY) return ok(check, found)
+  return warn(check, found, '`git repack -ad` in the store merges them')
+}
+
+function checkSize(context: Context, status: StoreStatus): Finding {
+  const { commits, memories, contentBytes, settings } = status
+  const bytes = diskUsage(context.environment.storeDirectory)
+  const found =
+    `${countText(memories, 'memory', 'memories')}, ${sizeText(contentBytes)} of content, ` +
+    `${countText(commits, 'commit', 'commits')}, ${sizeText(bytes)} on disk`
+  if (memories < settings.limits.memories * 0.9) return ok('Size', found)
+  return warn('Size', found, `Delete memories: the limit is ${settings.limits.memories}`)
+}
+
+function checkCaches(context: Context): Finding {
+  const directory = join(context.environment.storeDirectory, 'gitlocket', 'cache')
+  const bytes = diskUsage(directory)
+  if (bytes === 0) return ok('Caches', 'none; they are made when they help')
+  return ok('Caches', `${sizeText(bytes)}, sealed; ${directory} may be deleted at any time`)
+}
+
+function checkGit(context: Context): Finding {
+  const check = 'git fsck'
+  const git = (...words: readonly string[]): ReturnType<typeof runGit> => runGit(context, words)
+  if (git('--version').status !== 0) {
+    return warn(check, 'git was not found', 'Nothing here needs it; it gives a second opinion')
+  }
+  const { status, stderr } = git('fsck', '--strict', '--no-dangling', '--no-progress')
+  if (status === 0) return ok(check, 'clean')
+  const first = stderr.split('\n').find((line) => line !== '') ?? `status ${status}`
+  return fail(check, first, 'Run `gitlocket verify`; restore from another copy', TAMPERED)
+}
+
+/** Stock git, without anybody's configuration. */
+function runGit(
+  context: Context,
+  words: readonly string[],
+): { readonly status: number | null; readonly stderr: string } {
+  const { storeDirectory, searchPath } = context.environment
+  return spawnSync('git', [`--git-dir=${storeDirectory}`, ...words], {
+    encoding: 'utf8',
+    env: {
+      PATH: searchPath,
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_NOSYSTEM: '1',
+      LC_ALL: 'C',
+    },
+  })
+}
+
+/** Bytes of all files below a directory; 0 if it does not exist. */
+function diskUsage(directory: string): number {
+  if (statSync(directory, { throwIfNoEntry: false }) === undefined) return 0
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+  const sizes = names.map((name) => {
+    const found = statSync(join(directory, name), { throwIfNoEntry: false })
+    return found?.isFile() === true ? found.size : 0
+  })
+  return sizes.reduce((sum, size) => sum + size, 0)
+}

@@ -1,0 +1,109 @@
+// The one place that reads environment variables, the home directory and what the standard streams
+// are. Everything else in cli/ gets these facts as a value. docs/CLI.md lists the variables.
+
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+export interface Terminal {
+  readonly input: boolean
+  readonly output: boolean
+  readonly errors: boolean
+  /** Width of standard error. */
+  readonly columns: number
+}
+
+export interface Environment {
+  readonly storeDirectory: string
+  readonly identityFile: string
+  readonly stateDirectory: string
+  readonly passphraseFile: string | undefined
+  readonly newPassphraseFile: string | undefined
+  readonly recoveryKeyFile: string | undefined
+  /** A shell command, as git takes it. */
+  readonly editor: string | undefined
+  /** Where the system keeps a user's run-time files, often in RAM. */
+  readonly runtimeDirectory: string | undefined
+  readonly loginName: string | undefined
+  /** `PATH`, to find git and the editor. */
+  readonly searchPath: string
+  readonly terminal: Terminal
+}
+
+export interface Variable {
+  readonly name: string
+  readonly summary: string
+}
+
+/** For help and documentation. */
+export const variables: readonly Variable[] = [
+  { name: 'GITLOCKET_STORE', summary: 'The store; else `$XDG_DATA_HOME/gitlocket/store`' },
+  {
+    name: 'GITLOCKET_IDENTITY_FILE',
+    summary: 'The secret of this device; else `$XDG_CONFIG_HOME/gitlocket/identity`',
+  },
+  {
+    name: 'GITLOCKET_STATE_DIRECTORY',
+    summary: 'What must outlive the store, to notice a rollback; else `$XDG_STATE_HOME/gitlocket`',
+  },
+  {
+    name: 'GITLOCKET_PASSPHRASE_FILE',
+    summary: 'A file with the passphrase, for `init`, `recover`',
+  },
+  { name: 'GITLOCKET_NEW_PASSPHRASE_FILE', summary: 'The same for `key passwd`' },
+  { name: 'GITLOCKET_RECOVERY_KEY_FILE', summary: 'A file with the recovery key, for `recover`' },
+  { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
+]
+
+/** `storeOption` is the value of --store, which goes before the variable. */
+export function readEnvironment(storeOption: string | undefined): Environment {
+  const data = baseDirectory('XDG_DATA_HOME', '.local/share')
+  const config = baseDirectory('XDG_CONFIG_HOME', '.config')
+  const state = baseDirectory('XDG_STATE_HOME', '.local/state')
+  const place = (name: string, other: string): string => resolve(variable(name) ?? other)
+  return {
+    storeDirectory: resolve(storeOption ?? variable('GITLOCKET_STORE') ?? join(data, 'store')),
+    identityFile: place('GITLOCKET_IDENTITY_FILE', join(config, 'identity')),
+    stateDirectory: place('GITLOCKET_STATE_DIRECTORY', state),
+    passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),
+    newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
+    recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
+    editor: variable('VISUAL') ?? variable('EDITOR'),
+    runtimeDirectory: variable('XDG_RUNTIME_DIR'),
+    loginName: variable('LOGNAME') ?? variable('USER'),
+    searchPath: variable('PATH') ?? '/usr/bin:/bin',
+    terminal: readTerminal(),
+  }
+}
+
+/** Whether faults should be printed with their stack; they may then show plaintext. */
+export function wantsDebugging(): boolean {
+  return variable('NODE_DEBUG') === 'gitlocket'
+}
+
+/** From now on, whatever this process and its workers put into temporary files lands here. */
+export function redirectTemporaryFiles(directory: string): void {
+  process.env['TMPDIR'] = directory
+}
+
+function readTerminal(): Terminal {
+  const dumb = variable('TERM') === 'dumb'
+  return {
+    input: process.stdin.isTTY,
+    output: process.stdout.isTTY,
+    errors: process.stderr.isTTY && !dumb,
+    columns: process.stderr.isTTY ? process.stderr.columns : 80,
+  }
+}
+
+/** Undefined if unset or empty, as the XDG specification and common sense have it. */
+function variable(name: string): string | undefined {
+  const value = process.env[name]
+  return value === '' ? undefined : value
+}
+
+/** The XDG specification tells programs to ignore relative paths. */
+function baseDirectory(name: string, fallback: string): string {
+  const value = variable(name)
+  const base = value?.startsWith('/') === true ? value : join(homedir(), fallback)
+  return join(base, 'gitlocket')
+}

@@ -1,0 +1,83 @@
+// Help texts, made from the table of commands alone.
+
+import { exitCodes } from '../api/exit-codes.ts'
+import type { Command, Option, Positional } from './command.ts'
+import { variables } from './environment.ts'
+import { globalOptions } from './options.ts'
+
+/** What `gitlocket --help` prints. */
+export function overview(commands: readonly Command[]): string {
+  const verbs = commands.map((one): Row => [usageOf(one, false), one.summary])
+  return sections([
+    ['', ['gitlocket: an encrypted, versioned memory store for AI agents, on git']],
+    ['Usage', ['gitlocket [--store <directory>] [--json] <command> …']],
+    ['Commands', table(verbs)],
+    ['Environment', table(variables.map((one): Row => [one.name, one.summary]))],
+    ['Exit codes', table([...exitCodes].map(([code, meaning]): Row => [String(code), meaning]))],
+    ['', ['`gitlocket <command> --help` says more about a command.']],
+  ])
+}
+
+/** What `gitlocket <verb> --help` prints. */
+export function commandHelp(command: Command): string {
+  const aliases = command.aliases ?? []
+  return sections([
+    ['', [command.summary]],
+    ['Usage', [`gitlocket ${usageOf(command, true)}`]],
+    ...(aliases.length === 0 ? [] : [['Also', [aliases.join(', ')]] as const]),
+    ['Options', table([...command.options, ...globalOptions].map(optionRow))],
+    ...(command.notes ?? []).map((note) => ['', wrap(note, 80)] as const),
+  ])
+}
+
+/** `create <path> [-] [options]` */
+export function usageOf(command: Command, options: boolean): string {
+  const words = [command.name, ...command.positionals.map(positionalText)]
+  if (options && command.options.length > 0) words.push('[options]')
+  return words.join(' ')
+}
+
+export function optionText(option: Option): string {
+  const short = option.short === undefined ? '' : `-${option.short}, `
+  const value = option.choices?.join('|') ?? option.value
+  return `${short}--${option.name}${value === undefined ? '' : ` <${value}>`}`
+}
+
+function positionalText({ name, optional }: Positional): string {
+  const text = name === '-' ? name : `<${name}>`
+  return optional === true ? `[${text}]` : text
+}
+
+type Row = readonly [term: string, meaning: string]
+
+function optionRow(option: Option): Row {
+  return [optionText(option), option.summary]
+}
+
+function table(rows: readonly Row[]): string[] {
+  const width = Math.max(...rows.map(([term]) => term.length))
+  return rows.map(([term, meaning]) => `${term.padEnd(width)}  ${meaning}`)
+}
+
+function sections(parts: readonly (readonly [title: string, lines: readonly string[]])[]): string {
+  return parts
+    .map(([title, lines]) => {
+      if (title === '') return `${lines.join('\n')}\n`
+      return `${title}:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
+    })
+    .join('\n')
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > columns) {
+      lines.push(line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...lines, line]
+}

@@ -1,0 +1,53 @@
+// Signals, and what must be cleaned up whichever way the process ends. The store itself needs no
+// cleaning: it may stop at any instruction and loses nothing that was acknowledged.
+
+import { StoreError } from '../errors.ts'
+
+export interface Interrupts {
+  /** Aborted by the first Ctrl-C. The reason is a StoreError `cancelled`. */
+  readonly signal: AbortSignal
+  /** While `work` runs, Ctrl-C belongs to somebody else, an editor. */
+  ignoring<T>(work: () => Promise<T>): Promise<T>
+  /** Runs `cleanup` when the process ends, but for kill -9. Returns how to do it now. */
+  atExit(cleanup: () => void): () => void
+}
+
+/** Long work has so long to stop by itself after the first Ctrl-C. */
+const GRACE_MS = 1000
+
+export function listenForInterrupts(): Interrupts {
+  const controller = new AbortController()
+  let ignored = false
+  process.on('SIGINT', () => {
+    if (ignored) return
+    if (controller.signal.aborted) process.exit(130)
+    controller.abort(new StoreError('cancelled', 'Cancelled'))
+    setTimeout(() => process.exit(130), GRACE_MS).unref()
+  })
+  process.on('SIGTERM', () => process.exit(143))
+  process.on('SIGHUP', () => process.exit(129))
+  return {
+    signal: controller.signal,
+    async ignoring(work) {
+      ignored = true
+      try {
+        return await work()
+      } finally {
+        ignored = false
+      }
+    },
+    atExit: cleanAtExit,
+  }
+}
+
+function cleanAtExit(cleanup: () => void): () => void {
+  let done = false
+  const once = (): void => {
+    if (done) return
+    done = true
+    process.off('exit', once)
+    cleanup()
+  }
+  process.on('exit', once)
+  return once
+}

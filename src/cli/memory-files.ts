@@ -1,0 +1,63 @@
+// Between paths of a store and names of a file system. A store may hold names that are dangerous as
+// files: an agent that writes `/.git/config` must not configure git in the directory of an export.
+
+import { lstatSync, readdirSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import { StoreError } from '../errors.ts'
+import { attempt } from './files.ts'
+
+/** Bytes of one name on the file systems that people have. */
+const NAME_BYTES_MAX = 255
+
+/** Why a memory cannot be written as a file; undefined if it can. */
+export function exportProblem(path: string): string | undefined {
+  for (const segment of path.slice(1).split('/')) {
+    if (segment === '' || segment === '.' || segment === '..') return 'leads out of the directory'
+    if (sep !== '/' && /[\\:]/.test(segment)) return 'is no file name on this system'
+    if (/^(?:\.git|git~\d+)[ .]*$/i.test(segment)) return 'would be read by git as its own'
+    if (Buffer.byteLength(segment) > NAME_BYTES_MAX) return 'has a name too long for a file'
+  }
+  return undefined
+}
+
+/** The file for a memory, below `directory` for certain. */
+export function exportFile(directory: string, path: string): string {
+  const file = join(directory, path)
+  if (exportProblem(path) === undefined && file.startsWith(join(directory, sep))) return file
+  throw new StoreError('invalid_path', 'The path cannot be written as a file', {
+    details: { path },
+  })
+}
+
+export interface FoundFiles {
+  /** Regular files, as paths relative to the directory, with `/` between segments, sorted. */
+  readonly files: readonly string[]
+  /** Symbolic links and devices, which are never followed or read. */
+  readonly leftOut: readonly string[]
+}
+
+/** Everything below a directory. */
+export function findFiles(directory: string): FoundFiles {
+  const files: string[] = []
+  const leftOut: string[] = []
+  const visit = (below: string): void => {
+    const place = join(directory, below)
+    const entries = attempt('list a directory', place, () =>
+      readdirSync(place, { withFileTypes: true }),
+    )
+    for (const entry of entries) {
+      const name = below === '' ? entry.name : `${below}/${entry.name}`
+      if (entry.isDirectory()) visit(name)
+      else if (entry.isFile()) files.push(name)
+      else leftOut.push(name)
+    }
+  }
+  visit('')
+  return { files: files.toSorted(), leftOut: leftOut.toSorted() }
+}
+
+/** Whether the path is a directory itself, not a link to one. Undefined if nothing is there. */
+export function isRealDirectory(path: string): boolean | undefined {
+  const found = attempt('examine a file', path, () => lstatSync(path, { throwIfNoEntry: false }))
+  return found?.isDirectory()
+}

@@ -1,0 +1,61 @@
+// Options that several verbs share, so that they are worded and read the same way everywhere.
+
+import { userInfo } from 'node:os'
+import type { Author } from '../store/commit.ts'
+import { actorIdLengthMax } from '../limits.ts'
+import type { Context } from './context.ts'
+import type { Input, Option } from './command.ts'
+
+/** On every verb, before or after it. */
+export const globalOptions: readonly Option[] = [
+  {
+    name: 'store',
+    value: 'directory',
+    summary: 'The store; else GITLOCKET_STORE, else the default',
+  },
+  { name: 'json', summary: 'Print one JSON value instead of text' },
+  { name: 'help', short: 'h', summary: 'Show help' },
+]
+
+/** On every verb that writes. */
+export const authorOptions: readonly Option[] = [
+  { name: 'actor', value: 'id', summary: 'Who is recorded as the user; else the login name' },
+  { name: 'session', value: 'id', summary: 'The session that this belongs to' },
+  { name: 'reason', value: 'text', summary: 'Why; kept, encrypted, with the change' },
+]
+
+export const contentOptions: readonly Option[] = [
+  {
+    name: 'text',
+    value: 'text',
+    summary: 'The text, as an argument (visible in the process list)',
+  },
+  { name: 'file', value: 'file', summary: 'Take the text from a file' },
+]
+
+/** Who a change is recorded for. What is given is checked by the store, not repaired. */
+export function authorOf(context: Context, input: Input): Author {
+  const id = input.text('actor') ?? recordable(context.environment.loginName ?? systemLogin())
+  const session = input.text('session')
+  const reason = input.text('reason')
+  return {
+    actor: { type: 'user', id },
+    ...(session === undefined ? {} : { session }),
+    ...(reason === undefined ? {} : { reason }),
+  }
+}
+
+/** A login name in the characters of FORMAT §1.2. */
+function recordable(name: string): string {
+  const id = name.replaceAll(/[^A-Za-z0-9._:@-]/g, '-').slice(0, actorIdLengthMax)
+  return id === '' ? 'user' : id
+}
+
+function systemLogin(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run under a user id that has no name.
+    return 'user'
+  }
+}

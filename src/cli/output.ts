@@ -1,0 +1,60 @@
+// How answers and errors look. Answers go to standard output, everything else to standard error;
+// with --json both are one JSON value on one line. On a terminal, control characters that an agent
+// may have written into a memory are shown, not obeyed.
+
+import { surfaceOf } from '../api/error-surface.ts'
+import { StoreError } from '../errors.ts'
+import { CommandError } from './command.ts'
+import type { Answer } from './command.ts'
+
+/** What goes to standard output. */
+export function answerText(answer: Answer, json: boolean, terminal: boolean): string {
+  if (json) return `${JSON.stringify(answer.json)}\n`
+  return terminal ? visible(answer.text) : answer.text
+}
+
+/** What goes to standard error when a command fails. `store` is named where it may be the cause. */
+export function errorText(error: unknown, json: boolean, store: string | undefined): string {
+  const { exitCode, advice } = surfaceOf(error)
+  const hint = error instanceof CommandError ? error.hint : advice
+  const code = error instanceof StoreError ? error.code : 'unexpected'
+  const message = messageOf(error)
+  if (json) {
+    const details = error instanceof StoreError ? detailsOf(error) : {}
+    const value = { code, message, hint, exit_code: exitCode, ...details }
+    return `${JSON.stringify({ error: value })}\n`
+  }
+  const place = store !== undefined && exitCode >= 7 && exitCode <= 12 ? `store: ${store}\n` : ''
+  return visible(`gitlocket: ${message}${whereText(error)}\n${place}hint: ${hint}\n`)
+}
+
+export function exitCodeOf(error: unknown): number {
+  return surfaceOf(error).exitCode
+}
+
+/** Escapes C0 but tab and newline, DEL, C1, and what reverses the direction of text. */
+export function visible(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+  const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+  return text.replaceAll(unseen, (unit) => `\\x{${unit.charCodeAt(0).toString(16)}}`)
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof StoreError) return error.message
+  // A fault of the program: its text may hold anything, so only its kind is told.
+  const name = error instanceof Error ? error.name : typeof error
+  return `Unexpected ${name}; run again with NODE_DEBUG=gitlocket to see it`
+}
+
+/** Facts that the sentence leaves to the details: the path, and the lines of several matches. */
+function whereText(error: unknown): string {
+  if (!(error instanceof StoreError)) return ''
+  const { path, lines } = error.details
+  const at = path === undefined || error.message.includes(path) ? '' : `: ${path}`
+  return lines === undefined ? at : `${at}, in lines ${lines.join(', ')}`
+}
+
+function detailsOf(error: StoreError): Readonly<Record<string, unknown>> {
+  const { memoryId, ...others } = error.details
+  return { ...others, ...(memoryId === undefined ? {} : { memory_id: memoryId }) }
+}

@@ -1,0 +1,179 @@
+// From words to a command and its checked input. Pure. What is not understood is refused with the
+// nearest thing that is.
+
+import { parseArgs } from 'node:util'
+import { Input, usageError } from './command.ts'
+import type { Command, Option } from './command.ts'
+import { globalOptions } from './options.ts'
+
+export type Invocation =
+  | { readonly type: 'run'; readonly command: Command; readonly input: Input }
+  | { readonly type: 'help'; readonly command: Command | undefined }
+  | { readonly type: 'version' }
+
+interface Words {
+  readonly positionals: readonly string[]
+  readonly values: ReadonlyMap<string, string>
+  readonly flags: ReadonlySet<string>
+}
+
+const beforeVerb: readonly Option[] = [
+  ...globalOptions,
+  { name: 'version', short: 'V', summary: 'Show the version' },
+]
+
+/** Throws `invalid_input`. */
+export function parseCommandLine(
+  words: readonly string[],
+  commands: readonly Command[],
+): Invocation {
+  const start = splitAtVerb(words)
+  const before = readWords(start.before, beforeVerb, undefined)
+  if (before.flags.has('version')) return { type: 'version' }
+  if (start.verb === undefined || start.verb === 'help') {
+    const named = start.after.filter((word) => !word.startsWith('-'))
+    if (named.length === 0) return { type: 'help', command: undefined }
+    return { type: 'help', command: findVerb(named, commands).command }
+  }
+  const { command, rest } = findVerb([start.verb, ...start.after], commands)
+  const found = readWords(rest, [...globalOptions, ...command.options], command.name)
+  const flags = new Set([...before.flags, ...found.flags])
+  if (flags.has('help')) return { type: 'help', command }
+  checkPositionals(command, found.positionals)
+  const values = new Map([...before.values, ...found.values])
+  return { type: 'run', command, input: new Input(found.positionals, values, flags) }
+}
+
+/** Whether errors should be printed for programs, also of words that cannot be parsed. */
+export function wantsJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  return words.slice(0, end === -1 ? words.length : end).includes('--json')
+}
+
+function splitAtVerb(words: readonly string[]): {
+  readonly before: readonly string[]
+  readonly verb: string | undefined
+  readonly after: readonly string[]
+} {
+  let at = 0
+  while (words[at]?.startsWith('-') === true) at += words[at] === '--store' ? 2 : 1
+  return { before: words.slice(0, at), verb: words[at], after: words.slice(at + 1) }
+}
+
+/** `key show` before `key`; an alias as good as a name. */
+function findVerb(
+  words: readonly string[],
+  commands: readonly Command[],
+): { readonly command: Command; readonly rest: readonly string[] } {
+  for (const count of [2, 1]) {
+    const name = words.slice(0, count).join(' ')
+    const command = commands.find((one) => one.name === name || one.aliases?.includes(name))
+    if (command !== undefined) return { command, rest: words.slice(count) }
+  }
+  const [verb = ''] = words
+  const below = commands.filter((one) => one.name.startsWith(`${verb} `)).map((one) => one.name)
+  if (below.length > 0) {
+    const nearest = didYouMean(words.slice(0, 2).join(' '), below)
+    throw usageError(`"${verb}" needs a second word: ${below.join(', ')}${nearest}`)
+  }
+  const names = commands.flatMap((one) => [one.name, ...(one.aliases ?? [])])
+  throw usageError(`There is no command "${verb}"${didYouMean(verb, names)}`)
+}
+
+function readWords(
+  words: readonly string[],
+  options: readonly Option[],
+  verb: string | undefined,
+): Words {
+  const known = new Map(options.map((option) => [option.name, option]))
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: Object.fromEntries(options.map((option) => [option.name, parserOption(option)])),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  })
+  const positionals: string[] = []
+  const values = new Map<string, string>()
+  const flags = new Set<string>()
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value)
+    if (token.kind !== 'option') continue
+    const option = known.get(token.name)
+    if (option === undefined) {
+      const names = [...known.keys()].map((name) => `--${name}`)
+      const nearest = didYouMean(token.rawName, names)
+      throw usageError(`There is no option "${token.rawName}" here${nearest}`, verb)
+    }
+    if (option.value === undefined) {
+      if (token.value !== undefined) throw usageError(`--${option.name} takes no value`, verb)
+      flags.add(option.name)
+      continue
+    }
+    values.set(option.name, checkValue(option, token, known, verb))
+  }
+  return { positionals, values, flags }
+}
+
+function parserOption(option: Option): { type: 'string' | 'boolean'; short?: string } {
+  const type = option.value === undefined ? 'boolean' : 'string'
+  return option.short === undefined ? { type } : { type, short: option.short }
+}
+
+/** A value may begin with a hyphen, as a list in Markdown does, but not be another option. */
+function checkValue(
+  option: Option,
+  token: { readonly value?: string | undefined; readonly inlineValue?: boolean | undefined },
+  known: ReadonlyMap<string, Option>,
+  verb: string | undefined,
+): string {
+  const { value } = token
+  const isOption = token.inlineValue !== true && known.has(value?.replace(/^--/, '') ?? '')
+  if (value === undefined || (isOption && value.startsWith('--'))) {
+    const equals = value === undefined ? '' : `; write --${option.name}=${value} if you mean that`
+    throw usageError(`--${option.name} needs a value${equals}`, verb)
+  }
+  if (option.choices === undefined || option.choices.includes(value)) return value
+  throw usageError(`--${option.name} must be one of ${option.choices.join(', ')}`, verb)
+}
+
+function checkPositionals(command: Command, given: readonly string[]): void {
+  const { positionals, name } = command
+  const missing = positionals.find((one, index) => one.optional !== true && given.length <= index)
+  if (missing !== undefined) throw usageError(`"${name}" needs <${missing.name}>`, name)
+  const extra = given[positionals.length]
+  if (extra === undefined) return
+  const most = positionals.length
+  const count = most === 0 ? 'no argument' : most === 1 ? 'one argument' : `${most} arguments`
+  throw usageError(`"${name}" takes ${count}; quote texts and paths with spaces`, name)
+}
+
+function didYouMean(word: string, names: readonly string[]): string {
+  const near = names
+    .map((name) => ({ name, distance: editDistance(word, name) }))
+    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
+    .toSorted((a, b) => a.distance - b.distance)
+  return near[0] === undefined ? '' : `; did you mean "${near[0].name}"?`
+}
+
+/** Optimal string alignment: insertions, deletions, replacements, and swaps of neighbours. */
+function editDistance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)]
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (rows[i - 1]?.[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      row.push(
+        Math.min(
+          replaced,
+          (rows[i - 1]?.[j] ?? 0) + 1,
+          (row[j - 1] ?? 0) + 1,
+          swapped ? (rows[i - 2]?.[j - 2] ?? 0) + 1 : replaced,
+        ),
+      )
+    }
+    rows.push(row)
+  }
+  return rows.at(-1)?.at(-1) ?? 0
+}

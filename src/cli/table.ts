@@ -1,0 +1,248 @@
+// The verbs of the command line, in the order of help. Each is loaded when it runs, so that help
+// and a mistyped word cost nothing.
+
+import type { Command } from './command.ts'
+import { authorOptions, contentOptions } from './options.ts'
+
+const path = { name: 'path' }
+const maybePath = { name: 'path', optional: true }
+const dash = { name: '-', optional: true }
+
+export const commands: readonly Command[] = [
+  {
+    name: 'init',
+    summary: 'Make a store and the identity of this machine',
+    positionals: [],
+    options: [
+      { name: 'no-passphrase', summary: 'Ask for none; the recovery key alone lets machines join' },
+      {
+        name: 'actor',
+        value: 'id',
+        summary: 'Who is recorded as the founder; else the login name',
+      },
+    ],
+    notes: [
+      'Asks for a passphrase on a terminal, or takes it from the file that ' +
+        'GITLOCKET_PASSPHRASE_FILE names; else there is none. Prints the recovery key, once. ' +
+        'Where a store is already, nothing is changed.',
+    ],
+    run: async (...call) => (await import('./commands/init.ts')).init(...call),
+  },
+  {
+    name: 'recover',
+    summary: 'Enrol this machine in a store that exists',
+    positionals: [],
+    options: [],
+    notes: [
+      'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
+        'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks. A passphrase makes the machine a ' +
+        'writer, the recovery key an owner.',
+    ],
+    run: async (context) => (await import('./commands/recover.ts')).recover(context),
+  },
+  {
+    name: 'status',
+    summary: 'Show the store, this device, sizes and limits',
+    positionals: [],
+    options: [],
+    run: async (context) => (await import('./commands/status.ts')).status(context),
+  },
+  {
+    name: 'view',
+    summary: 'Show a memory or a directory as an agent sees it',
+    positionals: [maybePath],
+    options: [{ name: 'range', value: 'first:last', summary: 'Only these lines, as 10:20 or 10:' }],
+    run: async (...call) => (await import('./commands/view.ts')).view(...call),
+  },
+  {
+    name: 'ls',
+    aliases: ['list'],
+    summary: 'List a directory, hidden names too',
+    positionals: [maybePath],
+    options: [
+      { name: 'recursive', short: 'R', summary: 'Every memory below it, by its path' },
+      { name: 'long', short: 'l', summary: 'With sizes' },
+    ],
+    run: async (...call) => (await import('./commands/read.ts')).ls(...call),
+  },
+  {
+    name: 'cat',
+    summary: 'Print the content of a memory, byte for byte',
+    positionals: [path],
+    options: [],
+    run: async (...call) => (await import('./commands/read.ts')).cat(...call),
+  },
+  {
+    name: 'create',
+    summary: 'Make a new memory',
+    positionals: [path, dash],
+    options: [...contentOptions, ...authorOptions],
+    notes: ['With -, the text comes from standard input.'],
+    run: async (...call) => (await import('./commands/write.ts')).create(...call),
+  },
+  {
+    name: 'str-replace',
+    summary: 'Replace a text that occurs once in a memory',
+    positionals: [path],
+    options: [
+      { name: 'old', value: 'text', summary: 'The text to replace' },
+      { name: 'new', value: 'text', summary: 'What takes its place; left out, it is deleted' },
+      { name: 'old-file', value: 'file', summary: 'Take the text to replace from a file' },
+      { name: 'new-file', value: 'file', summary: 'Take what replaces it from a file' },
+      ...authorOptions,
+    ],
+    run: async (...call) => (await import('./commands/write.ts')).strReplace(...call),
+  },
+  {
+    name: 'insert',
+    summary: 'Insert text after a line of a memory',
+    positionals: [path, dash],
+    options: [
+      { name: 'line', value: 'number', summary: 'The line before it; 0 is the beginning' },
+      ...contentOptions,
+      ...authorOptions,
+    ],
+    run: async (...call) => (await import('./commands/write.ts')).insert(...call),
+  },
+  {
+    name: 'edit',
+    summary: 'Edit a memory in your editor',
+    positionals: [path],
+    options: [
+      { name: 'allow-disk-temp', summary: 'Accept a plaintext file on disk if none in RAM can be' },
+      ...authorOptions,
+    ],
+    notes: [
+      'The text lies in a file that only you can read, on a file system in RAM, and the file is ' +
+        'removed however the editor ends. An editor that keeps swap, undo or backup files ' +
+        'elsewhere writes plaintext there: turn that off for such files.',
+    ],
+    run: async (...call) => (await import('./commands/edit.ts')).edit(...call),
+  },
+  {
+    name: 'rm',
+    summary: 'Delete a memory, or a directory with all that is below it',
+    positionals: [path],
+    options: authorOptions,
+    run: async (...call) => (await import('./commands/write.ts')).rm(...call),
+  },
+  {
+    name: 'mv',
+    summary: 'Rename a memory or a directory',
+    positionals: [path, { name: 'new-path' }],
+    options: authorOptions,
+    run: async (...call) => (await import('./commands/write.ts')).mv(...call),
+  },
+  {
+    name: 'log',
+    aliases: ['history'],
+    summary: 'Show the versions, newest first, at or below a path',
+    positionals: [maybePath],
+    options: [
+      { name: 'oneline', summary: 'One line for each' },
+      { name: 'follow', summary: 'Those of the memory that is at the path now, across renames' },
+      { name: 'limit', value: 'number', summary: 'No more than so many' },
+      { name: 'actor', value: 'id', summary: 'Only those of this actor' },
+      { name: 'session', value: 'id', summary: 'Only those of this session' },
+      {
+        name: 'operation',
+        value: 'operation',
+        choices: ['created', 'modified', 'deleted'],
+        summary: 'Only these',
+      },
+      { name: 'since', value: 'time', summary: 'Not older: 36h, 7d, 2026-01-31, or RFC 3339' },
+      { name: 'until', value: 'time', summary: 'Not newer' },
+    ],
+    run: async (...call) => (await import('./commands/history.ts')).log(...call),
+  },
+  {
+    name: 'show',
+    summary: 'Show a version with its content',
+    positionals: [{ name: 'version' }],
+    options: [],
+    notes: ['A version is named by its id, or by the first digits of it.'],
+    run: async (...call) => (await import('./commands/history.ts')).show(...call),
+  },
+  {
+    name: 'diff',
+    summary: 'Compare a version with the one before it, or with another',
+    positionals: [{ name: 'version' }, { name: 'version', optional: true }],
+    options: [],
+    run: async (...call) => (await import('./commands/history.ts')).diff(...call),
+  },
+  {
+    name: 'verify',
+    summary: 'Verify every commit from the first one on',
+    positionals: [],
+    options: [
+      { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
+    ],
+    run: async (...call) => (await import('./commands/status.ts')).verify(...call),
+  },
+  {
+    name: 'doctor',
+    summary: 'Check the set-up, and say how to mend it',
+    positionals: [],
+    options: [{ name: 'leaks', summary: 'Search a scratch store for plaintext, everywhere' }],
+    notes: [
+      'The exit code is that of the first failure. --leaks makes a store in a temporary directory, ' +
+        'writes canaries into contents, paths, reasons, sessions, actors and keys, searches every ' +
+        'file and object for them, and exits with 11 if it finds one.',
+    ],
+    run: async (...call) => (await import('./commands/doctor.ts')).doctor(...call),
+  },
+  {
+    name: 'key show',
+    summary: 'Show the public side of the key of this machine',
+    positionals: [],
+    options: [
+      { name: 'allowed-signers', summary: 'Lines for gpg.ssh.allowedSignersFile of git instead' },
+    ],
+    run: async (...call) => (await import('./commands/key.ts')).keyShow(...call),
+  },
+  {
+    name: 'key passwd',
+    summary: 'Set, change or remove the passphrase',
+    positionals: [],
+    options: [
+      { name: 'remove', summary: 'Have none from now on' },
+      ...authorOptions.filter(({ name }) => name !== 'reason'),
+    ],
+    notes: [
+      'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. A new epoch of ' +
+        'keys begins, so the old passphrase reads nothing that is written from then on; what was ' +
+        'written before it still reads.',
+    ],
+    run: async (...call) => (await import('./commands/key.ts')).keyPasswd(...call),
+  },
+  {
+    name: 'export',
+    summary: 'Write memories as plain files into a directory',
+    positionals: [{ name: 'directory' }],
+    options: [
+      { name: 'from', value: 'path', summary: 'Only what is at or below this path' },
+      { name: 'force', summary: 'Write into a directory that is not empty' },
+      { name: 'skip-unsafe', summary: 'Leave out what cannot safely be a file, such as .git' },
+      { name: 'dry-run', summary: 'Say what would be done' },
+    ],
+    run: async (...call) => (await import('./commands/export.ts')).exportStore(...call),
+  },
+  {
+    name: 'import',
+    summary: 'Make memories of plain text files, one commit each',
+    positionals: [{ name: 'directory-or-file' }],
+    options: [
+      { name: 'to', value: 'path', summary: 'Below this path; of a single file, its path' },
+      {
+        name: 'on-conflict',
+        value: 'what',
+        choices: ['fail', 'skip', 'overwrite'],
+        summary: 'Where a path is taken; else fail, before anything is changed',
+      },
+      { name: 'dry-run', summary: 'Say what would be done' },
+      ...authorOptions,
+    ],
+    notes: ['Symbolic links are not followed. Files that are not UTF-8 text are refused.'],
+    run: async (...call) => (await import('./commands/import.ts')).importFiles(...call),
+  },
+]

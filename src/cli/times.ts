@@ -1,0 +1,48 @@
+// Times as people write and read them: `--since 7d` or a date, `3 hours ago`.
+
+import { usageError } from './command.ts'
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+}
+
+/**
+ * Milliseconds since 1970 of a duration before `now` (`90m`, `36h`, `7d`, `2w`), of a date (its
+ * beginning, UTC) or of an RFC 3339 time. Throws `invalid_input`.
+ */
+export function parseTime(option: string, text: string, now: number): number {
+  const duration = /^(\d{1,6})([smhdw])$/.exec(text)
+  if (duration !== null) {
+    return now - Number(duration[1]) * (unitMs[duration[2] ?? ''] ?? 0)
+  }
+  const isTime =
+    /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/i.test(text)
+  const time = isTime ? Date.parse(text.replace(' ', 'T')) : Number.NaN
+  if (!Number.isNaN(time)) return time
+  throw usageError(
+    `--${option} must be a duration such as 36h or 7d, a date such as 2026-01-31, or a time such ` +
+      'as 2026-01-31T12:00:00Z',
+  )
+}
+
+/** `3 hours ago`, in the largest unit that is at least one. */
+export function timeAgo(time: number, now: number): string {
+  const units: readonly (readonly [string, number])[] = [
+    ['year', 365.25 * 86_400_000],
+    ['month', 30.4 * 86_400_000],
+    ['day', 86_400_000],
+    ['hour', 3_600_000],
+    ['minute', 60_000],
+    ['second', 1000],
+  ]
+  const elapsed = now - time
+  for (const [name, milliseconds] of units) {
+    const count = Math.floor(elapsed / milliseconds)
+    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'} ago`
+  }
+  return 'just now'
+}

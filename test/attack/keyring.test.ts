@@ -1,0 +1,312 @@
+// T10: nobody can bring a keyring that does not follow from the founder's: another founder, a rolled
+// back or skipped directory, devices or epochs that come and go. FORMAT §7, §7.1, §7.3.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { hash256 } from '../../src/crypto/digest.ts'
+import { kemKeyPair } from '../../src/crypto/recipient.ts'
+import type { Directory } from '../../src/format/directory.ts'
+import type { KeyringFile } from '../../src/format/keyring.ts'
+import { generateIdentity } from '../../src/keys/identity.ts'
+import { Forge } from '../support/forge.ts'
+import { memberOf, withMember } from '../support/forge-fault.ts'
+import type { KeyringFault } from '../support/forge-keyring.ts'
+import { flipBit, put } from '../support/forge-seal.ts'
+import { accepted, nextRow, refused, standardHistory, verdicts } from '../support/standard-forge.ts'
+import type { Standard } from '../support/standard-forge.ts'
+
+let standard: Standard
+beforeAll(async () => {
+  standard = await standardHistory()
+})
+
+const same = (next: Directory): Directory => next
+
+describe('T10: a genesis that the store id does not vouch for is refused', () => {
+  test.each<
+    [code: string, name: string, change: (forge: Forge, directory: Directory) => Directory]
+  >([
+    [
+      'store_id_mismatch',
+      'other random bytes of the founder',
+      (_, directory) => ({ ...directory, founderRandom: new Uint8Array(32) }),
+    ],
+    [
+      'keyring_chain',
+      'a founder who is a writer',
+      (_, directory) => ({
+        ...directory,
+        devices: directory.devices.map((device) => ({ ...device, role: 'writer' })),
+      }),
+    ],
+    ['keyring_chain', 'no device', (_, directory) => ({ ...directory, devices: [] })],
+  ])('%s: %s', async (code, _, change) => {
+    const forge = await Forge.create('genesis')
+    forge.directory = change(forge, forge.directory)
+    forge.genesis()
+    expect(await verdicts(forge)).toEqual(refused(code))
+  })
+
+  test('store_id_mismatch: another founder', async () => {
+    const forge = await Forge.create('another founder')
+    const other = await generateIdentity(forge.random)
+    forge.directory = { ...forge.directory, devices: [memberOf(other, 'owner', 0)] }
+    forge.genesis({ author: other })
+    expect(await verdicts(forge)).toEqual(refused('store_id_mismatch'))
+  })
+
+  test('keyring_chain: a second device beside the founder', async () => {
+    const forge = await Forge.create('two founders')
+    const other = await generateIdentity(forge.random)
+    forge.directory = withMember(forge.directory, other, 'owner')
+    forge.genesis()
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+
+  test('record_malformed: a second genesis', async () => {
+    const forge = standard.forge.fork()
+    forge.genesis()
+    expect(await verdicts(forge)).toEqual(refused('record_malformed'))
+  })
+
+  test('record_epoch: a genesis that is sealed under another epoch than its own', async () => {
+    const forge = await Forge.create('sealed elsewhere')
+    const epoch = forge.newEpoch()
+    forge.genesis({ epoch })
+    forge.epochs = new Map([...forge.epochs, [epoch.kid, epoch]])
+    expect(await verdicts(forge)).toEqual(refused('record_epoch'))
+  })
+})
+
+describe('T10: a directory that does not follow is refused', () => {
+  test.each<
+    [code: string, name: string, change: (next: Directory) => Directory, reference?: string]
+  >([
+    ['keyring_chain', 'a number is skipped', (next) => ({ ...next, number: next.number + 1 })],
+    ['keyring_chain', 'the number stays', (next) => ({ ...next, number: next.number - 1 })],
+    [
+      'keyring_chain',
+      'another previous hash',
+      (next) => ({ ...next, previous: [new Uint8Array(32)] }),
+    ],
+    ['keyring_malformed', 'no previous hash', (next) => ({ ...next, previous: [] })],
+    [
+      'upgrade_required',
+      'two previous hashes',
+      (next) => ({ ...next, previous: [...next.previous, ...next.previous] }),
+      'keyring_malformed',
+    ],
+    [
+      'keyring_chain',
+      'a device has vanished',
+      (next) => ({ ...next, devices: next.devices.slice(1) }),
+    ],
+    [
+      'keyring_chain',
+      'the X-Wing key of a device is another',
+      (next) => ({ ...next, devices: next.devices.map(withOtherKey) }),
+    ],
+    [
+      'keyring_malformed',
+      'the signing key of a device is another',
+      (next) => ({
+        ...next,
+        devices: next.devices.map((device) => ({ ...device, signingKey: new Uint8Array(32) })),
+      }),
+    ],
+    [
+      'keyring_chain',
+      'a device came at another number',
+      (next) => ({ ...next, devices: next.devices.map((device) => ({ ...device, added: 1 })) }),
+    ],
+    [
+      'keyring_malformed',
+      'one device twice',
+      (next) => ({ ...next, devices: next.devices.flatMap((device) => [device, device]) }),
+    ],
+    [
+      'keyring_malformed',
+      'devices in the wrong order',
+      (next) => ({ ...next, devices: next.devices.toReversed() }),
+    ],
+    [
+      'keyring_chain',
+      'a device is removed and the epoch stays',
+      (next) => ({ ...next, devices: removeWriter(next) }),
+    ],
+  ])('%s: %s', async (code, _, change, reference) => {
+    const forge = standard.forge.fork()
+    forge.keyring(change)
+    expect(await verdicts(forge)).toEqual(refused(code, reference))
+  })
+
+  test('keyring_chain: a new device that came at an earlier number', async () => {
+    const forge = standard.forge.fork()
+    const identity = await generateIdentity(forge.random)
+    forge.keyring((next) => ({
+      ...withMember({ ...next, number: 1 }, identity, 'writer'),
+      number: 3,
+    }))
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+
+  test('keyring_chain: a removed device returns', async () => {
+    const forge = standard.forge.fork()
+    const before = forge.directory.devices
+    forge.keyring((next) => ({ ...next, devices: removeWriter(next) }), { epoch: forge.newEpoch() })
+    expect(await verdicts(forge)).toEqual(accepted)
+    forge.keyring((next) => ({ ...next, devices: before }))
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+
+  test('keyring_chain: an older keyring, word for word', async () => {
+    const forge = standard.forge.fork()
+    const older = forge.objects.get(forge.entries[1]?.keyring ?? '')?.body ?? new Uint8Array()
+    const record = named(older, 1)
+    forge.keyring(same, { fault: { record, swappedFile: () => older } })
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+
+  test('keyring_chain: an older epoch returns', async () => {
+    const forge = standard.forge.fork()
+    const first = forge.epoch
+    forge.keyring(same, { epoch: forge.newEpoch() })
+    forge.keyring(same, { epoch: first })
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+})
+
+describe('T10: a keyring blob that is not the one its record and directory speak of is refused', () => {
+  test.each<[code: string, name: string, fault: KeyringFault, reference?: string]>([
+    ['keyring_mismatch', 'another number outside', { file: (file) => ({ ...file, number: 9 }) }],
+    [
+      'store_id_mismatch',
+      "another store's id",
+      { file: (file) => ({ ...file, storeId: '77'.repeat(16) }) },
+    ],
+    [
+      'envelope_epoch',
+      'an unknown kid',
+      { file: (file) => ({ ...file, kid: '77'.repeat(8) }) },
+      'envelope_epoch',
+    ],
+    ['keyring_malformed', 'a slot too many', { file: (file) => withSlots(file, 5) }],
+    ['keyring_malformed', 'two slots for devices', { file: (file) => withSlots(file, 2) }],
+    [
+      'keyring_malformed',
+      'slots in the wrong order',
+      { file: (file) => ({ ...file, slots: file.slots.toReversed() }) },
+    ],
+    [
+      'keyring_mismatch',
+      'no slot for the recovery entry',
+      { file: (file) => ({ ...file, slots: file.slots.filter((slot) => slot.type === 'device') }) },
+    ],
+    ['keyring_malformed', 'another magic', { bytes: put(0, 0x58) }],
+    ['upgrade_required', 'a later version', { bytes: put(4, 2) }],
+    ['keyring_malformed', 'a reserved byte', { bytes: put(5, 1) }],
+    ['keyring_malformed', 'an unknown type of slot', { bytes: put(40, 9) }],
+    [
+      'keyring_malformed',
+      'a byte at the end',
+      { bytes: (bytes) => Buffer.concat([bytes, new Uint8Array(1)]) },
+    ],
+    ['keyring_malformed', 'a byte less', { bytes: (bytes) => bytes.slice(0, -1) }],
+    [
+      'keyring_malformed',
+      'more than 1 MiB',
+      { bytes: (bytes) => Buffer.concat([bytes, new Uint8Array(1 << 20)]) },
+    ],
+    [
+      'envelope_commitment',
+      'a directory with another commitment',
+      { directorySeal: { envelope: flipBit(8 * 50) } },
+    ],
+    [
+      'envelope_tag',
+      'a directory with another tag',
+      { directorySeal: { envelope: flipBit(8 * 100) } },
+    ],
+    ['envelope_padding', 'a directory with other padding', { directorySeal: { padded: flipLast } }],
+  ])('%s: %s', async (code, _, fault, reference) => {
+    const forge = standard.forge.fork()
+    forge.keyring(same, { keyringFault: fault })
+    expect(await verdicts(forge)).toEqual(refused(code, reference))
+  })
+
+  test.each<[name: string, change: (bytes: Uint8Array) => Uint8Array]>([
+    ['one bit of it flipped', flipBit(8 * 60)],
+    ['a slot sealed anew', (bytes) => put(bytes.length - 5, 1, 2, 3)(bytes)],
+    ['nothing', () => new Uint8Array()],
+  ])('keyring_mismatch: %s after the record named its hash', async (_, swappedFile) => {
+    const forge = standard.forge.fork()
+    forge.keyring(same, { fault: { swappedFile } })
+    expect(await verdicts(forge)).toEqual(refused('keyring_mismatch'))
+  })
+
+  test('keyring_mismatch: a record that names another directory number', async () => {
+    const forge = standard.forge.fork()
+    forge.keyring(same, { fault: { record: (record) => ({ ...record, directoryNumber: 9 }) } })
+    expect(await verdicts(forge)).toEqual(refused('keyring_mismatch'))
+  })
+})
+
+describe('T10: an epoch that is not the one in force is refused', () => {
+  test('record_epoch: a keyring record under the epoch that it begins', async () => {
+    const forge = standard.forge.fork()
+    const epoch = forge.newEpoch()
+    forge.keyring(same, { epoch, fault: { epoch } })
+    expect(await verdicts(forge)).toEqual(refused('record_epoch'))
+  })
+
+  test('record_epoch: a change under the epoch before', async () => {
+    const forge = standard.forge.fork()
+    const epoch = forge.epoch
+    forge.keyring(same, { epoch: forge.newEpoch() })
+    expect(await verdicts(forge)).toEqual(accepted)
+    forge.change([nextRow], { epoch })
+    expect(await verdicts(forge)).toEqual(refused('record_epoch'))
+  })
+
+  test('envelope_epoch: a change under an epoch that no keyring names', async () => {
+    const forge = standard.forge.fork()
+    forge.change([nextRow], { epoch: forge.newEpoch() })
+    expect(await verdicts(forge)).toEqual(refused('envelope_epoch'))
+  })
+
+  test('keyring_chain: archives that lack an epoch', async () => {
+    const forge = standard.forge.fork()
+    const { epochs } = forge
+    forge.keyring(same, { epoch: forge.newEpoch() })
+    forge.epochs = new Map([...forge.epochs].filter(([kid]) => !epochs.has(kid)))
+    forge.keyring(same)
+    forge.epochs = new Map([...epochs, ...forge.epochs])
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+})
+
+function withOtherKey(device: Directory['devices'][number]): Directory['devices'][number] {
+  return { ...device, kemKey: kemKeyPair(new Uint8Array(32)).publicKey }
+}
+
+function removeWriter(next: Directory): Directory['devices'] {
+  return next.devices.map((device) =>
+    device.role === 'writer' ? { ...device, removed: next.number } : device,
+  )
+}
+
+function withSlots(file: KeyringFile, devices: number): KeyringFile {
+  const [first] = file.slots
+  const own = file.slots.filter((slot) => slot.type === 'device')
+  const others = file.slots.filter((slot) => slot.type !== 'device')
+  const more = devices > own.length && first !== undefined ? [first] : []
+  return { ...file, slots: [...more, ...own.slice(0, devices), ...others] }
+}
+
+function named(keyring: Uint8Array, directoryNumber: number) {
+  const keyringHash = hash256(keyring)
+  return <T>(record: T): T => ({ ...record, keyringHash, directoryNumber })
+}
+
+function flipLast(padded: Uint8Array): Uint8Array {
+  return put(padded.length - 1, 1)(padded)
+}

@@ -1,0 +1,166 @@
+// T13: nobody can leave something out of the history without a redaction that an owner signed, nor
+// bring back what was redacted, nor redact what is in use. FORMAT §6.4, §8.1, §10.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Oid } from '../../src/git/object.ts'
+import type { Forge } from '../support/forge.ts'
+import { fields } from '../support/forge-fault.ts'
+import {
+  accepted,
+  memory,
+  nextRow,
+  refused,
+  standardHistory,
+  verdicts,
+  version,
+} from '../support/standard-forge.ts'
+
+let standard: Forge
+beforeAll(async () => {
+  const { forge } = await standardHistory()
+  standard = forge
+})
+
+const gone: ReadonlySet<string> = new Set([version.a1])
+const targets = [[memory.a, version.a1]] as const
+
+test('T13: a redaction with its rewritten history is accepted, and goes on', async () => {
+  const forge = standard.fork()
+  const before = forge.entries.map((entry) => entry.hash)
+  forge.redact(targets)
+  forge.rewrite(gone)
+  expect(await verdicts(forge)).toEqual(accepted)
+  forge.change([nextRow])
+  expect(await verdicts(forge)).toEqual(accepted)
+  expect(forge.entries.slice(0, before.length).map((entry) => entry.hash)).toEqual(before)
+})
+
+test('T13: a redacted deletion is accepted', async () => {
+  const forge = standard.fork()
+  forge.change([
+    { memoryId: memory.b, operation: 'deleted', path: '/dir/b.md', versionId: version.b2 },
+  ])
+  forge.redact([
+    [memory.b, version.b1],
+    [memory.b, version.b2],
+  ])
+  forge.rewrite(new Set([version.b1, version.b2]))
+  expect(await verdicts(forge)).toEqual(accepted)
+})
+
+test('T13: a redaction that is repeated is accepted', async () => {
+  const forge = standard.fork()
+  forge.redact(targets)
+  forge.rewrite(gone)
+  forge.redact(targets)
+  expect(await verdicts(forge)).toEqual(accepted)
+})
+
+describe('T13: what is missing without a redaction is refused', () => {
+  test.each<[code: string, name: string, forging: (forge: Forge) => void]>([
+    ['detail_missing', 'detail and memory', (forge) => forge.rewrite(gone)],
+    ['detail_missing', 'the detail alone', (forge) => forge.rewrite(gone, { blob: version.a1 })],
+    ['tree_mismatch', 'the memory alone', (forge) => forge.rewrite(gone, { detail: version.a1 })],
+    [
+      'detail_missing',
+      'another version than the one that is named',
+      (forge) => {
+        forge.redact([[memory.a, version.a1]])
+        forge.rewrite(new Set([version.a1, version.b1]))
+      },
+    ],
+  ])('%s: %s', async (code, _, forging) => {
+    const forge = standard.fork()
+    forging(forge)
+    expect(await verdicts(forge)).toEqual(refused(code))
+  })
+
+  test('commit_malformed: a change whose commit has no detail at all', async () => {
+    const forge = standard.fork()
+    forge.change([nextRow], { parts: (parts) => ({ ...parts, detail: undefined }) })
+    expect(await verdicts(forge)).toEqual(refused('commit_malformed'))
+  })
+})
+
+describe('T13: what was redacted and is back is refused', () => {
+  test.each<[name: string, kept: { detail?: string; blob?: string }]>([
+    ['detail and memory', { detail: version.a1, blob: version.a1 }],
+    ['the detail', { detail: version.a1 }],
+    ['the memory', { blob: version.a1 }],
+  ])('redaction_undone: %s', async (_, kept) => {
+    const forge = standard.fork()
+    forge.redact(targets)
+    forge.rewrite(gone, kept)
+    expect(await verdicts(forge)).toEqual(refused('redaction_undone'))
+  })
+
+  test('the memory, in a later tree', async () => {
+    const forge = standard.fork()
+    forge.change([{ memoryId: memory.a, operation: 'deleted', path: '/a.md' }])
+    const blob = forge.entries[3]?.blobs.get(memory.a) ?? ''
+    forge.redact(targets)
+    forge.rewrite(gone)
+    forge.change([{ ...nextRow, memoryId: memory.b, path: '/dir/b.md' }], {
+      memories: (shown: ReadonlyMap<string, Oid>) => new Map([...shown, [memory.a, blob]]),
+    })
+    expect(await verdicts(forge)).toEqual(refused('tree_mismatch', 'redaction_undone'))
+  })
+
+  test('redact_target: a version that comes later', async () => {
+    const forge = standard.fork()
+    forge.redact([[memory.a, version.next]])
+    forge.change([nextRow])
+    forge.change([{ ...nextRow, versionId: version.b2 }])
+    forge.rewrite(new Set([version.next]))
+    expect(await verdicts(forge)).toEqual(refused('redact_target'))
+  })
+})
+
+describe('T13: a redaction that may not be is refused', () => {
+  test.each<[name: string, memoryId: string, versionId: string]>([
+    ['the current version of a live memory', memory.a, version.a2],
+    ['a version that never was', memory.a, version.next],
+    ['a version of another memory', memory.b, version.a1],
+  ])('redact_target: %s', async (_, memoryId, versionId) => {
+    const forge = standard.fork()
+    forge.redact([[memoryId, versionId]])
+    forge.rewrite(new Set([versionId]))
+    expect(await verdicts(forge)).toEqual(refused('redact_target'))
+  })
+
+  test.each<[code: string, name: string, forging: (forge: Forge) => void]>([
+    ['record_rows', 'without a target', (forge) => forge.redact([])],
+    [
+      'record_malformed',
+      'without a reason',
+      (forge) => forge.redact(targets, fields({ reason: undefined })),
+    ],
+    ['record_rows', 'one version twice', (forge) => forge.redact([...targets, ...targets])],
+    [
+      'record_rows',
+      'a target that carries an operation',
+      (forge) =>
+        forge.redact(targets, {
+          record: (record) => ({
+            ...record,
+            rows: record.rows.map((row) => ({ ...row, operation: 'deleted' })),
+          }),
+        }),
+    ],
+    [
+      'record_malformed',
+      'a reason in a change',
+      (forge) => forge.change([nextRow], fields({ reason: 'legal' })),
+    ],
+    [
+      'record_malformed',
+      'nobody as its actor',
+      (forge) => forge.redact(targets, fields({ actor: undefined })),
+    ],
+  ])('%s: %s', async (code, _, forging) => {
+    const forge = standard.fork()
+    forging(forge)
+    forge.rewrite(gone)
+    expect(await verdicts(forge)).toEqual(refused(code))
+  })
+})

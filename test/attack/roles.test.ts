@@ -1,0 +1,216 @@
+// T9: a member cannot do more than its role says, nor a recovery identity more than enrol a device
+// of its grade, nor a stranger or a removed device anything. FORMAT §6.1, §7.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { signingKeyPair } from '../../src/crypto/signature.ts'
+import type { Directory, RecoveryEntry, Role } from '../../src/format/directory.ts'
+import { deviceIdOf } from '../../src/format/id.ts'
+import { zeroHash } from '../../src/format/record.ts'
+import type { ChangeRecord } from '../../src/format/record.ts'
+import type { EpochKeys } from '../../src/keys/epoch.ts'
+import { generateIdentity } from '../../src/keys/identity.ts'
+import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import type { Forge } from '../support/forge.ts'
+import { plainSettings, withMember } from '../support/forge-fault.ts'
+import type { Fault, ForgedAuthor } from '../support/forge-fault.ts'
+import {
+  accepted,
+  memory,
+  nextRow,
+  refused,
+  standardHistory,
+  verdicts,
+  version,
+} from '../support/standard-forge.ts'
+import type { Standard } from '../support/standard-forge.ts'
+
+let standard: Standard
+beforeAll(async () => {
+  standard = await standardHistory()
+})
+
+type Act = (forge: Forge, fault: Fault) => void
+const acts: Readonly<Record<'change' | 'redact' | 'settings' | 'keyring', Act>> = {
+  change: (forge, fault) => forge.change([nextRow], fault),
+  redact(forge, fault) {
+    forge.redact([[memory.a, version.a1]], fault)
+    forge.rewrite(new Set([version.a1]))
+  },
+  settings: (forge, fault) => forge.settings({ ...plainSettings, name: 'mine' }, fault),
+  keyring: (forge, fault) => forge.keyring((next) => next, { fault }),
+}
+
+describe('T9: a record beyond the role of its author is refused', () => {
+  test.each<[code: string, who: 'writer' | 'reader' | 'stranger', what: keyof typeof acts]>([
+    ['record_role', 'writer', 'redact'],
+    ['record_role', 'writer', 'settings'],
+    ['record_role', 'writer', 'keyring'],
+    ['record_role', 'reader', 'change'],
+    ['record_role', 'reader', 'redact'],
+    ['record_role', 'reader', 'settings'],
+    ['record_role', 'reader', 'keyring'],
+    ['record_device', 'stranger', 'change'],
+    ['record_device', 'stranger', 'redact'],
+    ['record_device', 'stranger', 'settings'],
+    ['record_device', 'stranger', 'keyring'],
+  ])('%s: %s, %s', async (code, who, what) => {
+    const forge = standard.forge.fork()
+    acts[what](forge, { author: authorNamed(who) })
+    expect(await verdicts(forge)).toEqual(refused(code))
+  })
+
+  test('a writer may change', async () => {
+    const forge = standard.forge.fork()
+    acts.change(forge, { author: standard.writer })
+    expect(await verdicts(forge)).toEqual(accepted)
+  })
+
+  test.each<keyof typeof acts>(['change', 'keyring'])(
+    'record_device: a removed device, %s',
+    async (what) => {
+      const forge = standard.forge.fork()
+      forge.keyring(
+        (next) => ({
+          ...next,
+          devices: next.devices.map((device) =>
+            device.role === 'writer' ? { ...device, removed: next.number } : device,
+          ),
+        }),
+        { epoch: forge.newEpoch() },
+      )
+      acts[what](forge, { author: standard.writer })
+      expect(await verdicts(forge)).toEqual(refused('record_device'))
+    },
+  )
+
+  test('record_device: a member in the record that would make it one', async () => {
+    const forge = standard.forge.fork()
+    const joining = await generateIdentity(forge.random)
+    forge.keyring((next) => withMember(next, joining, 'owner'), { fault: { author: joining } })
+    expect(await verdicts(forge)).toEqual(refused('record_device'))
+  })
+
+  test('record_role: a writer that makes itself an owner', async () => {
+    const forge = standard.forge.fork()
+    forge.keyring(promoteAll, { fault: { author: standard.writer } })
+    expect(await verdicts(forge)).toEqual(refused('record_role'))
+  })
+})
+
+describe('T9: a recovery identity', () => {
+  const recovery = recoveryKeyIdentity(new Uint8Array(32).fill(7))
+  const passphrase = recoveryKeyIdentity(new Uint8Array(32).fill(8))
+
+  test.each<[code: string, grade: RecoveryEntry['type'], role: Role]>([
+    ['accepted', 'recovery', 'owner'],
+    ['accepted', 'recovery', 'writer'],
+    ['accepted', 'passphrase', 'writer'],
+    ['accepted', 'passphrase', 'reader'],
+    ['record_role', 'passphrase', 'owner'],
+  ])('%s: a %s enrols a device as %s', async (code, grade, role) => {
+    const forge = withPassphrase(standard.forge.fork())
+    const joining = await generateIdentity(forge.random)
+    forge.keyring((next) => withMember(next, joining, role), { fault: by(grade) })
+    expect(await verdicts(forge)).toEqual(refused(code))
+  })
+
+  test.each<[code: string, name: string, act: (forge: Forge) => void, reference?: string]>([
+    ['record_role', 'changes a memory', (forge) => acts.change(forge, by('recovery'))],
+    ['record_role', 'redacts', (forge) => acts.redact(forge, by('recovery'))],
+    ['record_role', 'changes the settings', (forge) => acts.settings(forge, by('recovery'))],
+    [
+      'record_role',
+      'removes a device',
+      (forge) => rotate(forge, (next) => ({ ...next, devices: next.devices.map(removed(next)) })),
+    ],
+    ['record_role', 'begins an epoch', (forge) => rotate(forge, (next) => next)],
+    [
+      'keyring_chain',
+      'removes the other recovery entry',
+      (forge) =>
+        rotate(forge, (next) => ({ ...next, recovery: next.recovery.slice(0, 1) }), forge.epoch),
+      'record_role',
+    ],
+    ['record_role', 'promotes a writer', (forge) => rotate(forge, promoteAll, forge.epoch)],
+    [
+      'record_device',
+      'uses a sequence number',
+      (forge) => acts.keyring(forge, { ...by('recovery'), record: unchained({ sequence: 1 }) }),
+      'record_sequence',
+    ],
+    [
+      'record_chain',
+      'has a previous record',
+      (forge) =>
+        acts.keyring(forge, {
+          ...by('recovery'),
+          record: unchained({ previous: new Uint8Array(32).fill(1) }),
+        }),
+    ],
+  ])('%s: %s', async (code, _, act, reference) => {
+    const forge = withPassphrase(standard.forge.fork())
+    act(forge)
+    expect(await verdicts(forge)).toEqual(refused(code, reference))
+  })
+
+  test('record_device: goes with its slot', async () => {
+    const forge = standard.forge.fork()
+    forge.keyring((next) => ({ ...next, recovery: [] }), { epoch: forge.newEpoch() })
+    acts.keyring(forge, by('recovery'))
+    expect(await verdicts(forge)).toEqual(refused('record_device'))
+  })
+
+  test('device_signature_invalid: is named by somebody else', async () => {
+    const forge = standard.forge.fork()
+    const { author } = by('recovery')
+    const signing = signingKeyPair(new Uint8Array(32).fill(3))
+    acts.keyring(forge, { ...by('recovery'), author: { ...author, signing } })
+    expect(await verdicts(forge)).toEqual(refused('device_signature_invalid'))
+  })
+
+  function by(grade: RecoveryEntry['type']): Fault & { author: ForgedAuthor } {
+    const { signing } = grade === 'recovery' ? recovery : passphrase
+    const author = { deviceId: deviceIdOf(signing.publicKey), signing }
+    return { author, record: unchained({}) }
+  }
+
+  function rotate(
+    forge: Forge,
+    change: (next: Directory) => Directory,
+    epoch: EpochKeys = forge.newEpoch(),
+  ): void {
+    forge.keyring(change, { epoch, fault: by('recovery') })
+  }
+
+  /** A passphrase entry with a key pair that is known without Argon2id. */
+  function withPassphrase(forge: Forge): Forge {
+    const { signing, kem } = passphrase
+    const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
+    const entry = { slotId: 'bb'.repeat(16), type: 'passphrase', ...keys } as const
+    forge.argon2 = { salt: new Uint8Array(16), passes: 2, memoryKiB: 65_536 }
+    forge.keyring((next) => ({ ...next, recovery: [...next.recovery, entry] }))
+    return forge
+  }
+})
+
+function authorNamed(who: 'writer' | 'reader' | 'stranger'): ForgedAuthor {
+  if (who !== 'stranger') return standard[who]
+  const signing = signingKeyPair(new Uint8Array(32).fill(9))
+  return { deviceId: deviceIdOf(signing.publicKey), signing }
+}
+
+function unchained(change: Partial<ChangeRecord>) {
+  return (record: ChangeRecord): ChangeRecord => {
+    return { ...record, sequence: 0, previous: zeroHash, ...change }
+  }
+}
+
+function removed(next: Directory) {
+  return (device: Directory['devices'][number]): Directory['devices'][number] => {
+    return device.role === 'writer' ? { ...device, removed: next.number } : device
+  }
+}
+
+function promoteAll(next: Directory): Directory {
+  return { ...next, devices: next.devices.map((device) => ({ ...device, role: 'owner' })) }
+}

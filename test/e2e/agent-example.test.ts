@@ -1,0 +1,223 @@
+// The programs of docs/AGENT.md and README.md, as a reader would have them: beside the packed files
+// of gitlocket and one generation of the SDK, type-checked, and run in a process of their own
+// against a scripted Messages API.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openStore, parseIdentity } from '../../src/index.ts'
+import type { MemoryStore } from '../../src/index.ts'
+import { memoryCall, resultsOf, startMessagesApi, text } from '../support/messages-api.ts'
+import type { MessagesApi } from '../support/messages-api.ts'
+import { sharedDirectory } from '../support/temporary.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const sdks: readonly (readonly [generation: string, directory: string])[] = [
+  ['1.x', '@anthropic-ai/sdk'],
+  ['0.x', 'anthropic-sdk-0'],
+]
+
+const notes = '/memories/notes.md'
+const inserts = Array.from({ length: 8 }, (_, index) => `insert_${index}`)
+
+/** Three turns of tool calls: one sequential start, one parallel, one with errors. */
+const script = [
+  [text('I look first.'), memoryCall('look', { command: 'view', path: '/memories' })],
+  [
+    memoryCall('create', { command: 'create', path: notes, file_text: '# Notes\n' }),
+    ...inserts.map((id) =>
+      memoryCall(id, { command: 'insert', path: notes, insert_line: 1, insert_text: `${id}\n` }),
+    ),
+    memoryCall('read', { command: 'view', path: notes }),
+  ],
+  [
+    memoryCall('absent', { command: 'str_replace', path: notes, old_str: 'never', new_str: 'x' }),
+    memoryCall('again', { command: 'create', path: notes, file_text: 'lost\n' }),
+    memoryCall('edit', { command: 'str_replace', path: notes, old_str: '# Notes', new_str: '# N' }),
+    memoryCall('move', { command: 'rename', old_path: notes, new_path: '/memories/kept.md' }),
+  ],
+  [text('All of it is written down.')],
+]
+const kept = ['# N', ...inserts.toReversed(), ''].join('\n')
+
+describe.each(sdks)('the programs of the documents with SDK %s', (_, sdk) => {
+  const project = sharedDirectory()
+  let api: MessagesApi
+  let finished: Finished
+
+  beforeAll(async () => {
+    install(sdk, project)
+    api = await startMessagesApi(script)
+    finished = await run(project, 'agent.mjs', api)
+    return () => api.close()
+  })
+
+  test('ends well, and prints the recovery key once beside the answers', () => {
+    expect(api.refusals).toEqual([])
+    expect(finished).toEqual({
+      code: 0,
+      stdout: 'I look first.\nAll of it is written down.\n',
+      stderr: expect.stringMatching(/^Write this recovery key down, .*: GLKR1-[0-9A-Z-]+\n$/),
+    })
+  })
+
+  test('sends each request with context editing that spares the memory tool', () => {
+    expect(api.received).toHaveLength(4)
+    for (const { betas, body } of api.received) {
+      expect(betas).toContain('context-management-2025-06-27')
+      expect(body['context_management']).toEqual({
+        edits: [
+          expect.objectContaining({ type: 'clear_tool_uses_20250919', exclude_tools: ['memory'] }),
+        ],
+      })
+    }
+    expect(api.received[0]?.body['tools']).toEqual([{ type: 'memory_20250818', name: 'memory' }])
+  })
+
+  test('answers each call with the documented text, and flags exactly the errors', () => {
+    const results: unknown = Object.assign({}, ...api.received.map(resultsOf))
+    const edited = { content: `The file ${notes} has been edited.` }
+    expect(results).toEqual({
+      look: result({ content: expect.stringMatching(/\n0B\t\/memories$/) }),
+      create: result({ content: `File created successfully at: ${notes}` }),
+      ...Object.fromEntries(inserts.map((id) => [id, result(edited)])),
+      read: result({ content: expect.stringContaining('     9\tinsert_0') }),
+      absent: result({
+        content: `No replacement was performed, old_str \`never\` did not appear verbatim in ${notes}.`,
+        is_error: true,
+      }),
+      again: result({ content: `Error: File ${notes} already exists`, is_error: true }),
+      edit: result({ content: expect.stringContaining('     1\t# N') }),
+      move: result({ content: `Successfully renamed ${notes} to /memories/kept.md` }),
+    })
+  })
+
+  test('keeps every edit of three turns, each as a commit of its own', async () => {
+    const store = await open(project)
+    expect((await store.read('/kept.md'))?.content).toBe(kept)
+    const { versions } = await store.versions()
+    expect(versions.map((version) => version.operation)).toEqual([
+      ...Array.from({ length: 10 }, () => 'modified'),
+      'created',
+    ])
+    const sessions = new Set(versions.map((version) => version.session))
+    expect([...sessions]).toEqual([expect.stringMatching(/^chat-[0-9a-f-]{36}$/)])
+    expect(new Set(versions.map((version) => version.commit)).size).toBe(11)
+    expect((await store.verify()).commits).toBe(12)
+    await store.close()
+  })
+
+  test('remembers in the next run, from the same store', async () => {
+    const look = memoryCall('look', { command: 'view', path: '/memories/kept.md' })
+    const later = await startMessagesApi([[look], [text('I remember.')]])
+    onTestFinished(() => later.close())
+    const expected = { code: 0, stdout: 'I remember.\n', stderr: '' }
+    expect(await run(project, 'agent.mjs', later)).toEqual(expected)
+    expect(resultsOf(later.received.at(-1))['look']?.['content']).toContain('     2\tinsert_7')
+  })
+
+  test('README: reads the store that `gitlocket init` made', async () => {
+    const later = await startMessagesApi([
+      [memoryCall('look', { command: 'view', path: '/memories' })],
+      [text('Nothing yet.')],
+    ])
+    onTestFinished(() => later.close())
+    const commandLine = join(project, 'node_modules', 'gitlocket', 'dist', 'cli', 'main.js')
+    const initialised = await run(project, commandLine, later, ['init'])
+    expect(initialised).toMatchObject({ code: 0, stderr: '' })
+    const { code, stdout, stderr } = await run(project, 'remember.mjs', later)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toBe("[ { type: 'text', text: 'Nothing yet.' } ]\n")
+  })
+
+  test.each(['agent.mjs', 'remember.mjs'])('%s type-checks', (program) => {
+    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+    const options = ['--allowJs', '--checkJs', '--noEmit', '--strict', '--skipLibCheck']
+    const types = ['--types', 'node', '--module', 'nodenext', '--target', 'es2023']
+    const words = [tsc, ...options, ...types, program]
+    const { stdout } = spawnSync(process.execPath, words, { cwd: project, encoding: 'utf8' })
+    expect(stdout).toBe('')
+  })
+})
+
+/** A result as the tool runner sends it, with `fields` and nothing else. */
+function result(fields: Readonly<Record<string, unknown>>): unknown {
+  return { type: 'tool_result', tool_use_id: expect.any(String), ...fields }
+}
+
+/** A project with the programs, gitlocket as it is packed, and one SDK. Its dependencies are linked. */
+function install(sdk: string, project: string): void {
+  const modules = join(project, 'node_modules')
+  const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  mkdirSync(join(modules, 'gitlocket'), { recursive: true })
+  cpSync(join(root, 'package.json'), join(modules, 'gitlocket', 'package.json'))
+  cpSync(join(root, 'dist'), join(modules, 'gitlocket', 'dist'), { recursive: true })
+  link(join(root, 'node_modules', sdk), join(modules, '@anthropic-ai', 'sdk'))
+  for (const name of [...dependenciesOf(manifest), '@types/node']) {
+    link(join(root, 'node_modules', name), join(modules, name))
+  }
+  writeFileSync(join(project, 'agent.mjs'), programOf('docs/AGENT.md', 'agent.mjs'))
+  writeFileSync(join(project, 'remember.mjs'), programOf('README.md', 'remember.mjs'))
+}
+
+function link(target: string, path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  symlinkSync(target, path)
+}
+
+/** The fence after the comment that names the file. */
+function programOf(document: string, name: string): string {
+  const page = readFileSync(join(root, document), 'utf8')
+  const [, after = ''] = page.split(`<!-- ${name} -->\n\n\`\`\`js\n`)
+  const end = after.indexOf('```\n')
+  return end === -1 ? expect.fail(`${document} holds no ${name}`) : after.slice(0, end)
+}
+
+interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The API answers from this process, so the program must not block it. */
+function run(
+  project: string,
+  program: string,
+  api: MessagesApi,
+  words: readonly string[] = ['Write it down'],
+): Promise<Finished> {
+  const child = spawn(process.execPath, [program, ...words], {
+    cwd: project,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: project,
+      AGENT_HOME: join(project, 'home'),
+      ANTHROPIC_API_KEY: 'sk-local',
+      ANTHROPIC_BASE_URL: api.url,
+    },
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk))
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+function open(project: string): Promise<MemoryStore> {
+  const home = join(project, 'home')
+  return openStore({
+    directory: join(home, 'memory.git'),
+    stateDirectory: join(home, 'state'),
+    identity: parseIdentity(readFileSync(join(home, 'identity'), 'utf8')),
+  })
+}
+
+function dependenciesOf(manifest: unknown): string[] {
+  const isManifest = typeof manifest === 'object' && manifest !== null && 'dependencies' in manifest
+  return isManifest ? Object.keys(Object(manifest.dependencies)) : []
+}

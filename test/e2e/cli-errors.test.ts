@@ -1,0 +1,279 @@
+// What the command line refuses: each row ends with the documented exit code, one sentence and what
+// to do, on standard error alone, and leaves the store as it was.
+
+import { spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { git } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
+import { ended, mainFile, newHome, newHomeWithStore, sharedHome } from './cli-process.ts'
+import type { Ended, Home } from './cli-process.ts'
+
+const anyText = ['--text', 'a']
+
+function expectRefusal(result: Ended, exitCode: number, sentence: RegExp): void {
+  expect(result).toMatchObject({ exitCode, stdout: '' })
+  expect(result.stderr).toMatch(/^gitlocket: [^\n]+/)
+  expect(result.stderr).toMatch(/\nhint: [^\n]+\n$/)
+  expect(result.stderr).toMatch(sentence)
+}
+
+describe('a mistake in the words', () => {
+  test.each<[words: string[], sentence: RegExp]>([
+    [['lgo'], /did you mean "log"\?/],
+    [['key'], /needs a second word: key show, key passwd/],
+    [['key', 'shwo'], /did you mean "key show"/],
+    [['--bogus'], /There is no option "--bogus"/],
+    [['log', '--lmit', '3'], /did you mean "--limit"\?\nhint: `gitlocket log --help`/],
+    [['ls', '-x'], /There is no option "-x"/],
+    [['cat'], /"cat" needs <path>/],
+    [['mv', 'a'], /"mv" needs <new-path>/],
+    [['diff', 'a', 'b', 'c'], /quote texts and paths with spaces/],
+    [['create', 'a', '--text'], /--text needs a value/],
+    [['create', 'a', '--text', '--file'], /write --text=--file if you mean that/],
+    [['create', 'a'], /needs --text, --file or -/],
+    [['create', 'a', '-', ...anyText], /Give the text once/],
+    [['create', 'a', '--file', 'f', ...anyText], /Give --text or --file, not both/],
+    [['create', 'a', 'text'], /Give the text with --text or --file/],
+    [['str-replace', 'a'], /needs --old/],
+    [['str-replace', 'a', '--old', ''], /must not be empty/],
+    [['insert', 'a', ...anyText], /needs --line/],
+    [['insert', 'a', '--line', 'two', ...anyText], /--line must be an integer/],
+    [['insert', 'a', '--line', '-1', ...anyText], /--line must be an integer/],
+    [['ls', '--json=1'], /--json takes no value/],
+    [['log', '--limit', '0'], /--limit must be an integer from 1/],
+    [['log', '--limit', '1e3'], /--limit must be an integer/],
+    [['log', '--operation', 'renamed'], /must be one of created, modified, deleted/],
+    [['log', '--since', 'yesterday'], /must be a duration such as 36h/],
+    [['log', '--since', '2026-13-01'], /must be a duration/],
+    [['view', 'a', '--range', '3:2'], /--range must be two lines/],
+    [['import', 'in', '--on-conflict', 'maybe'], /fail, skip, overwrite/],
+    [['help', 'nothing'], /There is no command "nothing"/],
+  ])('%j exits with 2', async (words, sentence) => {
+    expectRefusal(await newHome().run(words), 2, sentence)
+  })
+})
+
+describe('a request that cannot be done', () => {
+  const home = sharedHome()
+  let head: unknown
+  beforeAll(async () => {
+    await home.ok('init')
+    await home.ok('create', 'a.md', '--text', 'one\none\n')
+    await home.ok('create', 'd/b.md', '--text', 'b')
+    head = (await home.json('status'))['head']
+  })
+
+  test.each<[exitCode: number, words: string[], sentence: RegExp]>([
+    [2, ['create', '../x', ...anyText], /no dot segment/],
+    [2, ['create', 'a//b', ...anyText], /no empty segment/],
+    [2, ['create', 'a\u0007b', ...anyText], /\\x\{7\}b/],
+    [2, ['create', 'é'.normalize('NFD'), ...anyText], /normalization form C/],
+    [2, ['create', 'x'.repeat(1024), ...anyText], /at most 1024 bytes/],
+    [2, ['create', 'a/'.repeat(21), ...anyText], /at most 20 segments/],
+    [2, ['create', 'x', '--actor', 'a b', ...anyText], /id of the actor/],
+    [2, ['create', 'x', '--session', 'ü', ...anyText], /The session/],
+    [2, ['create', 'x', '--reason', 'r'.repeat(4097), ...anyText], /at most 4096 bytes/],
+    [2, ['create', 'x', '--file', 'nowhere'], /nowhere: it does not exist/],
+    [2, ['create', 'x', '--file', '.'], /it is a directory/],
+    [2, ['str-replace', 'a.md', '--old', 'two'], /does not occur/],
+    [2, ['str-replace', 'a.md', '--old', 'one'], /more than once: \/a.md, in lines 1, 2/],
+    [2, ['insert', 'a.md', '--line', '3', ...anyText], /lines 0 to 2/],
+    [2, ['rm', '/'], /root/],
+    [2, ['mv', 'd', 'd/e'], /below its own path/],
+    [2, ['show', 'no'], /at least 4 digits/],
+    [2, ['import', 'nowhere'], /There is nothing at/],
+    [3, ['cat', 'nothing'], /no such file or directory: \/nothing/],
+    [3, ['cat', 'd'], /This is a directory/],
+    [3, ['ls', 'nothing'], /no such file or directory/],
+    [3, ['view', 'nothing'], /no such/i],
+    [3, ['rm', 'nothing'], /no such/i],
+    [3, ['mv', 'nothing', 'x'], /no such/i],
+    [3, ['str-replace', 'nothing', '--old', 'a'], /no such/i],
+    [3, ['edit', 'nothing'], /no such/i],
+    [3, ['show', 'memver_00000000000000000000000000'], /no such version/],
+    [3, ['diff', '0000'], /no such version/],
+    [3, ['export', 'out', '--from', 'nothing'], /no such/],
+    [4, ['create', 'a.md', ...anyText], /taken/],
+    [4, ['create', 'd', ...anyText], /taken/],
+    [4, ['create', 'a.md/b', ...anyText], /taken/],
+    [4, ['mv', 'a.md', 'd/b.md'], /taken/],
+    [4, ['export', '.'], /is not empty/],
+    [5, ['create', 'x', '--text', 'x'.repeat(102_401)], /102401 bytes; the limit is 102400/],
+  ])('exits with %d: %j', async (exitCode, words, sentence) => {
+    expectRefusal(await home.run(words), exitCode, sentence)
+    expect((await home.json('status'))['head']).toBe(head)
+  })
+
+  test.each<[exitCode: number, input: Uint8Array, sentence: RegExp]>([
+    [2, Uint8Array.of(0xff, 0xfe), /Standard input must be UTF-8 text/],
+    [2, Uint8Array.of(0x61, 0), /NUL/],
+    [5, new Uint8Array(16 * 1024 * 1024 + 1).fill(0x61), /larger than a memory can be/],
+  ])('exits with %d for standard input of the wrong kind', async (exitCode, input, sentence) => {
+    expectRefusal(await home.run(['create', 'x', '-'], { input }), exitCode, sentence)
+  })
+
+  test('with --json the error is one JSON value on standard error', async () => {
+    const { stdout, stderr, exitCode } = await home.run(['rm', 'nothing', '--json'])
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 3 })
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'not_found',
+        message: expect.any(String),
+        hint: expect.any(String),
+        exit_code: 3,
+        path: '/nothing',
+      },
+    })
+  })
+})
+
+describe('a store that cannot be opened', () => {
+  test('no identity: says which file, and what makes one', async () => {
+    const home = newHome()
+    const result = await home.run(['ls'])
+    expectRefusal(result, 8, /There is no identity file at .*\/identity\nstore: /)
+    expect(result.stderr).toMatch(/`gitlocket init` .* `gitlocket recover`/)
+  })
+
+  test('no store', async () => {
+    const home = await newHomeWithStore()
+    const result = await home.run(['ls', '--store', 'nowhere'])
+    expectRefusal(result, 7, /\nstore: .*\/nowhere\n/)
+  })
+
+  test.each<[name: string, exitCode: number, breaking: (home: Home) => void]>([
+    [
+      'an empty directory',
+      7,
+      ({ store }) => (rmSync(store, { recursive: true }), mkdirSync(store)),
+    ],
+    ['a file', 7, ({ store }) => (rmSync(store, { recursive: true }), writeFileSync(store, ''))],
+    ['a damaged identity', 8, ({ identityFile }) => writeFileSync(identityFile, 'GITLOCKET-X\n')],
+    ['an empty identity', 8, ({ identityFile }) => writeFileSync(identityFile, '')],
+    ['no packs', 11, ({ store }) => rmSync(join(store, 'objects/pack'), { recursive: true })],
+    [
+      'a newer repository',
+      7,
+      ({ store }) => writeFileSync(join(store, 'config'), '[core]\nrepositoryformatversion = 2\n'),
+    ],
+    ['a shallow clone', 7, ({ store }) => writeFileSync(join(store, 'shallow'), '0'.repeat(40))],
+    [
+      'a damaged anchor',
+      11,
+      ({ stateDirectory }) => {
+        const names = readdirSync(stateDirectory, { recursive: true, encoding: 'utf8' })
+        const anchor = names.find((name) => name.endsWith('.anchor')) ?? ''
+        writeFileSync(join(stateDirectory, anchor), 'damaged')
+      },
+    ],
+  ])('%s exits with %d', async (_, exitCode, breaking) => {
+    const home = await newHomeWithStore()
+    breaking(home)
+    expectRefusal(await home.run(['ls']), exitCode, /store: /)
+  })
+
+  test('the wrong identity, for every verb and for init', async () => {
+    const home = await newHomeWithStore()
+    const other = newHome()
+    await other.ok('init')
+    expectRefusal(await other.run(['ls', '--store', home.store]), 8, /`gitlocket recover`/)
+    expectRefusal(await other.run(['init', '--store', home.store]), 8, /is not one of its devices/)
+    const stranger = newHome()
+    expectRefusal(await stranger.run(['init', '--store', home.store]), 4, /`gitlocket recover`/)
+    expect(() => readFileSync(stranger.identityFile)).toThrow(/ENOENT/)
+  })
+
+  test('init keeps away from what is no store of its own', async () => {
+    const home = newHome()
+    home.file('full/file', '')
+    const result = await home.run(['init', '--store', 'full'])
+    expect(result.exitCode).toBeGreaterThan(0)
+    home.file('plain', '')
+    expectRefusal(await home.run(['init', '--store', 'plain']), 4, /A file is in the way/)
+    expect(() => readFileSync(home.identityFile)).toThrow(/ENOENT/)
+  })
+
+  test('a store that went back in time exits with 12, until that is accepted', async () => {
+    const home = await newHomeWithStore()
+    const backup = join(home.directory, 'backup')
+    cpSync(home.store, backup, { recursive: true })
+    await home.ok('create', 'a.md', ...anyText)
+    rmSync(home.store, { recursive: true })
+    cpSync(backup, home.store, { recursive: true })
+    expectRefusal(await home.run(['ls']), 12, /verify --accept-rolled-back/)
+    await home.ok('verify', '--accept-rolled-back')
+    await home.ok('create', 'b.md', ...anyText)
+    expect(await home.ok('ls')).toBe('b.md\n')
+    await home.ok('verify')
+  })
+})
+
+describe('a disk that does not take it', () => {
+  /** As somebody without privileges, who cannot write where it is not allowed. */
+  function runUnprivileged(home: Home, words: readonly string[]): Promise<Ended> {
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+    const options = { cwd: home.directory, env: home.environment(), ...user }
+    return ended(spawn(process.execPath, [mainFile, ...words], options))
+  }
+
+  test('a read-only home exits with 9 and names the file', async () => {
+    const home = newHome()
+    if (process.getuid?.() === 0) chownSync(home.directory, 65_534, 65_534)
+    chmodSync(home.directory, 0o500)
+    const result = await runUnprivileged(home, ['init'])
+    chmodSync(home.directory, 0o700)
+    expectRefusal(result, 9, /identity file at .*: permission was denied/)
+  })
+
+  test('a store of somebody else exits with 9', async () => {
+    const home = await newHomeWithStore()
+    const result = await runUnprivileged(home, ['ls', '--store', home.store])
+    if (process.getuid?.() === 0) expectRefusal(result, 9, /permission was denied/)
+    else expect(result.exitCode).toBe(0)
+  })
+
+  test('a full disk exits with 9, and nothing that was there is lost', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', ...anyText)
+    // The file size limit stands in for the end of the disk; it is the one limit anybody can set.
+    const script = `trap '' XFSZ; ulimit -f 4; exec "$0" "$@"`
+    const words = [process.execPath, mainFile, 'create', 'b.md', '--text', 'b'.repeat(90_000)]
+    const options = { cwd: home.directory, env: home.environment() }
+    const result = await ended(spawn('/bin/sh', ['-c', script, ...words], options))
+    expectRefusal(result, 9, /store: /)
+    expect(await home.ok('ls')).toBe('a.md\n')
+    await home.ok('create', 'c.md', ...anyText)
+    await home.ok('verify')
+  })
+
+  test('an answer that cannot be written exits with 9', async () => {
+    const home = await newHomeWithStore()
+    const words = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, mainFile, 'ls', '--help']
+    const options = { cwd: home.directory, env: home.environment() }
+    const result = await ended(spawn('/bin/sh', words, options))
+    expect(result).toMatchObject({ exitCode: 9, stderr: /Could not write the answer/ })
+  })
+})
+
+describe('tampering', () => {
+  const stockGit = requires('git')
+  test.skipIf(stockGit.missing)(`a commit by git exits with 11${stockGit.note}`, async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', ...anyText)
+    const tree = git(['rev-parse', 'HEAD^{tree}'], home.store).trim()
+    const commit = git(['commit-tree', tree, '-p', 'HEAD', '-m', 'x'], home.store).trim()
+    git(['update-ref', 'refs/heads/main', commit], home.store)
+    expectRefusal(await home.run(['ls']), 11, /hint: Do not use this copy/)
+  })
+})

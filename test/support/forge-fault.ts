@@ -1,0 +1,112 @@
+// What a forged commit may say and where it may be spoiled: the vocabulary of forge.ts and of the
+// tests that use it.
+
+import type { SigningKeyPair } from '../../src/crypto/signature.ts'
+import type { CommitParts } from '../../src/format/commit.ts'
+import type { DetailRow } from '../../src/format/detail.ts'
+import type { Directory, Role } from '../../src/format/directory.ts'
+import type { MemoryBlob } from '../../src/format/memory-blob.ts'
+import type { ChangeRecord, Operation } from '../../src/format/record.ts'
+import type { Settings } from '../../src/format/settings.ts'
+import type { Oid } from '../../src/git/object.ts'
+import type { EpochKeys } from '../../src/keys/epoch.ts'
+import type { Identity } from '../../src/keys/identity.ts'
+import type { RawEntry, SealFault, Spoil } from './forge-seal.ts'
+
+export interface ForgedAuthor {
+  readonly deviceId: string
+  readonly signing: SigningKeyPair
+}
+
+/** A row of a change as it should be; what is left out follows from the history. */
+export interface NewRow {
+  readonly memoryId: string
+  readonly operation: Operation
+  readonly path: string
+  readonly content?: string
+  readonly versionId?: string
+  readonly base?: string
+  readonly note?: string
+}
+
+/** Where to spoil a commit, in the order in which it is made. */
+export interface Fault {
+  readonly author?: ForgedAuthor
+  /** The epoch that the record, its detail and its memories are sealed under. */
+  readonly epoch?: EpochKeys
+  /** After the commitments to the details were made. */
+  readonly details?: (rows: readonly DetailRow[]) => readonly DetailRow[]
+  readonly record?: (record: ChangeRecord) => ChangeRecord
+  /** The encoded record, before it is signed. */
+  readonly body?: Spoil
+  readonly signature?: (signature: Uint8Array, body: Uint8Array) => Uint8Array
+  readonly recordSeal?: SealFault
+  readonly detailSeal?: SealFault
+  readonly blob?: (blob: MemoryBlob) => MemoryBlob
+  readonly blobSeal?: SealFault
+  /** The keyring or settings blob, after the record named its hash. */
+  readonly swappedFile?: Spoil
+  /** Memory id to blob, as the tree shows it. */
+  readonly memories?: (blobs: ReadonlyMap<string, Oid>) => ReadonlyMap<string, Oid>
+  readonly root?: (entries: readonly RawEntry[]) => readonly RawEntry[]
+  readonly parts?: (parts: CommitParts) => CommitParts
+  readonly group?: SigningKeyPair
+  /** The whole commit. */
+  readonly bytes?: Spoil
+}
+
+export interface Chain {
+  readonly sequence: number
+  readonly hash: Uint8Array
+  readonly time: number
+}
+
+export interface MemoryState {
+  readonly versionId: string
+  readonly operation: Operation
+  readonly path: string
+  readonly created: number
+  readonly blob: Oid | undefined
+}
+
+/** A commit as it was made, to make it again. */
+export interface Entry {
+  readonly oid: Oid
+  readonly record: ChangeRecord
+  readonly signed: Uint8Array
+  readonly hash: Uint8Array
+  readonly epoch: EpochKeys
+  readonly details: readonly DetailRow[]
+  /** Memory id to blob, of the rows. */
+  readonly blobs: ReadonlyMap<string, Oid>
+  readonly keyring: Oid
+  readonly settings: Oid
+}
+
+export const plainSettings: Settings = {
+  name: 'forged',
+  description: '',
+  metadata: {},
+  archivedAt: undefined,
+  limits: { contentBytes: 102_400, memories: 10_000 },
+}
+
+export function memberOf(
+  identity: Pick<Identity, 'deviceId' | 'signing' | 'kem'>,
+  role: Role,
+  added: number,
+): Directory['devices'][number] {
+  const keys = { signingKey: identity.signing.publicKey, kemKey: identity.kem.publicKey }
+  return { deviceId: identity.deviceId, ...keys, role, added, removed: 0 }
+}
+
+/** The directory with one more device. */
+export function withMember(next: Directory, identity: Identity, role: Role): Directory {
+  const devices = [...next.devices, memberOf(identity, role, next.number)]
+  return { ...next, devices: devices.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1)) }
+}
+
+/** Changes the record of a fault by fields. */
+export function fields(change: Partial<ChangeRecord>): Fault {
+  return { record: (record) => ({ ...record, ...change }) }
+}

@@ -1,0 +1,394 @@
+// Makes histories with real keys in which exactly one thing is wrong: an author that may do anything,
+// with a hook at every layer of a commit. Whatever lies above a fault (seals, signatures, hashes, the
+// commits on top) is made as if the fault were none. Keeps its own account of the history, so that a
+// check that is missing in the product is not missing here too.
+
+import { concatBytes, toHex, utf8 } from '../../src/bytes.ts'
+import { hash256, sha256 } from '../../src/crypto/digest.ts'
+import type { Random } from '../../src/crypto/random.ts'
+import { gitHash } from '../../src/crypto/sha1.ts'
+import { sign } from '../../src/crypto/signature.ts'
+import { encodeCommit, parseCommit } from '../../src/format/commit.ts'
+import type { CommitParts } from '../../src/format/commit.ts'
+import { detailCommitment, encodeDetail } from '../../src/format/detail.ts'
+import type { DetailRow } from '../../src/format/detail.ts'
+import { directoryHash } from '../../src/format/directory.ts'
+import type { Directory, Role } from '../../src/format/directory.ts'
+import { detailContext, memoryContext, recordContext } from '../../src/format/envelope.ts'
+import { storeIdOf } from '../../src/format/id.ts'
+import type { Argon2Parameters } from '../../src/format/keyring.ts'
+import { encodeMemoryBlob } from '../../src/format/memory-blob.ts'
+import { readmeFile, storeFile } from '../../src/format/public-files.ts'
+import { encodeSignedBody, recordHash, zeroHash, zeroId } from '../../src/format/record.ts'
+import type { ChangeRecord, RecordRow } from '../../src/format/record.ts'
+import { encodeSettings } from '../../src/format/settings.ts'
+import type { Settings } from '../../src/format/settings.ts'
+import type { GitObject, ObjectType, Oid } from '../../src/git/object.ts'
+import { epochKeys } from '../../src/keys/epoch.ts'
+import type { EpochKeys } from '../../src/keys/epoch.ts'
+import { generateIdentity } from '../../src/keys/identity.ts'
+import type { Identity } from '../../src/keys/identity.ts'
+import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { memberOf, plainSettings, withMember } from './forge-fault.ts'
+import type { Chain, Entry, Fault, ForgedAuthor, MemoryState, NewRow } from './forge-fault.ts'
+import { forgeKeyring } from './forge-keyring.ts'
+import type { KeyringFault, KeyringPlan } from './forge-keyring.ts'
+import { countingRandom, encodeRawTree, inGitOrder, seal } from './forge-seal.ts'
+import type { RawEntry } from './forge-seal.ts'
+import { buildRadixTree } from './reference/tree.ts'
+import type { Evidence } from './verdict.ts'
+
+interface Draft {
+  readonly fields: Pick<ChangeRecord, 'kind'> & Partial<ChangeRecord>
+  readonly rows?: readonly NewRow[]
+  readonly keyring?: Uint8Array
+  readonly settings?: Uint8Array
+}
+
+const firstTime = 1_700_000_000_000
+
+export class Forge {
+  readonly random: Random
+  readonly founder: Identity
+  readonly storeId: string
+  readonly objects: Map<Oid, GitObject>
+  entries: readonly Entry[] = []
+  epochs: ReadonlyMap<string, EpochKeys>
+  epoch: EpochKeys
+  directory: Directory
+  keyringRecord: Uint8Array = zeroHash
+  memories: ReadonlyMap<string, MemoryState> = new Map()
+  chains: ReadonlyMap<string, Chain> = new Map()
+  /** Of the passphrase slot in the directory. */
+  argon2: Argon2Parameters | undefined
+
+  private constructor(
+    random: Random,
+    founder: Identity,
+    directory: Directory,
+    epoch: EpochKeys,
+    storeId: string,
+  ) {
+    this.random = random
+    this.founder = founder
+    this.directory = directory
+    this.epoch = epoch
+    this.epochs = new Map([[epoch.kid, epoch]])
+    this.storeId = storeId
+    this.objects = new Map()
+    this.put('blob', readmeFile)
+    this.put('blob', storeFile(storeId))
+  }
+
+  /** Nothing but a founder with a recovery key of bytes 7; `genesis` comes next. */
+  static async create(name = 'forge'): Promise<Forge> {
+    const random = countingRandom(name)
+    const founder = await generateIdentity(random)
+    const founderRandom = random(32)
+    const storeId = storeIdOf(founder.signing.publicKey, founderRandom)
+    const recovery = recoveryKeyIdentity(new Uint8Array(32).fill(7))
+    const keys = { signingKey: recovery.signing.publicKey, kemKey: recovery.kem.publicKey }
+    const directory: Directory = {
+      number: 0,
+      previous: [],
+      devices: [memberOf(founder, 'owner', 0)],
+      recovery: [{ slotId: 'aa'.repeat(16), type: 'recovery', ...keys }],
+      founderRandom,
+    }
+    return new Forge(
+      random,
+      founder,
+      directory,
+      epochKeys(storeId, random(32), random(32)),
+      storeId,
+    )
+  }
+
+  /** With a genesis. */
+  static async started(name?: string): Promise<Forge> {
+    const forge = await Forge.create(name)
+    forge.genesis()
+    return forge
+  }
+
+  get head(): Oid {
+    return this.entries.at(-1)?.oid ?? ''
+  }
+
+  get evidence(): Evidence {
+    const { objects, storeId, epochs, head } = this
+    return { objects, storeId, epochs, head }
+  }
+
+  /** The same history, to go on with in another way. */
+  fork(): Forge {
+    const { random, founder, directory, epoch, storeId } = this
+    const { entries, epochs, keyringRecord, memories, chains, argon2, objects } = this
+    const copy = new Forge(random, founder, directory, epoch, storeId)
+    for (const [oid, object] of objects) copy.objects.set(oid, object)
+    return Object.assign(copy, { entries, epochs, keyringRecord, memories, chains, argon2 })
+  }
+
+  put(type: ObjectType, body: Uint8Array): Oid {
+    const oid = gitHash(type, body)
+    this.objects.set(oid, { type, body })
+    return oid
+  }
+
+  genesis(fault: Fault = {}, keyringFault?: KeyringFault): Oid {
+    const keyring = forgeKeyring(this.#keyringPlan(this.directory, this.epoch, []), keyringFault)
+    const settings = this.#sealSettings(plainSettings)
+    const hashes = { keyringHash: hash256(keyring), settingsHash: hash256(settings) }
+    return this.#append({ fields: { kind: 'genesis', ...hashes }, keyring, settings }, fault)
+  }
+
+  change(rows: readonly NewRow[], fault: Fault = {}): Oid {
+    const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
+    return this.#append({ fields: { kind: 'change' }, rows: sorted }, fault)
+  }
+
+  redact(
+    targets: readonly (readonly [memoryId: string, versionId: string])[],
+    fault: Fault = {},
+  ): Oid {
+    const bare = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
+    const rows = targets.map(([memoryId, versionId]) => ({ memoryId, versionId, ...bare }))
+    return this.#append({ fields: { kind: 'redact', reason: 'leaked_secret', rows } }, fault)
+  }
+
+  settings(settings: Settings, fault: Fault = {}): Oid {
+    const sealed = this.#sealSettings(settings)
+    const settingsHash = hash256(sealed)
+    return this.#append({ fields: { kind: 'settings', settingsHash }, settings: sealed }, fault)
+  }
+
+  /** Replaces the directory; `change` makes it from the next one, which differs by its number only. */
+  keyring(
+    change: (next: Directory) => Directory,
+    options: { fault?: Fault; keyringFault?: KeyringFault; epoch?: EpochKeys } = {},
+  ): Oid {
+    const { fault = {}, keyringFault, epoch = this.epoch } = options
+    const previous = [directoryHash(this.storeId, this.directory)]
+    const number = this.directory.number + 1
+    const directory = change({ ...this.directory, number, previous, founderRandom: undefined })
+    const older = [...this.epochs.values()].filter(({ kid }) => kid !== epoch.kid)
+    const keyring = forgeKeyring(this.#keyringPlan(directory, epoch, older), keyringFault)
+    const named = { keyringHash: hash256(keyring), directoryNumber: directory.number }
+    const oid = this.#append({ fields: { kind: 'keyring', ...named }, keyring }, fault)
+    this.directory = directory
+    this.epoch = epoch
+    this.epochs = new Map([...this.epochs, [epoch.kid, epoch]])
+    return oid
+  }
+
+  newEpoch(): EpochKeys {
+    return epochKeys(this.storeId, this.random(32), this.random(32))
+  }
+
+  /** A new identity that a keyring makes a device. */
+  async join(role: Role): Promise<Identity> {
+    const identity = await generateIdentity(this.random)
+    this.keyring((next) => withMember(next, identity, role))
+    return identity
+  }
+
+  /** Makes the whole history again as rewrite(·, R) of FORMAT §10 does, on the same records. */
+  rewrite(redacted: ReadonlySet<string>, kept: { detail?: string; blob?: string } = {}): Oid {
+    const shown = new Map<string, Oid>()
+    let parent: Oid | undefined
+    this.entries = this.entries.map((entry) => {
+      const rows = entry.record.kind === 'change' ? entry.record.rows : []
+      for (const { memoryId, versionId } of rows) {
+        const blob = entry.blobs.get(memoryId)
+        const gone = redacted.has(versionId) && versionId !== kept.blob
+        if (blob === undefined || gone) shown.delete(memoryId)
+        else shown.set(memoryId, blob)
+      }
+      const details = entry.details.filter((detail) => {
+        const versionId = rows[detail.row]?.versionId ?? ''
+        return !redacted.has(versionId) || versionId === kept.detail
+      })
+      const tree = this.#tree(shown, entry, {})
+      const oid = this.#seal({ ...entry, details }, tree, parent, {})
+      parent = oid
+      return { ...entry, oid }
+    })
+    return this.head
+  }
+
+  /** Takes a commit apart, changes its parts and signs it again: a fault of git's layer alone. */
+  remake(oid: Oid, change: (parts: CommitParts) => CommitParts): Oid {
+    const parts = parseCommit(this.objects.get(oid)?.body ?? new Uint8Array())
+    return this.put('commit', encodeCommit(change(parts), this.epoch.group))
+  }
+
+  /** A tree of any entries, in git's order. */
+  tree(entries: readonly RawEntry[]): Oid {
+    return this.put('tree', encodeRawTree(inGitOrder(entries)))
+  }
+
+  #keyringPlan(directory: Directory, epoch: EpochKeys, older: readonly EpochKeys[]): KeyringPlan {
+    const { storeId, random, argon2 } = this
+    return { storeId, directory, epoch, older, argon2, random }
+  }
+
+  #sealSettings(settings: Settings): Uint8Array {
+    const context = recordContext(this.storeId)
+    const parts = { type: 'settings', keys: this.epoch.settings, context } as const
+    return seal({ ...parts, hedge: this.random(32), plaintext: encodeSettings(settings) })
+  }
+
+  #append(draft: Draft, fault: Fault): Oid {
+    const epoch = fault.epoch ?? this.epoch
+    const author = fault.author ?? this.founder
+    const base = this.#baseRecord(draft, author)
+    const { rows, details } = this.#rows(draft.rows ?? [], base.time)
+    const drafted = draft.rows === undefined ? base : { ...base, rows }
+    const record = fault.record?.(drafted) ?? drafted
+    const signed = this.#sign(record, author, fault)
+    const hash = recordHash(this.storeId, signed)
+    const blobs = this.#blobs(draft.rows ?? [], record, { details, epoch, fault })
+    const spoil = fault.swappedFile ?? ((bytes: Uint8Array) => bytes)
+    const last = this.entries.at(-1)
+    const keyring = draft.keyring ? this.put('blob', spoil(draft.keyring)) : (last?.keyring ?? '')
+    const settings = draft.settings
+      ? this.put('blob', spoil(draft.settings))
+      : (last?.settings ?? '')
+    const shown = new Map<string, Oid>()
+    for (const [id, { blob }] of this.memories) if (blob !== undefined) shown.set(id, blob)
+    const tree = this.#tree(fault.memories?.(shown) ?? shown, { keyring, settings }, fault)
+    const spoiled = fault.details?.(details) ?? details
+    const made = { record, signed, hash, epoch, details: spoiled, blobs, keyring, settings }
+    const oid = this.#seal(made, tree, last?.oid, fault)
+    this.entries = [...this.entries, { oid, ...made }]
+    const chain = { sequence: record.sequence, hash, time: record.time }
+    if (record.sequence > 0) this.chains = new Map([...this.chains, [record.deviceId, chain]])
+    if (draft.keyring !== undefined) this.keyringRecord = hash
+    return oid
+  }
+
+  #baseRecord({ fields }: Draft, author: ForgedAuthor): ChangeRecord {
+    const parent = this.entries.at(-1)
+    const chain = this.chains.get(author.deviceId)
+    return {
+      height: parent === undefined ? 0 : parent.record.height + 1,
+      deviceId: author.deviceId,
+      sequence: (chain?.sequence ?? 0) + 1,
+      previous: chain?.hash ?? zeroHash,
+      keyring: this.keyringRecord,
+      parents: parent === undefined ? [] : [parent.hash],
+      time: firstTime + this.entries.length * 1000,
+      actor: { type: 'user', id: 'forger' },
+      session: undefined,
+      reason: undefined,
+      directoryNumber: 0,
+      keyringHash: zeroHash,
+      settingsHash: zeroHash,
+      rows: [],
+      ...fields,
+    }
+  }
+
+  #rows(rows: readonly NewRow[], time: number): { rows: RecordRow[]; details: DetailRow[] } {
+    const details = rows.map((row, index): DetailRow => {
+      const content = utf8(row.content ?? '')
+      const gone = row.operation === 'deleted'
+      return {
+        row: index,
+        path: row.path,
+        note: row.note ?? '',
+        size: gone ? 0 : content.length,
+        sha256: gone ? zeroHash : sha256(content),
+        blinding: this.random(32),
+      }
+    })
+    const memories = new Map(this.memories)
+    const recordRows = rows.map((row, index): RecordRow => {
+      const { memoryId, operation, path } = row
+      const before = this.memories.get(memoryId)
+      const versionId = row.versionId ?? toHex(this.random(16))
+      const created = before?.created ?? time
+      memories.set(memoryId, { versionId, operation, path, created, blob: undefined })
+      const base = row.base ?? before?.versionId ?? zeroId
+      const detail = details[index]
+      const commitment = detail ? detailCommitment(detail.blinding, detail) : zeroHash
+      return { memoryId, versionId, base, secondBase: zeroId, operation, commitment }
+    })
+    this.memories = memories
+    return { rows: recordRows, details }
+  }
+
+  #sign(record: ChangeRecord, author: ForgedAuthor, fault: Fault): Uint8Array {
+    const encoded = encodeSignedBody(record)
+    const body = fault.body?.(encoded) ?? encoded
+    const purpose = concatBytes(utf8('GLK1/record-signature/v1\0'), recordContext(this.storeId))
+    const signature = sign(concatBytes(purpose, body), author.signing)
+    return concatBytes(body, fault.signature?.(signature, body) ?? signature)
+  }
+
+  #blobs(
+    rows: readonly NewRow[],
+    record: ChangeRecord,
+    made: { details: readonly DetailRow[]; epoch: EpochKeys; fault: Fault },
+  ): ReadonlyMap<string, Oid> {
+    const blobs = new Map<string, Oid>()
+    const memories = new Map(this.memories)
+    rows.forEach(({ memoryId, operation, path, content = '' }, index) => {
+      const state = memories.get(memoryId)
+      const detail = made.details[index]
+      if (operation === 'deleted' || state === undefined || detail === undefined) return
+      const versionId = record.rows[index]?.versionId ?? state.versionId
+      const honest = { path, content, versionId, created: state.created, sha256: detail.sha256 }
+      const plaintext = encodeMemoryBlob(made.fault.blob?.(honest) ?? honest)
+      const context = memoryContext(this.storeId, memoryId)
+      const keys = made.epoch.memory
+      const parts = { type: 'memory', keys, context, hedge: detail.blinding, plaintext } as const
+      const blob = this.put('blob', seal(parts, made.fault.blobSeal))
+      memories.set(memoryId, { ...state, blob })
+      blobs.set(memoryId, blob)
+    })
+    this.memories = memories
+    return blobs
+  }
+
+  #tree(
+    shown: ReadonlyMap<string, Oid>,
+    files: { keyring: Oid; settings: Oid },
+    fault: Fault,
+  ): Oid {
+    const radix = buildRadixTree(shown)
+    for (const body of radix?.trees.values() ?? []) this.put('tree', body)
+    const entries = [
+      file('README.md', gitHash('blob', readmeFile)),
+      file('keyring', files.keyring),
+      ...(radix === undefined ? [] : [{ mode: '40000', name: 'm', oid: radix.root }]),
+      file('settings', files.settings),
+      file('store.json', gitHash('blob', storeFile(this.storeId))),
+    ]
+    return this.put('tree', encodeRawTree(fault.root?.(entries) ?? entries))
+  }
+
+  #seal(entry: Omit<Entry, 'oid'>, tree: Oid, parent: Oid | undefined, fault: Fault): Oid {
+    const { record, signed, hash, epoch, details } = entry
+    const context = recordContext(this.storeId)
+    const place = { type: 'record', keys: epoch.record, context, hedge: zeroHash } as const
+    const detail = { type: 'detail', keys: epoch.detail, hedge: zeroHash } as const
+    const detailPlace = { ...detail, context: detailContext(this.storeId, hash) }
+    const honest: CommitParts = {
+      tree,
+      parents: parent === undefined ? [] : [parent],
+      height: record.height,
+      record: seal({ ...place, plaintext: signed }, fault.recordSeal),
+      detail:
+        record.kind === 'change'
+          ? seal({ ...detailPlace, plaintext: encodeDetail(details) }, fault.detailSeal)
+          : undefined,
+    }
+    const bytes = encodeCommit(fault.parts?.(honest) ?? honest, fault.group ?? epoch.group)
+    return this.put('commit', fault.bytes?.(bytes) ?? bytes)
+  }
+}
+
+function file(name: string, oid: Oid): RawEntry {
+  return { mode: '100644', name, oid }
+}

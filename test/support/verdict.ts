@@ -1,0 +1,129 @@
+// What the product and the reference decoder say about a history in memory: `accepted`, or the code
+// of the refusal. Anything else that they throw is a bug and passes through.
+
+import { StoreError } from '../../src/errors.ts'
+import { openHeadKeyring } from '../../src/store/authority.ts'
+import type { GitObject, Oid } from '../../src/git/object.ts'
+import type { ObjectStore } from '../../src/git/object-store.ts'
+import type { EpochKeys } from '../../src/keys/epoch.ts'
+import type { Unlock } from '../../src/keys/keyring.ts'
+import { verifyHistory } from '../../src/store/verify.ts'
+import { verifyContents } from './reference/contents.ts'
+import { decodeKeyring } from './reference/keyring.ts'
+import { fullEpoch } from './reference/keys.ts'
+import type { Epoch } from './reference/keys.ts'
+import { parseCommit } from './reference/commit.ts'
+import { checkDisjoint } from './reference/path.ts'
+import { parseStoreFile } from './reference/public-files.ts'
+import { refuse } from './reference/refusal.ts'
+import type { Repository } from './reference/repository.ts'
+import { readRootBlob, verifyTrail } from './reference/trail.ts'
+import { unlock } from './reference/unlock.ts'
+import type { Secret } from './reference/unlock.ts'
+
+export interface Evidence {
+  readonly objects: ReadonlyMap<Oid, GitObject>
+  readonly storeId: string
+  readonly epochs: ReadonlyMap<string, EpochKeys>
+  readonly head: Oid
+}
+
+export type Verdict = string
+
+/** Verifies from genesis. */
+export async function productVerdict(evidence: Evidence): Promise<Verdict> {
+  const objects = readOnlyObjects(evidence.objects, evidence.head)
+  return verdictOf(() => verifyHistory({ ...evidence, objects }, evidence.head))
+}
+
+export async function referenceVerdict(evidence: Evidence): Promise<Verdict> {
+  const { storeId } = evidence
+  const epochs = [...evidence.epochs.values()].map(({ auditKey, contentKey }): Epoch => {
+    return fullEpoch(storeId, auditKey, contentKey)
+  })
+  return verdictOf(() => verifyByReference(repositoryOf(evidence), storeId, epochs))
+}
+
+/** Opens with a secret, then verifies: nothing is given but the objects. */
+export async function productVerdictOn(
+  objects: ReadonlyMap<Oid, GitObject>,
+  head: Oid,
+  unlockWith: Unlock,
+  storeId: string,
+): Promise<Verdict> {
+  const store = readOnlyObjects(objects, head)
+  return verdictOf(async () => {
+    const { epochs } = await openHeadKeyring(store, storeId, unlockWith, head)
+    await verifyHistory({ objects: store, storeId, epochs }, head)
+  })
+}
+
+export async function referenceVerdictOn(
+  objects: ReadonlyMap<Oid, GitObject>,
+  head: Oid,
+  secret: Secret,
+): Promise<Verdict> {
+  const repository = repositoryOf({ objects, head })
+  return verdictOf(() => {
+    const { tree } = parseCommit(repository.read('commit', head))
+    const storeId = parseStoreFile(readRootBlob(repository, tree, 'store.json'))
+    const keyring = decodeKeyring(readRootBlob(repository, tree, 'keyring'))
+    if (keyring.storeId !== storeId) refuse('store_id_mismatch', 'Another store')
+    verifyByReference(repository, storeId, unlock(keyring, secret))
+  })
+}
+
+/** `accepted`, or the code or kind that `judge` throws. */
+export async function verdictOf(judge: () => unknown): Promise<Verdict> {
+  try {
+    await judge()
+    return 'accepted'
+  } catch (error) {
+    if (error instanceof StoreError) return error.code
+    const kind = error instanceof Error ? /^([a-z_]+): [A-Z]/.exec(error.message)?.[1] : undefined
+    if (kind === undefined) throw error
+    return kind
+  }
+}
+
+export function readOnlyObjects(objects: ReadonlyMap<Oid, GitObject>, head: Oid): ObjectStore {
+  return {
+    read: (oid) => objects.get(oid),
+    head,
+    refresh: () => undefined,
+    exclusive: readOnly,
+    commit: readOnly,
+    checkpoint: readOnly,
+    status: readOnly,
+    close: readOnly,
+  }
+}
+
+function readOnly(): never {
+  throw new Error('These objects are read only')
+}
+
+function repositoryOf({ objects, head }: Pick<Evidence, 'objects' | 'head'>): Repository {
+  return {
+    head,
+    read(type, oid) {
+      const object = objects.get(oid)
+      if (object?.type !== type) return refuse('object_missing', 'An object is missing')
+      return object.body
+    },
+  }
+}
+
+function verifyByReference(
+  repository: Repository,
+  storeId: string,
+  epochs: readonly Epoch[],
+): void {
+  const byKid = new Map(epochs.map((epoch) => [epoch.kid, epoch]))
+  const trail = verifyTrail(repository, { storeId, epochs: byKid })
+  const { memories } = verifyContents(repository, storeId, trail)
+  checkDisjoint(
+    [...memories.values()].map((blob) => blob.path),
+    'memory_mismatch',
+  )
+}

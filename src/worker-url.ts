@@ -3,7 +3,7 @@
 
 /**
  * The module `name` (without extension) beside the caller, whose `import.meta.url` is `moduleUrl`.
- * A caller that runs from src/, as under the test runner, gets the module of the same place in dist/.
+ * A caller that runs from src/, as under the test runner, gets the module of that place in dist/.
  */
 export function workerUrl(moduleUrl: string, name: string): URL {
   const compiled = moduleUrl.endsWith('.ts') ? fromSourceToOutput(moduleUrl) : moduleUrl

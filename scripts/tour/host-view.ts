@@ -18,9 +18,9 @@ export function showHostView(place: Place, signers: string): void {
   const obstacle = signatureObstacle(version)
   if (obstacle === undefined) showSignatures(place, signers)
   else print(`Left out: \`git log --show-signature\` needs ${obstacle}`)
-  showGit(place, ['ls-tree', '-r', '--long', 'main'], { linesMax: 9 })
+  showGit(place, ['ls-tree', '-r', '--long', 'main'], 9)
   showSealed(place)
-  showGit(place, ['fsck', '--strict'], { linesMax: 5 })
+  showGit(place, ['fsck', '--strict'], 5)
 }
 
 /** git checks SSH signatures since 2.34, by calling ssh-keygen. */
@@ -30,19 +30,16 @@ function signatureObstacle(version: string): string | undefined {
   return ask('ssh-keygen', '-?') === undefined ? 'ssh-keygen, which is not installed' : undefined
 }
 
+/** The signers' keys are public; git resolves the file's name from the store. */
 function showSignatures(place: Place, signers: string): void {
-  const file = join(place.root, 'allowed_signers')
-  writeFileSync(file, signers)
-  const settings = ['-c', 'gpg.format=ssh', '-c', `gpg.ssh.allowedSignersFile=${file}`]
-  showGit(place, ['log', '--show-signature', '-1', 'main'], { settings, linesMax: 13 })
-  const marks = git(place, [...settings, 'log', '--format=%G?', 'main'])
-    .toString()
-    .trim()
-  const bad = marks.split('\n').filter((mark) => mark !== 'G').length
+  writeFileSync(join(place.root, 'allowed_signers'), signers)
+  const setting = ['-c', 'gpg.ssh.allowedSignersFile=../allowed_signers']
+  showGit(place, [...setting, 'log', '--show-signature', '-1', 'main'], 13)
+  const output = git(place, [...setting, 'log', '--format=%G?', 'main']).toString()
+  const marks = output.trim().split('\n')
+  const bad = marks.filter((mark) => mark !== 'G').length
   if (bad > 0) throw new Error(`git does not accept the signatures of ${bad} commits`)
-  print(
-    `\ngit accepts the signature of each of the ${marks.split('\n').length} commits. Author and date`,
-  )
+  print(`\ngit accepts the signature of each of the ${marks.length} commits. Author and date`)
   print('are the same in every store: the date only counts commits.')
 }
 

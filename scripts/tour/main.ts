@@ -1,6 +1,6 @@
-// `npm start`: the product in a few seconds, without a question. A temporary store, the transcript of
-// three agent sessions through the memory tool, then the history, its verification, and what a git
-// host sees of it. Ends above 0 if anything differs from what the transcript expects.
+// `npm start`: the product in a few seconds, without a question. A temporary store, the transcript
+// of three agent sessions through the memory tool, then the history, its verification, and what a
+// git host sees of it. Ends above 0 if anything differs from what the transcript expects.
 
 import process from 'node:process'
 import { createStore, openStore } from 'gitlocket'

@@ -1,4 +1,5 @@
-// Where the tour's store lies: a new temporary directory, kept so that the reader can go on with it.
+// Where the tour's store lies: a new temporary directory, kept so that the reader can go on there.
+// What the programs that the tour starts get as their environment.
 
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { devNull, tmpdir } from 'node:os'

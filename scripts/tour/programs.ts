@@ -1,5 +1,5 @@
-// Runs other programs for the tour and shows what they say: the `gitlocket` command, and git where it
-// is installed. Nothing is asked, and a program that fails ends the tour.
+// Runs other programs for the tour and shows what they say: the `gitlocket` command, and git where
+// it is installed. Nothing is asked, and a program that fails ends the tour.
 
 import { spawnSync } from 'node:child_process'
 import { execPath } from 'node:process'
@@ -16,14 +16,10 @@ export function showCommand(place: Place, words: readonly string[], linesMax: nu
   show(shown, run(place, shown, execPath, [commandLine, ...words]).toString(), linesMax)
 }
 
-/** Shows `$ git …`; `settings` go before the command and are not shown. */
-export function showGit(
-  place: Place,
-  words: readonly string[],
-  options: { readonly linesMax: number; readonly settings?: readonly string[] },
-): void {
-  const text = git(place, [...(options.settings ?? []), ...words]).toString()
-  show(['git', ...words], text === '' ? '(no output: nothing is wrong)' : text, options.linesMax)
+/** The same with git, in the store. */
+export function showGit(place: Place, words: readonly string[], linesMax: number): void {
+  const text = git(place, words).toString()
+  show(['git', ...words], text === '' ? '(no output: nothing is wrong)' : text, linesMax)
 }
 
 /** Standard output and standard error of git in the store. */

@@ -1,6 +1,6 @@
-// Replays one session of the transcript through the memory tool, as the SDK's tool runner would, and
-// shows each command with its answer and its commit. Anything that the transcript does not expect
-// ends the tour.
+// Replays one session of the transcript through the memory tool, as the SDK's tool runner would,
+// and shows each command with its answer and its commit. Anything that the transcript does not
+// expect ends the tour.
 
 import type { MemoryStore } from 'gitlocket'
 import { memoryTool } from 'gitlocket/anthropic'

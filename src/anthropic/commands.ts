@@ -7,14 +7,14 @@ import type { Operation, OperationContext } from '../api/operations.ts'
 import { parseInput } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
 import { renderSnippet, renderView } from './render.ts'
-import { Refusal, refusalOf } from './refusal.ts'
+import { Refusal } from './refusal.ts'
 import { parseToolPath, toolPathOf } from './tool-path.ts'
 
 export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
 
 export interface Command {
   readonly effect: 'read' | 'write'
-  /** The answer. Throws nothing but Refusals. */
+  /** The answer. Throws a Refusal, or what `refusalOf` makes one of. */
   readonly run: (context: OperationContext, input: unknown) => Promise<string>
 }
 
@@ -81,7 +81,7 @@ export const commands: Readonly<Record<CommandName, Command>> = {
   rename: { effect: 'write', run: rename },
 }
 
-/** The words of a command on one path. `refuse` leaves what it has no words for to `refusalOf`. */
+/** The words of a command on one path. `refuse` leaves the rest to `refusalOf`. */
 interface Words<Input, Result> {
   readonly answer: (path: string, result: Result) => string
   readonly refuse: (path: string, error: StoreError, input: Input) => Refusal | undefined
@@ -92,13 +92,11 @@ function onPath<Input extends { readonly path: string }, Result>(
   words: Words<Input, Result>,
 ): Command {
   const run = async (context: OperationContext, raw: unknown): Promise<string> => {
-    const input = parse(operation, raw)
+    const input = parseInput(operation.input, raw)
     const { store: path, shown } = parseToolPath('path', input.path)
     try {
-      return words.answer(
-        shown,
-        await operations.runOperation(operation, context, { ...input, path }),
-      )
+      const result = await operations.runOperation(operation, context, { ...input, path })
+      return words.answer(shown, result)
     } catch (error) {
       throw worded(error, (expected) => words.refuse(shown, expected, input))
     }
@@ -107,7 +105,7 @@ function onPath<Input extends { readonly path: string }, Result>(
 }
 
 async function rename(context: OperationContext, raw: unknown): Promise<string> {
-  const input = parse(operations.rename, raw)
+  const input = parseInput(operations.rename.input, raw)
   const from = parseToolPath('old_path', input.old_path)
   const to = parseToolPath('new_path', input.new_path)
   try {
@@ -136,16 +134,9 @@ function refuseRename(from: string, to: string, error: StoreError): Refusal | un
   return new Refusal(`${cannot}: ${parent} is a file, not a directory`)
 }
 
-function parse<Input, Result>(operation: Operation<Input, Result>, raw: unknown): Input {
-  try {
-    return parseInput(operation.input, raw)
-  } catch (error) {
-    throw refusalOf(error)
-  }
-}
-
-function worded(error: unknown, refuse: (error: StoreError) => Refusal | undefined): Refusal {
-  return (error instanceof StoreError ? refuse(error) : undefined) ?? refusalOf(error)
+/** The words of the command, or the error itself, which `refusalOf` finds words for. */
+function worded(error: unknown, refuse: (error: StoreError) => Refusal | undefined): unknown {
+  return (error instanceof StoreError ? refuse(error) : undefined) ?? error
 }
 
 function missingText(path: string): string {

@@ -40,6 +40,12 @@ export type MemoryToolHandlers = Readonly<Record<CommandName, MemoryToolHandler>
 
 /** What the Messages API accepts in the definition of the tool beside its type and name. */
 export interface MemoryToolProps {
+  allowed_callers?: (
+    | 'direct'
+    | 'code_execution_20250825'
+    | 'code_execution_20260120'
+    | 'code_execution_20260521'
+  )[]
   cache_control?: { type: 'ephemeral'; ttl?: '5m' | '1h' } | null
   defer_loading?: boolean
   input_examples?: { [key: string]: unknown }[]

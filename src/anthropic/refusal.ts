@@ -42,7 +42,7 @@ export async function toolError(
 let found: Promise<ToolErrorClass | undefined> | undefined
 
 /** The class of the SDK's ESM copy, or undefined if the SDK, an optional peer, is not installed. */
-export function findToolError(): Promise<ToolErrorClass | undefined> {
+function findToolError(): Promise<ToolErrorClass | undefined> {
   found ??= import('@anthropic-ai/sdk/lib/tools/ToolError').then(
     (module) => module.ToolError,
     () => undefined,

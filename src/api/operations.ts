@@ -90,7 +90,7 @@ export const insert: Operation<InsertInput, Applied> = {
       checkInsertLine(path, insert_line, countLines(content))
       return insertAfterLine(content, insert_line, insert_text)
     }
-    return store.apply([{ type: 'edit', path: schemas.checkStorePath(path), edit }], author)
+    return store.apply([{ type: 'edit', path: checkFilePath(path), edit }], author)
   },
 }
 
@@ -99,8 +99,10 @@ export const remove: Operation<DeleteInput, Applied> = {
   name: 'delete',
   effect: 'write',
   input: schemas.deleteInput,
-  run: async ({ store, author }, { path }) =>
-    store.apply([{ type: 'delete', path: schemas.checkStorePath(path) }], author),
+  run: async ({ store, author }, { path }) => {
+    checkNotRoot(path, 'deleted')
+    return store.apply([{ type: 'delete', path: schemas.checkStorePath(path) }], author)
+  },
 }
 
 export const rename: Operation<RenameInput, Applied> = {
@@ -110,7 +112,7 @@ export const rename: Operation<RenameInput, Applied> = {
   run: renamePath,
 }
 
-/** Runs an operation on a parsed input (`parseInput`). Throws `read_only` without asking the store. */
+/** Runs an operation on an input that `parseInput` gave. Throws `read_only` first. */
 export async function runOperation<Input, Result>(
   operation: Operation<Input, Result>,
   context: OperationContext,
@@ -174,7 +176,7 @@ async function replaceText(
     edited = replaceAt(content, offset, old_str.length, new_str)
     return edited.text
   }
-  const change = { type: 'edit', path: schemas.checkStorePath(path), edit } as const
+  const change = { type: 'edit', path: checkFilePath(path), edit } as const
   const applied = await store.apply([change], author)
   return { ...applied, snippet: snippetOf(edited) }
 }
@@ -212,13 +214,27 @@ async function renamePath(
 ): Promise<Applied> {
   const path = schemas.checkStorePath(input.old_path)
   const to = schemas.checkStorePath(input.new_path)
-  if (path !== '/' && (isBelow(to, path) || isBelow(path, to))) {
+  checkNotRoot(path, 'renamed')
+  if (isBelow(to, path) || isBelow(path, to)) {
     // Never possible, so that looking before is no race. The store itself would let a file move
     // below its own name, and the only file of a directory take the directory's place.
     if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
     throw isBelow(to, path) ? intoItself(to) : taken(to)
   }
   return store.apply([{ type: 'rename', path, to }], author)
+}
+
+/** A path at which a file may be; at the root there is none. */
+function checkFilePath(path: string): string {
+  if (path === '/') throw notFound(path)
+  return schemas.checkStorePath(path)
+}
+
+function checkNotRoot(path: string, verb: string): void {
+  if (path !== '/') return
+  throw new StoreError('invalid_path', `The root directory cannot be ${verb}`, {
+    details: { path },
+  })
 }
 
 function notFound(path: string): StoreError {

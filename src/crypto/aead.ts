@@ -1,7 +1,7 @@
 // Sealing of whole envelopes (FORMAT §3, §3.2): key derivation with a key commitment, the hedged
 // salt, and XChaCha20-Poly1305. What the header means and when it is acceptable is
-// format/envelope.ts's; here it is 16 bytes that everything is bound to. With format/public-files.ts
-// this is the only file that makes `Sealed` bytes.
+// format/envelope.ts's; here it is 16 bytes that everything is bound to. With
+// format/public-files.ts this is the only file that makes `Sealed` bytes.
 
 import { concatBytes, label } from '../bytes.ts'
 import type { Sealed } from '../bytes.ts'
@@ -138,6 +138,6 @@ function wrongCommitment(): StoreError {
 }
 
 function asSealed(...parts: readonly Uint8Array[]): Sealed {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what reaches here is sealed or public
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sealed or public
   return concatBytes(...parts) as Sealed
 }

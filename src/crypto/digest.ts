@@ -11,8 +11,8 @@ export function hash256(...parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * BLAKE2b of `length` bytes (16 to 64) over the concatenation, keyed with 16 to 64 bytes. The length
- * enters the hash, so outputs of different lengths are unrelated.
+ * BLAKE2b of `length` bytes (16 to 64) over the concatenation, keyed with 16 to 64 bytes. The
+ * length enters the hash, so outputs of different lengths are unrelated.
  */
 export function keyedHash(
   length: number,

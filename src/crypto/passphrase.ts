@@ -1,5 +1,6 @@
 // Argon2id (FORMAT §7, §7.5), in a worker thread that ends afterwards: the event loop stays free,
-// and the hundreds of megabytes go back to the system, which a WebAssembly heap never does in place.
+// and the hundreds of megabytes go back to the system, which a WebAssembly heap never does in
+// place.
 
 import { Worker } from 'node:worker_threads'
 import { utf8 } from '../bytes.ts'

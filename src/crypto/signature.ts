@@ -1,6 +1,6 @@
-// Ed25519 (FORMAT §6.1, §6.3). Signing is deterministic, so a signature can be re-made and compared.
-// Verification is libsodium's alone: implementations differ on malleable signatures and small-order
-// keys, and a history that one reader accepts and another refuses is a fork.
+// Ed25519 (FORMAT §6.1, §6.3). Signing is deterministic, so a signature can be re-made and
+// compared. Verification is libsodium's alone: implementations differ on malleable signatures and
+// small-order keys, and a history that one reader accepts and another refuses is a fork.
 
 import { StoreError } from '../errors.ts'
 import { sodium } from './sodium.ts'

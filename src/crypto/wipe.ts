@@ -1,5 +1,6 @@
 // Overwrites secrets that are no longer needed. The engine may have copied them before (FORMAT and
-// the threat model promise nothing about a process's memory), so this shortens a window and no more.
+// the threat model promise nothing about a process's memory), so this shortens a window and no
+// more.
 
 import { sodium } from './sodium.ts'
 

@@ -1,5 +1,6 @@
-// Crockford's base32 (FORMAT §1.1, §1.3): lower case, most significant bit first, without the letters
-// i, l, o and u. Exactly what `encodeBase32` writes is read; who is lenient maps the text before.
+// Crockford's base32 (FORMAT §1.1, §1.3): lower case, most significant bit first, without the
+// letters i, l, o and u. Exactly what `encodeBase32` writes is read; who is lenient maps the text
+// before.
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 

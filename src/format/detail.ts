@@ -1,5 +1,6 @@
-// Details (FORMAT §6.2): the removable part of a change. Each row has its path, size, hash and note,
-// and a blinding that makes the record's commitment to them say nothing once the detail is gone.
+// Details (FORMAT §6.2): the removable part of a change. Each row has its path, size, hash and
+// note, and a blinding that makes the record's commitment to them say nothing once the detail is
+// gone.
 
 import { ByteReader, ByteWriter, label, utf8, utf8Text } from '../bytes.ts'
 import { keyedHash } from '../crypto/digest.ts'

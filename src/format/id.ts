@@ -1,5 +1,6 @@
-// Identifiers (FORMAT §1): how they are derived, and their text form for people and programs. Inside
-// the code an id is its 16 bytes as 32 lower-case hex digits; the text form is for the outside.
+// Identifiers (FORMAT §1): how they are derived, and their text form for people and programs.
+// Inside the code an id is its 16 bytes as 32 lower-case hex digits; the text form is for the
+// outside.
 
 import { fromHex, label, toHex } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'

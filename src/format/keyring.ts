@@ -71,7 +71,7 @@ export function encodeKeyring(file: KeyringFile): Sealed {
   return sealedFraming(writer.bytes())
 }
 
-/** Throws `keyring_malformed`, `upgrade_required`, or an envelope code that needs no key to tell. */
+/** Throws `keyring_malformed`, `upgrade_required`, or an envelope code that needs no key. */
 export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   if (bytes.length > keyringBytesMax) throw malformed('it is too large')
   const reader = new ByteReader(bytes, malformed)

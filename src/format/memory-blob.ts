@@ -1,5 +1,5 @@
-// Memory blobs (FORMAT §5): the current version of one memory, as the tree of a commit holds it. The
-// head's tree alone is enough to read a store.
+// Memory blobs (FORMAT §5): the current version of one memory, as the tree of a commit holds it.
+// The head's tree alone is enough to read a store.
 
 import { ByteReader, ByteWriter, equalBytes, fromHex, toHex, utf8, utf8Text } from '../bytes.ts'
 import { sha256 as sha256Of } from '../crypto/digest.ts'

@@ -1,5 +1,5 @@
-// The one grammar of memory paths (FORMAT §5.2), for writers and verifiers alike. A path is refused,
-// never repaired: two spellings of one name would be two memories that look the same.
+// The one grammar of memory paths (FORMAT §5.2), for writers and verifiers alike. A path is
+// refused, never repaired: two spellings of one name would be two memories that look the same.
 
 import { StoreError } from '../errors.ts'
 import { pathBytesMax, pathSegmentsMax } from '../limits.ts'

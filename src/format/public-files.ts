@@ -1,6 +1,6 @@
-// The two public files of every tree (FORMAT §2, appendix A): constant bytes that tell a person what
-// the repository is, and a program which store. Nothing in them is trusted but for the store id,
-// which the keyring has to bear out.
+// The two public files of every tree (FORMAT §2, appendix A): constant bytes that tell a person
+// what the repository is, and a program which store. Nothing in them is trusted but for the store
+// id, which the keyring has to bear out.
 
 import { equalBytes, utf8, utf8Text } from '../bytes.ts'
 import type { Sealed } from '../bytes.ts'

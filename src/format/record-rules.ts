@@ -1,5 +1,5 @@
-// The rules of FORMAT §6.1 that one record can break by itself: which fields its kind fills, who its
-// actor may be, and the number, order and content of its rows.
+// The rules of FORMAT §6.1 that one record can break by itself: which fields its kind fills, who
+// its actor may be, and the number, order and content of its rows.
 
 import { compareBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'

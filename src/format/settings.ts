@@ -31,7 +31,7 @@ export function encodeSettings(settings: Settings): Uint8Array {
   return new ByteWriter().u8(VERSION).u8(0).u32(json.length).raw(json).bytes()
 }
 
-/** Reads a padded plaintext. Throws `settings_malformed`, `upgrade_required`, `envelope_padding`. */
+/** Of a padded plaintext. Throws `settings_malformed`, `upgrade_required`, `envelope_padding`. */
 export function decodeSettings(padded: Uint8Array): Settings {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) {

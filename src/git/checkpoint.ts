@@ -33,10 +33,10 @@ export interface CheckpointParts {
   readonly packer: Packer
   readonly lock: ProcessLock
   /** The store's `exclusive`: the writer lock, and a refresh. */
-  exclusive<T>(work: () => Promise<T>): Promise<T>
+  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
   /** Reads branch and packs again, and what of the journal is live. */
-  reload(): void
-  packs(): readonly PackStatus[]
+  readonly reload: () => void
+  readonly packs: () => readonly PackStatus[]
 }
 
 export class Checkpointer {
@@ -129,7 +129,7 @@ export class Checkpointer {
       if (final) await journal.truncate()
     })
   }
-  /** All our packs are written under one of the two locks, and git's half packs have other names. */
+  /** Ours are all written under one of the two locks, and git's half packs have other names. */
   #removeHalfPacks(): void {
     const { disk, directory } = this.#parts.files
     for (const name of disk.list(`${directory}/objects/pack`)) {

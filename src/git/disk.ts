@@ -1,6 +1,6 @@
-// Every file operation of a store, behind one port, so that fault tests can count, cut and tear each
-// one. Owns: file modes (0600, 0700), the words for errno, and who counts as a live process.
-// Must not know what the files mean. Messages name the action, never a path.
+// Every file operation of a store, behind one port, so that fault tests can count, cut and tear
+// each one. Owns file modes (0600, 0700) and the words for errno. Must not know what the files mean.
+// Messages name the action, never a path.
 // Calls are synchronous but for the two that wait for the device: measured under load, an
 // asynchronous small write costs 0.3 to 1 ms more than the write itself.
 

@@ -120,6 +120,6 @@ function lockOf(context: GitFileLockContext, name: string): string {
 function lockedError(name: string): StoreError {
   return new StoreError(
     'locked',
-    `Another git program holds ${name}.lock in the store: let it finish; if none is running, delete that file`,
+    `Another git program holds ${name}.lock: let it finish, or delete the file if none is running`,
   )
 }

@@ -216,7 +216,7 @@ export class JournalFile {
       await this.#disk.sync(fd)
     } catch {
       const sentence =
-        'A change could be neither written nor taken back: reopen the store to see whether it is there'
+        'A change was neither written nor taken back for sure: reopen the store to see it'
       this.#poisoned = new StoreError('storage_failed', sentence, { cause })
       throw this.#poisoned
     }

@@ -50,7 +50,7 @@ export interface ObjectStore {
    * Throws `ref_conflict`, with nothing written, unless each starts at the head before it.
    */
   commit(transitions: readonly Transition[]): Promise<void>
-  /** Afterwards stock git sees everything that was committed before the call. Not in `exclusive`. */
+  /** Afterwards stock git sees all that was committed before the call. Not inside `exclusive`. */
   checkpoint(): Promise<void>
   status(): StorageStatus
   /** Checkpoints and leaves no lock, no journal and no descriptor. Idempotent. */

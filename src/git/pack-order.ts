@@ -1,7 +1,7 @@
-// In which order the journal's objects go into a pack, and which tree is whose delta base. The newest
-// trees stay whole and older ones are deltas against their successor at the same path, as in git's
-// own packs: the head is what is read most, and a tree that only grew costs no insert. Must not
-// touch files.
+// In which order the journal's objects go into a pack, and which tree is whose delta base. The
+// newest trees stay whole and older ones are deltas against their successor at the same path, as in
+// git's own packs: the head is what is read most, and a tree that only grew costs no insert. Must
+// not touch files.
 
 import { asciiText } from '../bytes.ts'
 import { hasCode } from '../errors.ts'
@@ -46,13 +46,10 @@ class PackOrder {
   /** Commits first and blobs last, so that a walk through history or trees stays in one region. */
   inputs(): PackInput[] {
     const ordered = [...this.#ordered.values()]
-    return ['commit', 'tree', 'blob'].flatMap((type) => {
+    return ['commit', 'tree', 'blob'].flatMap((wanted) => {
       return ordered
-        .filter((object) => object.type === type)
-        .map(({ oid, type: objectType, body }) => {
-          const base = this.#bases.get(oid)
-          return { oid, type: objectType, body, ...(base === undefined ? {} : { base }) }
-        })
+        .filter(({ type }) => type === wanted)
+        .map(({ oid, type, body }) => ({ oid, type, body, base: this.#bases.get(oid) }))
     })
   }
 

@@ -182,7 +182,7 @@ export class ProcessLock {
     const who = pid === undefined ? 'another process' : `process ${pid}`
     return new StoreError(
       'locked',
-      `Could not get the store's ${this.#purpose} lock in time: ${who} holds it; wait for it, or end it`,
+      `The store's ${this.#purpose} lock was not free in time: ${who} holds it; wait for it or end it`,
     )
   }
 }

@@ -42,7 +42,7 @@ export function sealArchives(
   }
 }
 
-/** Every epoch of a keyring, oldest first, `epoch` last. Throws `keyring_mismatch` and what opening throws. */
+/** Every epoch of a keyring, oldest first, `epoch` last. Throws `keyring_mismatch`. */
 export function openArchives(file: KeyringFile, epoch: EpochKeys): readonly EpochKeys[] {
   const contextA = archiveContext(file.storeId, 'A')
   const contextC = archiveContext(file.storeId, 'C')

@@ -99,8 +99,8 @@ export async function openKeyring(
 }
 
 /**
- * The directory of any keyring of a known epoch: how a history's chain of keyrings is walked. Throws
- * `envelope_epoch` for an unknown epoch, and as `openKeyring`.
+ * The directory of any keyring of a known epoch: how a history's chain of keyrings is walked.
+ * Throws `envelope_epoch` for an unknown epoch, and as `openKeyring`.
  */
 export function openDirectory(
   bytes: Uint8Array,

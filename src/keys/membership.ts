@@ -1,5 +1,6 @@
 // Plans the next directory of a store (FORMAT §7): who joins, who goes, which recovery identities
-// stay. Refuses what a verifier would refuse (format/directory.ts), and what would lock everybody out.
+// stay. Refuses what a verifier would refuse (format/directory.ts), and what would lock everybody
+// out.
 
 import type { Random } from '../crypto/random.ts'
 import type { KemKeyPair } from '../crypto/recipient.ts'

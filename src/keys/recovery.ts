@@ -58,7 +58,7 @@ export async function newPassphrase(
   if (passphrase === null || passphrase === undefined) return undefined
   checkNewPassphrase(passphrase)
   const { passes, memoryKiB } = argon2
-  // From our own bounds: who made the keyring before can raise them, and neither lower nor break them.
+  // From our own bounds: who made the keyring before can raise them, not lower them or break us.
   const parameters = {
     salt: random(16),
     passes: atLeast(passes, before?.passes ?? 0),

@@ -187,7 +187,7 @@ describe('T5: a commit in another encoding is refused', () => {
       [nextRow],
       text((c) => c.replace(/(.)(=+\n-----END GITLOCKET DETAIL)/, strayBits)),
     )
-    expect(await verdicts(forge)).toEqual(refused('commit_malformed'))
+    expect(await verdicts(forge)).toEqual(refused('commit_malformed', 'commit_not_canonical'))
   })
 })
 

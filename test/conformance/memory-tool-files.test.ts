@@ -26,6 +26,19 @@ const filesAndDirectories: readonly Row[] = [
     no('create', { path: '/memories/', file_text: '' }, 'Error: File /memories already exists'),
   ],
   [
+    'the root is no file to edit',
+    no(
+      'str_replace',
+      { path: '/memories', old_str: 'x', new_str: 'y' },
+      'Error: The path /memories does not exist. Please provide a valid path.',
+    ),
+    no(
+      'insert',
+      { path: '/memories/', insert_line: 0, insert_text: 'x' },
+      'Error: The path /memories does not exist',
+    ),
+  ],
+  [
     'create below a file',
     create(a, 'x'),
     no(

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import Anthropic from '@anthropic-ai/sdk'
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory'
 import type { MemoryToolHandlers as Handlers1 } from '@anthropic-ai/sdk/helpers/beta/memory'
-import type { BetaRunnableTool as RunnableTool1 } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool'
+import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool'
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError'
 import Anthropic0 from 'anthropic-sdk-0'
 import { betaMemoryTool as betaMemoryTool0 } from 'anthropic-sdk-0/helpers/beta/memory'
@@ -18,6 +18,7 @@ import type { BetaRunnableTool as RunnableTool0 } from 'anthropic-sdk-0/lib/tool
 import { ToolError as ToolError0 } from 'anthropic-sdk-0/lib/tools/ToolError'
 import { describe, expect, test } from 'vitest'
 import { memoryTool, memoryToolHandlers } from '../../src/anthropic/memory-tool.ts'
+import type { MemoryToolProps } from '../../src/anthropic/memory-tool.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { createStore } from '../../src/store/open.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -25,7 +26,11 @@ import { outcomeOf, rig } from './memory-tool/rig.ts'
 import { create } from './memory-tool/steps.ts'
 
 const options = { session: 'session' }
-const props = { cache_control: { type: 'ephemeral', ttl: '1h' }, defer_loading: true } as const
+const props: MemoryToolProps = {
+  cache_control: { type: 'ephemeral', ttl: '1h' },
+  defer_loading: true,
+  allowed_callers: ['direct'],
+}
 
 /** Answers the model's turns from a list, and keeps what was asked. */
 function scripted(turns: readonly object[]): { fetch: typeof fetch; asked: string[] } {
@@ -119,7 +124,7 @@ describe('types and classes', () => {
 
   test('the tool fits BetaRunnableTool of both generations, with its further properties', () => {
     const made = memoryTool(tool.store, options, props)
-    const tools: [RunnableTool1, RunnableTool0] = [made, made]
+    const tools: [BetaRunnableTool, RunnableTool0] = [made, made]
     expect(tools[0]).toMatchObject({ ...props, type: 'memory_20250818', name: 'memory' })
   })
 

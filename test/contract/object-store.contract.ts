@@ -27,7 +27,7 @@ export function describeObjectStore(kind: string, create: () => Promise<ObjectSt
       await store.close()
     })
 
-    test('a transition from another commit than the head is refused and changes nothing', async () => {
+    test('a transition from another commit than the head is refused, and nothing changes', async () => {
       const store = await create()
       const history = new TestHistory(2)
       const [first, second, third] = history.take(3)
@@ -49,7 +49,7 @@ export function describeObjectStore(kind: string, create: () => Promise<ObjectSt
       await store.close()
     })
 
-    test('exclusive runs one piece of work at a time, in order, and passes results and errors on', async () => {
+    test('exclusive runs one piece of work at a time, in order, and passes errors on', async () => {
       const store = await create()
       const events: string[] = []
       const work = (name: string) => async (): Promise<string> => {

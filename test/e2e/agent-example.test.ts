@@ -78,6 +78,7 @@ describe.each(sdks)('the programs of the documents with SDK %s', (_, sdk) => {
 
   test('answers each call with the documented text, and flags exactly the errors', () => {
     const results: unknown = Object.assign({}, ...api.received.map(resultsOf))
+    const start = 'No replacement was performed'
     const edited = { content: `The file ${notes} has been edited.` }
     expect(results).toEqual({
       look: result({ content: expect.stringMatching(/\n0B\t\/memories$/) }),
@@ -85,7 +86,7 @@ describe.each(sdks)('the programs of the documents with SDK %s', (_, sdk) => {
       ...Object.fromEntries(inserts.map((id) => [id, result(edited)])),
       read: result({ content: expect.stringContaining('     9\tinsert_0') }),
       absent: result({
-        content: `No replacement was performed, old_str \`never\` did not appear verbatim in ${notes}.`,
+        content: `${start}, old_str \`never\` did not appear verbatim in ${notes}.`,
         is_error: true,
       }),
       again: result({ content: `Error: File ${notes} already exists`, is_error: true }),
@@ -147,7 +148,7 @@ function result(fields: Readonly<Record<string, unknown>>): unknown {
   return { type: 'tool_result', tool_use_id: expect.any(String), ...fields }
 }
 
-/** A project with the programs, gitlocket as it is packed, and one SDK. Its dependencies are linked. */
+/** A project with the programs, gitlocket as it is packed, and one SDK; dependencies are links. */
 function install(sdk: string, project: string): void {
   const modules = join(project, 'node_modules')
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

@@ -1,8 +1,8 @@
-// `npm start` as it runs on a fresh machine: built, in a process of its own, without a terminal. What
-// it leaves behind is opened and searched for plaintext.
+// `npm start` as it runs on a fresh machine: built, in a process of its own, without a terminal.
+// What it leaves behind is opened and searched for plaintext.
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -81,7 +81,7 @@ describe('the tour', () => {
   })
 
   test.skipIf(ssh.missing)(`lets git check every signature${ssh.note}`, () => {
-    expect(finished.stdout).toContain('\n$ git log --show-signature -1 main\n')
+    expect(finished.stdout).toMatch(/\n\$ git .* log --show-signature -1 main\n/)
     expect(finished.stdout).toContain('Good "git" signature')
     expect(finished.stdout).toMatch(/git accepts the signature of each of the \d+ commits/)
   })
@@ -119,14 +119,22 @@ describe('the tour', () => {
 })
 
 describe('where programs are missing', () => {
-  const empty = sharedDirectory()
+  const directory = sharedDirectory()
 
-  test('the tour ends well and says what it left out', () => {
-    const path = join(empty, 'bin')
+  test.each([
+    ['git', [], 'Left out: git is not installed'],
+    [
+      'ssh-keygen',
+      ['git'],
+      'Left out: `git log --show-signature` needs ssh-keygen, which is not installed',
+    ],
+  ])('the tour ends well without %s, and says what it left out', (missing, present, line) => {
+    const path = join(directory, `without-${missing}`)
     mkdirSync(path)
-    const { status, stderr, stdout } = tour(empty, { PATH: path })
+    for (const program of present) symlinkSync(whereIs(program), join(path, program))
+    const { status, stderr, stdout } = tour(directory, { PATH: path })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stdout.match(/^Left out: .*$/gm)).toEqual(['Left out: git is not installed'])
+    expect(stdout.match(/^Left out: .*$/gm)).toEqual([line])
     expect(stdout).toContain('\n$ gitlocket verify\n')
     expect(stdout).toContain('export GITLOCKET_STORE=')
   })
@@ -144,6 +152,11 @@ function tour(directory: string, env: Readonly<Record<string, string>> = {}) {
     input: '',
     env: { PATH: process.env['PATH'], HOME: directory, TMPDIR: directory, ...env },
   })
+}
+
+function whereIs(program: string): string {
+  const words = ['-c', 'command -v "$1"', 'sh', program]
+  return spawnSync('/bin/sh', words, { encoding: 'utf8' }).stdout.trim()
 }
 
 interface Place {

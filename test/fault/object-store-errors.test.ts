@@ -10,7 +10,7 @@ import { StoreError } from '../../src/errors.ts'
 import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
-import { FaultyDisk } from '../support/faulty-disk.ts'
+import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
@@ -24,19 +24,24 @@ const cases: readonly [code: ErrorCode, times: number][] = [
 test.each(cases)('%s, %d times, at each operation', async (code, times) => {
   const template = temporaryDirectory()
   await (await open(template, new FaultyDisk(), true)).close()
-  for (let at = 1; ; at += 1) {
-    const directory = mkdtempSync(join(tmpdir(), 'gitlocket-error-'))
-    cpSync(template, directory, { recursive: true })
-    const disk = new FaultyDisk({ kind: 'error', at, times, code })
-    try {
-      await act(directory, disk)
-      if (disk.operations < at) return
-    } finally {
-      disk.release()
-      rmSync(directory, { recursive: true, force: true })
-    }
-  }
+  let at = 1
+  while (await withFault(template, { kind: 'error', at, times, code })) at += 1
+  expect(at).toBeGreaterThan(50)
 })
+
+/** False if the scenario ended before the fault's turn came. */
+async function withFault(template: string, fault: Fault): Promise<boolean> {
+  const directory = mkdtempSync(join(tmpdir(), 'gitlocket-error-'))
+  cpSync(template, directory, { recursive: true })
+  const disk = new FaultyDisk(fault)
+  try {
+    await act(directory, disk)
+    return disk.operations >= fault.at
+  } finally {
+    disk.release()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
 
 /** Commits, checkpoints and closes; each step may fail, and only as a StoreError. */
 async function act(directory: string, disk: FaultyDisk): Promise<void> {

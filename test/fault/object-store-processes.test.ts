@@ -65,7 +65,7 @@ interface Writer {
   readonly started: Promise<unknown>
   /** Resolves to the exit code; null if it was killed. */
   readonly ended: Promise<number | null>
-  acknowledged(): string[]
+  readonly acknowledged: () => string[]
 }
 
 function startWriter(directory: string, count: number): Writer {

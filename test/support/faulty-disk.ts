@@ -235,7 +235,7 @@ export class FaultyDisk implements Disk {
     if (fault.moment === 'after') {
       const result = operation()
       if (result instanceof Promise) {
-        // The type of the result stays: a promise, though one that rejects.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a promise, as it was
         return result.then(() => this.#strike(fault.loss)) as T
       }
     }

@@ -1,6 +1,6 @@
-// Histories of a store's shape for tests of the storage engine: commits over radix trees of opaque
-// blobs, valid for `git fsck --strict`. The blobs stand for sealed envelopes and are random bytes of
-// a seeded generator, so that every run makes the same objects.
+// Histories of a store's shape for tests of the storage engine: commits over trees of opaque blobs,
+// valid for `git fsck --strict`. The blobs stand for sealed envelopes and are the bytes of a seeded
+// generator, so that every run makes the same objects.
 
 import type { Sealed } from '../../src/bytes.ts'
 import { encodeTree, newObject, type NewObject, type TreeEntry } from '../../src/git/object.ts'
@@ -35,7 +35,9 @@ export class TestHistory {
   /** A transition that writes one blob of `size` bytes at one of `memories` places. */
   next(size: number = 700, memories: number = 40): Transition {
     const objects: NewObject[] = []
-    const blob = newObject('blob', this.#random(size) as Sealed)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stands for an envelope
+    const sealed = this.#random(size) as Sealed
+    const blob = newObject('blob', sealed)
     objects.push(blob)
     this.#place(memories).set('file', blob.oid)
     const tree = this.#writeTrees(objects)

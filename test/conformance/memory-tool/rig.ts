@@ -84,7 +84,7 @@ export async function outcomeOf(answer: Promise<string>): Promise<Outcome> {
   }
 }
 
-/** What there is to see after a step: of a look the content, of a call the answer and its effect. */
+/** What there is to see after a step: the content, or the answer and its effect. */
 interface Sight {
   readonly step: string
   readonly text: unknown

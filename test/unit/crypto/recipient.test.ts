@@ -16,7 +16,7 @@ test('the key pair of a seed is the one of the reference implementation', () => 
   expect(pair.secretKey).toEqual(seed)
 })
 
-test('with the same random bytes an encapsulation is the one of the reference implementation', () => {
+test('from the same random bytes the reference implementation encapsulates the same', () => {
   const ours = encapsulate(pair.publicKey, draw)
   const theirs = xwing.encapsulate(pair.publicKey, draw(64))
   expect(toHex(ours.ciphertext)).toBe(toHex(theirs.cipherText))

@@ -1,5 +1,6 @@
 // A ciphertext that authenticates under two keys of a bare Poly1305 AEAD: the attack that the key
-// commitment of FORMAT §3 is there for. One block is chosen so that both polynomials end in one tag.
+// commitment of FORMAT §3 is there for. One block is chosen so that both polynomials end in one
+// tag.
 
 const P = 2n ** 130n - 5n
 const BLOCK = 2n ** 128n
@@ -41,7 +42,7 @@ function solve(
 ): Uint8Array | undefined {
   const [a, b] = keys
   if (a === undefined || b === undefined) throw new Error('Two keys are needed')
-  // With a block of zeros the sums are constants; a block x adds x · r², as two factors follow it.
+  // With a block of zeros the sums are constants; a block x adds x · r²: two factors follow it.
   const zero = join(filler, new Uint8Array(16))
   const difference =
     b.s - a.s + wraps * BLOCK + sumOf(b, associatedData, zero) - sumOf(a, associatedData, zero)

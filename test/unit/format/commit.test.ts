@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { asciiText, toHex, utf8, utf8Text } from '../../../src/bytes.ts'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
@@ -72,6 +72,10 @@ test('the text is the one of the format', () => {
   expect(text.endsWith('-----END GITLOCKET DETAIL-----\n')).toBe(true)
 })
 
+function fold(armor: string): string {
+  return armor.trimEnd().replaceAll('\n', '\n ')
+}
+
 /** A commit with a part of its text replaced, parsed and verified as a history does. */
 function judge(changed: string): void {
   const bytes = utf8(changed)
@@ -94,7 +98,6 @@ describe('group_signature_invalid:', () => {
   test('the signature of another commit', () => {
     const other = parseCommit(encodeCommit(genesis, group)).signature
     const own = parseCommit(utf8(text)).signature
-    const fold = (armor: string): string => armor.trimEnd().replaceAll('\n', '\n ')
     expect(() => judge(replaced(fold(own), fold(other)))).toThrow(code('group_signature_invalid'))
   })
 
@@ -158,7 +161,7 @@ test('arbitrary bytes are refused with commit_malformed', () => {
   fc.assert(
     fc.property(fc.nat(text.length), fc.uint8Array({ maxLength: 200 }), (at, noise) => {
       const bytes = utf8(text.slice(0, at) + asciiText(noise))
-      if (utf8Text(bytes) !== text) expect(refusal(bytes)).toBe(true)
+      expect(utf8Text(bytes) === text || refusal(bytes)).toBe(true)
     }),
     { seed, numRuns: full ? 20_000 : 300 },
   )
@@ -215,10 +218,10 @@ describe('stock tools accept the group signature', () => {
     const signers = join(directory, 'signers')
     writeFileSync(signers, allowedSignersLine(group.publicKey))
     git(['-c', `gpg.ssh.allowedSignersFile=${signers}`, 'verify-commit', head, parent])
-    git(['fsck', '--strict'])
+    expect(git(['fsck', '--strict'])).toBe('')
     const forged = store(encodeCommit({ ...change, parents: [parent] }, foreign))
     expect(() =>
       git(['-c', `gpg.ssh.allowedSignersFile=${signers}`, 'verify-commit', forged]),
-    ).toThrow()
+    ).toThrow(/verify-commit/)
   })
 })

@@ -1,6 +1,6 @@
 // Envelopes: every field that is wrong has its own code, padding is exact, places do not mix.
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { concatBytes, toHex } from '../../../src/bytes.ts'
 import { openBytes, sealBytes } from '../../../src/crypto/aead.ts'
@@ -154,14 +154,16 @@ describe('a salt that does not follow from the content is envelope_salt:', () =>
   const resealed = sealEnvelope('memory', keys, context, fill(32, 9), plaintext)
 
   test('another hedge', () => {
-    const action = (): unknown => openDeterministic('memory', keys, context, hedge, resealed)
-    expect(action).toThrow(code('envelope_salt'))
+    expect(() => openDeterministic('memory', keys, context, hedge, resealed)).toThrow(
+      code('envelope_salt'),
+    )
   })
 
   test('another salt subkey', () => {
     const other = { ...keys, saltKey: fill(32, 8) }
-    const action = (): unknown => openDeterministic('memory', other, context, hedge, envelope)
-    expect(action).toThrow(code('envelope_salt'))
+    expect(() => openDeterministic('memory', other, context, hedge, envelope)).toThrow(
+      code('envelope_salt'),
+    )
   })
 
   test('a salt of the sealer’s choice', () => {
@@ -175,8 +177,9 @@ describe('a salt that does not follow from the content is envelope_salt:', () =>
       plaintext: padded,
     })
     expect(openEnvelope('memory', keys, context, chosen)).toEqual(padded)
-    const action = (): unknown => openDeterministic('memory', keys, context, hedge, chosen)
-    expect(action).toThrow(code('envelope_salt'))
+    expect(() => openDeterministic('memory', keys, context, hedge, chosen)).toThrow(
+      code('envelope_salt'),
+    )
   })
 })
 
@@ -248,7 +251,7 @@ describe('padding', () => {
         const padded = paddedLength(type, length)
         expect(padded).toBeGreaterThanOrEqual(length)
         expect(paddedLength(type, padded)).toBe(padded)
-        if (padded > 512) expect(paddedLength(type, padded - 1)).toBe(padded)
+        expect(padded <= 512 || paddedLength(type, padded - 1) === padded).toBe(true)
       }),
       { seed, numRuns: full ? 20_000 : 500 },
     )

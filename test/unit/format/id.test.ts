@@ -1,6 +1,6 @@
 // Identifiers and their text form.
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { label, toHex } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'

@@ -51,13 +51,11 @@ test('what a slot is bound to is all that stands before its envelope', () => {
 })
 
 describe('keyring_malformed:', () => {
-  const [firstSlot, secondSlot, ...otherSlots] = file.slots
   const devices = file.slots.filter((slot) => slot.type === 'device')
   const recovery = file.slots.filter((slot) => slot.type === 'recovery')
-  const isDefined = <T>(value: T | undefined): value is T => value !== undefined
 
   test.each<readonly [string, Partial<KeyringFile>]>([
-    ['slots that descend', { slots: [secondSlot, firstSlot, ...otherSlots].filter(isDefined) }],
+    ['slots that descend', { slots: [...devices.toReversed(), ...recovery] }],
     ['types that descend', { slots: [...recovery, ...devices] }],
     ['a slot twice', { slots: [...devices.slice(0, 3), ...devices.slice(2, 3), ...recovery] }],
     ['three device slots', { slots: [...devices.slice(1), ...recovery] }],
@@ -131,12 +129,6 @@ describe('archives', () => {
     { kid: '0101010101010101', key: random(32), hashC: random(32) },
     { kid: '0202020202020202', key: random(32), hashC: random(32) },
   ]
-  const pad = (plaintext: Uint8Array): Uint8Array => {
-    const padded = new Uint8Array(paddedLength('archive', plaintext.length))
-    padded.set(plaintext)
-    return padded
-  }
-
   test('are read back as they were written', () => {
     expect(decodeArchive(pad(encodeArchive(entries)), 'A')).toEqual(entries)
     const ofC = entries.map((entry) => ({ ...entry, hashC: undefined }))
@@ -153,6 +145,12 @@ describe('archives', () => {
     expect(() => decodeArchive(padded, 'A')).toThrow(code(expected))
   })
 })
+
+function pad(plaintext: Uint8Array): Uint8Array {
+  const padded = new Uint8Array(paddedLength('archive', plaintext.length))
+  padded.set(plaintext)
+  return padded
+}
 
 function isMalformed(input: Uint8Array): boolean {
   try {

@@ -45,9 +45,7 @@ test.each<readonly [string, Partial<Settings>]>([
 ])('%s are read back as they were written', (_, change) => {
   const value = { ...settings, ...change }
   const read = decodeSettings(pad(encodeSettings(value)))
-  expect(Object.entries(read.metadata).toSorted()).toEqual(
-    Object.entries(value.metadata).toSorted(),
-  )
+  expect(new Map(Object.entries(read.metadata))).toEqual(new Map(Object.entries(value.metadata)))
   expect({ ...read, metadata: {} }).toEqual({ ...value, metadata: {} })
 })
 

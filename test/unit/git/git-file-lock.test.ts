@@ -83,7 +83,7 @@ describe("replacing a file by git's lock protocol", () => {
         moment: at === 'link' ? 'after' : 'before',
         loss: 'nothing',
       })
-      await expect(move(oidB, context(directory, disk))).rejects.toThrow()
+      await expect(move(oidB, context(directory, disk))).rejects.toThrow('died')
       expect(existsSync(join(directory, `${name}.lock`))).toBe(true)
 
       await move(oidB, context(directory))
@@ -121,14 +121,16 @@ describe("replacing a file by git's lock protocol", () => {
   })
 })
 
+function readBranch(files: Readonly<Record<string, string>>): string | undefined {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, 'refs/heads'), { recursive: true })
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(directory, path), text)
+  return new Branch(new FaultyDisk(), directory).read()
+}
+
 describe('reading the branch', () => {
-  const read = (files: Readonly<Record<string, string>>): string | undefined => {
-    const directory = temporaryDirectory()
-    mkdirSync(join(directory, 'refs/heads'), { recursive: true })
-    for (const [path, text] of Object.entries(files)) writeFileSync(join(directory, path), text)
-    return new Branch(new FaultyDisk(), directory).read()
-  }
-  const packed = `# pack-refs with: peeled fully-peeled sorted \n${oidB} refs/heads/other\n${oidA} ${name}\n^${oidB}\n`
+  const header = '# pack-refs with: peeled fully-peeled sorted '
+  const packed = `${header}\n${oidB} refs/heads/other\n${oidA} ${name}\n^${oidB}\n`
 
   test.each([
     ['no file at all', {}, undefined],
@@ -137,7 +139,7 @@ describe('reading the branch', () => {
     ['packed-refs without it', { 'packed-refs': `${oidA} refs/heads/mainly\n` }, undefined],
     ['both: the loose file counts', { [name]: `${oidB}\n`, 'packed-refs': packed }, oidB],
   ])('from %s', (_, files, expected) => {
-    expect(read(files)).toBe(expected)
+    expect(readBranch(files)).toBe(expected)
   })
 
   test.each([
@@ -148,7 +150,7 @@ describe('reading the branch', () => {
     ['two lines', `${oidA}\n${oidB}\n`],
   ])('%s is damage, even beside packed-refs: never a branch without commits', (_, text) => {
     const error = expect.objectContaining({ code: 'ref_conflict' })
-    expect(() => read({ [name]: text, 'packed-refs': packed })).toThrow(error)
+    expect(() => readBranch({ [name]: text, 'packed-refs': packed })).toThrow(error)
   })
 
   test('notices that git moved it, or packed it', () => {

@@ -1,7 +1,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { StoreError } from '../../../src/errors.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import {
   decodePayload,
@@ -152,7 +153,7 @@ describe('the journal', () => {
     for (let round = 0; round < 4; round += 1) {
       const base = history.head
       await writer.append(history.take(2))
-      expect(reader.refresh()).toBe('everything')
+      expect(reader.refresh()).not.toBe('nothing')
       expect(reader.link(base)).toBe(true)
       expect(reader.head).toBe(history.head)
       await writer.append(history.take(1))
@@ -289,6 +290,17 @@ describe('a damaged journal file', () => {
   })
 })
 
+/** The code with which a payload is refused; undefined if it decodes. */
+function refusal(payload: Uint8Array): string | undefined {
+  try {
+    decodePayload(payload, 0)
+    return undefined
+  } catch (error) {
+    if (error instanceof StoreError) return error.code
+    throw error
+  }
+}
+
 describe('a frame', () => {
   const previous = headerChecksum(encodeJournalHeader(1, new Uint8Array(16)))
 
@@ -319,11 +331,7 @@ describe('a frame', () => {
   test('with any payload under a right checksum decodes or is journal_corrupt, never else', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (payload) => {
-        try {
-          decodePayload(payload, 0)
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'journal_corrupt' })
-        }
+        expect([undefined, 'journal_corrupt']).toContain(refusal(payload))
       }),
       { seed, numRuns: full ? 20_000 : 500 },
     )

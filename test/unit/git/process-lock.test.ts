@@ -30,7 +30,8 @@ async function die(directory: string): Promise<void> {
 describe('a process lock', () => {
   test('is held by one handle at a time, within a process and among processes', async () => {
     const directory = temporaryDirectory()
-    const handles = [new FaultyDisk(), new FaultyDisk()].map((disk) => handle(disk, directory))
+    const first = handle(new FaultyDisk(), directory)
+    const second = handle(new FaultyDisk(), directory)
     let holders = 0
     let most = 0
     const work = async (): Promise<void> => {
@@ -39,7 +40,8 @@ describe('a process lock', () => {
       await new Promise((resolve) => setImmediate(resolve))
       holders -= 1
     }
-    await Promise.all(Array.from({ length: 30 }, (_, n) => handles[n % 2]?.lock.hold(10_000, work)))
+    const turns = Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? first : second))
+    await Promise.all(turns.map(({ lock }) => lock.hold(10_000, work)))
     expect(most).toBe(1)
   })
 
@@ -100,7 +102,7 @@ describe('a process lock', () => {
         moment: 'after',
         loss: 'nothing',
       })
-      await expect(handle(disk, directory).lock.hold(50, async () => {})).rejects.toThrow()
+      await expect(handle(disk, directory).lock.hold(50, async () => {})).rejects.toThrow('died')
       expect(disk.dead).toBe(true)
     }
     expect(readdirSync(directory).filter((name) => name.includes('.break.'))).toHaveLength(3)
@@ -120,7 +122,7 @@ describe('a process lock', () => {
     await expect(lock.hold(30, async () => {})).rejects.toMatchObject({ code: 'locked' })
   })
 
-  test('once broken by one is not taken from the next by another who saw the dead one', async () => {
+  test('broken by one is not taken from the next holder by another who saw the dead one', async () => {
     const directory = temporaryDirectory()
     await die(directory)
     const first = handle(new FaultyDisk(), directory)
@@ -154,7 +156,7 @@ describe('a process lock', () => {
     },
   )
 
-  test('whose release failed does not undo the work, and is taken up again by the same handle', async () => {
+  test('whose release failed is taken up again by the same handle, and the work counts', async () => {
     const directory = temporaryDirectory()
     // 1, 2: its owner file; 3: the link; 4: the release.
     const disk = new FaultyDisk({ kind: 'error', at: 4, times: 1, code: 'storage_failed' })

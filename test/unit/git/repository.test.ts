@@ -29,6 +29,10 @@ function commitTo(directory: string, ...parents: readonly string[]): void {
   git(['update-ref', 'refs/heads/main', commit], directory)
 }
 
+function addConfig(directory: string, text: string): void {
+  appendFileSync(join(directory, 'config'), text)
+}
+
 describe('creating a repository', () => {
   test('makes one that stock git finds sound and keeps its hands off', async () => {
     const directory = join(temporaryDirectory(), 'new', 'store')
@@ -51,7 +55,10 @@ describe('creating a repository', () => {
       process.umask(umask)
     }
     for (const name of ['', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })]) {
-      expect(statSync(join(directory, name)).mode & 0o077, name).toBe(0)
+      expect({ name, open: statSync(join(directory, name)).mode & 0o077 }).toEqual({
+        name,
+        open: 0,
+      })
     }
   })
 
@@ -81,13 +88,13 @@ describe('checking a repository', () => {
     ['no objects', (at) => rmSync(join(at, 'objects'), { recursive: true })],
   ]
   const unsupported: readonly [string, (directory: string) => void][] = [
-    ['sha256 objects', (at) => config(at, '[extensions]\n\tobjectFormat = sha256\n')],
-    ['reftable', (at) => config(at, '[extensions]\n\trefStorage = reftable\n')],
-    ['an unknown extension', (at) => config(at, '[extensions]\n\tsomething = true\n')],
-    ['worktree configs', (at) => config(at, '[extensions]\n\tworktreeConfig = true\n')],
-    ['a newer format', (at) => config(at, '[core]\n\trepositoryformatversion = 2\n')],
-    ['a working tree', (at) => config(at, '[core]\n\tbare = false\n')],
-    ['a config that cannot be read', (at) => config(at, '[core\n')],
+    ['sha256 objects', (at) => addConfig(at, '[extensions]\n\tobjectFormat = sha256\n')],
+    ['reftable', (at) => addConfig(at, '[extensions]\n\trefStorage = reftable\n')],
+    ['an unknown extension', (at) => addConfig(at, '[extensions]\n\tsomething = true\n')],
+    ['worktree configs', (at) => addConfig(at, '[extensions]\n\tworktreeConfig = true\n')],
+    ['a newer format', (at) => addConfig(at, '[core]\n\trepositoryformatversion = 2\n')],
+    ['a working tree', (at) => addConfig(at, '[core]\n\tbare = false\n')],
+    ['a config that cannot be read', (at) => addConfig(at, '[core\n')],
     ['another branch', (at) => writeFileSync(join(at, 'HEAD'), 'ref: refs/heads/master\n')],
     ['a detached HEAD', (at) => writeFileSync(join(at, 'HEAD'), `${'a'.repeat(40)}\n`)],
     ['a linked working tree', (at) => writeFileSync(join(at, 'commondir'), '../..\n')],
@@ -95,9 +102,9 @@ describe('checking a repository', () => {
   ]
   const incomplete: readonly [string, (directory: string) => void][] = [
     ['a shallow file', (at) => writeFileSync(join(at, 'shallow'), `${'a'.repeat(40)}\n`)],
-    ['a promisor remote', (at) => config(at, '[remote "origin"]\n\tpromisor = true\n')],
-    ['a filter', (at) => config(at, '[remote "a.b"]\n\tpartialclonefilter = blob:none\n')],
-    ['partial clone', (at) => config(at, '[extensions]\n\tpartialClone = origin\n')],
+    ['a promisor remote', (at) => addConfig(at, '[remote "origin"]\n\tpromisor = true\n')],
+    ['a filter', (at) => addConfig(at, '[remote "a.b"]\n\tpartialclonefilter = blob:none\n')],
+    ['partial clone', (at) => addConfig(at, '[extensions]\n\tpartialClone = origin\n')],
     ['grafts', (at) => writeFileSync(join(at, 'info/grafts'), '')],
   ]
   const cases = [
@@ -105,10 +112,6 @@ describe('checking a repository', () => {
     ...unsupported.map(([name, spoil]) => ({ name, spoil, code: 'unsupported_repository' })),
     ...incomplete.map(([name, spoil]) => ({ name, spoil, code: 'incomplete_clone' })),
   ]
-
-  function config(directory: string, text: string): void {
-    appendFileSync(join(directory, 'config'), text)
-  }
 
   test.each(cases)('$name: $code', ({ spoil, code }) => {
     const directory = bare()
@@ -193,7 +196,7 @@ describe('reading a git config', () => {
     for (const [name, values] of config) {
       const found = git(['config', '--file', 'config', '--get-all', name], directory)
       const expected = values.map((value) => (name.endsWith('.flag') ? '' : value))
-      expect(found, name).toBe(`${expected.join('\n')}\n`)
+      expect(`${name}: ${found}`).toBe(`${name}: ${expected.join('\n')}\n`)
     }
     const names = git(['config', '--file', 'config', '--name-only', '--list'], directory)
     expect([...config.keys()]).toEqual([...new Set(names.trim().split('\n'))])
@@ -206,7 +209,7 @@ describe('reading a git config', () => {
     (bad) => {
       const directory = bare()
       writeFileSync(join(directory, 'bad'), `${bad}\n`)
-      expect(() => git(['config', '--file', 'bad', '--list'], directory)).toThrow()
+      expect(() => git(['config', '--file', 'bad', '--list'], directory)).toThrow('bad config')
       expect(() => parseGitConfig(bad)).toThrow(
         expect.objectContaining({ code: 'unsupported_repository' }),
       )

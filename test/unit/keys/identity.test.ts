@@ -55,13 +55,6 @@ describe('an identity is read in spite of', () => {
   ])('%s', (_, text) => {
     expect(parseIdentity(text)).toEqual(identity)
   })
-
-  /** The digits 1 and 0 after the prefix, typed as letters. */
-  function look(line: string): string {
-    const at = 'GITLOCKET-IDENTITY-1-'.length
-    const digits = line.slice(at).replace('1', 'I').replace('1', 'l').replaceAll('0', 'o')
-    return line.slice(0, at) + digits
-  }
 })
 
 describe('invalid_identity:', () => {
@@ -133,4 +126,11 @@ function catchError(action: () => unknown): StoreError {
     if (error instanceof StoreError) return error
   }
   throw new Error('Nothing was thrown')
+}
+
+/** The digits 1 and 0 after the prefix, typed as letters. */
+function look(line: string): string {
+  const at = 'GITLOCKET-IDENTITY-1-'.length
+  const digits = line.slice(at).replace('1', 'I').replace('1', 'l').replaceAll('0', 'o')
+  return line.slice(0, at) + digits
 }

@@ -221,7 +221,7 @@ describe('a new epoch', () => {
     expect([...epochs.keys()]).toEqual([first.epoch.kid, next.epoch.kid, third.epoch.kid])
   })
 
-  test('older keyrings are read with the archived keys, unknown ones are envelope_epoch', async () => {
+  test('older keyrings are read with archived keys, unknown ones are envelope_epoch', async () => {
     const { epochs } = await reopen(next, by(founder))
     expect(openDirectory(first.bytes, storeId, epochs)).toEqual({
       kid: first.epoch.kid,
@@ -293,7 +293,7 @@ describe('a passphrase', () => {
     })
   })
 
-  test('with parameters outside the bounds is weak_key_parameters, before it is hashed', async () => {
+  test('with parameters outside the bounds is weak_key_parameters before it is hashed', async () => {
     const bytes = edited(keyring.bytes, (file) => ({
       ...file,
       slots: file.slots.map((slot) =>

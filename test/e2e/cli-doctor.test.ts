@@ -1,0 +1,121 @@
+// `doctor`: healthy stores are, broken ones are told with a fix, and the search for leaks finds what
+// is planted.
+
+import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { CanarySearch, needlesOf } from '../../src/cli/doctor/canaries.ts'
+import { requires } from '../support/tools.ts'
+import { newHome, newHomeWithStore } from './cli-process.ts'
+import type { Home } from './cli-process.ts'
+
+describe('doctor', () => {
+  test('finds nothing wrong with a new store', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    const report = await home.json('doctor')
+    expect(report['healthy']).toBe(true)
+    expect(report['checks']).not.toContainEqual(expect.objectContaining({ level: 'fail' }))
+    expect(report['checks']).toContainEqual(
+      expect.objectContaining({ check: 'Store', level: 'ok' }),
+    )
+    expect(await home.ok('doctor')).toMatch(/^ok {4}Identity /)
+  })
+
+  const stockGit = requires('git')
+  test.each<[name: string, check: string, level: string, exitCode: number, (home: Home) => void]>([
+    ['no identity', 'Identity', 'fail', 8, ({ identityFile }) => rmSync(identityFile)],
+    [
+      'an open identity',
+      'Identity',
+      'fail',
+      9,
+      ({ identityFile }) => chmodSync(identityFile, 0o644),
+    ],
+    ['an open store', 'Permissions', 'warn', 0, ({ store }) => chmodSync(store, 0o755)],
+    [
+      'no state directory',
+      'State directory',
+      'warn',
+      0,
+      ({ stateDirectory }) => rmSync(stateDirectory, { recursive: true }),
+    ],
+    ['no store', 'Store', 'fail', 7, ({ store }) => rmSync(store, { recursive: true })],
+    [
+      'a lost pack',
+      'Store',
+      'fail',
+      11,
+      ({ store }) => emptyDirectory(join(store, 'objects/pack')),
+    ],
+  ])('tells of %s, with a fix', async (_, check, level, exitCode, breaking) => {
+    const home = await newHomeWithStore()
+    breaking(home)
+    const result = await home.run(['doctor', '--json'])
+    const { checks } = JSON.parse(result.stdout)
+    expect(result.exitCode).toBe(exitCode)
+    expect(checks).toContainEqual({
+      check,
+      level,
+      found: expect.any(String),
+      fix: expect.stringMatching(/\w/),
+    })
+  })
+
+  test.skipIf(stockGit.missing)(`lets git look, too${stockGit.note}`, async () => {
+    const home = await newHomeWithStore()
+    writeFileSync(join(home.store, 'refs/heads/other'), `${'1'.repeat(40)}\n`)
+    const { checks } = JSON.parse((await home.run(['doctor', '--json'])).stdout)
+    expect(checks).toContainEqual(expect.objectContaining({ check: 'git fsck', level: 'fail' }))
+  })
+
+  test('a state directory inside the store is a mistake', async () => {
+    const home = await newHomeWithStore()
+    const inside = join(home.store, 'state')
+    cpSync(home.stateDirectory, inside, { recursive: true })
+    const env = { GITLOCKET_STATE_DIRECTORY: inside }
+    const { stdout } = await home.run(['doctor'], { env })
+    expect(stdout).toMatch(/warn {2}State directory {3}inside the store/)
+  })
+})
+
+describe('doctor --leaks', () => {
+  test('finds no canary in files, objects or messages, and cleans up', async () => {
+    const home = newHome()
+    const temporary = join(home.directory, 'tmp')
+    mkdirSync(temporary)
+    const env = { TMPDIR: temporary }
+    const { stdout, exitCode } = await home.run(['doctor', '--leaks', '--json'], { env })
+    const report = JSON.parse(stdout)
+    expect(exitCode).toBe(0)
+    expect(report).toMatchObject({ leaks: [], control_found: true })
+    expect(report.searched.files).toBeGreaterThan(20)
+    expect(report.searched.objects).toBeGreaterThan(50)
+    expect(report.searched.texts).toBeGreaterThan(5)
+    expect(readdirSync(temporary)).toEqual([])
+  })
+
+  const canary = { place: 'test', text: 'canary-0123456789' }
+  test.each(needlesOf(canary).map((needle) => [needle.encoding, needle.bytes] as const))(
+    'the search sees %s',
+    (encoding, bytes) => {
+      const search = new CanarySearch([canary])
+      search.file('a file', Buffer.concat([Buffer.from('before'), bytes, Buffer.from('after')]))
+      expect(search.hits).toContainEqual({ place: 'test', encoding, where: 'a file' })
+      expect(search.counts.files).toBe(1)
+    },
+  )
+
+  test.each([0, 1, 2, 3, 50])('the search sees base64 in lines, at offset %d', (offset) => {
+    const plain = Buffer.from(`${'x'.repeat(offset)}${canary.text}yy`)
+    const lines = plain.toString('base64').replaceAll(/.{8}/g, '$&\n ')
+    const search = new CanarySearch([canary])
+    search.object('a commit', Buffer.from(lines))
+    expect(search.hits).toHaveLength(1)
+  })
+})
+
+function emptyDirectory(directory: string): void {
+  rmSync(directory, { recursive: true })
+  mkdirSync(directory)
+}

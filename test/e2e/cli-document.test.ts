@@ -1,0 +1,109 @@
+// docs/CLI.md is written from the table of commands. UPDATE_DOCS=1 writes it anew.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { exitCodes } from '../../src/api/exit-codes.ts'
+import type { Command, Option } from '../../src/cli/command.ts'
+import { variables } from '../../src/cli/environment.ts'
+import { optionText, usageOf } from '../../src/cli/help.ts'
+import { globalOptions } from '../../src/cli/options.ts'
+import { commands } from '../../src/cli/table.ts'
+
+const path = fileURLToPath(new URL('../../docs/CLI.md', import.meta.url))
+
+const introduction = `# The command line
+
+<!-- Written from the table of commands by test/e2e/cli-document.test.ts; UPDATE_DOCS=1 renews it. -->
+
+    gitlocket [--store <directory>] [--json] <command> …
+
+Answers go to standard output, everything else to standard error. With \`--json\` an answer is one
+JSON value on one line, and so is an error, on standard error:
+\`{"error":{"code":"not_found","message":"…","hint":"…","exit_code":3}}\`, with facts such as \`path\`
+beside them. Names and shapes are those of Anthropic's Memory Stores API where it has them. Codes are
+those of [ERRORS.md](ERRORS.md).
+
+Paths are those of the store: \`notes.md\` means \`/notes.md\`. Texts are UTF-8 and kept byte for byte.
+Every command that changes something is durable when it returns, and one commit (\`import\`: one for
+each file). Ctrl-C exits with 130; what was acknowledged stays, and nothing is half done. On a
+terminal, control characters in texts are shown as \`\\x{1b}\`; in a pipe they come as they are.
+
+**Secrets** are read from a file that a variable names, or asked for on a terminal without echo. They
+are never arguments, and off a terminal nothing is ever asked. The texts of \`--text\`, \`--old\`, \`--new\`
+and \`--reason\` are arguments, which other users of the machine may see while the command runs: for
+private ones use \`--file\`, \`--old-file\`, \`--new-file\` or \`-\`.
+
+**Changes are recorded** as made by the user \`--actor\`, or the login name with characters other than
+\`A-Za-z0-9._:@-\` replaced by \`-\`.
+
+**\`edit\`** needs plaintext in a file. It lies in a file of mode 0600 in a directory of mode 0700 on a
+tmpfs (\`XDG_RUNTIME_DIR\`, else \`/dev/shm\`), and is removed when the editor ends, fails or is
+interrupted. Two limits: the system may swap a tmpfs out unless its swap is encrypted, and an editor
+that keeps swap, undo or backup files elsewhere writes plaintext there.
+
+**\`export\`** writes plaintext, because that is what it is for. It never follows links, and refuses
+names that git would obey as its own, such as \`.git/config\`.
+`
+
+test('docs/CLI.md is what the table of commands says', () => {
+  const wanted = document()
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(path, wanted)
+  expect(readFileSync(path, 'utf8')).toBe(wanted)
+})
+
+test('names, aliases and options are unique', () => {
+  const names = commands.flatMap((command) => [command.name, ...(command.aliases ?? [])])
+  expect(new Set(names).size).toBe(names.length)
+  for (const { options } of commands) {
+    const all = [...globalOptions, ...options].flatMap(({ name, short = name }) => [name, short])
+    expect(new Set(all.filter((name) => name.length > 1)).size).toBe(
+      [...globalOptions, ...options].length,
+    )
+  }
+})
+
+function document(): string {
+  return [
+    introduction,
+    '## Commands\n',
+    ...commands.map(commandSection),
+    '## On every command\n',
+    optionTable(globalOptions),
+    '## Variables\n',
+    table(
+      ['variable', 'meaning'],
+      variables.map(({ name, summary }) => [`\`${name}\``, summary]),
+    ),
+    '## Exit codes\n',
+    table(
+      ['code', 'meaning'],
+      [...exitCodes].map(([code, meaning]) => [String(code), meaning]),
+    ),
+  ]
+    .join('\n')
+    .replace(/\n+$/, '\n')
+}
+
+function commandSection(command: Command): string {
+  const aliases = command.aliases?.map((alias) => `\`${alias}\``).join(', ')
+  return [
+    `### ${command.name}\n`,
+    `    gitlocket ${usageOf(command, true)}\n`,
+    `${command.summary}.${aliases === undefined ? '' : ` Also ${aliases}.`}\n`,
+    ...(command.notes ?? []).map((note) => `${note}\n`),
+    ...(command.options.length === 0 ? [] : [optionTable(command.options)]),
+  ].join('\n')
+}
+
+function optionTable(options: readonly Option[]): string {
+  return table(
+    ['option', 'meaning'],
+    options.map((option) => [`\`${optionText(option).replaceAll('|', '\\|')}\``, option.summary]),
+  )
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+  return `${lines.join('\n')}\n`
+}

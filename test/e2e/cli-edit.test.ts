@@ -1,0 +1,122 @@
+// `edit`: the plaintext lies in RAM, for its user alone, and is gone whatever becomes of the editor.
+
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ended, mainFile, newHomeWithStore } from './cli-process.ts'
+import type { Ended, Home } from './cli-process.ts'
+
+const shm = '/dev/shm'
+const noRam = !existsSync(shm)
+const note = noRam ? ' (skipped: install a tmpfs at /dev/shm)' : ''
+
+async function homeWithMemory(): Promise<Home> {
+  const home = await newHomeWithStore()
+  await home.ok('create', 'notes.md', '--text', 'one\ntwo\nthree\n')
+  return home
+}
+
+function edit(home: Home, script: string, ...words: string[]): Promise<Ended> {
+  const editor = home.file('editor', `#!/bin/sh\n${script}\n`)
+  return home.run(['edit', 'notes.md', ...words], { env: { EDITOR: `sh ${editor}` } })
+}
+
+function leftovers(): string[] {
+  return readdirSync(shm).filter((name) => name.startsWith('gitlocket-edit-'))
+}
+
+describe.skipIf(noRam)(`edit${note}`, () => {
+  test('what the editor saves becomes one change', async () => {
+    const home = await homeWithMemory()
+    const script = `stat -c '%a %a' "$1" "$(dirname "$1")" > seen; echo "$1" >> seen
+      sed -i s/two/zwei/ "$1"`
+    const result = await edit(home, script, '--reason', 'German')
+    expect(result).toEqual({ stdout: 'Edited /notes.md\n', stderr: '', exitCode: 0 })
+    expect(await home.ok('cat', 'notes.md')).toBe('one\nzwei\nthree\n')
+    const [fileMode, directoryMode, path] = readFileSync(join(home.directory, 'seen'), 'utf8')
+      .trim()
+      .split('\n')
+    expect([fileMode, directoryMode]).toEqual(['600 600', '700 700'])
+    expect(path).toMatch(/^\/dev\/shm\/gitlocket-edit-\w+\/memory\.md$/)
+    expect(existsSync(path ?? '')).toBe(false)
+    expect((await home.json('log', '--limit', '1'))['versions']).toMatchObject([
+      { operation: 'modified', reason: 'German' },
+    ])
+  })
+
+  test.each<[name: string, script: string, exitCode: number, sentence: RegExp]>([
+    ['changes nothing', ':', 0, /^$/],
+    ['fails', 'echo x >> "$1"; exit 3', 2, /ended with status 3; nothing was changed/],
+    ['is killed', 'kill -9 $$', 2, /nothing was changed/],
+    ['saves what is no text', `printf '\\377' > "$1"`, 2, /must be UTF-8 text/],
+    ['removes the file', 'rm "$1"', 2, /it does not exist/],
+    ['saves too much', 'head -c 102401 /dev/zero | tr "\\0" a > "$1"', 5, /nothing was saved/],
+  ])('an editor that %s changes nothing', async (_, script, exitCode, sentence) => {
+    const home = await homeWithMemory()
+    const before = (await home.json('status'))['head']
+    const result = await edit(home, script)
+    expect(result.exitCode).toBe(exitCode)
+    expect(result.stderr).toMatch(sentence)
+    expect((await home.json('status'))['head']).toBe(before)
+    expect(leftovers()).toEqual([])
+  })
+
+  test('an edit that meets another one is merged by lines', async () => {
+    const home = await homeWithMemory()
+    const other = `${process.execPath} ${mainFile} str-replace notes.md --old one --new 1`
+    const result = await edit(home, `${other}; sed -i s/three/3/ "$1"`)
+    expect(result.exitCode).toBe(0)
+    expect(await home.ok('cat', 'notes.md')).toBe('1\ntwo\n3\n')
+  })
+
+  test('an edit of the same lines saves nothing, and its text is not lost', async () => {
+    const home = await homeWithMemory()
+    const other = `${process.execPath} ${mainFile} str-replace notes.md --old two --new 2 >&2`
+    const result = await edit(home, `${other}; sed -i s/two/zwei/ "$1"`)
+    expect(result).toMatchObject({ exitCode: 4, stdout: 'one\nzwei\nthree\n' })
+    expect(result.stderr).toMatch(/changed meanwhile; nothing was saved/)
+    expect(await home.ok('cat', 'notes.md')).toBe('one\n2\nthree\n')
+  })
+
+  test.each(['SIGTERM', 'SIGHUP'] as const)('%s removes the file', async (signal) => {
+    const home = await homeWithMemory()
+    const editor = home.file('editor', '#!/bin/sh\necho "$1" > started; exec sleep 60\n')
+    const child = home.start(['edit', 'notes.md'], { EDITOR: `exec sh ${editor}` })
+    const end = ended(child)
+    await until(() => existsSync(join(home.directory, 'started')))
+    await until(() => readFileSync(join(home.directory, 'started'), 'utf8') !== '')
+    child.kill(signal)
+    expect((await end).exitCode).toBe(signal === 'SIGTERM' ? 143 : 129)
+    const path = readFileSync(join(home.directory, 'started'), 'utf8').trim()
+    expect(existsSync(path)).toBe(false)
+    await home.ok('verify')
+  })
+
+  test('XDG_RUNTIME_DIR is used if it is in RAM, and only then', async () => {
+    const home = await homeWithMemory()
+    const editor = home.file('editor', 'echo "$1" > seen\n')
+    const place = async (directory: string): Promise<string> => {
+      const env = { EDITOR: `sh ${editor}`, XDG_RUNTIME_DIR: directory }
+      expect((await home.run(['edit', 'notes.md'], { env })).exitCode).toBe(0)
+      return readFileSync(join(home.directory, 'seen'), 'utf8')
+    }
+    const inRam = join(shm, `gitlocket-test-${process.pid}`)
+    mkdirSync(inRam)
+    try {
+      expect(await place(inRam)).toMatch(inRam)
+    } finally {
+      readdirSync(inRam)
+    }
+    expect(await place(home.directory)).toMatch(/^\/dev\/shm\/gitlocket-edit-/)
+  })
+})
+
+function until(condition: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const poll = setInterval(() => {
+      if (!condition()) return
+      clearInterval(poll)
+      resolve()
+    }, 10)
+  })
+}

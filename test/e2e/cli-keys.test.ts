@@ -1,0 +1,247 @@
+// Keys on the command line: passphrases and recovery keys come from files or a terminal, a second
+// machine joins, and git checks what the store signed.
+
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { git } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
+import { ended, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
+import type { Ended, Home } from './cli-process.ts'
+
+const passphrase = 'correct horse battery'
+
+describe('another machine', () => {
+  test('joins with the passphrase as a writer', async () => {
+    const home = newHome()
+    const env = { GITLOCKET_PASSPHRASE_FILE: home.file('passphrase', `${passphrase}\n`) }
+    expect((await home.run(['init'], { env })).stdout).toContain('Passphrase   set')
+    const other = newHome()
+    const made = await other.run(['recover', '--store', home.store, '--json'], { env })
+    expect(JSON.parse(made.stdout)).toMatchObject({ enrolled: true, role: 'writer' })
+    await other.ok('create', 'a.md', '--text', 'a', '--store', home.store)
+    expect(await home.ok('cat', 'a.md')).toBe('a')
+    const again = await other.ok('recover', '--store', home.store)
+    expect(again).toMatch(
+      /^This machine is a device of memstore_\w+ already; nothing was changed\n/,
+    )
+  })
+
+  test('joins with the recovery key as an owner, however it is written', async () => {
+    const home = newHome()
+    const { recovery_key: key } = await home.json('init')
+    const other = newHome()
+    const file = other.file('key', ` ${String(key).toLowerCase().replaceAll('-', ' ')}\n`)
+    const env = { GITLOCKET_RECOVERY_KEY_FILE: file }
+    const text = String(key).replace('GLKR1-', 'glkr1-')
+    other.file('key', `${text}\n`)
+    const made = await other.run(['recover', '--store', home.store, '--json'], { env })
+    expect(JSON.parse(made.stdout)).toMatchObject({ enrolled: true, role: 'owner' })
+  })
+
+  test.each<[name: string, variable: string, content: string, exitCode: number]>([
+    ['a wrong recovery key', 'GITLOCKET_RECOVERY_KEY_FILE', `GLKR1${'-0000000'.repeat(8)}`, 8],
+    ['a passphrase where there is none', 'GITLOCKET_PASSPHRASE_FILE', passphrase, 8],
+    ['an empty file', 'GITLOCKET_PASSPHRASE_FILE', '\n', 2],
+    ['two lines', 'GITLOCKET_PASSPHRASE_FILE', 'a\nb\n', 2],
+  ])('%s exits with the code, and leaves no identity', async (_, variable, content, exitCode) => {
+    const home = await newHomeWithStore()
+    const other = newHome()
+    const env = { [variable]: other.file('secret', content) }
+    const result = await other.run(['recover', '--store', home.store], { env })
+    expect(result.exitCode).toBe(exitCode)
+    expect(result.stderr).not.toContain(content.trim().split('\n')[0] || 'nothing')
+    expect(existsSync(other.identityFile)).toBe(false)
+  })
+
+  test('off a terminal nothing is asked: the error names the variables', async () => {
+    const home = await newHomeWithStore()
+    const other = newHome()
+    const asked = await other.run(['recover', '--store', home.store], { input: `${passphrase}\n` })
+    expect(asked.exitCode).toBe(2)
+    expect(asked.stderr).toMatch(/GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE/)
+    const passwd = await home.run(['key', 'passwd'], { input: `${passphrase}\n` })
+    expect(passwd.exitCode).toBe(2)
+    expect(passwd.stderr).toMatch(/GITLOCKET_NEW_PASSPHRASE_FILE/)
+  })
+})
+
+describe('key passwd', () => {
+  test('the new passphrase opens the store, the old one does not, none after --remove', async () => {
+    const home = newHome()
+    const old = { GITLOCKET_PASSPHRASE_FILE: home.file('old', `${passphrase}\n`) }
+    await home.run(['init'], { env: old })
+    const changed = home.file('new', 'another passphrase\n')
+    const env = { GITLOCKET_NEW_PASSPHRASE_FILE: changed }
+    const answer = await home.run(['key', 'passwd'], { env })
+    expect(answer.stdout).toMatch(/^The passphrase was set\n\nA new epoch of keys began/)
+    const join = (file: Readonly<Record<string, string>>): Promise<Ended> =>
+      newHome().run(['recover', '--store', home.store], { env: file })
+    expect((await join(old)).exitCode).toBe(8)
+    expect((await join({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(0)
+    expect(await home.ok('key', 'passwd', '--remove')).toMatch(/^The passphrase was removed\n/)
+    expect((await join({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(8)
+    expect(await home.json('status')).toMatchObject({ epochs: 3 })
+    await home.ok('verify')
+  })
+
+  test('a short one is refused and nothing changes', async () => {
+    const home = await newHomeWithStore()
+    const env = { GITLOCKET_NEW_PASSPHRASE_FILE: home.file('new', 'short\n') }
+    const result = await home.run(['key', 'passwd'], { env })
+    expect(result.exitCode).toBe(2)
+    expect(result.stderr).toMatch(/at least 8 characters/)
+    expect(await home.json('status')).toMatchObject({ epochs: 1, commits: 1 })
+  })
+
+  test('init refuses a short one before it makes anything', async () => {
+    const home = newHome()
+    const env = { GITLOCKET_PASSPHRASE_FILE: home.file('new', 'short\n') }
+    expect((await home.run(['init'], { env })).exitCode).toBe(2)
+    expect([existsSync(home.identityFile), existsSync(home.store)]).toEqual([false, false])
+    expect((await home.run(['init', '--no-passphrase'], { env })).exitCode).toBe(0)
+  })
+})
+
+describe('key show', () => {
+  test('shows public keys, never the secret', async () => {
+    const home = await newHomeWithStore()
+    const text = await home.ok('key', 'show')
+    const json = await home.json('key', 'show')
+    const secret = /GITLOCKET-IDENTITY-1-(\w+)/.exec(readFileSync(home.identityFile, 'utf8'))?.[1]
+    expect(text).toContain(`Fingerprint     ${String(json['device_id'])}\n`)
+    expect(json).toMatchObject({ role: 'owner', signing_key: { type: 'ed25519' } })
+    expect(text + JSON.stringify(json)).not.toContain(secret?.slice(0, 20))
+  })
+
+  test('works before there is a store', async () => {
+    const home = await newHomeWithStore()
+    const json = await home.json('key', 'show', '--store', 'nowhere')
+    expect(json).toMatchObject({ memory_store_id: null, role: null })
+  })
+
+  const ssh = requires('ssh-keygen')
+  const stockGit = requires('git')
+  test.skipIf(ssh.missing || stockGit.missing)(
+    `git verifies every commit with --allowed-signers, all epochs${ssh.note}${stockGit.note}`,
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'a')
+      await home.ok('key', 'passwd', '--remove')
+      await home.ok('rm', 'a.md')
+      const signers = home.file('signers', await home.ok('key', 'show', '--allowed-signers'))
+      expect(readFileSync(signers, 'utf8').trim().split('\n')).toHaveLength(2)
+      const commits = git(['rev-list', 'main'], home.store).trim().split('\n')
+      expect(commits).toHaveLength(4)
+      git(['-c', `gpg.ssh.allowedSignersFile=${signers}`, 'verify-commit', ...commits], home.store)
+      git(['fsck', '--strict'], home.store)
+    },
+  )
+})
+
+describe('on a terminal', () => {
+  const python = requires('python3')
+
+  /** Types each answer once its question is there. Returns all that the terminal showed. */
+  async function typing(home: Home, words: string[], answers: [string, string][]): Promise<Ended> {
+    const script = `
+import json, os, pty, sys
+answers = json.loads(sys.argv[1])
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+seen = b''
+while True:
+    try:
+        data = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    seen += data
+    sys.stdout.buffer.write(data)
+    if answers and seen.endswith(answers[0][0].encode()):
+        os.write(terminal, answers.pop(0)[1].encode())
+        seen = b''
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`
+    const args = ['-c', script, JSON.stringify(answers), process.execPath, mainFile, ...words]
+    const env = home.environment({ TERM: 'xterm' })
+    return ended(spawn('python3', args, { cwd: home.directory, env }))
+  }
+
+  test.skipIf(python.missing)(
+    `init asks for a passphrase twice and does not show it${python.note}`,
+    async () => {
+      const home = newHome()
+      const { stdout, exitCode } = await typing(
+        home,
+        ['init'],
+        [
+          ['New passphrase (empty for none): ', `${passphrase}\r`],
+          ['The same again: ', `${passphrase}\r`],
+        ],
+      )
+      expect(exitCode).toBe(0)
+      expect(stdout).toContain('Passphrase   set')
+      expect(stdout).not.toContain(passphrase)
+      const other = newHome()
+      const joined = await typing(
+        other,
+        ['recover', '--store', home.store],
+        [['Passphrase or recovery key: ', `${passphrase}\r`]],
+      )
+      expect(joined.stdout).toContain('This machine is now a device')
+    },
+  )
+
+  test.skipIf(python.missing)(
+    `two different inputs, and Ctrl-C, make nothing${python.note}`,
+    async () => {
+      const home = newHome()
+      const question = 'New passphrase (empty for none): '
+      const differ = await typing(
+        home,
+        ['init'],
+        [
+          [question, `${passphrase}\r`],
+          ['The same again: ', 'other\r'],
+        ],
+      )
+      expect(differ).toMatchObject({ exitCode: 2 })
+      expect(differ.stdout).toContain('The two inputs differ')
+      const cancelled = await typing(home, ['init'], [[question, '\u0003']])
+      expect(cancelled.exitCode).toBe(130)
+      expect([existsSync(home.identityFile), existsSync(home.store)]).toEqual([false, false])
+    },
+  )
+
+  test.skipIf(python.missing)(
+    `control characters of a memory are shown, not obeyed${python.note}`,
+    async () => {
+      const home = await newHomeWithStore()
+      await home.run(['create', 'a', '-'], { input: '\u001b]0;evil\u0007\n' })
+      const { stdout } = await typing(home, ['cat', 'a'], [])
+      expect(stdout).toBe(String.raw`\x{1b}]0;evil\x{7}` + '\r\n')
+    },
+  )
+})
+
+describe('Ctrl-C', () => {
+  test('while the store waits for another process ends with 130, and nothing is half done', async () => {
+    const home = await newHomeWithStore()
+    for (let index = 0; index < 300; index += 1) home.file(`in/${index}.md`, `${index}\n`)
+    const child = home.start(['import', 'in'])
+    const end = ended(child)
+    setTimeout(() => child.kill('SIGINT'), 400)
+    const { exitCode } = await end
+    expect([0, 130]).toContain(exitCode)
+    const { commits } = await home.json('verify')
+    const listed = (await home.ok('ls')).split('\n').filter((name) => name !== '')
+    expect(commits).toBe(1 + listed.length)
+    await home.ok('import', 'in', '--on-conflict', 'skip')
+    expect((await home.ok('ls')).trim().split('\n')).toHaveLength(300)
+    expect(existsSync(join(home.store, 'gitlocket/lock'))).toBe(false)
+  })
+})

@@ -1,0 +1,42 @@
+// Stores for tests: in a temporary directory, with a clock that the test moves.
+
+import { createStore, generateIdentity, openStore } from '../../src/index.ts'
+import type { Author, CreateOptions, Identity, MemoryStore, OpenOptions } from '../../src/index.ts'
+import { temporaryDirectory } from './temporary.ts'
+
+export const author: Author = { actor: { type: 'session', id: 'agent-1' }, session: 'agent-1' }
+
+export interface TestPlace {
+  readonly directory: string
+  readonly stateDirectory: string
+  readonly identity: Identity
+  readonly recoveryKey: string
+}
+
+/** A new store. Close it in the test, or leave it to the end of the process. */
+export async function newStore(
+  options: Partial<CreateOptions> = {},
+): Promise<{ readonly store: MemoryStore; readonly place: TestPlace }> {
+  const root = temporaryDirectory()
+  const identity = options.identity ?? (await generateIdentity())
+  const at = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
+  const { store, recoveryKey } = await createStore({ ...at, ...options })
+  return { store, place: { ...at, recoveryKey } }
+}
+
+/** Opens it again, as the same device unless told otherwise. */
+export function reopen(place: TestPlace, options: Partial<OpenOptions> = {}): Promise<MemoryStore> {
+  const { directory, stateDirectory, identity } = place
+  return openStore({ directory, stateDirectory, identity, ...options })
+}
+
+/** Path → content of everything live. */
+export async function contentsOf(store: MemoryStore): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  const pending = [await store.list('/')]
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (node.type === 'file') found[node.path] = (await store.read(node.path))?.content ?? ''
+    pending.push(...node.children)
+  }
+  return found
+}

@@ -1,0 +1,159 @@
+// The pure parts of the command line: words, times, sizes, the progress bar, paths of plain files.
+
+import { describe, expect, test } from 'vitest'
+import { exportFile, exportProblem } from '../../../src/cli/memory-files.ts'
+import { visible } from '../../../src/cli/output.ts'
+import { parseCommandLine, wantsJson } from '../../../src/cli/parse.ts'
+import { progressLine } from '../../../src/cli/progress.ts'
+import { sizeText } from '../../../src/cli/sizes.ts'
+import { storePath } from '../../../src/cli/store-path.ts'
+import { commands } from '../../../src/cli/table.ts'
+import { parseTime, timeAgo } from '../../../src/cli/times.ts'
+
+describe('a command line', () => {
+  test('may have its common options before or after the verb', () => {
+    for (const words of [
+      ['--store', 'x', '--json', 'log', 'a'],
+      ['log', 'a', '--json', '--store=x'],
+      ['history', '--store', 'x', 'a', '--json'],
+    ]) {
+      const invocation = parseCommandLine(words, commands)
+      if (invocation.type !== 'run') throw new Error('no command was found')
+      const { command, input } = invocation
+      expect([command.name, input.argument(0), input.text('store'), input.flag('json')]).toEqual([
+        'log',
+        'a',
+        'x',
+        true,
+      ])
+    }
+  })
+
+  test.each<[words: string[], text: string | undefined]>([
+    [['create', 'a', '--text', '- a list'], '- a list'],
+    [['create', 'a', '--text', '--'], '--'],
+    [['create', 'a', '--text='], ''],
+    [['create', 'a', '--text=--json'], '--json'],
+    [['create', 'a', '--text', '--unknown'], '--unknown'],
+  ])('%j gives --text %j', (words, text) => {
+    const invocation = parseCommandLine(words, commands)
+    if (invocation.type !== 'run') throw new Error('no command was found')
+    expect(invocation.input.text('text')).toBe(text)
+  })
+
+  test('ends its options at --', () => {
+    const invocation = parseCommandLine(['cat', '--', '--json'], commands)
+    if (invocation.type !== 'run') throw new Error('no command was found')
+    expect(invocation.input.argument(0)).toBe('--json')
+    expect(invocation.input.flag('json')).toBe(false)
+    expect(wantsJson(['cat', '--', '--json'])).toBe(false)
+  })
+
+  test.each<[words: string[], name: string | undefined]>([
+    [[], undefined],
+    [['--help'], undefined],
+    [['help'], undefined],
+    [['help', 'log'], 'log'],
+    [['help', 'key', 'show'], 'key show'],
+    [['log', '-h'], 'log'],
+    [['create', '--help'], 'create'],
+  ])('%j asks for help on %s', (words, name) => {
+    const invocation = parseCommandLine(words, commands)
+    expect(invocation.type).toBe('help')
+    expect(invocation.type === 'help' ? invocation.command?.name : '').toBe(name)
+  })
+})
+
+describe('times', () => {
+  const now = Date.parse('2026-02-01T12:00:00Z')
+  test.each([
+    ['90s', '2026-02-01T11:58:30.000Z'],
+    ['36h', '2026-01-31T00:00:00.000Z'],
+    ['2w', '2026-01-18T12:00:00.000Z'],
+    ['2026-01-31', '2026-01-31T00:00:00.000Z'],
+    ['2026-01-31T12:30:00+01:00', '2026-01-31T11:30:00.000Z'],
+  ])('%s is %s', (text, time) => {
+    expect(new Date(parseTime('since', text, now)).toISOString()).toBe(time)
+  })
+
+  test.each(['', 'x', '1', '1y', '-1d', '2026-02-30T', '2026-1-1', 'Infinityd'])(
+    '%j is refused',
+    (text) => {
+      expect(() => parseTime('since', text, now)).toThrow(/must be a duration/)
+    },
+  )
+
+  test.each([
+    [0, 'just now'],
+    [-5000, 'just now'],
+    [1000, '1 second ago'],
+    [119_000, '1 minute ago'],
+    [7_200_000, '2 hours ago'],
+    [400 * 86_400_000, '1 year ago'],
+  ])('%d ms before is %s', (elapsed, text) => {
+    expect(timeAgo(now - elapsed, now)).toBe(text)
+  })
+})
+
+describe('on the screen', () => {
+  test.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1.0 kB'],
+    [999_949, '999.9 kB'],
+    [999_950, '1.0 MB'],
+    [1.5e9, '1.5 GB'],
+    [2e12, '2.0 TB'],
+  ])('%d bytes are %s', (bytes, text) => {
+    expect(sizeText(bytes)).toBe(text)
+  })
+
+  test.each([
+    [0, 10, 'Work  [------------------------]  0 %  0 of 10'],
+    [5, 10, 'Work  [############------------]  50 %  5 of 10  8 s left'],
+    [10, 10, 'Work  [########################]  100 %  10 of 10  0 s left'],
+    [1, 1000, 'Work  [------------------------]  0 %  1 of 1,000  134 min left'],
+  ])('%d of %d', (done, total, line) => {
+    expect(progressLine('Work', done, total, 8000)).toBe(line)
+  })
+
+  test('control characters and reversals are visible, newlines and tabs are kept', () => {
+    expect(visible('a\tb\n\u001b[2J\u009b\u202e\r')).toBe(
+      String.raw`a` + '\tb\n' + String.raw`\x{1b}[2J\x{9b}\x{202e}\x{d}`,
+    )
+  })
+})
+
+describe('paths', () => {
+  test.each([
+    ['notes.md', '/notes.md'],
+    ['/notes.md', '/notes.md'],
+    ['a/b/', '/a/b'],
+    ['/', '/'],
+    ['', '/'],
+  ])('%j is %s', (typed, path) => {
+    expect(storePath(typed)).toBe(path)
+  })
+
+  test.each(['..', 'a/../b', '//', 'a//', './a', 'a\n'])('%j is refused', (typed) => {
+    expect(() => storePath(typed)).toThrow(expect.objectContaining({ code: 'invalid_path' }))
+  })
+
+  test.each([
+    '/.git',
+    '/a/.GIT/config',
+    '/.git ',
+    '/.git..',
+    '/git~1',
+    `/${'x'.repeat(256)}`,
+    '/..',
+  ])('%s is not written as a file', (path) => {
+    expect(exportProblem(path)).toMatch(/\w/)
+    expect(() => exportFile('/tmp/out', path)).toThrow(/cannot be written as a file/)
+  })
+
+  test.each(['/a', '/.gitignore', '/.github/x', '/git', '/a b/c'])('%s is', (path) => {
+    expect(exportProblem(path)).toBeUndefined()
+    expect(exportFile('/tmp/out', path)).toBe(`/tmp/out${path}`)
+  })
+})

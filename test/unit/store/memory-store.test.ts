@@ -1,0 +1,337 @@
+// The store as a whole: opening, other handles, lost caches, settings, passphrases, recovery,
+// restored backups, and stock git on what it leaves.
+
+import { chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { createStore, generateIdentity, openStore } from '../../../src/index.ts'
+import type { Change } from '../../../src/index.ts'
+import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
+import { git, temporaryDirectory } from '../../support/temporary.ts'
+import { requires } from '../../support/tools.ts'
+
+const create = (path: string, content = `${path}\n`): Change => ({ type: 'create', path, content })
+const passphrase = 'correct horse battery staple'
+
+describe('opening', () => {
+  test('finds what was written, with and without caches', async () => {
+    const { store, place } = await newStore()
+    for (let index = 0; index < 40; index += 1) await store.apply([create(`/n/${index}`)], author)
+    const contents = await contentsOf(store)
+    const versions = await store.versions()
+    await store.close()
+    const warm = await reopen(place)
+    expect(await contentsOf(warm)).toEqual(contents)
+    expect(await warm.versions()).toEqual(versions)
+    await warm.close()
+    rmSync(`${place.directory}/gitlocket`, { recursive: true })
+    const cold = await reopen(place)
+    expect(await contentsOf(cold)).toEqual(contents)
+    expect(await cold.versions()).toEqual(versions)
+    await cold.close()
+  })
+
+  test('refuses an identity that is no device, and says what helps', async () => {
+    const { store, place } = await newStore()
+    await store.close()
+    const stranger = await generateIdentity()
+    await expect(reopen(place, { identity: stranger })).rejects.toMatchObject({
+      code: 'wrong_key',
+      message: expect.stringContaining('enrol'),
+    })
+  })
+
+  test('refuses what is not a store', async () => {
+    const directory = temporaryDirectory()
+    const identity = await generateIdentity()
+    const options = { directory, stateDirectory: `${directory}/state`, identity }
+    await expect(openStore(options)).rejects.toMatchObject({ code: 'not_a_store' })
+    await expect(openStore({ ...options, directory: `${directory}/none` })).rejects.toMatchObject({
+      code: 'not_a_store',
+    })
+    git(['init', '--bare', '--quiet', `${directory}/plain`], directory)
+    const plain = { ...options, directory: `${directory}/plain` }
+    await expect(openStore(plain)).rejects.toHaveProperty('name', 'StoreError')
+  })
+
+  test('refuses to create over a store', async () => {
+    const { store, place } = await newStore()
+    await store.close()
+    await expect(createStore(place)).rejects.toMatchObject({ code: 'store_exists' })
+    await (await reopen(place)).close()
+  })
+
+  test('a closed store refuses, and closing twice is harmless', async () => {
+    const { store } = await newStore()
+    await store.close()
+    await store.close()
+    await expect(store.read('/a')).rejects.toMatchObject({ code: 'store_closed' })
+    await expect(store.apply([create('/a')], author)).rejects.toMatchObject({
+      code: 'store_closed',
+    })
+  })
+})
+
+test('two handles on one store see each other and keep every write', async () => {
+  const { store, place } = await newStore()
+  const other = await reopen(place)
+  await store.apply([create('/a')], author)
+  expect((await other.read('/a'))?.content).toBe('/a\n')
+  const writes = Array.from({ length: 20 }, (_, index) =>
+    (index % 2 === 0 ? store : other).apply([create(`/n/${index}`)], author),
+  )
+  await Promise.all(writes)
+  expect((await store.list('/n'))?.children).toHaveLength(20)
+  expect(await contentsOf(other)).toEqual(await contentsOf(store))
+  await other.verify()
+  await store.close()
+  await other.close()
+})
+
+describe('versions', () => {
+  test('answer by memory, path, actor, session, operation and time', async () => {
+    let now = 1000
+    const { store } = await newStore({ clock: () => now })
+    const other = { actor: { type: 'user', id: 'ann' } } as const
+    await store.apply([create('/d/a')], author)
+    now = 2000
+    await store.apply([create('/d/b')], { ...other, reason: 'because' })
+    now = 3000
+    await store.apply([{ type: 'delete', path: '/d/a' }], other)
+    const ids = async (filter: Parameters<typeof store.versions>[0]): Promise<string[]> =>
+      (await store.versions(filter)).versions.map(({ operation, path }) => `${operation} ${path}`)
+    const memoryId = (await store.read('/d/b'))?.memoryId
+    expect(await ids({ memoryId })).toEqual(['created /d/b'])
+    expect(await ids({ path: '/d/a' })).toEqual(['deleted /d/a', 'created /d/a'])
+    expect(await ids({ path: '/d' })).toHaveLength(3)
+    expect(await ids({ actorId: 'ann' })).toEqual(['deleted /d/a', 'created /d/b'])
+    expect(await ids({ session: 'agent-1' })).toEqual(['created /d/a'])
+    expect(await ids({ operation: 'deleted' })).toEqual(['deleted /d/a'])
+    expect(await ids({ since: 2000, until: 2000 })).toEqual(['created /d/b'])
+    expect(await ids({ actorId: 'nobody' })).toEqual([])
+    const [newest] = (await store.versions({ actorId: 'ann', operation: 'created' })).versions
+    expect(newest).toMatchObject({ reason: 'because', createdAt: 2000, createdBy: other.actor })
+    await store.close()
+  })
+
+  test('come in pages that neither repeat nor skip', async () => {
+    const { store } = await newStore()
+    await store.apply(
+      Array.from({ length: 25 }, (_, index) => create(`/n/${index}`)),
+      author,
+    )
+    const seen: string[] = []
+    let after: string | undefined
+    do {
+      const page = await store.versions({ limit: 10, after })
+      seen.push(...page.versions.map((version) => version.versionId))
+      after = page.next
+    } while (after !== undefined)
+    expect(new Set(seen).size).toBe(25)
+    expect(seen).toHaveLength(25)
+    await expect(store.versions({ limit: 0 })).rejects.toMatchObject({ code: 'invalid_input' })
+    await store.close()
+  })
+
+  test('give old contents back, also after edits, renames and deletion', async () => {
+    const { store } = await newStore()
+    const first = await store.apply([create('/a', 'one')], author)
+    const second = await store.apply([{ type: 'edit', path: '/a', edit: () => 'two' }], author)
+    const third = await store.apply([{ type: 'delete', path: '/a' }], author)
+    const contentOf = async (ids: readonly string[]): Promise<string | undefined> =>
+      (await store.version(ids[0] ?? '')).content
+    expect(await contentOf(first.versionIds)).toBe('one')
+    expect(await contentOf(second.versionIds)).toBe('two')
+    expect(await contentOf(third.versionIds)).toBeUndefined()
+    await expect(store.version('memver_00000000000000000000000000')).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    await store.close()
+  })
+})
+
+describe('settings', () => {
+  test('change in a commit of their own and come back', async () => {
+    const { store, place } = await newStore()
+    await store.updateSettings({ name: 'notes', metadata: { b: '1', '10': '2', '9': '3' } }, author)
+    const { commit } = await store.updateSettings({ name: 'notes' }, author)
+    expect(commit).toBeUndefined()
+    await store.verify()
+    await store.close()
+    const again = await reopen(place)
+    expect((await again.status()).settings).toMatchObject({ name: 'notes', metadata: { b: '1' } })
+    await again.close()
+  })
+
+  test.each([
+    { name: '' },
+    { name: 'a\nb' },
+    { description: 'x'.repeat(1025) },
+    { metadata: { '': 'x' } },
+    { limits: { contentBytes: 0, memories: 1 } },
+    { limits: { contentBytes: 17 * 1024 * 1024, memories: 1 } },
+  ])('refuse %j', async (change) => {
+    const { store } = await newStore()
+    await expect(store.updateSettings(change, author)).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+    await store.close()
+  })
+
+  test('an archived store can be read and emptied only', async () => {
+    const { store } = await newStore()
+    await store.apply([create('/a')], author)
+    await store.updateSettings({ archivedAt: 5 }, author)
+    await expect(store.apply([create('/b')], author)).rejects.toMatchObject({
+      code: 'store_archived',
+    })
+    await store.apply([{ type: 'delete', path: '/a' }], author)
+    await store.close()
+  })
+})
+
+describe('passphrase and recovery key', () => {
+  test('enrol a new device in their grade; a new passphrase begins an epoch', async () => {
+    const { store, place } = await newStore({ passphrase })
+    await store.apply([create('/a')], author)
+    await store.close()
+    const second = {
+      ...place,
+      stateDirectory: temporaryDirectory(),
+      identity: await generateIdentity(),
+    }
+    const writer = await reopen(second, { passphrase })
+    expect(await writer.status()).toMatchObject({ role: 'writer', memories: 1, epochs: 1 })
+    await writer.apply([create('/b')], author)
+    await expect(writer.changePassphrase('another long one', author)).rejects.toMatchObject({
+      code: 'permission_denied',
+    })
+    await writer.close()
+    const owner = await reopen(place)
+    await owner.changePassphrase('another long one', author)
+    await owner.apply([create('/c')], author)
+    expect((await owner.status()).epochs).toBe(2)
+    await owner.close()
+    const third = {
+      ...place,
+      stateDirectory: temporaryDirectory(),
+      identity: await generateIdentity(),
+    }
+    await expect(reopen(third, { passphrase })).rejects.toMatchObject({ code: 'wrong_key' })
+    const recovered = await reopen(third, { recoveryKey: place.recoveryKey })
+    expect((await recovered.status()).role).toBe('owner')
+    expect(Object.keys(await contentsOf(recovered)).toSorted()).toEqual(['/a', '/b', '/c'])
+    await recovered.verify()
+    await recovered.close()
+    // The second device was there before the new epoch and stays.
+    const still = await reopen(second)
+    expect(Object.keys(await contentsOf(still))).toHaveLength(3)
+    await still.close()
+  })
+
+  test('a short passphrase is refused before anything is made', async () => {
+    await expect(newStore({ passphrase: 'short' })).rejects.toMatchObject({ code: 'invalid_input' })
+  })
+})
+
+describe('a store that was put back', () => {
+  test('is refused, accepted once on demand, and never repeats a sequence number', async () => {
+    const { store, place } = await newStore()
+    await store.apply([create('/a')], author)
+    await store.close()
+    cpSync(place.directory, `${place.directory}.backup`, { recursive: true })
+    const later = await reopen(place)
+    await later.apply([create('/b')], author)
+    await later.apply([create('/c')], author)
+    await later.close()
+    rmSync(place.directory, { recursive: true })
+    cpSync(`${place.directory}.backup`, place.directory, { recursive: true })
+    await expect(reopen(place)).rejects.toMatchObject({ code: 'rolled_back' })
+    const restored = await reopen(place, { acceptRolledBack: true })
+    await restored.apply([create('/d')], author)
+    await restored.verify()
+    expect(Object.keys(await contentsOf(restored)).toSorted()).toEqual(['/a', '/d'])
+    await restored.close()
+    await (await reopen(place)).close()
+  })
+
+  test('and one that was exchanged for another is refused', async () => {
+    const { store, place } = await newStore()
+    await store.apply([create('/a')], author)
+    await store.close()
+    cpSync(place.directory, `${place.directory}.fork`, { recursive: true })
+    const ours = await reopen(place)
+    await ours.apply([create('/ours')], author)
+    await ours.close()
+    const fork = await reopen(
+      { ...place, directory: `${place.directory}.fork` },
+      {
+        stateDirectory: temporaryDirectory(),
+      },
+    )
+    await fork.apply([create('/x')], author)
+    await fork.apply([create('/y')], author)
+    await fork.close()
+    await expect(reopen({ ...place, directory: `${place.directory}.fork` })).rejects.toMatchObject({
+      code: 'rolled_back',
+    })
+  })
+})
+
+const sshKeygen = requires('ssh-keygen')
+
+describe('stock git', () => {
+  test.skipIf(sshKeygen.missing)(
+    `verifies every commit of every epoch${sshKeygen.note}`,
+    async () => {
+      const { store, place } = await newStore()
+      await store.apply([create('/a')], author)
+      await store.changePassphrase(passphrase, author)
+      await store.apply([create('/b')], author)
+      const signers = `${temporaryDirectory()}/signers`
+      writeFileSync(signers, store.allowedSigners())
+      await store.close()
+      const commits = git(['rev-list', 'main'], place.directory).trim().split('\n')
+      expect(commits).toHaveLength(4)
+      const setting = `gpg.ssh.allowedSignersFile=${signers}`
+      git(['-c', setting, 'verify-commit', ...commits], place.directory)
+    },
+  )
+
+  test('checks, clones and collects; the store reads everything afterwards', async () => {
+    const { store, place } = await newStore()
+    for (let index = 0; index < 60; index += 1) await store.apply([create(`/n/${index}`)], author)
+    await store.apply([{ type: 'rename', path: '/n', to: '/m' }], author)
+    const contents = await contentsOf(store)
+    await store.close()
+    git(['fsck', '--strict'], place.directory)
+    git(['gc', '--prune=now', '--quiet'], place.directory)
+    git(['fsck', '--strict'], place.directory)
+    const collected = await reopen(place)
+    expect(await contentsOf(collected)).toEqual(contents)
+    await collected.verify()
+    await collected.apply([create('/after')], author)
+    await collected.close()
+    const clone = `${place.directory}.clone`
+    git(['clone', '--bare', '--quiet', place.directory, clone], place.directory)
+    git(['fsck', '--strict'], clone)
+    const cloned = await reopen({ ...place, directory: clone })
+    expect(Object.keys(await contentsOf(cloned))).toHaveLength(61)
+    await cloned.apply([create('/in-the-clone')], author)
+    await cloned.close()
+    git(['fsck', '--strict'], clone)
+  })
+})
+
+test.skipIf(process.getuid?.() === 0)('a directory without write access can be read', async () => {
+  const { store, place } = await newStore()
+  await store.apply([create('/a')], author)
+  await store.close()
+  chmodSync(`${place.directory}/gitlocket`, 0o500)
+  const reader = await reopen(place)
+  expect(await reader.read('/a')).toBeDefined()
+  await expect(reader.apply([create('/b')], author)).rejects.toMatchObject({
+    code: 'storage_denied',
+  })
+  await reader.close()
+  chmodSync(`${place.directory}/gitlocket`, 0o700)
+})

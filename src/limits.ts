@@ -48,10 +48,10 @@ export const passphraseCharactersMin: number = 8
 export const journalStepBytesMin: number = 64 * KIBIBYTE
 export const journalStepBytesMax: number = MEBIBYTE
 /** A journal with more than either is packed in the background. */
-export const journalPackBytes: number = MEBIBYTE
+export const journalPackBytes: number = 4 * MEBIBYTE
 export const journalPackFrames: number = 1024
 /** Writers wait for the packing once the journal is as large as the first, and stop at the second. */
-export const journalWaitBytes: number = 8 * MEBIBYTE
+export const journalWaitBytes: number = 16 * MEBIBYTE
 export const journalBytesMax: number = 64 * MEBIBYTE
 /** The objects of a larger transition go into a pack, and only its ref move into the journal. */
 export const journalTransitionBytesMax: number = 8 * MEBIBYTE

@@ -37,6 +37,7 @@ function failedBeforeWriting(error: unknown): boolean {
     error,
     'invalid_input',
     'wrong_key',
+    'invalid_identity',
     'not_a_store',
     'store_exists',
     'unsupported_repository',

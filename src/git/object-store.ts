@@ -41,13 +41,15 @@ export interface ObjectStore {
   /** Notices what other processes did. Takes microseconds if that is nothing. */
   refresh(): void
   /**
-   * Runs `work` as the only writer of the store, among all processes, after a refresh. Not
-   * re-entrant: a call from inside `work` waits for itself until it fails with `locked`.
+   * Runs `work` as the only writer of the store, among all processes, after a refresh. Throws
+   * `locked` if another writer does not finish in time. Not re-entrant: a call from inside `work`
+   * waits for itself until then.
    */
   exclusive<T>(work: () => Promise<T>): Promise<T>
   /**
-   * Only inside `exclusive`. All transitions are durable when it resolves, or none is visible.
-   * Throws `ref_conflict`, with nothing written, unless each starts at the head before it.
+   * Only inside `exclusive`. All transitions are durable when it resolves; a crash meanwhile may
+   * keep the first of them. Throws `ref_conflict`, with nothing written, unless each starts at the
+   * head before it.
    */
   commit(transitions: readonly Transition[]): Promise<void>
   /** Afterwards stock git sees all that was committed before the call. Not inside `exclusive`. */

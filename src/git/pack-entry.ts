@@ -98,8 +98,11 @@ export function decodeEntryHeader(bytes: Uint8Array): EntryHeader {
   return { ...plain, baseOid: bytes.slice(at, at + oidBytes), length: at + oidBytes }
 }
 
-/** Ciphertext does not compress: at level 0 it costs 11 bytes and no time. */
-export function deflate(body: Uint8Array, level: 0 | 6): Uint8Array {
+/**
+ * Ciphertext does not compress: at level 0 it costs 11 bytes and no time. On the rest, base64 and
+ * oids, level 1 takes half the time of level 6 and is half a per cent larger.
+ */
+export function deflate(body: Uint8Array, level: 0 | 1): Uint8Array {
   return deflateSync(body, { level })
 }
 

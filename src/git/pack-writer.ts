@@ -62,12 +62,12 @@ function writeObject(
   const base = object.base === undefined ? undefined : written.get(object.base)
   const delta = base && deltaWorthWhile(base, object)
   if (base === undefined || delta === undefined) {
-    const level = type === 'blob' ? 0 : 6
+    const level = type === 'blob' ? 0 : 1
     output.add(fromHex(oid), encodeEntryHeader(type, body.length), deflate(body, level))
     return { type, body, offset, depth: 0 }
   }
   const header = encodeOffsetDeltaHeader(delta.length, offset - base.offset)
-  output.add(fromHex(oid), header, deflate(delta, 6))
+  output.add(fromHex(oid), header, deflate(delta, 1))
   return { type, body, offset, depth: base.depth + 1 }
 }
 

@@ -15,7 +15,7 @@ import type { EnvelopeType } from '../../src/format/envelope.ts'
 import { parseCommit } from '../../src/format/commit.ts'
 import { epochKeys } from '../../src/keys/epoch.ts'
 import type { Oid } from '../../src/git/object.ts'
-import { Forge } from '../support/forge.ts'
+import type { Forge } from '../support/forge.ts'
 import type { Fault } from '../support/forge-fault.ts'
 import { put, seal } from '../support/forge-seal.ts'
 import type { SealFault } from '../support/forge-seal.ts'
@@ -30,9 +30,6 @@ beforeAll(async () => {
 })
 
 describe('T3: an object from another place is refused', () => {
-  const blobAt = (forge: Forge, entry: number, id: string): Oid =>
-    forge.entries[entry]?.blobs.get(id) ?? ''
-
   test.each<[code: string, name: string, fault: (forge: Forge) => Fault]>([
     [
       'envelope_salt',
@@ -108,7 +105,7 @@ type Place = 'recordSeal' | 'detailSeal' | 'blobSeal'
 const places = ['recordSeal', 'detailSeal', 'blobSeal'] as const
 
 describe('T3: an object that is sealed otherwise is refused', () => {
-  const faults: readonly [code: string, name: string, fault: SealFault][] = [
+  const faults: [code: string, name: string, fault: SealFault][] = [
     ['envelope_suite', 'suite 0', { header: put(4, 0) }],
     ['envelope_suite', 'suite 2', { header: put(4, 2) }],
     ['envelope_type', 'another type, and sealed as such', { header: put(5, 6) }],
@@ -130,12 +127,13 @@ describe('T3: an object that is sealed otherwise is refused', () => {
     ],
     ['envelope_truncated', 'nothing', { envelope: () => new Uint8Array() }],
   ]
-  const table = places.flatMap((place) => faults.map((fault) => [place, ...fault] as const))
 
-  test.each(table)('%s, %s: %s', async (place: Place, code, _, fault) => {
-    const forge = standard.fork()
-    forge.change([nextRow], { [place]: fault })
-    expect(await verdicts(forge)).toEqual(refused(code))
+  describe.each(places)('%s', (place) => {
+    test.each(faults)('%s: %s', async (code, _, fault) => {
+      const forge = standard.fork()
+      forge.change([nextRow], { [place]: fault })
+      expect(await verdicts(forge)).toEqual(refused(code))
+    })
   })
 
   test.each<[place: Place, code: string]>([
@@ -215,4 +213,8 @@ function recordOf(forge: Forge, index: number) {
     forge.objects.get(forge.entries[index]?.oid ?? '')?.body ?? new Uint8Array(),
   )
   return { record: parts.record, detail: parts.detail, height: parts.height }
+}
+
+function blobAt(forge: Forge, entry: number, id: string): Oid {
+  return forge.entries[entry]?.blobs.get(id) ?? ''
 }

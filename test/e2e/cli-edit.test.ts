@@ -1,6 +1,6 @@
 // `edit`: the plaintext lies in RAM, for its user alone, and is gone whatever becomes of the editor.
 
-import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ended, mainFile, newHomeWithStore } from './cli-process.ts'
@@ -64,9 +64,10 @@ describe.skipIf(noRam)(`edit${note}`, () => {
   test('an edit that meets another one is merged by lines', async () => {
     const home = await homeWithMemory()
     const other = `${process.execPath} ${mainFile} str-replace notes.md --old one --new 1`
+    await home.ok('insert', 'notes.md', '--line', '1', '--text', 'a\nb\nc\nd')
     const result = await edit(home, `${other}; sed -i s/three/3/ "$1"`)
     expect(result.exitCode).toBe(0)
-    expect(await home.ok('cat', 'notes.md')).toBe('1\ntwo\n3\n')
+    expect(await home.ok('cat', 'notes.md')).toBe('1\na\nb\nc\nd\ntwo\n3\n')
   })
 
   test('an edit of the same lines saves nothing, and its text is not lost', async () => {
@@ -105,7 +106,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     try {
       expect(await place(inRam)).toMatch(inRam)
     } finally {
-      readdirSync(inRam)
+      rmdirSync(inRam)
     }
     expect(await place(home.directory)).toMatch(/^\/dev\/shm\/gitlocket-edit-/)
   })

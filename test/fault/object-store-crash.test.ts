@@ -162,6 +162,27 @@ describe.each(scenarios)('$name', (scenario) => {
   })
 })
 
+test('a commit on top of what a dead process never synced survives a power failure', async () => {
+  const run = newRun(temporaryDirectory())
+  const first = new FaultyDisk()
+  const store = await create(run, first)
+  await commit(run, store, 1)
+  // Dies at the fdatasync: the frame is in the page cache, where the next process finds it.
+  first.sync = () => {
+    first.die('nothing')
+    return Promise.reject(new SimulatedDeath('the process died'))
+  }
+  await expect(commit(run, store, 1)).rejects.toMatchObject({ code: 'storage_failed' })
+
+  const second = new FaultyDisk(undefined, first)
+  const heir = await open(run, second)
+  expect(heir.head).toBe(run.history.head)
+  run.acknowledged = run.attempted
+  await commit(run, heir, 1)
+  second.die('contents')
+  await expectRecovery(run, 1)
+})
+
 interface Template {
   readonly directory: string
   readonly acknowledged: number

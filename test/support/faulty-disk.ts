@@ -42,7 +42,10 @@ export class SimulatedDeath extends Error {}
 
 interface TrackedFile {
   readonly fd: number
+  /** What the disk has; the file itself shows what the page cache has. */
   synced: Uint8Array
+  /** Writes of this process since the last sync. One that failed forgot them, as the kernel does. */
+  pending: Array<(content: Uint8Array) => Uint8Array>
 }
 
 const livingProcesses = new Set<string>()
@@ -56,6 +59,7 @@ export class FaultyDisk implements Disk {
   /** Synchronised writes of file contents, so far. */
   syncs = 0
   readonly #fault: Fault | undefined
+  readonly #earlier: FaultyDisk | undefined
   readonly #name: string
   readonly #tracked: Map<number, TrackedFile> = new Map()
   readonly #open: Set<number> = new Set()
@@ -64,8 +68,10 @@ export class FaultyDisk implements Disk {
   #graveyard: string | undefined
   #dead = false
 
-  constructor(fault?: Fault) {
+  /** What an earlier process did not sync is not durable to this one either. */
+  constructor(fault?: Fault, earlier?: FaultyDisk) {
     this.#fault = fault
+    this.#earlier = earlier
     processes += 1
     this.#name = `simulated-${processes}`
     livingProcesses.add(this.#name)
@@ -121,11 +127,12 @@ export class FaultyDisk implements Disk {
   }
 
   write(fd: number, bytes: Uint8Array, position: number): void {
-    const torn = (): void => {
-      systemDisk.write(fd, bytes.subarray(0, Math.ceil(bytes.length / 2)), position)
+    const write = (part: Uint8Array): void => {
+      systemDisk.write(fd, part, position)
+      this.#remember(fd, (content) => overwritten(content, part.slice(), position))
     }
-    this.#track(fd)
-    this.#change(`write ${this.#nameOf(fd)}`, () => systemDisk.write(fd, bytes, position), torn)
+    const torn = (): void => write(bytes.subarray(0, Math.ceil(bytes.length / 2)))
+    this.#change(`write ${this.#nameOf(fd)}`, () => write(bytes), torn)
   }
 
   size(fd: number): number {
@@ -134,16 +141,20 @@ export class FaultyDisk implements Disk {
   }
 
   truncate(fd: number, length: number): void {
-    this.#track(fd)
-    this.#change(`truncate ${this.#nameOf(fd)}`, () => systemDisk.truncate(fd, length))
+    this.#change(`truncate ${this.#nameOf(fd)}`, () => {
+      systemDisk.truncate(fd, length)
+      this.#remember(fd, (content) => content.slice(0, length))
+    })
   }
 
   async sync(fd: number): Promise<void> {
     this.syncs += 1
+    const file = this.#tracked.get(inodeOf(fd))
+    const pending = file?.pending ?? []
+    if (file !== undefined) file.pending = []
     await this.#change(`sync ${this.#nameOf(fd)}`, async () => {
       await systemDisk.sync(fd)
-      const file = this.#tracked.get(inodeOf(fd))
-      if (file !== undefined && !this.#dead) file.synced = contentOf(file.fd)
+      if (file !== undefined) for (const apply of pending) file.synced = apply(file.synced)
     })
   }
 
@@ -259,12 +270,17 @@ export class FaultyDisk implements Disk {
   }
 
   /** Keeps what is on the disk of a file, to go back to it. */
-  #track(fd: number, path?: string): void {
+  #track(fd: number, path: string): void {
     const inode = inodeOf(fd)
-    if (this.#tracked.has(inode) || path === undefined) return
+    if (this.#tracked.has(inode)) return
     const own = openSync(path, 'r+')
+    const earlier = this.#earlier?.#tracked.get(inode)?.synced
     // Read before the first write of this handle: what the file holds then counts as durable.
-    this.#tracked.set(inode, { fd: own, synced: contentOf(own) })
+    this.#tracked.set(inode, { fd: own, synced: earlier ?? contentOf(own), pending: [] })
+  }
+
+  #remember(fd: number, change: (content: Uint8Array) => Uint8Array): void {
+    this.#tracked.get(inodeOf(fd))?.pending.push(change)
   }
 
   #onUndo(path: string, run: () => void): void {
@@ -283,6 +299,13 @@ export class FaultyDisk implements Disk {
   #nameOf(fd: number): string {
     return this.#paths.get(fd) ?? '?'
   }
+}
+
+function overwritten(content: Uint8Array, bytes: Uint8Array, position: number): Uint8Array {
+  const result = new Uint8Array(Math.max(content.length, position + bytes.length))
+  result.set(content)
+  result.set(bytes, position)
+  return result
 }
 
 function restore({ fd, synced }: TrackedFile): void {

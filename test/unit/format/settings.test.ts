@@ -110,7 +110,7 @@ test('another version is upgrade_required', () => {
 })
 
 test('another byte in the padding is envelope_padding', () => {
-  expect(() => decodeSettings(blob(canonical).with(-1, 1))).toThrow(code('envelope_padding'))
+  expect(() => decodeSettings(blob(canonical).with(511, 1))).toThrow(code('envelope_padding'))
 })
 
 describe('invalid_input:', () => {

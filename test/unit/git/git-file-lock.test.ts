@@ -83,7 +83,7 @@ describe("replacing a file by git's lock protocol", () => {
         moment: at === 'link' ? 'after' : 'before',
         loss: 'nothing',
       })
-      await expect(move(oidB, context(directory, disk))).rejects.toThrow('died')
+      await expect(move(oidB, context(directory, disk))).rejects.toThrow('process')
       expect(existsSync(join(directory, `${name}.lock`))).toBe(true)
 
       await move(oidB, context(directory))

@@ -102,7 +102,7 @@ describe('a process lock', () => {
         moment: 'after',
         loss: 'nothing',
       })
-      await expect(handle(disk, directory).lock.hold(50, async () => {})).rejects.toThrow('died')
+      await expect(handle(disk, directory).lock.hold(50, async () => {})).rejects.toThrow('process')
       expect(disk.dead).toBe(true)
     }
     expect(readdirSync(directory).filter((name) => name.includes('.break.'))).toHaveLength(3)

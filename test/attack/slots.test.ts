@@ -1,0 +1,214 @@
+// T11: who holds the repository gains nothing from its keyring but guesses at the passphrase, each as
+// dear as the founder chose, and cannot make a reader stretch a passphrase cheaply, use another key,
+// or take keys of the attacker's choice. FORMAT §7, §7.5.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { concatBytes } from '../../src/bytes.ts'
+import { hash256 } from '../../src/crypto/digest.ts'
+import { stretchPassphrase } from '../../src/crypto/passphrase.ts'
+import type { Directory } from '../../src/format/directory.ts'
+import { decodeKeyring, encodeKeyring, sortSlots } from '../../src/format/keyring.ts'
+import type { Argon2Parameters, KeyringFile, Slot } from '../../src/format/keyring.ts'
+import { formatRecoveryKey, generateIdentity } from '../../src/keys/identity.ts'
+import { openKeyring } from '../../src/keys/keyring.ts'
+import type { Unlock } from '../../src/keys/keyring.ts'
+import { passphraseIdentity } from '../../src/keys/recovery.ts'
+import { Forge } from '../support/forge.ts'
+import { forgeKeyring, forgeSlot } from '../support/forge-keyring.ts'
+import type { KeyringFault, KeyringPlan } from '../support/forge-keyring.ts'
+import { flipBit } from '../support/forge-seal.ts'
+import { full } from '../support/seed.ts'
+import { verdictOf } from '../support/verdict.ts'
+
+const passphrase = 'correct horse battery'
+const argon2: Argon2Parameters = {
+  salt: new Uint8Array(16).fill(5),
+  passes: 2,
+  memoryKiB: 65_536,
+}
+const recoveryKey = formatRecoveryKey(new Uint8Array(32).fill(7))
+let forge: Forge
+let plan: KeyringPlan
+let keyring: Uint8Array
+beforeAll(async () => {
+  forge = await Forge.create('slots')
+  const { signing, kem } = await passphraseIdentity(passphrase, argon2)
+  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
+  const entry = { slotId: 'bb'.repeat(16), type: 'passphrase', ...keys } as const
+  const directory: Directory = {
+    ...forge.directory,
+    recovery: [...forge.directory.recovery, entry],
+  }
+  const { storeId, epoch, random } = forge
+  plan = { storeId, directory, epoch, older: [], argon2, random }
+  keyring = forgeKeyring(plan)
+})
+
+const open = (bytes: Uint8Array, unlock: Unlock) =>
+  verdictOf(() => openKeyring(bytes, forge.storeId, unlock))
+const byPassphrase: Unlock = { type: 'passphrase', passphrase }
+const byRecoveryKey: Unlock = { type: 'recovery', recoveryKey }
+const byIdentity = (): Unlock => ({ type: 'identity', identity: forge.founder })
+
+function withSlot(type: Slot['type'], change: (slot: Slot) => Slot): Uint8Array {
+  return changed((file) => {
+    const slots = file.slots.map((slot) => (slot.type === type ? change(slot) : slot))
+    return { ...file, slots: sortSlots(slots) }
+  })
+}
+
+function changed(change: (file: KeyringFile) => KeyringFile): Uint8Array {
+  return encodeKeyring(change(decodeKeyring(keyring)))
+}
+
+test('T11: without a fault all three open', async () => {
+  expect(await open(keyring, byIdentity())).toBe('accepted')
+  expect(await open(keyring, byPassphrase)).toBe('accepted')
+  expect(await open(keyring, byRecoveryKey)).toBe('accepted')
+})
+
+describe('T11: a passphrase', () => {
+  test.each<[name: string, parameters: Partial<Argon2Parameters>]>([
+    ['1 pass', { passes: 1 }],
+    ['0 passes', { passes: 0 }],
+    ['11 passes', { passes: 11 }],
+    ['2^32 - 1 passes', { passes: 0xffffffff }],
+    ['64 MiB less 1 KiB', { memoryKiB: 65_535 }],
+    ['no memory', { memoryKiB: 0 }],
+    ['1 GiB and 1 KiB', { memoryKiB: 1_048_577 }],
+    ['4 TiB', { memoryKiB: 0xffffffff }],
+  ])('weak_key_parameters: %s is refused before it is hashed', async (_, parameters) => {
+    const spoilt = withSlot('passphrase', (slot) => ({
+      ...slot,
+      argon2: { ...argon2, ...parameters },
+    }))
+    expect(await open(spoilt, byPassphrase)).toBe('weak_key_parameters')
+    const direct = () => stretchPassphrase({ passphrase, ...argon2, ...parameters })
+    expect(await verdictOf(direct)).toBe('weak_key_parameters')
+  })
+
+  test.each<[name: string, parameters: Partial<Argon2Parameters>]>([
+    ['another number of passes within the bounds', { passes: 3 }],
+    ['another memory within the bounds', { memoryKiB: 65_537 }],
+    ['another salt', { salt: new Uint8Array(16) }],
+  ])('wrong_key: %s', async (_, parameters) => {
+    const spoilt = withSlot('passphrase', (slot) => ({
+      ...slot,
+      argon2: { ...argon2, ...parameters },
+    }))
+    expect(await open(spoilt, byPassphrase)).toBe('wrong_key')
+  })
+
+  test('wrong_key: another passphrase', async () => {
+    const unlock = { type: 'passphrase', passphrase: 'correct horse batterz' } as const
+    expect(await open(keyring, unlock)).toBe('wrong_key')
+  })
+
+  test('wrong_key: its slot is gone', async () => {
+    const spoilt = changed((file) => ({
+      ...file,
+      slots: file.slots.filter((slot) => slot.type !== 'passphrase'),
+    }))
+    expect(await open(spoilt, byPassphrase)).toBe('wrong_key')
+  })
+})
+
+describe('T11: a slot', () => {
+  test('wrong_key: an identity that is no member', async () => {
+    const identity = await generateIdentity(forge.random)
+    expect(await open(keyring, { type: 'identity', identity })).toBe('wrong_key')
+  })
+
+  test.each<[name: string, text: string, code: string]>([
+    ['another recovery key', formatRecoveryKey(new Uint8Array(32).fill(8)), 'wrong_key'],
+    ['a recovery key with a typing error', `${recoveryKey.slice(0, -1)}X`, 'invalid_identity'],
+  ])('%s', async (_, text, code) => {
+    expect(await open(keyring, { type: 'recovery', recoveryKey: text })).toBe(code)
+  })
+
+  test('wrong_key: each byte of the X-Wing ciphertext changed', async () => {
+    const codes = new Set<string>()
+    for (let at = 0; at < 1120; at += full ? 1 : 29) {
+      const spoilt = withSlot('recovery', (slot) => ({
+        ...slot,
+        ciphertext: flipBit(8 * at + (at % 8))(slot.ciphertext),
+      }))
+      codes.add(await open(spoilt, byRecoveryKey))
+    }
+    expect([...codes]).toEqual(['wrong_key'])
+  })
+
+  test.each<[code: string, from: number, to: number]>([
+    ['envelope_magic', 0, 4],
+    ['envelope_suite', 4, 5],
+    ['envelope_type', 5, 6],
+    ['envelope_flags', 6, 8],
+    ['envelope_epoch', 8, 16],
+    ['wrong_key', 16, 72],
+    ['envelope_tag', 72, 600],
+  ])('%s: bytes %i to %i of its envelope changed', async (code, from, to) => {
+    const codes = new Set<string>()
+    for (let at = from; at < to; at += full ? 1 : 13) {
+      const flip = flipBit(8 * at + (at % 8))
+      const spoilt = (): Uint8Array =>
+        withSlot('recovery', (slot) => ({ ...slot, envelope: flip(slot.envelope) }))
+      codes.add(await verdictOf(() => openKeyring(spoilt(), forge.storeId, byRecoveryKey)))
+    }
+    expect([...codes]).toEqual([code])
+  })
+
+  test('wrong_key: another slot id', async () => {
+    const spoilt = withSlot('recovery', (slot) => ({ ...slot, slotId: 'cc'.repeat(16) }))
+    expect(await open(spoilt, byRecoveryKey)).toBe('wrong_key')
+  })
+
+  test('wrong_key: sealed for another type of slot', async () => {
+    const kemKey = forge.directory.recovery[0]?.kemKey ?? new Uint8Array()
+    const device = { type: 'device', slotId: undefined, argon2: undefined, kemKey } as const
+    const { ciphertext, envelope } = forgeSlot(plan, device)
+    const spoilt = withSlot('recovery', (slot) => ({ ...slot, ciphertext, envelope }))
+    expect(await open(spoilt, byRecoveryKey)).toBe('wrong_key')
+  })
+
+  test.each<[code: string, name: string, fault: () => KeyringFault]>([
+    [
+      'keyring_mismatch',
+      'keys of the attacker',
+      () => ({ slotPlaintext: new Uint8Array(64).fill(1) }),
+    ],
+    [
+      'upgrade_required',
+      'the keys of an auditor',
+      () => ({ slotPlaintext: concatBytes(forge.epoch.auditKey, hash256(forge.epoch.contentKey)) }),
+    ],
+    [
+      'envelope_padding',
+      'more than two keys',
+      () => ({
+        slotPlaintext: concatBytes(forge.epoch.auditKey, forge.epoch.contentKey, Uint8Array.of(1)),
+      }),
+    ],
+  ])('%s: it holds %s', async (code, _, fault) => {
+    expect(await open(forgeKeyring(plan, fault()), byIdentity())).toBe(code)
+  })
+
+  test('keyring_mismatch: a keyring of an epoch that the attacker made', async () => {
+    const other = forge.newEpoch()
+    const spoilt = forgeKeyring(
+      { ...plan, epoch: other },
+      { file: (file) => ({ ...file, kid: forge.epoch.kid }) },
+    )
+    expect(await open(spoilt, byIdentity())).toBe('envelope_epoch')
+  })
+})
+
+test('T11: slots show neither whose they are nor how many devices there are', () => {
+  const file = decodeKeyring(keyring)
+  const again = decodeKeyring(forgeKeyring(plan))
+  expect(file.slots.filter((slot) => slot.type === 'device')).toHaveLength(4)
+  expect(new Set(file.slots.map((slot) => slot.envelope.length))).toEqual(new Set([600]))
+  const bodies = [...file.slots, ...again.slots].map((slot) =>
+    Buffer.from(slot.ciphertext).toString('hex'),
+  )
+  expect(new Set(bodies).size).toBe(bodies.length)
+})

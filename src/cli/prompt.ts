@@ -1,43 +1,34 @@
 // Asks for secrets on a terminal, without echo. Off a terminal there is no prompt, ever: the
 // caller gets an error that names the variable to set instead.
 
+import { on } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { StoreError } from '../errors.ts'
 import { CommandError } from './command.ts'
 import type { Context } from './context.ts'
 
+type Ask = (question: string) => Promise<string>
+
 /** One line, not echoed. `variable` names the file variable that works off a terminal. */
-export async function askSecret(
-  context: Context,
-  question: string,
-  variable: string,
-): Promise<string> {
-  if (!canAsk(context)) {
-    throw new CommandError(
-      'invalid_input',
-      `${question} is needed, and there is no terminal to ask on`,
-      `Put it into a file and set ${variable} to its path`,
-    )
-  }
-  process.stderr.write(`${question}: `)
-  try {
-    return await readHiddenLine(context.interrupts.signal)
-  } finally {
-    process.stderr.write('\n')
-  }
+export function askSecret(context: Context, question: string, variable: string): Promise<string> {
+  checkCanAsk(context, question, variable)
+  return withHiddenInput(context, (ask) => ask(question))
 }
 
 /** A new secret, asked for twice. Throws `invalid_input` if the two differ. */
-export async function askNewSecret(
+export function askNewSecret(
   context: Context,
   question: string,
   variable: string,
 ): Promise<string> {
-  const first = await askSecret(context, question, variable)
-  const second = first === '' ? '' : await askSecret(context, 'The same again', variable)
-  if (first === second) return first
-  throw new StoreError('invalid_input', 'The two inputs differ; nothing was changed')
+  checkCanAsk(context, question, variable)
+  return withHiddenInput(context, async (ask) => {
+    const first = await ask(question)
+    const second = first === '' ? '' : await ask('The same again')
+    if (first === second) return first
+    throw new StoreError('invalid_input', 'The two inputs differ; nothing was changed')
+  })
 }
 
 export function canAsk(context: Context): boolean {
@@ -45,17 +36,39 @@ export function canAsk(context: Context): boolean {
   return input && errors
 }
 
-function readHiddenLine(signal: AbortSignal): Promise<string> {
+function checkCanAsk(context: Context, question: string, variable: string): void {
+  if (canAsk(context)) return
+  throw new CommandError(
+    'invalid_input',
+    `${question} is needed, and there is no terminal to ask on`,
+    `Put it into a file and set ${variable} to its path`,
+  )
+}
+
+/**
+ * The echo is off before the first question shows and until the last answer is in, so that what is
+ * typed ahead or pasted does not show either.
+ */
+async function withHiddenInput<T>(
+  { interrupts }: Context,
+  work: (ask: Ask) => Promise<T>,
+): Promise<T> {
+  const { signal } = interrupts
   // readline edits the line and echoes into a stream that forgets it.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input: process.stdin, output: nowhere, terminal: true, signal })
-  return new Promise((resolve, reject) => {
-    reader.once('line', (line) => {
-      resolve(line)
-      reader.close()
+  const lines = on(reader, 'line', { close: ['close'] })
+  // Raw mode turns Ctrl-C into a key; Ctrl-D closes by itself.
+  reader.once('SIGINT', () => reader.close())
+  try {
+    return await work(async (question) => {
+      process.stderr.write(`${question}: `)
+      const next = await lines.next()
+      process.stderr.write('\n')
+      if (next.done === true) throw new StoreError('cancelled', 'Cancelled')
+      return String(next.value[0])
     })
-    // Ctrl-C and Ctrl-D both close; after a line this comes too late to matter.
-    reader.once('SIGINT', () => reader.close())
-    reader.once('close', () => reject(new StoreError('cancelled', 'Cancelled')))
-  })
+  } finally {
+    reader.close()
+  }
 }

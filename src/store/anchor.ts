@@ -25,6 +25,8 @@ interface AnchorFile {
   readonly owner: ProcessOwner | null
 }
 
+type VerifiedHead = Pick<Head, 'height' | 'record'>
+
 export class Anchor {
   readonly #owner: CacheOwner
   readonly #place: CachePlace
@@ -39,25 +41,25 @@ export class Anchor {
   }
 
   /** The newest head that this device has verified, if it ever verified one. */
-  get verified(): { readonly height: number; readonly record: Uint8Array } | undefined {
+  get verified(): VerifiedHead | undefined {
     if (this.#file === undefined) return undefined
     return { height: this.#file.height, record: fromHex(this.#file.record) }
   }
 
   /**
-   * The sequence number for this device's next record, given the last one in the head. Call under
-   * the writer lock; the number is safe to use once this resolves.
+   * The sequence number for this device's next record, given the last one in `head`. Call under the
+   * writer lock; the number is safe to use once this resolves.
    */
   async reserve(lastSequence: number, head: Head): Promise<number> {
     this.#reload()
-    const { disk } = this.#owner
     const file = this.#file
     let next = lastSequence + 1
     if (file !== undefined) {
       if (file.owner === null || !this.#isLive(file.owner)) next = Math.max(next, file.nextSequence)
     }
     if (file === undefined || file.owner === null || next >= file.nextSequence) {
-      await this.#write(head, next + RESERVED_BLOCK, disk.owner())
+      // `head` may be of a batch that is not on disk yet: it must not become the newest verified one.
+      await this.#write(this.verified ?? head, next + RESERVED_BLOCK, this.#owner.disk.owner())
     }
     return next
   }
@@ -103,7 +105,11 @@ export class Anchor {
     }
   }
 
-  async #write(head: Head, nextSequence: number, owner: ProcessOwner | null): Promise<void> {
+  async #write(
+    head: VerifiedHead,
+    nextSequence: number,
+    owner: ProcessOwner | null,
+  ): Promise<void> {
     const { height, record } = head
     const file: AnchorFile = { version: 1, height, record: toHex(record), nextSequence, owner }
     await writeCache(this.#owner, this.#place, file)

@@ -101,6 +101,11 @@ export class FaultyDisk implements Disk {
     if (this.#graveyard !== undefined) rmSync(this.#graveyard, { recursive: true, force: true })
   }
 
+  /** What the disk has of a file that this process wrote to. */
+  syncedContent(inode: number): Uint8Array | undefined {
+    return this.#tracked.get(inode)?.synced
+  }
+
   open(path: string, mode: OpenMode): number {
     if (mode === 'r' || mode === 'r+') return this.#opened(systemDisk.open(path, mode), path, mode)
     const isNew = systemDisk.stat(path) === undefined
@@ -274,7 +279,7 @@ export class FaultyDisk implements Disk {
     const inode = inodeOf(fd)
     if (this.#tracked.has(inode)) return
     const own = openSync(path, 'r+')
-    const earlier = this.#earlier?.#tracked.get(inode)?.synced
+    const earlier = this.#earlier?.syncedContent(inode)
     // Read before the first write of this handle: what the file holds then counts as durable.
     this.#tracked.set(inode, { fd: own, synced: earlier ?? contentOf(own), pending: [] })
   }

@@ -68,6 +68,16 @@ describe('a keyring that is wrong inside:', () => {
       (file) => ({ ...file, archiveC: archives.archiveC }),
     ],
     [
+      'archives that name one epoch differently',
+      'keyring_mismatch',
+      (file) => ({
+        ...file,
+        archiveA: archives.archiveA,
+        archiveC: sealArchives(storeId, first.epoch, [{ ...other, kid: '0'.repeat(16) }], random)
+          .archiveC,
+      }),
+    ],
+    [
       'archives swapped',
       'envelope_commitment',
       (file) => ({ ...file, archiveA: file.archiveC, archiveC: file.archiveA }),

@@ -1,5 +1,5 @@
 // `npm run bench`: measures the budgets of the design beside other tools, in one run on one disk,
-// prints the tables and writes docs/BENCHMARKS.md. Tests never time anything; this does nothing else.
+// prints the tables and writes docs/BENCHMARKS.md. Tests never time anything.
 
 import { writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
@@ -25,9 +25,16 @@ const measure: Readonly<Record<SectionName, (context: RunContext) => Promise<Sec
   history: measureHistory,
 }
 
-function options(): Options {
+interface Start {
+  readonly options: Options
+  readonly scratch: string
+}
+
+/** What is wrong with the command line ends the process here, with exit code 2. */
+function start(): Start {
   try {
-    return parseOptions(process.argv.slice(2))
+    const options = parseOptions(process.argv.slice(2))
+    return { options, scratch: scratchDirectory(options.directory) }
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     console.error(usage)
@@ -35,15 +42,9 @@ function options(): Options {
   }
 }
 
-async function main({
-  scale,
-  sections,
-  directory,
-  peers,
-  output,
-  command,
-}: Options): Promise<void> {
-  const context = runContext(scale, scratchDirectory(directory), peers)
+async function main({ options, scratch }: Start): Promise<void> {
+  const { scale, sections, peers, output, command } = options
+  const context = runContext(scale, scratch, peers)
   const [load = 0] = loadavg()
   if (load > busyLoad) context.log(`the machine is busy (load ${digits(load)}): do not trust p99s`)
   const done: Section[] = []
@@ -54,4 +55,4 @@ async function main({
   if (output !== undefined) writeFileSync(output, report)
 }
 
-await main(options())
+await main(start())

@@ -1,5 +1,5 @@
-// A process that opens a store, shows one memory, asks for one history, and says what that took: the
-// parent cannot know what a fresh process needs. Started by sections/history.ts, alone with its job.
+// A process that opens a store, shows one memory, asks for one history, and says what that took:
+// the parent cannot know what a fresh process needs. Started by sections/opens.ts.
 
 import { readFileSync } from 'node:fs'
 

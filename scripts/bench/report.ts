@@ -51,7 +51,8 @@ export function renderReport(
   const parts = [
     '# Benchmarks',
     `Written by \`${command}\` on ${machine}. Ratios compare what took turns in one run on one ` +
-      'disk; they carry over to other machines better than the milliseconds do.',
+      'disk; they carry over to other machines better than the milliseconds do. Ratios to an ' +
+      'append measure the processor where the disk syncs in less time than a signature takes.',
     '## Bounds',
     renderTable(['what', 'bound', 'measured', ''], bounds.map(boundRow)),
     ...tables.flatMap(renderSection),

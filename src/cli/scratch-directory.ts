@@ -40,7 +40,7 @@ export async function withScratchDirectory<T>(
 }
 
 /** Where a tmpfs is mounted that this user can write to. */
-export function findRamDirectory({ runtimeDirectory }: Environment): string | undefined {
+function findRamDirectory({ runtimeDirectory }: Environment): string | undefined {
   const candidates = [runtimeDirectory, '/dev/shm']
   return candidates.find((path): path is string => path !== undefined && isInRam(path))
 }

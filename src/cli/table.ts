@@ -185,9 +185,9 @@ export const commands: readonly Command[] = [
     positionals: [],
     options: [{ name: 'leaks', summary: 'Search a scratch store for plaintext, everywhere' }],
     notes: [
-      'The exit code is that of the first failure. --leaks makes a store in a temporary directory, ' +
-        'writes canaries into contents, paths, reasons, sessions, actors and keys, searches every ' +
-        'file and object for them, and exits with 11 if it finds one.',
+      'The exit code is that of the first failure. --leaks makes a store in a temporary ' +
+        'directory, writes canaries into contents, paths, reasons, sessions, actors and keys, ' +
+        'searches every file and object for them, and exits with 11 if it finds one.',
     ],
     run: async (...call) => (await import('./commands/doctor.ts')).doctor(...call),
   },
@@ -209,9 +209,9 @@ export const commands: readonly Command[] = [
       ...authorOptions.filter(({ name }) => name !== 'reason'),
     ],
     notes: [
-      'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. A new epoch of ' +
-        'keys begins, so the old passphrase reads nothing that is written from then on; what was ' +
-        'written before it still reads.',
+      'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. A new epoch ' +
+        'of keys begins, so the old passphrase reads nothing that is written from then on; what ' +
+        'was written before it still reads.',
     ],
     run: async (...call) => (await import('./commands/key.ts')).keyPasswd(...call),
   },

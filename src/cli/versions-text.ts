@@ -36,7 +36,7 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
   if (digits.length === ID_DIGITS) return PREFIX + digits
   if (digits.length < SHORTEST || !/^[0-9a-z]+$/.test(digits)) {
     throw usageError(
-      `A version is named by its id, or by at least ${SHORTEST} digits of it, as \`log\` shows them`,
+      `A version is named by its id, or by at least ${SHORTEST} digits of it; \`log\` shows them`,
     )
   }
   const found: string[] = []
@@ -70,7 +70,8 @@ export function versionLine(version: Version, now: number | undefined): string {
   const date = now === undefined ? timestamp(version.createdAt) : timeAgo(version.createdAt, now)
   const author = authorText(version)
   const reason = version.reason === undefined ? '' : `  ${version.reason.split('\n')[0]}`
-  return `${id}  ${version.operation.padEnd(8)}  ${pathText(version)}  ${author}  ${date}${reason}\n`
+  const operation = version.operation.padEnd(8)
+  return `${id}  ${operation}  ${pathText(version)}  ${author}  ${date}${reason}\n`
 }
 
 function pathText(version: Version): string {

@@ -37,7 +37,7 @@ export async function stretchPassphrase(input: StretchInput): Promise<Uint8Array
 }
 
 /** Throws `weak_key_parameters`. */
-export function checkStretchParameters({ passes, memoryKiB }: StretchParameters): void {
+function checkStretchParameters({ passes, memoryKiB }: StretchParameters): void {
   if (isWithin(passes, argon2.passes) && isWithin(memoryKiB, argon2.memoryKiB)) return
   throw new StoreError(
     'weak_key_parameters',

@@ -144,19 +144,21 @@ export function checkSuccessor(storeId: string, previous: Directory, next: Direc
       throw broken('a new device does not say when it came')
     }
   }
+  if (!next.devices.some((device) => device.role === 'owner' && device.removed === 0)) {
+    throw broken('no active owner remains')
+  }
 }
 
 /**
- * Who loses access must not come by the next keys: a device that goes, or a passphrase or recovery
- * key that goes or is replaced, takes a new epoch (FORMAT §7.3). Throws `keyring_chain`.
+ * A keyring that keeps the epoch adds devices and recovery identities and changes nothing else:
+ * whoever loses a right would otherwise keep the keys (FORMAT §7.1). Throws `keyring_chain`.
  */
 export function checkRotation(previous: Directory, next: Directory, sameEpoch: boolean): void {
   if (!sameEpoch) return
-  const removed = next.devices.some((device) => device.removed === next.number)
-  const kept = previous.recovery.every((before) =>
-    next.recovery.some((after) => isSameRecovery(before, after)),
-  )
-  if (removed || !kept) throw broken('an access was taken away without a new epoch')
+  const slots = new Set(previous.recovery.map((entry) => entry.slotId))
+  const recovery = next.recovery.filter((entry) => slots.has(entry.slotId))
+  if (isUnchanged(previous, { ...next, recovery })) return
+  throw broken('it keeps the epoch but does more than add')
 }
 
 /**
@@ -168,8 +170,15 @@ export function checkRecoveryStep(
   previous: Directory,
   next: Directory,
 ): void {
+  const grades = entry.type === 'recovery' ? roles : roles.slice(1)
   const added = next.devices.filter((device) => device.added === next.number)
-  const ranks = entry.type === 'recovery' ? roles : roles.slice(1)
+  const within = added.every((device) => grades.includes(device.role))
+  if (within && isUnchanged(previous, next)) return
+  throw new StoreError('record_role', 'A recovery identity did more than enrol a device')
+}
+
+/** Whether `next` is `previous` but for new devices. */
+function isUnchanged(previous: Directory, next: Directory): boolean {
   const untouched: Directory = {
     ...next,
     number: previous.number,
@@ -177,9 +186,7 @@ export function checkRecoveryStep(
     devices: next.devices.filter((device) => device.added !== next.number),
     founderRandom: previous.founderRandom,
   }
-  const onlyAdds = equalBytes(encodeDirectory(untouched), encodeDirectory(previous))
-  if (onlyAdds && added.every((device) => ranks.includes(device.role))) return
-  throw new StoreError('record_role', 'A recovery identity did more than enrol a device')
+  return equalBytes(encodeDirectory(untouched), encodeDirectory(previous))
 }
 
 function checkDeviceStep(before: DeviceEntry, after: DeviceEntry, number: number): void {
@@ -190,11 +197,6 @@ function checkDeviceStep(before: DeviceEntry, after: DeviceEntry, number: number
   if (before.removed !== 0 || after.removed !== number) {
     throw broken('a removed device has returned')
   }
-}
-
-function isSameRecovery(a: RecoveryEntry, b: RecoveryEntry): boolean {
-  if (a.slotId !== b.slotId || a.type !== b.type) return false
-  return equalBytes(a.signingKey, b.signingKey) && equalBytes(a.kemKey, b.kemKey)
 }
 
 /** None before number 0, one before any other; two are reserved (FORMAT §7.2). */

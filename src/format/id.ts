@@ -10,7 +10,7 @@ import { decodeBase32, encodeBase32 } from './base32.ts'
 
 export type IdKind = 'store' | 'memory' | 'version' | 'device'
 
-export const idLength: number = 16
+const ID_LENGTH = 16
 
 const PREFIXES: Readonly<Record<IdKind, string>> = {
   store: 'memstore_',
@@ -27,17 +27,17 @@ const DEVICE_LABEL = label('GLK1/device/v1')
 
 /** The id of the store whose founder has this Ed25519 public key and drew these 32 bytes. */
 export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
-  return toHex(hash256(STORE_LABEL, founderKey, founderRandom).subarray(0, idLength))
+  return toHex(hash256(STORE_LABEL, founderKey, founderRandom).subarray(0, ID_LENGTH))
 }
 
 /** The id of the device with this Ed25519 public key. */
 export function deviceIdOf(publicKey: Uint8Array): string {
-  return toHex(hash256(DEVICE_LABEL, publicKey).subarray(0, idLength))
+  return toHex(hash256(DEVICE_LABEL, publicKey).subarray(0, ID_LENGTH))
 }
 
 /** A new memory, version or slot id. */
 export function newId(random: Random): string {
-  return toHex(random(idLength))
+  return toHex(random(ID_LENGTH))
 }
 
 /** `mem_` and so on, and 26 digits of Crockford's base32. */

@@ -56,8 +56,8 @@ export class Checkpointer {
       await this.#parts.lock.hold(waitMs, async () => {
         entered = true
         await this.#packJournal()
-        await this.#mergePacks()
         await this.#tidy(final)
+        await this.#mergePacks(final)
       })
     } catch (error) {
       if (entered || !hasCode(error, 'locked')) throw error
@@ -113,11 +113,17 @@ export class Checkpointer {
     })
   }
 
-  async #mergePacks(): Promise<void> {
+  async #mergePacks(final: boolean): Promise<void> {
     const { packer, packs, reload } = this.#parts
     const names = planMerge(packs())
     if (names.length < 2) return
-    await packer.merge(names)
+    try {
+      await packer.merge(names)
+    } catch (error) {
+      // Only upkeep: it is no reason why a store should not close, and will be tried again.
+      if (final && error instanceof StoreError) return
+      throw error
+    }
     reload()
   }
 
@@ -129,6 +135,7 @@ export class Checkpointer {
       if (final) await journal.truncate()
     })
   }
+
   /** Ours are all written under one of the two locks, and git's half packs have other names. */
   #removeHalfPacks(): void {
     const { disk, directory } = this.#parts.files

@@ -1,6 +1,6 @@
 // Every file operation of a store, behind one port, so that fault tests can count, cut and tear
-// each one. Owns file modes (0600, 0700) and the words for errno. Must not know what the files mean.
-// Messages name the action, never a path.
+// each one. Owns file modes (0600, 0700) and the words for errno, which name the action and never a
+// path. Must not know what the files mean.
 // Calls are synchronous but for the two that wait for the device: a small asynchronous write costs
 // up to 1 ms more under load, an asynchronous fdatasync 0.02 ms, and that keeps the thread free.
 

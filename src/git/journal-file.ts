@@ -42,6 +42,8 @@ export class JournalFile {
   #end = 0
   /** Up to here this handle itself has made the file durable. */
   #durable = 0
+  /** Frames of this handle are in the file that are not durable yet. */
+  #appending = false
   #poisoned: StoreError | undefined
 
   constructor(disk: Disk, path: string) {
@@ -71,12 +73,13 @@ export class JournalFile {
   /** Creates the file if it is missing. Returns whether the directory must be synced. */
   create(): boolean {
     if (this.#disk.stat(this.#path) !== undefined) return false
-    this.#disk.close(this.#disk.open(this.#path, 'w+'))
+    this.#disk.close(this.#disk.open(this.#path, 'wx'))
     return true
   }
 
-  /** Reads what others wrote since the last time. */
+  /** Reads what others wrote since the last time. Nobody can during an append of this handle. */
   refresh(): JournalNews {
+    if (this.#appending) return 'nothing'
     const header = this.#readAt(0, journalHeaderBytes)
     if (equalBytes(header, this.#header)) return this.#refreshTail()
     this.#load(header)
@@ -100,18 +103,16 @@ export class JournalFile {
    * unless `poisoned` is set.
    */
   async append(transitions: readonly Transition[]): Promise<readonly Frame[]> {
+    if (this.#poisoned !== undefined) throw this.#poisoned
     const encoded = encodeFrames(transitions, this.#checksum, this.#end)
     const end = this.#end + encoded.bytes.length
-    if (this.#poisoned !== undefined) throw this.#poisoned
     const fd = this.#openForWriting()
     this.#reserve(fd, end + terminator.length)
-    const uncertain = this.#readAt(this.#durable, this.#end - this.#durable)
+    this.#appending = true
     try {
-      this.#disk.write(fd, concatBytes(uncertain, encoded.bytes, terminator), this.#durable)
-      await this.#disk.sync(fd)
-    } catch (error) {
-      await this.#takeBack(fd, end, error)
-      throw error
+      await this.#writeDurably(fd, encoded.bytes)
+    } finally {
+      this.#appending = false
     }
     this.#frames.push(...encoded.frames)
     this.#checksum = encoded.checksum
@@ -209,10 +210,21 @@ export class JournalFile {
     return true
   }
 
-  /** Overwrites a write that failed; if that fails too, its outcome is unknown for good. */
-  async #takeBack(fd: number, end: number, cause: unknown): Promise<void> {
+  async #writeDurably(fd: number, frames: Uint8Array): Promise<void> {
+    const uncertain = this.#readAt(this.#durable, this.#end - this.#durable)
     try {
-      this.#disk.write(fd, new Uint8Array(end - this.#end), this.#end)
+      this.#disk.write(fd, concatBytes(uncertain, frames, terminator), this.#durable)
+      await this.#disk.sync(fd)
+    } catch (error) {
+      await this.#takeBack(fd, frames.length, error)
+      throw error
+    }
+  }
+
+  /** Overwrites a write that failed; if that fails too, its outcome is unknown for good. */
+  async #takeBack(fd: number, length: number, cause: unknown): Promise<void> {
+    try {
+      this.#disk.write(fd, new Uint8Array(length), this.#end)
       await this.#disk.sync(fd)
     } catch {
       const sentence =

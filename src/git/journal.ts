@@ -6,8 +6,7 @@ import type { Random } from '../crypto/random.ts'
 import { gitHash } from '../crypto/sha1.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import type { Disk } from './disk.ts'
-import type { Frame, JournalObject } from './journal-frame.ts'
-import { checksumBytes } from './journal-frame.ts'
+import { checksumBytes, type Frame, type JournalObject } from './journal-frame.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
 import type { Oid } from './object.ts'
 import type { Transition } from './object-store.ts'
@@ -55,6 +54,7 @@ export class Journal {
     return this.#newer.bytes
   }
 
+  /** Bytes in both files, with what is being packed. */
   get totalBytes(): number {
     return this.#newer.bytes + this.#older.bytes
   }

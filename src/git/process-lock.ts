@@ -182,7 +182,7 @@ export class ProcessLock {
     const who = pid === undefined ? 'another process' : `process ${pid}`
     return new StoreError(
       'locked',
-      `The store's ${this.#purpose} lock was not free in time: ${who} holds it; wait for it or end it`,
+      `The ${this.#purpose} lock was not free in time: ${who} holds it; wait for it or end it`,
     )
   }
 }

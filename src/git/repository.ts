@@ -1,6 +1,6 @@
 // What kind of repository a store is, and refusing every other: a bare one with SHA-1 objects, refs
-// in files, whole history, and HEAD on refs/heads/main. docs/FORMAT.md §2, §8.3. Must not guess about
-// an extension that it does not know: that could lose data.
+// in files, whole history, and HEAD on refs/heads/main. docs/FORMAT.md §2, §8.3. Must not guess
+// about an extension that it does not know: that could lose data.
 
 import { asciiText, concatBytes, equalBytes, utf8 } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'

@@ -77,10 +77,9 @@ export function readSettingsState(source: Source, oid: Oid): SettingsState {
   return { oid, value: decodeSettings(openEnvelope('settings', epoch.settings, context, bytes)) }
 }
 
-/** The keyring that a record brings, checked against the one in force before it. */
-export function openSuccessor(
+/** The keyring that a record brings. Genesis is judged here, a later one by `checkSuccession`. */
+export function openNewKeyring(
   source: Source,
-  snapshot: Snapshot,
   record: ChangeRecord,
   bytes: Uint8Array,
 ): { readonly kid: string; readonly directory: Directory } {
@@ -89,16 +88,12 @@ export function openSuccessor(
     throw new StoreError('keyring_mismatch', 'The keyring has another number than its record says')
   }
   if (record.kind === 'genesis') checkGenesisDirectory(source.storeId, opened.directory)
-  else checkNext(source, snapshot.keyring, opened)
   checkArchives(source, opened.kid, bytes)
   return opened
 }
 
-function checkNext(
-  source: Source,
-  before: KeyringState,
-  next: { readonly kid: string; readonly directory: Directory },
-): void {
+/** FORMAT §7.1: what may follow the keyring in force. Throws `keyring_chain`. */
+export function checkSuccession(source: Source, before: KeyringState, next: KeyringState): void {
   checkSuccessor(source.storeId, before.directory, next.directory)
   checkRotation(before.directory, next.directory, next.kid === before.kid)
   // The head lists the epochs in order, oldest first: one that was left does not come back.

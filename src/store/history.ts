@@ -49,7 +49,7 @@ export interface HistorySource {
 
 const BATCH = 512
 
-export class History implements KnownVersions {
+export class History implements Pick<KnownVersions, 'findMemory'> {
   /** Oldest first; `commits[i]` has height i. */
   readonly commits: CommitEntry[] = []
   readonly versions: VersionEntry[] = []
@@ -58,8 +58,6 @@ export class History implements KnownVersions {
   readonly #byVersion: Map<string, VersionEntry> = new Map()
   readonly #byMemory: Map<string, VersionEntry[]> = new Map()
   readonly #redactions: Map<string, CommitEntry> = new Map()
-  /** Versions met while verifying, before they are part of the head. */
-  readonly #announced: Map<string, string> = new Map()
 
   get head(): CommitEntry | undefined {
     return this.commits.at(-1)
@@ -79,11 +77,7 @@ export class History implements KnownVersions {
   }
 
   findMemory(versionId: string): string | undefined {
-    return this.find(versionId)?.memoryId ?? this.#announced.get(versionId)
-  }
-
-  add(versionId: string, memoryId: string): void {
-    this.#announced.set(versionId, memoryId)
+    return this.find(versionId)?.memoryId
   }
 
   append(commit: CommitEntry, rows: readonly Omit<VersionEntry, 'commit'>[]): void {
@@ -95,7 +89,6 @@ export class History implements KnownVersions {
       const entry = { ...row, commit }
       this.versions.push(entry)
       this.#byVersion.set(row.versionId, entry)
-      this.#announced.delete(row.versionId)
       const siblings = this.#byMemory.get(row.memoryId)
       if (siblings === undefined) this.#byMemory.set(row.memoryId, [entry])
       else siblings.push(entry)
@@ -106,7 +99,7 @@ export class History implements KnownVersions {
     this.commits.length = 0
     this.versions.length = 0
     this.cachedCommits = 0
-    for (const map of [this.#byVersion, this.#byMemory, this.#redactions, this.#announced]) {
+    for (const map of [this.#byVersion, this.#byMemory, this.#redactions]) {
       map.clear()
     }
   }

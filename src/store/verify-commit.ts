@@ -19,7 +19,7 @@ import { zeroHash, zeroId } from '../format/record.ts'
 import type { RecordRow } from '../format/record.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { Oid, TreeEntry } from '../git/object.ts'
-import { checkAuthor, openSuccessor } from './authority.ts'
+import { checkAuthor, checkSuccession, openNewKeyring } from './authority.ts'
 import { encodeRoot } from './commit.ts'
 import { openDetail } from './decoded-commit.ts'
 import type { DecodedCommit, Epochs } from './decoded-commit.ts'
@@ -70,8 +70,11 @@ export function verifyCommit(
 function verifyInOrder(context: VerifyContext, snapshot: Snapshot, commit: DecodedCommit): Undo {
   checkPosition(snapshot, commit)
   const root = getTree(context.objects, commit.parts.tree)
-  const keyring = readKeyring(context, snapshot, commit, root)
+  const keyring = readKeyring(context, commit, root)
   checkAuthor(context.storeId, snapshot, commit, keyring)
+  if (keyring !== undefined && commit.record.kind === 'keyring') {
+    checkSuccession(context, snapshot.keyring, keyring)
+  }
   checkDeviceChain(snapshot, commit)
   const settings = readSettings(context, commit, root)
   const memories = readRows(context, snapshot, commit, root)
@@ -106,7 +109,6 @@ function checkPosition(snapshot: Snapshot, commit: DecodedCommit): void {
 /** The keyring that a record of kind 1 or 4 brings. */
 function readKeyring(
   context: VerifyContext,
-  snapshot: Snapshot,
   commit: DecodedCommit,
   root: readonly TreeEntry[],
 ): KeyringState | undefined {
@@ -117,7 +119,7 @@ function readKeyring(
   if (!equalBytes(hash256(bytes), record.keyringHash)) {
     refuse('keyring_mismatch', 'The keyring is not the one that the record names')
   }
-  const opened = openSuccessor(context, snapshot, record, bytes)
+  const opened = openNewKeyring(context, record, bytes)
   if (record.kind === 'genesis' && opened.kid !== epoch.kid) {
     refuse('record_epoch', 'Genesis is sealed under another epoch than its keyring')
   }

@@ -51,40 +51,45 @@ export async function verifyHistory(
 
 /**
  * Verifies what lies between the snapshot's head and `head`, and moves the snapshot there. Returns
- * false, with nothing changed, if `head` does not descend from the snapshot's head by git parents.
+ * false, with nothing changed, if `head` does not descend from the snapshot's head by git parents,
+ * or if it redacts: a redaction rewrites the past, and only the whole history shows whether it did
+ * (FORMAT §8.1).
  */
 export async function verifyDescent(
   source: HistorySource,
   snapshot: Snapshot,
   head: Oid,
-  versions: KnownVersions,
+  versions: Pick<KnownVersions, 'findMemory'>,
   options: VerifyOptions = {},
 ): Promise<boolean> {
-  const { oids, redacted, reachedStop } = await walkBack(
-    source,
-    head,
-    snapshot.head.commit,
-    options,
-  )
-  if (!reachedStop) return false
-  const all = new Set([...snapshot.redacted, ...redacted])
+  const stop = snapshot.head.commit
+  const { oids, redacted, reachedStop } = await walkBack(source, head, stop, options)
+  if (!reachedStop || redacted.size > 0) return false
   const { objects, storeId, epochs } = source
-  const context = { objects, storeId, epochs, redacted: all, versions }
-  await verifyForward(context, snapshot, oids, options)
-  for (const versionId of redacted) snapshot.redacted.add(versionId)
+  const context = { objects, storeId, epochs, redacted: snapshot.redacted }
+  const attempt = { ...context, versions: new VersionMap(versions) }
+  await verifyForward(attempt, snapshot, oids, options)
   return true
 }
 
-/** Version id → memory id of everything in the past. */
+/**
+ * Version id → memory id of everything in the past. What is added on top of `known` stays here, so
+ * that an attempt that was refused leaves nothing behind.
+ */
 export class VersionMap implements KnownVersions {
+  readonly #known: Pick<KnownVersions, 'findMemory'> | undefined
   readonly #memories: Map<string, string> = new Map()
+
+  constructor(known?: Pick<KnownVersions, 'findMemory'>) {
+    this.#known = known
+  }
 
   get size(): number {
     return this.#memories.size
   }
 
   findMemory(versionId: string): string | undefined {
-    return this.#memories.get(versionId)
+    return this.#memories.get(versionId) ?? this.#known?.findMemory(versionId)
   }
 
   add(versionId: string, memoryId: string): void {

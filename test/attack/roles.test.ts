@@ -125,11 +125,10 @@ describe('T9: a recovery identity', () => {
     ],
     ['record_role', 'begins an epoch', (forge) => rotate(forge, (next) => next)],
     [
-      'keyring_chain',
+      'record_role',
       'removes the other recovery entry',
       (forge) =>
         rotate(forge, (next) => ({ ...next, recovery: next.recovery.slice(0, 1) }), forge.epoch),
-      'record_role',
     ],
     ['record_role', 'promotes a writer', (forge) => rotate(forge, promoteAll, forge.epoch)],
     [

@@ -1,5 +1,5 @@
-// `doctor`: healthy stores are, broken ones are told with a fix, and the search for leaks finds what
-// is planted.
+// `doctor`: healthy stores are, broken ones are told with a fix, and the search for leaks finds
+// what is planted.
 
 import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// `edit`: the plaintext lies in RAM, for its user alone, and is gone whatever becomes of the editor.
+// `edit`: the plaintext lies in RAM, for its user alone, and is gone whatever becomes of the
+// editor.
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'

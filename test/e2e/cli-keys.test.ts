@@ -96,7 +96,7 @@ describe('another machine', () => {
 })
 
 describe('key passwd', () => {
-  test('the new passphrase opens the store, the old one does not, none after --remove', async () => {
+  test('the new passphrase opens it, the old one does not, none after --remove', async () => {
     const home = newHome()
     const old = { GITLOCKET_PASSPHRASE_FILE: home.file('old', `${passphrase}\n`) }
     await home.run(['init'], { env: old })
@@ -229,7 +229,7 @@ describe('on a terminal', () => {
 })
 
 describe('Ctrl-C', () => {
-  test('while the store waits for another process ends with 130, and nothing is half done', async () => {
+  test('during an import ends with 130, and no memory is half there', async () => {
     const home = await newHomeWithStore()
     for (let index = 0; index < 300; index += 1) home.file(`in/${index}.md`, `${index}\n`)
     const child = home.start(['import', 'in'])

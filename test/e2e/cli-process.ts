@@ -2,7 +2,7 @@
 // this machine's environment. Must not look inside the process.
 
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -99,12 +99,25 @@ function remove(home: Home): void {
   rmSync(home.directory, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** A machine with a store. */
+let template: Promise<Home> | undefined
+
+/** A machine with a new store: a copy of one that is made once per file of tests. */
 export async function newHomeWithStore(): Promise<Home> {
+  template ??= makeTemplate()
   const home = newHome()
+  cpSync((await template).directory, home.directory, { recursive: true })
+  return home
+}
+
+async function makeTemplate(): Promise<Home> {
+  const home = makeHome()
   await home.ok('init')
   return home
 }
+
+afterAll(async () => {
+  if (template !== undefined) remove(await template)
+})
 
 const signalNumbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 

@@ -262,7 +262,7 @@ describe('plain files', () => {
     expect(await home.ok('cat', 'in/a.md')).toBe('new')
   })
 
-  test('links are not followed, and files that cannot be memories are refused by name', async () => {
+  test('links are not followed; files that cannot be memories are refused by name', async () => {
     const home = await newHomeWithStore()
     home.file('in/good.md', 'good')
     home.file('secret', 'secret')

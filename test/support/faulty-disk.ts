@@ -1,7 +1,8 @@
 // The real file system with one fault: the k-th operation that changes something fails, or the
 // "process" dies before, in the middle of, or after it. After a death every operation throws, and
 // the process counts as dead in lock files. What was never synced is then kept, or lost as after a
-// power failure: file contents alone, or names in directories as well.
+// power failure: file contents alone, or names in directories as well. Nothing is really synced:
+// what a sync would have kept is what this file keeps account of.
 
 import {
   closeSync,
@@ -44,7 +45,7 @@ interface TrackedFile {
   readonly fd: number
   /** What the disk has; the file itself shows what the page cache has. */
   synced: Uint8Array
-  /** Writes of this process since the last sync. One that failed forgot them, as the kernel does. */
+  /** Writes since the last sync of this process. One that fails forgets them, as a kernel does. */
   pending: Array<(content: Uint8Array) => Uint8Array>
 }
 
@@ -158,7 +159,7 @@ export class FaultyDisk implements Disk {
     const pending = file?.pending ?? []
     if (file !== undefined) file.pending = []
     await this.#change(`sync ${this.#nameOf(fd)}`, async () => {
-      await systemDisk.sync(fd)
+      await nextTurn()
       if (file !== undefined) for (const apply of pending) file.synced = apply(file.synced)
     })
   }
@@ -216,7 +217,7 @@ export class FaultyDisk implements Disk {
 
   async syncDirectory(path: string): Promise<void> {
     await this.#change(`sync directory ${nameOf(path)}`, async () => {
-      await systemDisk.syncDirectory(path)
+      await nextTurn()
       const inode = systemDisk.stat(path)?.inode
       this.#undo = this.#undo.filter(({ directory }) => {
         return systemDisk.stat(directory)?.inode !== inode
@@ -304,6 +305,10 @@ export class FaultyDisk implements Disk {
   #nameOf(fd: number): string {
     return this.#paths.get(fd) ?? '?'
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function overwritten(content: Uint8Array, bytes: Uint8Array, position: number): Uint8Array {

@@ -8,6 +8,12 @@ import type { ObjectStore } from '../../src/git/object-store.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
 import type { Unlock } from '../../src/keys/keyring.ts'
 import { verifyHistory } from '../../src/store/verify.ts'
+import { memoriesBelow } from '../../src/store/path-tree.ts'
+import { readMemory } from '../../src/store/contents.ts'
+import { getBlob, getEntry, getTree } from '../../src/store/git-reads.ts'
+import { parseCommit as parseCommitOfProduct } from '../../src/format/commit.ts'
+import { parseStoreFile as storeIdOf } from '../../src/format/public-files.ts'
+import type { MemoryBlob } from './reference/memory.ts'
 import { verifyContents } from './reference/contents.ts'
 import { decodeKeyring } from './reference/keyring.ts'
 import { fullEpoch } from './reference/keys.ts'
@@ -44,33 +50,39 @@ export async function referenceVerdict(evidence: Evidence): Promise<Verdict> {
   return verdictOf(() => verifyByReference(repositoryOf(evidence), storeId, epochs))
 }
 
-/** Opens with a secret, then verifies: nothing is given but the objects. */
-export async function productVerdictOn(
+/** Opens with a secret and verifies: nothing else is given. Returns the live memories, by path. */
+export async function readByProduct(
   objects: ReadonlyMap<Oid, GitObject>,
   head: Oid,
   unlockWith: Unlock,
-  storeId: string,
-): Promise<Verdict> {
+): Promise<readonly string[]> {
   const store = readOnlyObjects(objects, head)
-  return verdictOf(async () => {
-    const { epochs } = await openHeadKeyring(store, storeId, unlockWith, head)
-    await verifyHistory({ objects: store, storeId, epochs }, head)
-  })
+  const { tree } = parseCommitOfProduct(store.read(head)?.body ?? new Uint8Array())
+  const file = getBlob(store, getEntry(getTree(store, tree), 'store.json'), 'not_a_store')
+  const storeId = storeIdOf(file)
+  const { epochs } = await openHeadKeyring(store, storeId, unlockWith, head)
+  const source = { objects: store, storeId, epochs }
+  const { snapshot } = await verifyHistory(source, head)
+  return [...memoriesBelow(snapshot.paths.root)]
+    .map((live) => `${live.memoryId} ${live.versionId} ${live.path} ${readMemory(source, live)}`)
+    .toSorted()
 }
 
-export async function referenceVerdictOn(
+/** The same, by the reference decoder. */
+export function readByReference(
   objects: ReadonlyMap<Oid, GitObject>,
   head: Oid,
   secret: Secret,
-): Promise<Verdict> {
+): readonly string[] {
   const repository = repositoryOf({ objects, head })
-  return verdictOf(() => {
-    const { tree } = parseCommit(repository.read('commit', head))
-    const storeId = parseStoreFile(readRootBlob(repository, tree, 'store.json'))
-    const keyring = decodeKeyring(readRootBlob(repository, tree, 'keyring'))
-    if (keyring.storeId !== storeId) refuse('store_id_mismatch', 'Another store')
-    verifyByReference(repository, storeId, unlock(keyring, secret))
-  })
+  const { tree } = parseCommit(repository.read('commit', head))
+  const storeId = parseStoreFile(readRootBlob(repository, tree, 'store.json'))
+  const keyring = decodeKeyring(readRootBlob(repository, tree, 'keyring'))
+  if (keyring.storeId !== storeId) refuse('store_id_mismatch', 'Another store')
+  const memories = verifyByReference(repository, storeId, unlock(keyring, secret))
+  return [...memories]
+    .map(([id, { versionId, path, content }]) => `${id} ${versionId} ${path} ${content}`)
+    .toSorted()
 }
 
 /** `accepted`, or the code or kind that `judge` throws. */
@@ -118,7 +130,7 @@ function verifyByReference(
   repository: Repository,
   storeId: string,
   epochs: readonly Epoch[],
-): void {
+): ReadonlyMap<string, MemoryBlob> {
   const byKid = new Map(epochs.map((epoch) => [epoch.kid, epoch]))
   const trail = verifyTrail(repository, { storeId, epochs: byKid })
   const { memories } = verifyContents(repository, storeId, trail)
@@ -126,4 +138,5 @@ function verifyByReference(
     [...memories.values()].map((blob) => blob.path),
     'memory_mismatch',
   )
+  return memories
 }

@@ -1,5 +1,5 @@
-// One durable command of 1 kB, single client: medians beside all peers, then p99 of a sustained load
-// with checkpoints beside the fast ones.
+// One durable command of 1 kB, single client: medians beside all peers, then the p99 of a sustained
+// load, checkpoints included, beside the fast ones.
 
 import { append } from '../contenders/append.ts'
 import type { ContenderKind } from '../contenders/contender.ts'
@@ -19,7 +19,8 @@ import type { RunContext } from '../run-context.ts'
 import { digits, milliseconds, ratio } from '../statistics.ts'
 import type { Summary } from '../statistics.ts'
 
-const warmUpTurns = 4
+/** Until the compiler has seen enough. */
+const warmUpTurns = 12
 /** Below this many samples a p99 is only the worst of them. */
 const p99SamplesMin = 100
 
@@ -99,8 +100,8 @@ async function measureSustained(context: RunContext): Promise<Section> {
   for (const lane of lanes) await lane.close()
   const title = 'Sustained commands of 1 kB, create and str_replace by turns'
   const notes = [
-    `Blocks of ${blockCommands} commands without a pause. gitlocket made ${checkpoints} checkpoints, ` +
-      `of which all but the ${blocks} after each block ran beside the commands and are in the p99.`,
+    `Blocks of ${blockCommands} commands without a pause. Checkpoints of gitlocket beside them, ` +
+      `and in its p99: ${checkpoints - blocks}.`,
   ]
   return { bounds: [p99Bound(lanes)], tables: [table(title, all, lanes, absent, notes)] }
 }
@@ -136,8 +137,8 @@ function remarks(kinds: readonly ContenderKind[]): string[] {
   return [
     'One command at a time; the contenders take turns, and what one does in the background is ' +
       'finished before the next begins. The p99 of so short bursts holds no checkpoint: see the ' +
-      'sustained table. CPU is the processor time of our process in create and str_replace together, ' +
-      'packing in the background included.',
+      'sustained table. CPU is the processor time of this process, threads included, per command ' +
+      'of both kinds.',
     lines.map(({ name, remark }) => `- ${name}: ${remark}`).join('\n'),
   ]
 }

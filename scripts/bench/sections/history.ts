@@ -75,8 +75,8 @@ function describeDisk({ context, history, size }: Site): Section {
     ['all objects', bytes(history.bytesAfter), digits(commits)],
   ]
   const notes = [
-    'Objects after a checkpoint, packs as the store itself merges them. Padding to buckets and two ' +
-      'signatures are 2 kB of each change. Caches, which can be deleted, are not counted.',
+    'Objects after a checkpoint, packs as the store itself merges them. Padding to buckets and ' +
+      'two signatures are 2 kB of each change. Caches, which can be deleted, are not counted.',
   ]
   return {
     bounds: [atMost(`disk per 1 kB change ${size}`, each, 4000, bytes)],
@@ -98,7 +98,7 @@ async function measureWrites(
   }
   const young = lane('a new store', fresh, new Workload())
   const old = lane(size, store, new Workload(history.notes))
-  for (const each of [young, old]) await each.warmUp(4)
+  for (const each of [young, old]) await each.warmUp(12)
   await takeTurns([young, old], rounds)
   await fresh.close()
   const rows = [

@@ -90,7 +90,7 @@ async function askGit({ context }: Site, path: string, expected: number): Promis
   return ask(gitQuestions, log)
 }
 
-/** All were given the same history: who finds another number of versions measures something else. */
+/** All were given the same history: another number of versions would be another measurement. */
 function checkCount(found: number, expected: number): void {
   if (found !== expected) throw new Error(`Found ${found} versions instead of ${expected}`)
 }

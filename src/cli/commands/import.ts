@@ -1,5 +1,5 @@
-// `import`: plain files become memories, one commit per file. Everything is checked before the first
-// change; what fails later (a full disk, Ctrl-C) leaves whole memories, and says how many.
+// `import`: plain files become memories, one commit per file. Everything is checked before the
+// first change; what fails later (a full disk, Ctrl-C) leaves whole memories, and says how many.
 
 import { readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
@@ -82,7 +82,7 @@ async function planJobs(
   sources: readonly Source[],
   onConflict: string,
 ): Promise<readonly Job[]> {
-  const { settings } = await store.status()
+  const { settings, memories } = await store.status()
   refuse('invalid_path', 'Some names cannot be paths of memories', sources, nameProblem)
   const limit = settings.limits.contentBytes
   refuse('invalid_input', 'Some files cannot be memories', sources, (source) =>
@@ -97,11 +97,22 @@ async function planJobs(
       jobs.push({ ...source, action: 'overwrite' })
     } else if (onConflict !== 'skip') conflicts.push(source.path)
   }
+  checkRoom(jobs, memories, settings.limits.memories)
   if (conflicts.length === 0) return jobs
   throw new CommandError(
     'path_conflict',
     `Some paths are taken; nothing was imported\n${listOf(conflicts)}`,
     'Add --on-conflict skip or --on-conflict overwrite, or import below another path with --to',
+  )
+}
+
+function checkRoom(jobs: readonly Job[], memories: number, limit: number): void {
+  const actual = memories + jobs.filter(({ action }) => action === 'create').length
+  if (actual <= limit) return
+  throw new StoreError(
+    'store_full',
+    `The store would hold ${actual} memories; its limit is ${limit}. Nothing was imported`,
+    { details: { actual, limit } },
   )
 }
 

@@ -25,6 +25,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
   const { storeDirectory: directory, stateDirectory, identityFile } = environment
   const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
+  const hasPassphrase = passphrase !== undefined
   return withIdentityFile(environment, async (identity) => {
     const { store, recoveryKey } = await createStore({
       directory,
@@ -43,7 +44,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
         `  Store        ${directory}`,
         `  Identity     ${identityFile} (keep it secret)`,
         `  Fingerprint  ${deviceId}`,
-        `  Passphrase   ${passphrase === undefined ? 'none; `gitlocket key passwd` sets one' : 'set'}`,
+        `  Passphrase   ${hasPassphrase ? 'set' : 'none; `gitlocket key passwd` sets one'}`,
         '',
         'Recovery key, shown this once. Write it down and keep it away from this machine:',
         '',
@@ -58,7 +59,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
         device_id: deviceId,
         store: directory,
         identity_file: identityFile,
-        passphrase: passphrase !== undefined,
+        passphrase: hasPassphrase,
         recovery_key: recoveryKey,
       },
     }

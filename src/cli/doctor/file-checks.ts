@@ -121,7 +121,8 @@ function checkSpace(directory: string): Finding {
 function checkScratch(environment: Environment): Finding {
   const left = leftScratchDirectories(environment)
   if (left.length === 0) return ok('Left by edit', 'nothing')
-  const found = `${countText(left.length, 'directory', 'directories')} with plaintext, unless in use`
+  const count = countText(left.length, 'directory', 'directories')
+  const found = `${count} with plaintext, unless in use`
   return warn('Left by edit', found, `rm -r ${left.join(' ')}`)
 }
 

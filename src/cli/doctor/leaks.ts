@@ -13,7 +13,7 @@ import type { ObjectStore } from '../../git/object-store.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
 import { redirectTemporaryFiles } from '../environment.ts'
-import { attempt } from '../files.ts'
+import { attempt, errnoOf } from '../files.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { CanarySearch, needlesOf } from './canaries.ts'
 import type { Canary, Hit } from './canaries.ts'
@@ -60,12 +60,22 @@ async function searchIn(context: Context, root: string): Promise<Answer> {
 /** Every file, temporary ones among them, byte by byte, and its name. */
 function searchFiles(search: CanarySearch, root: string, moment: string): void {
   for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
-    const path = join(root, name)
-    if (statSync(path).isFile()) search.file(`${name}, ${moment}`, readFileSync(path))
+    const bytes = findFile(join(root, name))
+    if (bytes !== undefined) search.file(`${name}, ${moment}`, bytes)
   }
 }
 
-/** Every object that the head reaches, inflated by our own reader: journal, packs, loose objects. */
+/** Undefined for what is no file, and for one that a worker of the store has just removed. */
+function findFile(path: string): Buffer | undefined {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : undefined
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Every object that the head reaches, from journal and packs, inflated by our own reader. */
 async function searchObjects(
   search: CanarySearch,
   directory: string,
@@ -126,9 +136,10 @@ function findsPlanted(canaries: readonly Canary[]): boolean {
 
 function report(search: CanarySearch, trustworthy: boolean): Answer {
   const { counts, hits } = search
-  const searched =
-    `${countText(counts.files, 'file', 'files')}, ${countText(counts.objects, 'object', 'objects')} ` +
-    `and ${countText(counts.texts, 'message', 'messages')}, ${sizeText(counts.bytes)} in all`
+  const files = countText(counts.files, 'file', 'files')
+  const objects = countText(counts.objects, 'object', 'objects')
+  const texts = countText(counts.texts, 'message', 'messages')
+  const searched = `${files}, ${objects} and ${texts}, ${sizeText(counts.bytes)} in all`
   const verdict = !trustworthy
     ? 'The control was not found: this search says nothing'
     : hits.length === 0

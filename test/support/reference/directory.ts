@@ -167,11 +167,10 @@ export function checkNextDirectory(previous: Directory, next: Directory, how: Su
   ensure(counted, 'keyring_chain', 'The directory number is not the next one')
   const linked = next.previous === directoryHash(how.storeId, previous)
   ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
-  let leaves = false
   for (const device of previous.devices) {
     const later = next.devices.find((d) => d.deviceId === device.deviceId)
     if (later === undefined) return refuse('keyring_chain', 'A device vanished')
-    leaves = checkLater(device, later, next.number) || leaves
+    checkLater(device, later, next.number)
   }
   const known = new Set(previous.devices.map((d) => d.deviceId))
   const newcomers = next.devices.filter((d) => !known.has(d.deviceId))
@@ -180,29 +179,37 @@ export function checkNextDirectory(previous: Directory, next: Directory, how: Su
     ensure(right, 'keyring_chain', 'A new device was added at another number')
   }
   if (how.author.as === 'recovery') checkGrade(previous, next, newcomers, how)
-  const mustRotate = leaves || passphraseChanged(previous, next)
-  ensure(!(mustRotate && how.sameEpoch), 'keyring_chain', 'A removal starts a new epoch')
+  const owned = next.devices.some((d) => d.role === 'owner' && d.removed === 0)
+  ensure(owned, 'keyring_chain', 'No active owner remains')
+  const recoveries = next.recoveries.filter((r) =>
+    previous.recoveries.some((before) => before.slotId === r.slotId),
+  )
+  const kept = onlyAdds(previous, { ...next, recoveries }, newcomers, how.storeId)
+  ensure(kept || !how.sameEpoch, 'keyring_chain', 'A keyring that keeps the epoch only adds')
 }
 
-/** Whether the device was removed now. */
-function checkLater(device: Device, later: Device, number: number): boolean {
+function checkLater(device: Device, later: Device, number: number): void {
   const same = sameKeys(device, later) && later.added === device.added
   ensure(same, 'keyring_chain', 'A device changed its keys or its beginning')
   const removedNow = device.removed === 0 && later.removed === number
   const right = removedNow || later.removed === device.removed
   ensure(right, 'keyring_chain', 'A removed device returned, or was removed at another number')
-  return removedNow
 }
 
 function sameKeys(a: PublicKeys, b: PublicKeys): boolean {
   return equal(a.signingKey, b.signingKey) && equal(a.kemKey, b.kemKey)
 }
 
-/** §7.3: whoever knew the old passphrase must not read on. */
-function passphraseChanged(previous: Directory, next: Directory): boolean {
-  const old = previous.recoveries.find((r) => r.slotType === 2)
-  const kept = next.recoveries.find((r) => r.slotId === old?.slotId)
-  return old !== undefined && (kept === undefined || !sameKeys(old, kept))
+function onlyAdds(
+  previous: Directory,
+  next: Directory,
+  newcomers: readonly Device[],
+  storeId: string,
+): boolean {
+  const added = new Set(newcomers)
+  const devices = next.devices.filter((device) => !added.has(device))
+  const undone = { ...previous, devices, recoveries: next.recoveries }
+  return directoryHash(storeId, undone) === directoryHash(storeId, previous)
 }
 
 /** A recovery identity only adds devices, up to its grade, within the epoch. */
@@ -212,11 +219,8 @@ function checkGrade(
   newcomers: readonly Device[],
   { author, sameEpoch, storeId }: Succession,
 ): void {
-  const added = new Set(newcomers)
-  const devices = next.devices.filter((device) => !added.has(device))
-  const undone = { ...previous, devices, recoveries: next.recoveries }
-  const onlyAdds = directoryHash(storeId, undone) === directoryHash(storeId, previous)
-  ensure(onlyAdds && sameEpoch, 'record_role', 'A recovery identity only adds devices')
+  const only = onlyAdds(previous, next, newcomers, storeId)
+  ensure(only && sameEpoch, 'record_role', 'A recovery identity only adds devices')
   const most = roles.indexOf(author.as === 'recovery' ? author.grade : 'owner')
   const within = newcomers.every((device) => roles.indexOf(device.role) >= most)
   ensure(within, 'record_role', 'A recovery identity adds devices up to its grade')

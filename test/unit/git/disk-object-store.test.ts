@@ -94,6 +94,29 @@ describe('several handles on one store', () => {
   })
 })
 
+describe('a reader beside a writer of the same handle', () => {
+  test('sees each commit once it is durable, and never half of one', async () => {
+    const { store, history } = await fixture({ idleMs: 1 })
+    const total = 120
+    const writeAll = async (): Promise<void> => {
+      while (history.transitions.length < total) await commit(store, history.take(2))
+    }
+    const writer = writeAll()
+    let looks = 0
+    for (; history.transitions.length < total; looks += 1) {
+      // A miss makes the handle look at the disk again.
+      expect(store.read('f'.repeat(40))).toBeUndefined()
+      const { head } = store
+      expect(head === undefined || store.read(head)?.type === 'commit').toBe(true)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await writer
+    expect(looks).toBeGreaterThan(10)
+    expectAllReadable(store, history.transitions)
+    await store.close()
+  })
+})
+
 describe('stock git beside an open store', () => {
   test('sees everything after a checkpoint', async () => {
     const { directory, store, history } = await fixture()

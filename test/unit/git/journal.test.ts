@@ -59,6 +59,25 @@ describe('the journal', () => {
     journal.close()
   })
 
+  test('does not take its own frames for those of others before they are durable', async () => {
+    const directory = temporaryDirectory()
+    const journal = openJournal(directory)
+    const history = new TestHistory(10)
+    await journal.append(history.take(1))
+    const head = journal.head
+    const appending = journal.append(history.take(2))
+    // A reader of the same handle looks at the disk while the append waits for the device.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(journal.refresh()).toBe('nothing')
+    expect(journal.head).toBe(head)
+    await appending
+    expect(journal.refresh()).toBe('nothing')
+    expect(journal.link(undefined)).toBe(true)
+    expect(journal.liveFrames).toHaveLength(3)
+    expect(journal.head).toBe(history.head)
+    journal.close()
+  })
+
   test('writes a batch with one fdatasync, and grows in steps of at most 1 MiB', async () => {
     const directory = temporaryDirectory()
     const disk = new FaultyDisk()

@@ -122,7 +122,7 @@ describe('a process lock', () => {
     await expect(lock.hold(30, async () => {})).rejects.toMatchObject({ code: 'locked' })
   })
 
-  test('broken by one is not taken from the next holder by another who saw the dead one', async () => {
+  test('broken once is not taken from its next holder by who saw the dead one', async () => {
     const directory = temporaryDirectory()
     await die(directory)
     const first = handle(new FaultyDisk(), directory)
@@ -156,7 +156,7 @@ describe('a process lock', () => {
     },
   )
 
-  test('whose release failed is taken up again by the same handle, and the work counts', async () => {
+  test('whose release failed is taken up again by the same handle', async () => {
     const directory = temporaryDirectory()
     // 1, 2: its owner file; 3: the link; 4: the release.
     const disk = new FaultyDisk({ kind: 'error', at: 4, times: 1, code: 'storage_failed' })

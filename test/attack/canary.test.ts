@@ -1,0 +1,271 @@
+// T1: who reads the repository, the state directory or a temporary file, at any moment, or a message
+// of an error, finds no text, path, reason, actor, session or name of a store. FORMAT §0 (1), §11.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inflateSync } from 'node:zlib'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { utf8 } from '../../src/bytes.ts'
+import { sha256 } from '../../src/crypto/digest.ts'
+import { StoreError } from '../../src/errors.ts'
+import { generateIdentity } from '../../src/keys/identity.ts'
+import type { MemoryStore } from '../../src/store/memory-store.ts'
+import { createStore, openStore } from '../../src/store/open.ts'
+import { countingRandom } from '../support/forge-seal.ts'
+import { gitBytes, sharedDirectory } from '../support/temporary.ts'
+
+/** Each of its own, so that a find says what leaked. */
+const canaries: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    'content',
+    'edit',
+    'path',
+    'directory',
+    'reason',
+    'actor',
+    'session',
+    'name',
+    'description',
+    'key',
+    'value',
+    'passphrase',
+  ].map((what) => [what, `Canary-${what}-Xq7vT2`]),
+)
+const { content = '', edit = '', path = '', directory = '', reason = '' } = canaries
+const { actor = '', session = '', passphrase = '' } = canaries
+const author = { actor: { type: 'user', id: actor }, session, reason } as const
+
+const root = sharedDirectory()
+const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
+const identity = generateIdentity(countingRandom('canary'))
+let found: Record<string, readonly string[]>
+
+beforeAll(async () => {
+  const before = temporaryFiles()
+  const { store } = await createStore({
+    ...places,
+    identity: await identity,
+    name: canaries['name'] ?? '',
+    passphrase,
+    actor: author.actor,
+  })
+  await work(store)
+  const journal = search(root)
+  await store.checkpoint()
+  const checkpointed = search(root)
+  await fillHistory(store)
+  await store.close()
+  const closed = search(root)
+  const again = await openStore({ ...places, identity: await identity })
+  await again.read(`/${directory}/${path}.md`)
+  await again.versions({ path: `/${directory}` })
+  const reopened = search(root)
+  await again.close()
+  const temporary = temporaryFiles()
+    .filter((name) => !before.includes(name))
+    .flatMap((name) => search(join(tmpdir(), name)))
+  found = { journal, checkpointed, closed, reopened, temporary, objects: searchObjects() }
+})
+
+async function work(store: MemoryStore): Promise<void> {
+  const at = `/${directory}/${path}.md`
+  await store.apply([{ type: 'create', path: at, content: `${content}\n`.repeat(50) }], author)
+  await store.apply([{ type: 'edit', path: at, edit: (text) => `${text}${edit}\n` }], author)
+  await store.apply([{ type: 'rename', path: at, to: `/${directory}/moved/${path}.md` }], author)
+  await store.apply([{ type: 'create', path: at, content }], author)
+  await store.apply([{ type: 'delete', path: `/${directory}/moved` }], author)
+  const { name = '', description = '', key = '', value = '' } = canaries
+  await store.updateSettings({ name: `${name} 2`, description, metadata: { [key]: value } }, author)
+}
+
+/** Enough commits that the caches of the history are written too. */
+async function fillHistory(store: MemoryStore): Promise<void> {
+  const at = `/${directory}/${path}.md`
+  const edits = Array.from({ length: 300 }, (_, index) =>
+    store.apply([{ type: 'edit', path: at, edit: (text) => `${text}${index}` }], author),
+  )
+  await Promise.all(edits)
+  await store.versions({ path: at })
+}
+
+test('T1: the search finds what is planted', () => {
+  expect(findIn(utf8(`x${content}y`))).toHaveLength(1)
+  expect(findIn(Buffer.from(path, 'utf16le'))).toHaveLength(1)
+  for (const prefix of ['', 'x', 'xx']) {
+    expect(findIn(utf8(Buffer.from(`${prefix}${session}`).toString('base64')))).toHaveLength(1)
+  }
+  expect(findIn(utf8(Buffer.from(reason).toString('hex')))).toHaveLength(1)
+  expect(findIn(sha256(utf8(content)))).toHaveLength(1)
+})
+
+test.each(['journal', 'checkpointed', 'closed', 'reopened', 'temporary', 'objects'])(
+  'T1: nothing is found: %s',
+  (moment) => {
+    expect(found[moment]).toEqual([])
+  },
+)
+
+test('T1: caches and packs were there to be searched', () => {
+  const names = filesBelow(root).map((name) => name.slice(root.length))
+  expect(names.filter((name) => name.includes('/cache/')).length).toBeGreaterThan(1)
+  expect(names.filter((name) => name.endsWith('.pack'))).not.toEqual([])
+  expect(names.filter((name) => name.endsWith('.anchor'))).toHaveLength(1)
+})
+
+describe('T1: the message of an error repeats nothing', () => {
+  const at = `/${directory}/${path}.md`
+  test.each<[code: string, name: string, act: (store: MemoryStore) => Promise<unknown>]>([
+    [
+      'path_conflict',
+      'create at a path that is taken',
+      (s) => s.apply([{ type: 'create', path: at, content }], author),
+    ],
+    [
+      'path_conflict',
+      'create below a memory',
+      (s) => s.apply([{ type: 'create', path: `${at}/x`, content }], author),
+    ],
+    [
+      'not_found',
+      'delete what is not there',
+      (s) => s.apply([{ type: 'delete', path: `/${path}` }], author),
+    ],
+    [
+      'invalid_path',
+      'a path with two dots',
+      (s) => s.apply([{ type: 'create', path: `/${path}/../x`, content }], author),
+    ],
+    [
+      'invalid_input',
+      'a text with NUL',
+      (s) => s.apply([{ type: 'create', path: '/x', content: `${content}\0` }], author),
+    ],
+    [
+      'content_too_large',
+      'a text that is too large',
+      (s) => s.apply([{ type: 'create', path: '/x', content: content.repeat(9000) }], author),
+    ],
+    [
+      'invalid_input',
+      'an actor with a space',
+      async (s) =>
+        s.apply([{ type: 'delete', path: at }], { actor: { type: 'user', id: `${actor} x` } }),
+    ],
+    [
+      'invalid_input',
+      'a reason with NUL',
+      async (s) => s.apply([{ type: 'delete', path: at }], { ...author, reason: `${reason}\0` }),
+    ],
+    [
+      'invalid_input',
+      'a name that is too long',
+      (s) => s.updateSettings({ name: content.repeat(50) }, author),
+    ],
+    ['invalid_input', 'a cursor that is none', (s) => s.versions({ after: content })],
+    ['invalid_input', 'a version id that is none', (s) => s.version(content)],
+  ])('%s: %s', async (code, _, act) => {
+    const store = await openStore({ ...places, identity: await identity })
+    const error = await caught(() => act(store))
+    await store.close()
+    expect(error?.code).toBe(code)
+    expect(findIn(utf8(textOf(error)))).toEqual([])
+  })
+
+  test('wrong_key: the passphrase, and where the store lies', async () => {
+    const stranger = await generateIdentity(countingRandom('stranger'))
+    const wrong = { ...places, identity: stranger, passphrase: `${passphrase}x` }
+    const error = await caught(() => openStore(wrong))
+    expect(error?.code).toBe('wrong_key')
+    expect(findIn(utf8(textOf(error)))).toEqual([])
+    expect(error?.message).not.toContain(root)
+  })
+})
+
+async function caught(act: () => Promise<unknown>): Promise<StoreError | undefined> {
+  try {
+    await act()
+    return undefined
+  } catch (error) {
+    if (error instanceof StoreError) return error
+    throw error
+  }
+}
+
+/** Message and causes; the stack names files of the code only. */
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.message}\n${textOf(error.cause)}` : String(error)
+}
+
+/** The canaries in the files at or below a path, as they are and inflated wherever that works. */
+function search(at: string): readonly string[] {
+  return filesBelow(at).flatMap((name) => {
+    const bytes = readFileSync(name)
+    const all = [Buffer.from(name), bytes, ...inflatedParts(bytes)]
+    return all.flatMap((part) => findIn(part)).map((what) => `${what} in ${name.slice(at.length)}`)
+  })
+}
+
+/** The canaries in every object, as git reads them. */
+function searchObjects(): readonly string[] {
+  const all = gitBytes(['cat-file', '--batch-all-objects', '--batch'], places.directory)
+  expect(all.length).toBeGreaterThan(100_000)
+  return findIn(all)
+}
+
+function findIn(bytes: Uint8Array): readonly string[] {
+  const haystack = Buffer.from(bytes)
+  return Object.entries(canaries).flatMap(([what, text]) =>
+    formsOf(text).some((form) => haystack.includes(form)) ? [what] : [],
+  )
+}
+
+const forms = new Map<string, readonly Buffer[]>()
+
+/** The text as it might lie somewhere: plain, wide, hex, base64 at each alignment, or its hash. */
+function formsOf(text: string): readonly Buffer[] {
+  const known = forms.get(text)
+  if (known !== undefined) return known
+  const plain = Buffer.from(text)
+  const base64 = [0, 1, 2].map((shift) => {
+    const whole = Buffer.concat([Buffer.alloc(shift), plain]).toString('base64')
+    return Buffer.from(whole.slice(shift === 0 ? 0 : 4, -4))
+  })
+  const hash = Buffer.from(sha256(plain))
+  const made = [
+    plain,
+    Buffer.from(text.toLowerCase()),
+    Buffer.from(text, 'utf16le'),
+    Buffer.from(plain.toString('hex')),
+    hash,
+    Buffer.from(hash.toString('hex')),
+    ...base64,
+  ]
+  forms.set(text, made)
+  return made
+}
+
+/** What zlib makes of the bytes behind each of its headers. */
+function inflatedParts(bytes: Buffer): readonly Buffer[] {
+  const parts: Buffer[] = []
+  for (let at = bytes.indexOf(0x78); at !== -1; at = bytes.indexOf(0x78, at + 1)) {
+    const check = (bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0)
+    if (check % 31 !== 0) continue
+    try {
+      parts.push(inflateSync(bytes.subarray(at), { maxOutputLength: 1 << 24 }))
+    } catch {
+      // Not the beginning of a stream.
+    }
+  }
+  return parts
+}
+
+function filesBelow(at: string): readonly string[] {
+  if (statSync(at, { throwIfNoEntry: false })?.isDirectory() !== true) return [at]
+  return readdirSync(at).flatMap((name) => filesBelow(join(at, name)))
+}
+
+/** Other tests have directories of their own there. */
+function temporaryFiles(): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => !name.startsWith('gitlocket-test-'))
+}

@@ -1,0 +1,148 @@
+// The radix tree of FORMAT §2.1 against trees that the reference builds from scratch, and against
+// stock git: whatever was added and removed before, the same memories have the same tree.
+
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { toHex } from '../../src/bytes.ts'
+import { decodeTree } from '../../src/git/object.ts'
+import type { GitObject, NewObject } from '../../src/git/object.ts'
+import { findBlob, MemoryTree } from '../../src/store/memory-tree.ts'
+import { buildRadixTree } from '../support/reference/tree.ts'
+import { full, seed } from '../support/seed.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+
+type Step =
+  | { readonly type: 'set'; readonly memoryId: string; readonly blob: string }
+  | { readonly type: 'remove'; readonly memoryId: string }
+  /** Removes all but so many of what is there: down to a boundary, and up again from it. */
+  | { readonly type: 'thin'; readonly keep: number }
+
+const hexDigits = (length: number, digits = '0123456789abcdef'): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom(...digits), minLength: length, maxLength: length })
+
+// Two digits make directories that overflow at several depths; two places to differ at the end make
+// whole crowds that share thirty digits.
+const memoryId = fc.oneof(
+  { weight: 4, arbitrary: hexDigits(6, '0f').map((start) => start.padEnd(32, '7')) },
+  { weight: 2, arbitrary: hexDigits(2).map((end) => end.padStart(32, 'a')) },
+  { weight: 1, arbitrary: hexDigits(32) },
+)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({ type: fc.constant('set' as const), memoryId, blob: hexDigits(40) }),
+  },
+  { weight: 5, arbitrary: fc.record({ type: fc.constant('remove' as const), memoryId }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('thin' as const),
+      keep: fc.constantFrom(0, 1, 15, 16, 17, 18),
+    }),
+  },
+)
+const steps = fc.array(step, { minLength: 1, maxLength: 150, size: 'max' })
+
+/** A tree and, beside it, the plain set of what it should hold and every git tree it has made. */
+class Trial {
+  readonly blobs = new Map<string, string>()
+  readonly trees = new Map<string, GitObject>()
+  readonly #tree = new MemoryTree()
+
+  take(taken: Step): void {
+    switch (taken.type) {
+      case 'set':
+        this.blobs.set(taken.memoryId, taken.blob)
+        return this.#tree.set(taken.memoryId, taken.blob)
+      case 'remove':
+        return this.#remove(taken.memoryId)
+      case 'thin':
+        for (const id of [...this.blobs.keys()].slice(taken.keep)) this.#remove(id)
+        return undefined
+      default:
+        throw new Error('Not a step')
+    }
+  }
+
+  /** The root, once it and all below it are what the reference builds. */
+  compare(): string | undefined {
+    const made: NewObject[] = []
+    const root = this.#tree.encode(made)
+    for (const { oid, type, body } of made) this.trees.set(oid, { type, body })
+    const expected = buildRadixTree(this.blobs)
+    expect(root).toBe(expected?.root)
+    expect(this.#tree.count).toBe(this.blobs.size)
+    for (const [oid, body] of expected?.trees ?? []) {
+      const tree = this.trees.get(oid)
+      expect(tree === undefined ? undefined : toHex(tree.body)).toBe(toHex(body))
+    }
+    return root
+  }
+
+  compareLookups(root: string | undefined): void {
+    const objects = { read: (oid: string) => this.trees.get(oid) }
+    for (const [id, blob] of this.blobs) {
+      expect(this.#tree.find(id)).toBe(blob)
+      expect(findBlob(objects, root ?? '', id)).toBe(blob)
+      const near = id.slice(0, -1) + (id.endsWith('0') ? '1' : '0')
+      expect(this.#tree.find(near)).toBe(this.blobs.get(near))
+      expect(findBlob(objects, root ?? '', near)).toBe(this.blobs.get(near))
+    }
+  }
+
+  #remove(id: string): void {
+    this.blobs.delete(id)
+    this.#tree.set(id, undefined)
+  }
+}
+
+test('the tree is that of the set of memories, whichever way led to it', () => {
+  const property = fc.property(steps, (taken) => {
+    const trial = new Trial()
+    let root: string | undefined
+    for (const each of taken) {
+      trial.take(each)
+      root = trial.compare()
+    }
+    trial.compareLookups(root)
+  })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 100 })
+})
+
+test('what is written in one go is what is written step by step', () => {
+  const property = fc.property(steps, (taken) => {
+    const [often, once] = [new Trial(), new Trial()]
+    for (const each of taken) {
+      often.take(each)
+      once.take(each)
+      often.compare()
+    }
+    const root = once.compare()
+    expect(often.compare()).toBe(root)
+    once.compareLookups(root)
+  })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 100 })
+})
+
+test('git mktree makes the same trees of the same entries', () => {
+  const directory = temporaryDirectory()
+  git(['init', '--quiet', '--bare', '.'], directory)
+  const property = fc.property(steps, (taken) => {
+    const trial = new Trial()
+    for (const each of taken) trial.take(each)
+    trial.compare()
+    const trees = [...trial.trees]
+    const input = trees.map(([, { body }]) => listing(body)).join('\n')
+    const made = trees.length === 0 ? '' : git(['mktree', '--missing', '--batch'], directory, input)
+    expect(made.split('\n').slice(0, -1)).toEqual(trees.map(([oid]) => oid))
+  })
+  fc.assert(property, { seed, numRuns: full ? 500 : 15 })
+})
+
+/** A tree as git ls-tree prints it. */
+function listing(body: Uint8Array): string {
+  const lines = decodeTree(body).map(({ mode, name, oid }) =>
+    mode === '40000' ? `040000 tree ${oid}\t${name}\n` : `${mode} blob ${oid}\t${name}\n`,
+  )
+  return lines.join('')
+}

@@ -1,0 +1,316 @@
+// Random commands on a real store and on the model of store-model.ts: contents agree after every
+// step, whatever happens to handles, caches and packs in between; at the end so does the history.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { StoreError } from '../../src/errors.ts'
+import { formatIdentity } from '../../src/index.ts'
+import type { MemoryStore, OpenOptions, Version } from '../../src/index.ts'
+import { systemDisk } from '../../src/git/disk.ts'
+import { inlinePacker } from '../support/inline-packer.ts'
+import { full, seed } from '../support/seed.ts'
+import { author, newStore, reopen } from '../support/stores.ts'
+import type { TestPlace } from '../support/stores.ts'
+import { git } from '../support/temporary.ts'
+import { changes, smallLimits, toChange } from './store-commands.ts'
+import { ModelRefusal, StoreModel } from './store-model.ts'
+import type { ModelLimits, ModelVersion, PlannedChange } from './store-model.ts'
+
+type Step =
+  /** Commands that are given at once, so that they share a write to disk. */
+  | { readonly type: 'apply'; readonly batch: readonly (readonly PlannedChange[])[] }
+  | { readonly type: 'limits'; readonly limits: ModelLimits }
+  | { readonly type: 'archive'; readonly archived: boolean }
+  | { readonly type: 'epoch' }
+  | { readonly type: 'checkpoint' }
+  | { readonly type: 'reopen'; readonly losingCaches: boolean }
+
+/** `handle` is the one of two open handles that takes the step. */
+type HandledStep = Step & { readonly handle: 0 | 1 }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 16,
+    arbitrary: fc.record({ type: fc.constant('apply' as const), batch: fc.tuple(changes) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('apply' as const),
+      batch: fc.array(changes, { maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('limits' as const),
+      limits: fc.record({
+        contentBytes: fc.constantFrom(4, 40),
+        memories: fc.constantFrom(1, 9, 30),
+      }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('archive' as const),
+      // Back in use soon: an archived store refuses nearly everything.
+      archived: fc.constantFrom(true, false, false),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('epoch' as const) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('checkpoint' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant('reopen' as const), losingCaches: fc.boolean() }),
+  },
+)
+const steps: fc.Arbitrary<readonly HandledStep[]> = fc.array(
+  fc.tuple(step, fc.constantFrom(0 as const, 1 as const)).map(([each, handle]) => {
+    return { ...each, handle }
+  }),
+  { maxLength: full ? 120 : 40, size: 'max' },
+)
+
+/** A store with two handles on it, and what the model says that it holds. */
+class Trial {
+  readonly place: TestPlace
+  readonly model = new StoreModel(smallLimits)
+  readonly #environment: Partial<OpenOptions>
+  #handles: readonly [MemoryStore, MemoryStore]
+
+  private constructor(
+    place: TestPlace,
+    environment: Partial<OpenOptions>,
+    handles: readonly [MemoryStore, MemoryStore],
+  ) {
+    this.place = place
+    this.#environment = environment
+    this.#handles = handles
+  }
+
+  static async start(): Promise<Trial> {
+    let now = 1_000_000
+    const clock = () => (now += 7)
+    const { store, place } = await newStore({ limits: smallLimits, clock })
+    const packer = inlinePacker(systemDisk, place.directory)
+    return new Trial(place, { clock, packer }, [store, await reopen(place, { clock, packer })])
+  }
+
+  async take(taken: HandledStep): Promise<void> {
+    const store = this.#handles[taken.handle]
+    switch (taken.type) {
+      case 'apply':
+        await this.#applyAtOnce(store, taken.batch)
+        break
+      case 'limits':
+        this.model.setLimits(taken.limits)
+        await store.updateSettings({ limits: taken.limits }, author)
+        break
+      case 'archive':
+        this.model.setArchived(taken.archived)
+        await store.updateSettings({ archivedAt: taken.archived ? 5 : undefined }, author)
+        break
+      case 'epoch':
+        this.model.commits += 1
+        // Without a passphrase: Argon2 is slow.
+        await store.changePassphrase(null, author)
+        break
+      case 'checkpoint':
+        await store.checkpoint()
+        break
+      case 'reopen':
+        await this.#reopen(taken.losingCaches)
+        break
+      default:
+        throw new Error('Not a step')
+    }
+    for (const handle of this.#handles) await this.#compareContents(handle)
+  }
+
+  /** What can be asked of the whole; closes the store. */
+  async finish(): Promise<void> {
+    const { model, place } = this
+    const [store, other] = this.#handles
+    const versions = await allVersions(store)
+    expect(await allVersions(other)).toEqual(versions)
+    await this.#compareHistory(store, versions)
+    const report = { commits: model.commits, versions: versions.length }
+    expect(await store.verify()).toMatchObject({ ...report, memories: model.paths.length })
+    await this.close()
+    git(['fsck', '--strict'], place.directory)
+  }
+
+  async close(): Promise<void> {
+    for (const handle of this.#handles) await handle.close()
+  }
+
+  /** What another process may have done meanwhile. */
+  async compare(): Promise<void> {
+    for (const handle of this.#handles) await this.#compareContents(handle)
+  }
+
+  async #applyAtOnce(
+    store: MemoryStore,
+    batch: readonly (readonly PlannedChange[])[],
+  ): Promise<void> {
+    const promises = batch.map((planned) => store.apply(planned.map(toChange), author))
+    const results = await Promise.allSettled(promises)
+    for (const [index, result] of results.entries()) {
+      const expected = outcomeOf(() => this.model.apply(batch[index] ?? []))
+      if (result.status === 'rejected') {
+        if (!(result.reason instanceof StoreError)) throw result.reason
+        expect({ refused: result.reason.code }).toEqual(expected)
+      } else {
+        expect({ rows: result.value.versionIds.length }).toEqual(expected)
+        expect(result.value.commit === undefined).toBe(result.value.versionIds.length === 0)
+      }
+    }
+  }
+
+  async #reopen(losingCaches: boolean): Promise<void> {
+    await this.close()
+    if (losingCaches) rmSync(`${this.place.directory}/gitlocket/cache`, { recursive: true })
+    const open = (): Promise<MemoryStore> => reopen(this.place, this.#environment)
+    this.#handles = [await open(), await open()]
+  }
+
+  async #compareContents(store: MemoryStore): Promise<void> {
+    const found: [string, string | undefined][] = []
+    const pending = [await store.list('/')]
+    for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+      if (node.type === 'file') found.push([node.path, (await store.read(node.path))?.content])
+      else
+        expect([node.path, node.sizeBytes]).toEqual([node.path, this.model.bytesBelow(node.path)])
+      pending.push(...node.children)
+    }
+    expect(Object.fromEntries(found)).toEqual(this.model.contents)
+  }
+
+  async #compareHistory(store: MemoryStore, versions: readonly Version[]): Promise<void> {
+    const described = new Map<string, string>()
+    for (const { versionId, operation, path } of versions) {
+      const { content } = await store.version(versionId)
+      described.set(versionId, JSON.stringify([operation, path, content]))
+    }
+    const textOf = ({ versionId }: Version): string => described.get(versionId) ?? ''
+    const oldestFirst = versions.toReversed()
+    const expected = this.model.changes
+    // A commit's rows come in the order of random ids, and which id is whose is for the store to say.
+    const commits = groupBy(oldestFirst, ({ commit }) => commit)
+    expect([...commits.values()].map((rows) => rows.map(textOf).toSorted())).toEqual(
+      expected.map((rows) => rows.map(textOfRow).toSorted()),
+    )
+    const memories = groupBy(oldestFirst, ({ memoryId }) => memoryId)
+    expect([...memories.values()].map((rows) => rows.map(textOf).join()).toSorted()).toEqual(
+      [...groupBy(expected.flat(), ({ memory }) => memory).values()]
+        .map((rows) => rows.map(textOfRow).join())
+        .toSorted(),
+    )
+    for (const rows of memories.values()) expectChain(rows)
+    for (const path of this.model.paths) {
+      const memory = await store.read(path)
+      expect(memories.get(memory?.memoryId ?? '')?.at(-1)).toMatchObject({
+        versionId: memory?.versionId,
+        path,
+      })
+    }
+  }
+}
+
+/** Each version of a memory names the one before it as its base. */
+function expectChain(versions: readonly Version[]): void {
+  const bases = versions.map(({ baseVersionId }) => baseVersionId)
+  expect(bases).toEqual([undefined, ...versions.map(({ versionId }) => versionId)].slice(0, -1))
+}
+
+function textOfRow({ operation, path, content }: ModelVersion): string {
+  return JSON.stringify([operation, path, content])
+}
+
+function outcomeOf(run: () => readonly ModelVersion[]): { rows: number } | { refused: string } {
+  try {
+    return { rows: run().length }
+  } catch (error) {
+    if (error instanceof ModelRefusal) return { refused: error.code }
+    throw error
+  }
+}
+
+function groupBy<T, K>(values: readonly T[], keyOf: (value: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const value of values) {
+    const group = groups.get(keyOf(value))
+    if (group === undefined) groups.set(keyOf(value), [value])
+    else group.push(value)
+  }
+  return groups
+}
+
+/** Newest first, in pages so small that there are several. */
+async function allVersions(store: MemoryStore): Promise<readonly Version[]> {
+  const found: Version[] = []
+  let after: string | undefined
+  do {
+    const page = await store.versions({ limit: 7, after })
+    found.push(...page.versions)
+    after = page.next
+  } while (after !== undefined)
+  return found
+}
+
+test('a store does what the model does, over handles, caches, packs and epochs', async () => {
+  const property = fc.asyncProperty(steps, async (taken) => {
+    const trial = await Trial.start()
+    try {
+      for (const each of taken) await trial.take(each)
+      await trial.finish()
+    } finally {
+      await trial.close()
+      rmSync(trial.place.directory, { recursive: true })
+    }
+  })
+  await fc.assert(property, { seed, numRuns: full ? 1000 : 25 })
+})
+
+const program = fileURLToPath(new URL('../support/store-writer.mjs', import.meta.url))
+
+/** Lets another process write `count` memories below `/<name>`. */
+async function writeElsewhere({ place, model }: Trial, name: string, count: number): Promise<void> {
+  const identityFile = `${place.stateDirectory}/${name}.identity`
+  writeFileSync(identityFile, formatIdentity(place.identity), { mode: 0o600 })
+  const { directory, stateDirectory } = place
+  const args = [program, directory, stateDirectory, identityFile, name, String(count)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  expect(await once(child, 'close')).toEqual([0, null])
+  for (let index = 0; index < count; index += 1) {
+    const path = `/${name}/${index}.md`
+    model.apply([{ type: 'create', path, content: `${name} wrote ${index}\n` }])
+  }
+}
+
+test('another process writes in between, and every handle sees it', async () => {
+  const property = fc.asyncProperty(steps, steps, async (before, after) => {
+    const trial = await Trial.start()
+    try {
+      for (const each of before) await trial.take(each)
+      await trial.take({ type: 'archive', archived: false, handle: 0 })
+      await trial.take({
+        type: 'limits',
+        limits: { contentBytes: 40, memories: 1000 },
+        handle: 1,
+      })
+      await writeElsewhere(trial, 'elsewhere', 3)
+      await trial.compare()
+      for (const each of after) await trial.take(each)
+      await trial.finish()
+    } finally {
+      await trial.close()
+    }
+  })
+  await fc.assert(property, { seed, numRuns: full ? 50 : 2 })
+})

@@ -1,0 +1,25 @@
+// Puts forged histories into real repositories on disk, as somebody with write access to them would.
+
+import { sealedFraming } from '../../src/crypto/aead.ts'
+import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { systemDisk } from '../../src/git/disk.ts'
+import { newObject } from '../../src/git/object.ts'
+import type { Oid } from '../../src/git/object.ts'
+import type { Forge } from './forge.ts'
+
+/** Makes the repository, or moves its branch to another head, whatever that is. */
+export async function writeForged(forge: Forge, directory: string, head?: Oid): Promise<void> {
+  const disk = systemDisk
+  const exists = disk.stat(`${directory}/HEAD`) !== undefined
+  const objects = exists
+    ? await openDiskObjectStore({ directory, disk })
+    : await createDiskObjectStore({ directory, disk })
+  const missing = [...forge.objects].filter(([oid]) => objects.read(oid) === undefined)
+  const added = missing.map(([, { type, body }]) =>
+    type === 'blob' ? newObject('blob', sealedFraming(body)) : newObject(type, body),
+  )
+  await objects.exclusive(() =>
+    objects.commit([{ objects: added, expected: objects.head, next: head ?? forge.head }]),
+  )
+  await objects.close()
+}

@@ -1,0 +1,216 @@
+// How each group of vectors is read: by the product and, from nothing but the document, by the
+// reference decoder. Both return what they read, in one form, or throw.
+
+import { fromHex, toHex, utf8 } from '../../src/bytes.ts'
+import { signingKeyPair } from '../../src/crypto/signature.ts'
+import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
+import { decodeDetail, encodeDetail } from '../../src/format/detail.ts'
+import { decodeDirectory, encodeDirectory } from '../../src/format/directory.ts'
+import { openDeterministic, openEnvelope } from '../../src/format/envelope.ts'
+import type { EnvelopeType } from '../../src/format/envelope.ts'
+import { parseId } from '../../src/format/id.ts'
+import type { IdKind } from '../../src/format/id.ts'
+import { decodeArchive, encodeArchive } from '../../src/format/keyring.ts'
+import { decodeMemoryBlob, encodeMemoryBlob } from '../../src/format/memory-blob.ts'
+import { checkPath } from '../../src/format/path.ts'
+import { parseStoreFile } from '../../src/format/public-files.ts'
+import { decodeRecord, encodeSignedBody, verifyRecordSignature } from '../../src/format/record.ts'
+import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
+import type { GitObject, Oid } from '../../src/git/object.ts'
+import { parseIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
+import { openKeyring } from '../../src/keys/keyring.ts'
+import type { Unlock } from '../../src/keys/keyring.ts'
+import * as commit from '../support/reference/commit.ts'
+import * as detail from '../support/reference/detail.ts'
+import * as directory from '../support/reference/directory.ts'
+import * as envelope from '../support/reference/envelope.ts'
+import * as identity from '../support/reference/identity.ts'
+import { decodeKeyring, openDirectory } from '../support/reference/keyring.ts'
+import * as memory from '../support/reference/memory.ts'
+import * as path from '../support/reference/path.ts'
+import * as publicFiles from '../support/reference/public-files.ts'
+import * as record from '../support/reference/record.ts'
+import { refuse } from '../support/reference/refusal.ts'
+import * as settings from '../support/reference/settings.ts'
+import { unlock } from '../support/reference/unlock.ts'
+import type { Secret } from '../support/reference/unlock.ts'
+import { readByProduct, readByReference } from '../support/verdict.ts'
+import { bytesField, field } from './vector.ts'
+import type { Group, Vector } from './vector.ts'
+
+export interface Judge {
+  readonly product: (vector: Vector, objects: ReadonlyMap<Oid, GitObject>) => unknown
+  readonly reference: (vector: Vector, objects: ReadonlyMap<Oid, GitObject>) => unknown
+}
+
+const padded = (vector: Vector): Uint8Array => bytesField(vector, 'padded')
+const text = (vector: Vector): string => field(vector, 'text')
+
+export const judges: Readonly<Record<Group, Judge>> = {
+  ids: {
+    product: (v) => parseId(idKind(v), text(v)),
+    reference: (v) => identity.parseId(idKind(v), text(v)),
+  },
+  paths: {
+    product: (v) => checkPath(text(v)),
+    reference: (v) => path.checkPath(text(v), 'invalid_path'),
+  },
+  identities: {
+    product: (v) => toHex(parseIdentity(text(v)).secret),
+    reference(v) {
+      const { signingSeed, kemSeed, localSecret } = identity.parseIdentity(text(v))
+      return [signingSeed, kemSeed, localSecret].map(toHex).join('')
+    },
+  },
+  'recovery-keys': {
+    product: (v) => toHex(parseRecoveryKey(text(v))),
+    reference: (v) => toHex(identity.parseRecoveryKey(text(v))),
+  },
+  'store-files': {
+    product: (v) => parseStoreFile(utf8(text(v))),
+    reference: (v) => publicFiles.parseStoreFile(utf8(text(v))),
+  },
+  envelopes: { product: openByProduct, reference: openByReference },
+  records: { product: recordByProduct, reference: recordByReference },
+  details: {
+    product: (v) => toHex(encodeDetail(decodeDetail(padded(v)))),
+    reference: (v) => toHex(detail.encodeDetail(detail.decodeDetail(padded(v)))),
+  },
+  memories: {
+    product: (v) => toHex(encodeMemoryBlob(decodeMemoryBlob(padded(v)))),
+    reference: (v) => toHex(memory.encodeMemoryBlob(memory.decodeMemoryBlob(padded(v)))),
+  },
+  settings: {
+    product: (v) => toHex(encodeSettings(decodeSettings(padded(v)))),
+    reference: (v) => toHex(settings.encodeSettings(settings.decodeSettings(padded(v)))),
+  },
+  directories: {
+    product: (v) => toHex(encodeDirectory(decodeDirectory(padded(v)))),
+    reference: (v) => toHex(directory.encodeDirectory(directory.decodeDirectory(padded(v)))),
+  },
+  archives: {
+    product: (v) => toHex(encodeArchive(decodeArchive(padded(v), master(v)))),
+    // The reference reads archives as part of keyrings only; the group `keyrings` has those.
+    reference: (v) => toHex(encodeArchive(decodeArchive(padded(v), master(v)))),
+  },
+  keyrings: { product: keyringByProduct, reference: keyringByReference },
+  commits: { product: commitByProduct, reference: commitByReference },
+  stores: {
+    product: (v, objects) => readByProduct(objects, field(v, 'head'), unlockOf(v)),
+    reference: (v, objects) => readByReference(objects, field(v, 'head'), secretOf(v)),
+  },
+}
+
+function openByProduct(v: Vector): string {
+  const type = envelopeType(v)
+  const context = bytesField(v, 'context')
+  const hedge = v['hedge']
+  const bytes = bytesField(v, 'bytes')
+  return toHex(
+    hedge === undefined
+      ? openEnvelope(type, keysOf(v), context, bytes)
+      : openDeterministic(type, keysOf(v), context, fromHex(hedge), bytes),
+  )
+}
+
+function openByReference(v: Vector): string {
+  const type = envelopeType(v)
+  const context = bytesField(v, 'context')
+  const hedge = v['hedge']
+  const bytes = bytesField(v, 'bytes')
+  return toHex(
+    hedge === undefined
+      ? envelope.openEnvelope(type, keysOf(v), context, bytes)
+      : envelope.openDeterministic(type, keysOf(v), context, fromHex(hedge), bytes),
+  )
+}
+
+function recordByProduct(v: Vector): string {
+  const decoded = decodeRecord(padded(v))
+  const publicKey = bytesField(v, 'publicKey')
+  verifyRecordSignature(field(v, 'storeId'), decoded.body, decoded.signature, publicKey)
+  return toHex(encodeSignedBody(decoded.record)) + toHex(decoded.signature)
+}
+
+function recordByReference(v: Vector): string {
+  const decoded = record.decodeRecord(padded(v))
+  record.verifyRecordSignature(field(v, 'storeId'), decoded, bytesField(v, 'publicKey'))
+  return toHex(record.encodeSignedBody(decoded.record)) + toHex(decoded.signature)
+}
+
+async function keyringByProduct(v: Vector): Promise<string> {
+  const opened = await openKeyring(bytesField(v, 'bytes'), field(v, 'storeId'), unlockOf(v))
+  const { auditKey, contentKey } = opened.epoch
+  return [auditKey, contentKey, encodeDirectory(opened.directory)].map(toHex).join(' ')
+}
+
+function keyringByReference(v: Vector): string {
+  const keyring = decodeKeyring(bytesField(v, 'bytes'))
+  if (keyring.storeId !== field(v, 'storeId')) refuse('store_id_mismatch', 'Another store')
+  const epoch = unlock(keyring, secretOf(v)).at(-1)
+  if (epoch?.content === undefined) return refuse('upgrade_required', 'An auditor reads this')
+  const opened = directory.encodeDirectory(openDirectory(keyring, epoch))
+  return [epoch.audit, epoch.content, opened].map(toHex).join(' ')
+}
+
+function commitByProduct(v: Vector): string {
+  const bytes = Buffer.from(field(v, 'bytes'), 'base64')
+  const parts = parseCommit(bytes)
+  const group = signingKeyPair(bytesField(v, 'groupSeed'))
+  verifyCommitBytes(bytes, parts, group)
+  return toHex(encodeCommit(parts, group))
+}
+
+function commitByReference(v: Vector): string {
+  const bytes = Buffer.from(field(v, 'bytes'), 'base64')
+  const parsed = commit.parseCommit(bytes)
+  commit.checkCanonical(bytes, parsed)
+  const seed = bytesField(v, 'groupSeed')
+  commit.checkGroupSignature(parsed, seed)
+  return toHex(commit.encodeCommit(parsed, seed))
+}
+
+function keysOf(v: Vector): { kid: string; key: Uint8Array; saltKey: Uint8Array } {
+  return { kid: field(v, 'kid'), key: bytesField(v, 'key'), saltKey: bytesField(v, 'saltKey') }
+}
+
+function unlockOf(v: Vector): Unlock {
+  const { passphrase, recoveryKey } = v
+  if (passphrase !== undefined) return { type: 'passphrase', passphrase }
+  if (recoveryKey !== undefined) return { type: 'recovery', recoveryKey }
+  return { type: 'identity', identity: parseIdentity(field(v, 'identity')) }
+}
+
+function secretOf(v: Vector): Secret {
+  const { passphrase, recoveryKey } = v
+  if (passphrase !== undefined) return { passphrase }
+  if (recoveryKey !== undefined) return { recoveryKey }
+  return { identity: field(v, 'identity') }
+}
+
+function idKind(v: Vector): IdKind {
+  const kind = field(v, 'kind')
+  if (kind === 'store' || kind === 'memory' || kind === 'version' || kind === 'device') return kind
+  throw new Error('No such kind of id')
+}
+
+const envelopeTypes: readonly EnvelopeType[] = [
+  'record',
+  'memory',
+  'detail',
+  'settings',
+  'slot',
+  'cache',
+  'directory',
+  'archive',
+]
+
+function envelopeType(v: Vector): EnvelopeType {
+  const type = envelopeTypes.find((known) => known === field(v, 'type'))
+  if (type === undefined) throw new Error('No such type of envelope')
+  return type
+}
+
+function master(v: Vector): 'A' | 'C' {
+  return field(v, 'master') === 'A' ? 'A' : 'C'
+}

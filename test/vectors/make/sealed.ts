@@ -1,0 +1,206 @@
+// Vectors of envelopes, each fault of FORMAT §3 in the order in which a reader meets it, and of
+// commits, §6.
+
+import { asciiText, concatBytes, toHex, utf8 } from '../../../src/bytes.ts'
+import { deriveKey } from '../../../src/crypto/derive.ts'
+import { parseCommit } from '../../../src/format/commit.ts'
+import { detailContext, memoryContext, recordContext } from '../../../src/format/envelope.ts'
+import type { EnvelopeType } from '../../../src/format/envelope.ts'
+import { zeroHash } from '../../../src/format/record.ts'
+import { Forge } from '../../support/forge.ts'
+import type { Fault } from '../../support/forge-fault.ts'
+import { flipBit, put, seal } from '../../support/forge-seal.ts'
+import type { SealFault, SealParts } from '../../support/forge-seal.ts'
+import { memory, nextRow, standardHistory } from '../../support/standard-forge.ts'
+import type { Group, Vector } from '../vector.ts'
+
+export async function sealedForms(): Promise<Partial<Record<Group, readonly Vector[]>>> {
+  const forge = await Forge.started('sealed vectors')
+  return { envelopes: envelopes(forge), commits: await commits() }
+}
+
+type Case = readonly [expect: string, name: string, fault: SealFault]
+
+const faults: readonly Case[] = [
+  ['accepted', 'no fault', {}],
+  ['envelope_truncated', 'nothing', { envelope: () => new Uint8Array() }],
+  ['envelope_truncated', '87 bytes', { envelope: (bytes) => bytes.slice(0, 87) }],
+  ['envelope_magic', 'another magic', { header: put(3, 0x32) }],
+  ['envelope_suite', 'suite 0', { header: put(4, 0) }],
+  ['envelope_suite', 'suite 2', { header: put(4, 2) }],
+  ['envelope_type', 'type 0', { header: put(5, 0) }],
+  ['envelope_type', 'type 9', { header: put(5, 9) }],
+  ['envelope_flags', 'the lowest flag', { header: put(7, 1) }],
+  ['envelope_flags', 'the highest flag', { header: put(6, 0x80) }],
+  ['envelope_epoch', 'another kid', { header: put(15, 1) }],
+  ['envelope_commitment', 'a salt changed after sealing', { envelope: flipBit(8 * 16) }],
+  ['envelope_commitment', 'a commitment of zeros', { envelope: put(40, ...new Uint8Array(32)) }],
+  ['envelope_commitment', 'the last bit of the commitment', { envelope: flipBit(8 * 72 - 1) }],
+  ['envelope_tag', 'the first bit of the ciphertext', { envelope: flipBit(8 * 72) }],
+  ['envelope_tag', 'the last bit of the tag', { envelope: (b) => flipBit(8 * b.length - 1)(b) }],
+  ['envelope_tag', 'a byte less', { envelope: (bytes) => bytes.slice(0, -1) }],
+  ['envelope_tag', 'a byte more', { envelope: (b) => concatBytes(b, Uint8Array.of(0)) }],
+  ['envelope_tag', '88 bytes', { envelope: (bytes) => bytes.slice(0, 88) }],
+  ['envelope_salt', 'sealed with another salt', { salt: flipBit(0) }],
+]
+
+function envelopes(forge: Forge): readonly Vector[] {
+  const { storeId, epoch } = forge
+  const store = recordContext(storeId)
+  const hedge = forge.random(32)
+  const text = utf8('plaintext')
+  const parts: readonly SealParts[] = [
+    { type: 'record', keys: epoch.record, context: store, hedge: zeroHash, plaintext: text },
+    {
+      ...{ type: 'memory', keys: epoch.memory, hedge, plaintext: text },
+      context: memoryContext(storeId, memory.a),
+    },
+    {
+      ...{ type: 'detail', keys: epoch.detail, hedge: zeroHash, plaintext: text },
+      context: detailContext(storeId, hedge),
+    },
+    { type: 'settings', keys: epoch.settings, context: store, hedge, plaintext: text },
+  ]
+  const all = parts.flatMap((one) => faults.map((fault) => envelopeVector(one, fault)))
+  return [...all, ...ladder(forge)].filter((vector) => !hasFreeSalt(vector))
+}
+
+/** Only the salts of records, details and memories are made again by a reader. */
+function hasFreeSalt({ type, expect }: Vector): boolean {
+  return type === 'settings' && expect === 'envelope_salt'
+}
+
+function envelopeVector(parts: SealParts, [expect, name, fault]: Case): Vector {
+  const { type, keys, context, hedge } = parts
+  const hedged: Vector = type === 'settings' ? {} : { hedge: toHex(hedge) }
+  return {
+    ...{ name: `${type}: ${name}`, clause: '3', expect, type, kid: keys.kid },
+    ...{ key: toHex(keys.key), saltKey: toHex(keys.saltKey), context: toHex(context) },
+    ...hedged,
+    bytes: toHex(seal(parts, fault)),
+  }
+}
+
+/** Every size of the ladder that a short plaintext reaches. */
+function ladder(forge: Forge): readonly Vector[] {
+  const sizes: readonly (readonly [EnvelopeType, number])[] = [
+    ...[0, 512, 513, 768, 1025].map((size) => ['record', size] as const),
+    ...[0, 256, 257, 512, 769].map((size) => ['detail', size] as const),
+    ...[0, 512, 513, 769, 1025, 1537].map((size) => ['memory', size] as const),
+  ]
+  return sizes.map(([type, size]) => {
+    const keys = type === 'record' ? forge.epoch.record : forge.epoch.memory
+    const context = recordContext(forge.storeId)
+    const plaintext = new Uint8Array(size).fill(1)
+    const parts = { type, keys, context, hedge: zeroHash, plaintext }
+    return envelopeVector(parts, ['accepted', `${size} bytes`, {}])
+  })
+}
+
+async function commits(): Promise<readonly Vector[]> {
+  const { forge } = await standardHistory('commit vectors')
+  const { auditKey } = forge.epoch
+  const groupSeed = toHex(deriveKey(auditKey, 2, 'GLK1keys'))
+  const vector = (expect: string, name: string, fault: Fault): Vector => {
+    const copy = forge.fork()
+    const head = copy.change([nextRow], fault)
+    const bytes = Buffer.from(copy.objects.get(head)?.body ?? new Uint8Array()).toString('base64')
+    return { name, clause: '6', expect, groupSeed, bytes }
+  }
+  const text = (change: (commit: string) => string): Fault => ({
+    bytes: (bytes) => Buffer.from(change(asciiText(bytes)), 'latin1'),
+  })
+  const [genesis] = forge.entries
+  const first = parseCommit(forge.objects.get(genesis?.oid ?? '')?.body ?? new Uint8Array())
+  return [
+    vector('accepted', 'a change', {}),
+    vector('accepted', 'no detail', { parts: (parts) => ({ ...parts, detail: undefined }) }),
+    vector('accepted', 'no parent', { parts: (parts) => ({ ...parts, parents: [] }) }),
+    vector('accepted', 'two parents', {
+      parts: (parts) => ({ ...parts, parents: [...parts.parents, ...parts.parents] }),
+    }),
+    vector('accepted', 'a genesis', { parts: () => first }),
+    vector('group_signature_invalid', 'the signature of another key', {
+      group: forge.founder.signing,
+    }),
+    vector(
+      'group_signature_invalid',
+      'another tree',
+      text((c) => c.replace(/^tree .{8}/, 'tree 00000000')),
+    ),
+    vector(
+      'group_signature_invalid',
+      'another parent',
+      text((c) => c.replace(/parent .{8}/, 'parent 00000000')),
+    ),
+    vector('group_signature_invalid', 'another record', {
+      bytes: (bytes) =>
+        Buffer.from(asciiText(bytes).replace(/(RECORD-----\n.{20})./, otherLetter), 'latin1'),
+    }),
+    vector(
+      'commit_not_canonical',
+      'the record in other lines',
+      text((c) => c.replace(/(RECORD-----\n.{40})/, '$1\n')),
+    ),
+    vector(
+      'commit_not_canonical',
+      'another time of the committer',
+      text((c) => c.replace(/(committer .* )1(\d{9})/, '$12$2')),
+    ),
+    vector('commit_malformed', 'nothing', { bytes: () => new Uint8Array() }),
+    vector(
+      'commit_malformed',
+      'three parents',
+      text((c) => c.replace(/(parent .*\n)/, '$1$1$1')),
+    ),
+    vector(
+      'commit_malformed',
+      'no author',
+      text((c) => c.replace(/author .*\n/, '')),
+    ),
+    vector(
+      'commit_malformed',
+      'the zone -0000',
+      text((c) => c.replace('+0000', '-0000')),
+    ),
+    vector(
+      'commit_malformed',
+      'an upper-case tree',
+      text((c) => c.replace(/^tree .{40}/, (t) => `tree ${t.slice(5).toUpperCase()}`)),
+    ),
+    vector(
+      'commit_malformed',
+      'CRLF',
+      text((c) => c.replaceAll('\n', '\r\n')),
+    ),
+    vector(
+      'commit_malformed',
+      'a header more',
+      text((c) => c.replace('gpgsig', 'extra x\ngpgsig')),
+    ),
+    vector(
+      'commit_malformed',
+      'another subject',
+      text((c) => c.replace('gitlocket change', 'x')),
+    ),
+    vector(
+      'commit_malformed',
+      'no newline at the end',
+      text((c) => c.slice(0, -1)),
+    ),
+    vector(
+      'commit_malformed',
+      'a newline more at the end',
+      text((c) => `${c}\n`),
+    ),
+    vector(
+      'commit_malformed',
+      'no record',
+      text((c) => c.replace(/-----BEGIN GITLOCKET RECORD[^]*RECORD-----\n/, '')),
+    ),
+  ]
+}
+
+function otherLetter(_: string, before: string): string {
+  return `${before}${before.endsWith('A') ? 'B' : 'A'}`
+}

@@ -82,36 +82,56 @@ export function fromBase64(text: string): Uint8Array | undefined {
 
 /** Appends fixed-width fields; `bytes()` returns the whole. */
 export class ByteWriter {
-  readonly #parts: Uint8Array[] = []
+  #bytes = new Uint8Array(512)
+  #view = new DataView(this.#bytes.buffer)
+  #length = 0
 
   u8(value: number): this {
-    return this.raw(Uint8Array.of(value))
+    const start = this.#grow(1)
+    this.#view.setUint8(start, value)
+    return this
   }
 
   u16(value: number): this {
-    return this.raw(Uint8Array.of(value >>> 8, value))
+    const start = this.#grow(2)
+    this.#view.setUint16(start, value)
+    return this
   }
 
   u32(value: number): this {
-    const field = new Uint8Array(4)
-    new DataView(field.buffer).setUint32(0, value)
-    return this.raw(field)
+    const start = this.#grow(4)
+    this.#view.setUint32(start, value)
+    return this
   }
 
   /** A non-negative safe integer as eight bytes. */
   u64(value: number): this {
-    const field = new Uint8Array(8)
-    new DataView(field.buffer).setBigUint64(0, BigInt(value))
-    return this.raw(field)
+    const start = this.#grow(8)
+    this.#view.setBigUint64(start, BigInt(value))
+    return this
   }
 
   raw(bytes: Uint8Array): this {
-    this.#parts.push(bytes)
+    const start = this.#grow(bytes.length)
+    this.#bytes.set(bytes, start)
     return this
   }
 
   bytes(): Uint8Array {
-    return concatBytes(...this.#parts)
+    return this.#bytes.slice(0, this.#length)
+  }
+
+  /** Makes room, perhaps in new memory; returns where the field goes. */
+  #grow(length: number): number {
+    const start = this.#length
+    this.#length += length
+    if (this.#length > this.#bytes.length) {
+      const larger = new Uint8Array(2 * this.#length)
+      larger.set(this.#bytes)
+      this.#bytes = larger
+      this.#view = new DataView(larger.buffer)
+    }
+    return start
   }
 }
 

@@ -11,14 +11,14 @@ import type { Frame } from './journal-frame.ts'
 import type { Journal } from './journal.ts'
 import type { Oid } from './object.ts'
 import type { PackStatus } from './object-store.ts'
-import { orderForPack } from './pack-order.ts'
 import { planMerge } from './pack-merge.ts'
-import type { PackInput } from './pack-writer.ts'
+import type { PackObject } from './pack-writer.ts'
 import type { ProcessLock } from './process-lock.ts'
 
 /** Writes and merges packs in the store's pack directory; what it wrote is durable. */
 export interface Packer {
-  write(objects: readonly PackInput[]): Promise<void>
+  /** The objects are given oldest first, those of a commit before it. */
+  write(objects: readonly PackObject[]): Promise<void>
   merge(names: readonly string[]): Promise<void>
   /** Ends what runs beside this thread. */
   close(): Promise<void>
@@ -80,8 +80,8 @@ export class Checkpointer {
     const { files, journal, packer, exclusive, reload } = this.#parts
     const [first, last] = [frames[0], frames.at(-1)]
     if (first !== undefined && last !== undefined) {
-      const inputs = await orderForPack(frames)
-      if (inputs.length > 0) await packer.write(inputs)
+      const objects = frames.flatMap((frame) => frame.objects)
+      if (objects.length > 0) await packer.write(objects)
       await this.#moveBranch(first.expected, last.next)
     } else {
       // Who moved the branch may have died before its name was durable.

@@ -18,7 +18,7 @@ import { type Disk, systemDisk } from './disk.ts'
 import type { GitFileLockContext } from './git-file-lock.ts'
 import { branchMovedError, Journal } from './journal.ts'
 import { countLooseObjects, readLooseObject } from './loose-object.ts'
-import type { GitObject, NewObject, Oid } from './object.ts'
+import type { GitObject, Oid } from './object.ts'
 import type { ObjectStore, StorageStatus, Transition } from './object-store.ts'
 import { PackSet } from './pack-set.ts'
 import { workerPacker } from './pack-worker.ts'
@@ -286,7 +286,7 @@ class DiskObjectStore implements ObjectStore {
   async #spill(transition: Transition): Promise<Transition> {
     const bytes = transition.objects.reduce((sum, object) => sum + object.body.length, 0)
     if (bytes <= journalTransitionBytesMax) return transition
-    await this.#packer.write(uniqueObjects(transition.objects))
+    await this.#packer.write(transition.objects)
     this.#packs.rescan()
     return { ...transition, objects: [] }
   }
@@ -302,8 +302,4 @@ class DiskObjectStore implements ObjectStore {
 
 function closedError(): StoreError {
   return new StoreError('store_closed', 'The store is closed')
-}
-
-function uniqueObjects(objects: readonly NewObject[]): NewObject[] {
-  return [...new Map(objects.map((object) => [object.oid, object])).values()]
 }

@@ -2,7 +2,7 @@
 // (FORMAT §2); must not read or write files. Stricter than git: a tree that this refuses is either
 // damaged or was never written by a store.
 
-import { asciiText, concatBytes, fromHex, toHex, type Sealed } from '../bytes.ts'
+import { asciiText, toHex, type Sealed } from '../bytes.ts'
 import { gitHash } from '../crypto/sha1.ts'
 import { assert, StoreError } from '../errors.ts'
 
@@ -50,11 +50,14 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
   const sorted = entries.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
   const problem = findTreeProblem(sorted)
   assert(problem === undefined, `a tree to write is malformed: ${problem}`)
-  return concatBytes(
-    ...sorted.flatMap(({ mode, name, oid }) => {
-      return [Buffer.from(`${mode} ${name}\0`, 'latin1'), fromHex(oid)]
-    }),
-  )
+  const length = sorted.reduce((sum, { mode, name }) => sum + mode.length + name.length + 22, 0)
+  const body = Buffer.alloc(length)
+  let at = 0
+  for (const { mode, name, oid } of sorted) {
+    at += body.write(`${mode} ${name}\0`, at, 'latin1')
+    at += body.write(oid, at, 'hex')
+  }
+  return new Uint8Array(body.buffer, body.byteOffset, length)
 }
 
 /** The entries of a tree, in git's order. Throws `object_corrupt` on bytes git would not write. */

@@ -11,7 +11,6 @@ interface ObjectRow {
   readonly oid: Oid
   readonly type: ObjectType
   readonly length: number
-  readonly base: Oid | undefined
 }
 
 export type PackRequest =
@@ -30,9 +29,7 @@ export type PackReply =
 
 export function encodeRequest(job: PackJob): PackRequest {
   if (job.kind === 'merge') return job
-  const rows = job.objects.map(({ oid, type, body, base }) => {
-    return { oid, type, length: body.length, base }
-  })
+  const rows = job.objects.map(({ oid, type, body }) => ({ oid, type, length: body.length }))
   const bodies = new Uint8Array(rows.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const { body } of job.objects) {

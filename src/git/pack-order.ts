@@ -5,42 +5,28 @@
 
 import { asciiText } from '../bytes.ts'
 import { hasCode } from '../errors.ts'
-import type { Frame, JournalObject } from './journal-frame.ts'
 import { decodeTree, type Oid } from './object.ts'
-import type { PackInput } from './pack-writer.ts'
+import type { PackInput, PackObject } from './pack-writer.ts'
 
-/** Frames between two pauses, so that planning does not hold up the writers of this process. */
-const framesPerSlice = 16
-
-/** The frames' objects without duplicates, newest first, each tree with its base if it has one. */
-export async function orderForPack(frames: readonly Frame[]): Promise<PackInput[]> {
-  const plan = new PackOrder(frames)
-  for (const [index, frame] of frames.toReversed().entries()) {
-    plan.add(frame)
-    if (index % framesPerSlice === framesPerSlice - 1) {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  }
-  return plan.inputs()
+/**
+ * The objects without duplicates, newest first, each tree with its base if it has one. They are
+ * given oldest first, the objects of a commit before it.
+ */
+export function orderForPack(objects: readonly PackObject[]): PackInput[] {
+  const order = new PackOrder(objects)
+  const newestFirst = objects.toReversed()
+  for (const object of newestFirst) if (object.type === 'commit') order.addCommit(object)
+  for (const object of newestFirst) order.take(object.oid)
+  return order.inputs()
 }
 
 class PackOrder {
-  readonly #objects: ReadonlyMap<Oid, JournalObject>
-  readonly #ordered: Map<Oid, JournalObject> = new Map()
+  readonly #objects: ReadonlyMap<Oid, PackObject>
+  readonly #ordered: Map<Oid, PackObject> = new Map()
   readonly #bases: Map<Oid, Oid> = new Map()
 
-  constructor(frames: readonly Frame[]) {
-    this.#objects = new Map(
-      frames.flatMap((frame) => frame.objects.map((object) => [object.oid, object] as const)),
-    )
-  }
-
-  /** Newest frame first. */
-  add(frame: Frame): void {
-    for (const object of frame.objects) {
-      if (object.type === 'commit') this.#addCommit(object)
-    }
-    for (const object of frame.objects) this.#take(object.oid)
+  constructor(objects: readonly PackObject[]) {
+    this.#objects = new Map(objects.map((object) => [object.oid, object]))
   }
 
   /** Commits first and blobs last, so that a walk through history or trees stays in one region. */
@@ -53,7 +39,9 @@ class PackOrder {
     })
   }
 
-  #addCommit(commit: JournalObject): void {
+  /** Newest first. */
+  addCommit(commit: PackObject): void {
+    this.take(commit.oid)
     const root = rootTree(commit)
     const parent = this.#objects.get(firstParent(commit) ?? '')
     if (root !== undefined) this.#compare(root, parent && rootTree(parent))
@@ -64,7 +52,7 @@ class PackOrder {
     if (newer === older) return
     const newerEntries = this.#subtrees(newer)
     if (newerEntries === undefined) return
-    this.#take(newer)
+    this.take(newer)
     const olderEntries = older === undefined ? undefined : this.#subtrees(older)
     if (older !== undefined && olderEntries !== undefined) this.#setBase(older, newer)
     for (const [name, oid] of newerEntries) this.#compare(oid, olderEntries?.get(name))
@@ -74,10 +62,10 @@ class PackOrder {
   #setBase(tree: Oid, base: Oid): void {
     if (this.#ordered.has(tree)) return
     this.#bases.set(tree, base)
-    this.#take(tree)
+    this.take(tree)
   }
 
-  #take(oid: Oid): void {
+  take(oid: Oid): void {
     const object = this.#objects.get(oid)
     if (object !== undefined) this.#ordered.set(oid, this.#ordered.get(oid) ?? object)
   }
@@ -93,7 +81,7 @@ class PackOrder {
 }
 
 /** Trees and commits are only looked at to find good deltas: an odd one just gets none. */
-function readTree(tree: JournalObject): ReturnType<typeof decodeTree> {
+function readTree(tree: PackObject): ReturnType<typeof decodeTree> {
   try {
     return decodeTree(tree.body)
   } catch (error) {
@@ -102,14 +90,14 @@ function readTree(tree: JournalObject): ReturnType<typeof decodeTree> {
   }
 }
 
-function rootTree(commit: JournalObject): Oid | undefined {
+function rootTree(commit: PackObject): Oid | undefined {
   return /^tree ([0-9a-f]{40})\n/.exec(headOf(commit))?.[1]
 }
 
-function firstParent(commit: JournalObject): Oid | undefined {
+function firstParent(commit: PackObject): Oid | undefined {
   return /^tree [0-9a-f]{40}\nparent ([0-9a-f]{40})\n/.exec(headOf(commit))?.[1]
 }
 
-function headOf(commit: JournalObject): string {
+function headOf(commit: PackObject): string {
   return asciiText(commit.body.subarray(0, 128))
 }

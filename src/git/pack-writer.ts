@@ -15,10 +15,13 @@ import { PackOutput, writeWithOutput } from './pack-output.ts'
 /** As `git gc`: a reader applies at most this many deltas for one object. */
 const depthMax = 50
 
-export interface PackInput {
+export interface PackObject {
   readonly oid: Oid
   readonly type: ObjectType
   readonly body: Uint8Array
+}
+
+export interface PackInput extends PackObject {
   /** An earlier object of the same pack and type that this one resembles. Only a hint. */
   readonly base?: Oid | undefined
 }

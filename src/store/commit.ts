@@ -7,6 +7,7 @@ import type { Sealed } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
+import { StoreError } from '../errors.ts'
 import { encodeCommit } from '../format/commit.ts'
 import { detailCommitment, encodeDetail } from '../format/detail.ts'
 import type { DetailRow } from '../format/detail.ts'
@@ -243,6 +244,7 @@ function finish(context: CommitContext, snapshot: Snapshot, parts: Parts): Built
   const { signed, memories, objects, keyring, settings } = parts
   const { record, hash } = signed
   const before = snapshot.head
+  checkTree(context.storeId, snapshot)
   // Recovery identities use sequence 0 and have no chain (FORMAT §7).
   const state = { sequence: record.sequence, record: hash, time: record.time }
   const device = record.sequence === 0 ? undefined : { id: record.deviceId, state }
@@ -266,6 +268,19 @@ function finish(context: CommitContext, snapshot: Snapshot, parts: Parts): Built
     undo()
     throw error
   }
+}
+
+/**
+ * A cached snapshot makes its radix tree only now. That it hashes to the head's tree keeps whatever
+ * may be wrong with a cache out of the history.
+ */
+function checkTree(storeId: string, snapshot: Snapshot): void {
+  if (snapshot.hasTree || snapshot.head === beforeGenesis) return
+  if (encodeRoot(storeId, snapshot, []) === snapshot.head.tree) return
+  throw new StoreError(
+    'tree_mismatch',
+    'The cached state does not fit the history; delete the folder gitlocket/cache and open again',
+  )
 }
 
 function sealRecord(context: CommitContext, bytes: Uint8Array): Sealed {

@@ -6,6 +6,7 @@ import { memoryContext, openEnvelope, readKid } from '../format/envelope.ts'
 import { decodeMemoryBlob } from '../format/memory-blob.ts'
 import type { MemoryBlob } from '../format/memory-blob.ts'
 import type { Oid } from '../git/object.ts'
+import type { ContentCache } from './content-cache.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import type { VersionEntry } from './history.ts'
@@ -18,11 +19,17 @@ export interface ContentSource {
   readonly objects: ObjectSource
   readonly storeId: string
   readonly epochs: Epochs
+  readonly cache: ContentCache
 }
 
 /** The content of a live memory. */
 export function readMemory(source: ContentSource, memory: LiveMemory): string {
-  return openMemory(source, memory.blob, memory.memoryId, memory.versionId).content
+  const { blob, memoryId, versionId } = memory
+  const known = source.cache.find(blob)
+  if (known !== undefined) return known
+  const { content } = openMemory(source, blob, memoryId, versionId)
+  source.cache.add(blob, content)
+  return content
 }
 
 /** The content of a version; undefined for a deletion and once redacted. */

@@ -14,6 +14,7 @@ import type { Identity } from '../keys/identity.ts'
 import type { Anchor } from './anchor.ts'
 import type { CommitContext } from './commit.ts'
 import type { Epochs } from './decoded-commit.ts'
+import { ContentCache } from './content-cache.ts'
 import type { ContentSource } from './contents.ts'
 import { findKeyring, openHeadKeyring } from './authority.ts'
 import { Gate } from './gate.ts'
@@ -60,6 +61,7 @@ export class StoreSession {
   readonly #historyGate = new Gate()
   readonly #history: History
   readonly #writer: Writer
+  readonly #cache = new ContentCache()
   #epochs: Epochs
   #snapshot: Snapshot
   #cachedHeight: number
@@ -98,7 +100,7 @@ export class StoreSession {
   get contents(): ContentSource {
     const { storeId, epochs } = this
     const read = (oid: Oid) => this.#writer.findMade(oid) ?? this.objects.read(oid)
-    return { objects: { read }, storeId, epochs }
+    return { objects: { read }, storeId, epochs, cache: this.#cache }
   }
 
   /** Adds an epoch that a keyring of our own begins. */
@@ -247,6 +249,7 @@ export class StoreSession {
 
   async #close(): Promise<void> {
     clearTimeout(this.#settleTimer)
+    this.#cache.clear()
     await this.#writer.idle()
     try {
       await this.#gate.run(() => this.#leave())

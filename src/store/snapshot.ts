@@ -91,7 +91,7 @@ export class Snapshot {
   /** Every version that a redact record names (R of FORMAT §8.1). */
   readonly redacted: Set<string> = new Set()
   readonly paths: PathTree = new PathTree()
-  readonly tree: MemoryTree = new MemoryTree()
+  #tree: MemoryTree | undefined
 
   constructor(head: Head, keyring: KeyringState, settings: SettingsState) {
     this.head = head
@@ -102,6 +102,19 @@ export class Snapshot {
   /** Number of live memories. */
   get count(): number {
     return this.paths.root.count
+  }
+
+  /** Whether `tree` has been made; a snapshot from a cache starts without. */
+  get hasTree(): boolean {
+    return this.#tree !== undefined
+  }
+
+  /** Made when it is first needed: who only reads does without. */
+  get tree(): MemoryTree {
+    if (this.#tree !== undefined) return this.#tree
+    this.#tree = new MemoryTree()
+    for (const [memoryId, { live }] of this.current) this.#tree.set(memoryId, live?.blob)
+    return this.#tree
   }
 
   apply(effect: Effect): Undo {
@@ -136,7 +149,7 @@ export class Snapshot {
       for (const [memoryId, version] of versions) {
         if (version?.live !== undefined) this.paths.add(version.live)
         restore(this.current, memoryId, version)
-        this.tree.set(memoryId, version?.live?.blob)
+        this.#tree?.set(memoryId, version?.live?.blob)
       }
     } catch (error) {
       this.#putBack(before)
@@ -154,7 +167,7 @@ export class Snapshot {
     for (const [memoryId, old] of before) {
       if (old?.live !== undefined) this.paths.add(old.live)
       restore(this.current, memoryId, old)
-      this.tree.set(memoryId, old?.live?.blob)
+      this.#tree?.set(memoryId, old?.live?.blob)
     }
   }
 }

@@ -1,10 +1,9 @@
 // The snapshot of a verified head as a sealed cache, so that a warm open reads one file and not the
 // history (DESIGN "Index", docs/ARCHITECTURE.md). Keyed by head: what came after it is verified as
-// usual, and a cache whose trees do not hash to its head's tree is thrown away.
+// usual. Its trees are compared with the head's before the first write (commit.ts).
 
 import { fromHex, toHex } from '../bytes.ts'
 import type { Operation } from '../format/record.ts'
-import { encodeRoot } from './commit.ts'
 import { findCache, writeCache } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 import { Snapshot } from './snapshot.ts'
@@ -36,7 +35,7 @@ export interface StateReader {
   readSettings(oid: string): SettingsState
 }
 
-/** The cached snapshot, or undefined if there is none that holds together. */
+/** The cached snapshot, or undefined if there is none. */
 export function findState(
   owner: CacheOwner,
   path: string,
@@ -53,7 +52,7 @@ export function findState(
     snapshot.devices.set(id, { sequence, record: fromHex(record), time })
   }
   for (const versionId of file.redacted) snapshot.redacted.add(versionId)
-  return encodeRoot(owner.storeId, snapshot, []) === head.tree ? snapshot : undefined
+  return snapshot
 }
 
 export async function writeState(

@@ -10,11 +10,10 @@ import { hasCode } from '../../src/errors.ts'
 import { formatIdentity, generateIdentity } from '../../src/index.ts'
 import type { Author, MemoryStore, Settings, Version } from '../../src/index.ts'
 import { parseId } from '../../src/format/id.ts'
-import type { IdKind } from '../../src/format/id.ts'
 import { systemDisk } from '../../src/git/disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { readStore } from '../support/reference/store.ts'
-import type { CommitView, RowView, StoreView } from '../support/reference/store.ts'
+import type { CommitView, MemoryView, RowView, StoreView } from '../support/reference/store.ts'
 import { full, seed } from '../support/seed.ts'
 import { newStore, reopen } from '../support/stores.ts'
 import type { TestPlace } from '../support/stores.ts'
@@ -158,7 +157,7 @@ test('the reference reads what was written, with the key of any device', async (
       }
     },
   )
-  await fc.assert(property, { seed, numRuns: full ? 300 : 8 })
+  await fc.assert(property, { seed, numRuns: full ? 300 : 12 })
 })
 
 /** What both sides can say about a store, in one shape. */
@@ -174,18 +173,18 @@ interface Description {
 async function describeStore(store: MemoryStore): Promise<Description> {
   const { settings: current, commits } = await store.status()
   const { versions } = await store.versions({ limit: 1000 })
-  const memories: { path: string }[] = []
+  const memories: ({ readonly path: string } & MemoryView)[] = []
   const pending = [await store.list('/')]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     pending.push(...node.children)
     const memory = node.type === 'file' ? await store.read(node.path) : undefined
     if (memory === undefined) continue
     const { path, content, createdAt: created } = memory
-    const memoryId = hexOf('memory', memory.memoryId)
+    const memoryId = parseId('memory', memory.memoryId)
     memories.push({
       path,
       memoryId,
-      versionId: hexOf('version', memory.versionId),
+      versionId: parseId('version', memory.versionId),
       content,
       created,
     })
@@ -201,9 +200,9 @@ async function describeStore(store: MemoryStore): Promise<Description> {
 function describeVersion(version: Version): unknown {
   const { baseVersionId, operation, path, reason, session, commit } = version
   return {
-    versionId: hexOf('version', version.versionId),
-    memoryId: hexOf('memory', version.memoryId),
-    base: baseVersionId === undefined ? undefined : hexOf('version', baseVersionId),
+    versionId: parseId('version', version.versionId),
+    memoryId: parseId('memory', version.memoryId),
+    base: baseVersionId === undefined ? undefined : parseId('version', baseVersionId),
     operation,
     path,
     size: version.sizeBytes,
@@ -211,7 +210,7 @@ function describeVersion(version: Version): unknown {
     reason,
     actor: version.createdBy,
     session,
-    deviceId: hexOf('device', version.deviceId),
+    deviceId: parseId('device', version.deviceId),
     time: version.createdAt,
     commit,
   }
@@ -250,8 +249,4 @@ function describeRow(commit: CommitView, row: RowView): unknown {
     time,
     commit: oid,
   }
-}
-
-function hexOf(kind: IdKind, id: string): string {
-  return parseId(kind, id)
 }

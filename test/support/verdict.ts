@@ -9,6 +9,7 @@ import type { EpochKeys } from '../../src/keys/epoch.ts'
 import type { Unlock } from '../../src/keys/keyring.ts'
 import { verifyHistory } from '../../src/store/verify.ts'
 import { memoriesBelow } from '../../src/store/path-tree.ts'
+import { ContentCache } from '../../src/store/content-cache.ts'
 import { readMemory } from '../../src/store/contents.ts'
 import { getBlob, getEntry, getTree } from '../../src/store/git-reads.ts'
 import { parseCommit as parseCommitOfProduct } from '../../src/format/commit.ts'
@@ -61,7 +62,7 @@ export async function readByProduct(
   const file = getBlob(store, getEntry(getTree(store, tree), 'store.json'), 'not_a_store')
   const storeId = storeIdOf(file)
   const { epochs } = await openHeadKeyring(store, storeId, unlockWith, head)
-  const source = { objects: store, storeId, epochs }
+  const source = { objects: store, storeId, epochs, cache: new ContentCache() }
   const { snapshot } = await verifyHistory(source, head)
   return [...memoriesBelow(snapshot.paths.root)]
     .map((live) => `${live.memoryId} ${live.versionId} ${live.path} ${readMemory(source, live)}`)
@@ -92,7 +93,8 @@ export async function verdictOf(judge: () => unknown): Promise<Verdict> {
     return 'accepted'
   } catch (error) {
     if (error instanceof StoreError) return error.code
-    const kind = error instanceof Error ? /^([a-z_]+): [A-Z]/.exec(error.message)?.[1] : undefined
+    const kind =
+      error instanceof Error ? /^([a-z]+(?:_[a-z]+)+): /.exec(error.message)?.[1] : undefined
     if (kind === undefined) throw error
     return kind
   }

@@ -10,7 +10,6 @@ import { openDeterministic, openEnvelope } from '../../src/format/envelope.ts'
 import type { EnvelopeType } from '../../src/format/envelope.ts'
 import { parseId } from '../../src/format/id.ts'
 import type { IdKind } from '../../src/format/id.ts'
-import { decodeArchive, encodeArchive } from '../../src/format/keyring.ts'
 import { decodeMemoryBlob, encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { checkPath } from '../../src/format/path.ts'
 import { parseStoreFile } from '../../src/format/public-files.ts'
@@ -88,11 +87,6 @@ export const judges: Readonly<Record<Group, Judge>> = {
     product: (v) => toHex(encodeDirectory(decodeDirectory(padded(v)))),
     reference: (v) => toHex(directory.encodeDirectory(directory.decodeDirectory(padded(v)))),
   },
-  archives: {
-    product: (v) => toHex(encodeArchive(decodeArchive(padded(v), master(v)))),
-    // The reference reads archives as part of keyrings only; the group `keyrings` has those.
-    reference: (v) => toHex(encodeArchive(decodeArchive(padded(v), master(v)))),
-  },
   keyrings: { product: keyringByProduct, reference: keyringByReference },
   commits: { product: commitByProduct, reference: commitByReference },
   stores: {
@@ -139,18 +133,22 @@ function recordByReference(v: Vector): string {
 }
 
 async function keyringByProduct(v: Vector): Promise<string> {
-  const opened = await openKeyring(bytesField(v, 'bytes'), field(v, 'storeId'), unlockOf(v))
+  const opened = await openKeyring(keyringBytes(v), field(v, 'storeId'), unlockOf(v))
   const { auditKey, contentKey } = opened.epoch
   return [auditKey, contentKey, encodeDirectory(opened.directory)].map(toHex).join(' ')
 }
 
 function keyringByReference(v: Vector): string {
-  const keyring = decodeKeyring(bytesField(v, 'bytes'))
+  const keyring = decodeKeyring(keyringBytes(v))
   if (keyring.storeId !== field(v, 'storeId')) refuse('store_id_mismatch', 'Another store')
   const epoch = unlock(keyring, secretOf(v)).at(-1)
   if (epoch?.content === undefined) return refuse('upgrade_required', 'An auditor reads this')
   const opened = directory.encodeDirectory(openDirectory(keyring, epoch))
   return [epoch.audit, epoch.content, opened].map(toHex).join(' ')
+}
+
+function keyringBytes(v: Vector): Uint8Array {
+  return new Uint8Array(Buffer.from(field(v, 'bytes'), 'base64'))
 }
 
 function commitByProduct(v: Vector): string {
@@ -209,8 +207,4 @@ function envelopeType(v: Vector): EnvelopeType {
   const type = envelopeTypes.find((known) => known === field(v, 'type'))
   if (type === undefined) throw new Error('No such type of envelope')
   return type
-}
-
-function master(v: Vector): 'A' | 'C' {
-  return field(v, 'master') === 'A' ? 'A' : 'C'
 }

@@ -1,5 +1,5 @@
 // A test vector: some bytes, what opens them, and what a reader must say about them. All fields are
-// text; bytes are hex, those of git objects base64. Vectors of one kind share a file of v1/, which
+// text; bytes are hex, those of keyrings and git objects base64. Vectors of one kind share a file of v1/, which
 // never changes: what it accepts is what every later release must read.
 
 import { readFileSync } from 'node:fs'
@@ -20,7 +20,6 @@ export const groups = [
   'memories',
   'settings',
   'directories',
-  'archives',
   'keyrings',
   'commits',
   'stores',

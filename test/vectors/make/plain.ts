@@ -1,5 +1,5 @@
-// Vectors of plaintexts: records, details, memories, settings, directories and archives, each padded
-// as its type is. FORMAT §5, §6.1, §6.2, §7.
+// Vectors of plaintexts: records, details, memories, settings and directories, each padded as its
+// type is. FORMAT §5, §6.1, §6.2, §7.
 
 import { concatBytes, toHex, utf8 } from '../../../src/bytes.ts'
 import { sha256 } from '../../../src/crypto/digest.ts'
@@ -8,7 +8,6 @@ import type { DetailRow } from '../../../src/format/detail.ts'
 import { encodeDirectory } from '../../../src/format/directory.ts'
 import type { Directory } from '../../../src/format/directory.ts'
 import type { EnvelopeType } from '../../../src/format/envelope.ts'
-import { encodeArchive } from '../../../src/format/keyring.ts'
 import { encodeMemoryBlob } from '../../../src/format/memory-blob.ts'
 import { signRecord, zeroHash, zeroId } from '../../../src/format/record.ts'
 import type { ChangeRecord } from '../../../src/format/record.ts'
@@ -28,7 +27,6 @@ export async function plainForms(): Promise<Partial<Record<Group, readonly Vecto
     memories: memories(),
     settings: settings(),
     directories: directories(standard.forge.directory),
-    archives: archives(),
   }
 }
 
@@ -325,27 +323,4 @@ function directories(directory: Directory): readonly Vector[] {
     ),
     ...padding(honest),
   ]
-}
-
-function archives(): readonly Vector[] {
-  const random = countingRandom('archives')
-  return (['A', 'C'] as const).flatMap((master) => {
-    const entry = () => ({
-      ...{ kid: toHex(random(8)), key: random(32) },
-      hashC: master === 'A' ? random(32) : undefined,
-    })
-    const of = (count: number): Plain => {
-      const entries = Array.from({ length: count }, entry)
-      return { type: 'archive', clause: '7', plaintext: encodeArchive(entries) }
-    }
-    const honest = of(2)
-    return [
-      plain(of(0), 'accepted', `${master}: no epoch before`),
-      plain(honest, 'accepted', `${master}: two epochs before`),
-      plain(honest, 'upgrade_required', `${master}: version 2`, put(0, 2)),
-      plain(honest, 'keyring_malformed', `${master}: a reserved byte`, put(1, 1)),
-      plain(honest, 'keyring_malformed', `${master}: more than there are`, put(2, 0xff, 0xff)),
-      ...padding(honest).map((vector) => ({ ...vector, name: `${master}: ${vector['name']}` })),
-    ].map((vector) => ({ ...vector, master }))
-  })
 }

@@ -1,0 +1,236 @@
+// Arbitrary values of everything that docs/FORMAT.md lays out in bytes: whatever a store could write.
+
+import * as fc from 'fast-check'
+import { concatBytes, utf8 } from '../../src/bytes.ts'
+import { sha256 } from '../../src/crypto/digest.ts'
+import { signingKeyPair } from '../../src/crypto/signature.ts'
+import type { DetailRow } from '../../src/format/detail.ts'
+import { deviceIdOf } from '../../src/format/id.ts'
+import type { DeviceEntry, Directory, RecoveryEntry } from '../../src/format/directory.ts'
+import { paddedLength } from '../../src/format/envelope.ts'
+import type { EnvelopeType } from '../../src/format/envelope.ts'
+import { sortSlots } from '../../src/format/keyring.ts'
+import type { ArchiveEntry, KeyringFile, Slot } from '../../src/format/keyring.ts'
+import type { MemoryBlob } from '../../src/format/memory-blob.ts'
+import { zeroHash, zeroId } from '../../src/format/record.ts'
+import type { Actor, ChangeRecord, RecordRow } from '../../src/format/record.ts'
+import type { Settings } from '../../src/format/settings.ts'
+
+/** As an object literal makes it: fc.record leaves out the prototype now and then. */
+export function shape<T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
+  return fc.record(fields, { noNullPrototype: true })
+}
+
+export const bytes = (length: number): fc.Arbitrary<Uint8Array> =>
+  fc.uint8Array({ minLength: length, maxLength: length })
+export const id = (digits = 32): fc.Arbitrary<string> =>
+  bytes(digits / 2).map((all) => Buffer.from(all).toString('hex'))
+/** 32 bytes and not all of them zero. */
+const hash = bytes(32).map((all) => all.with(0, (all[0] ?? 0) | 1))
+const someId = id().map((hex) => `1${hex.slice(1)}`)
+const count = fc.oneof(fc.nat(), fc.maxSafeNat())
+
+const text = (maxLength: number): fc.Arbitrary<string> =>
+  fc.string({ unit: 'binary', maxLength }).filter((each) => each.isWellFormed())
+const segment = fc.string({ unit: fc.constantFrom('a', '.', 'é', '\u{1f600}'), minLength: 1 })
+export const path: fc.Arbitrary<string> = fc
+  .array(
+    segment.filter((each) => each !== '.' && each !== '..'),
+    { minLength: 1, maxLength: 20 },
+  )
+  .map((segments) => `/${segments.join('/')}`)
+  .filter((each) => utf8(each).length <= 1024)
+
+const name = fc.string({ unit: fc.constantFrom(...'aZ0._:@-'), minLength: 1, maxLength: 64 })
+const actor: fc.Arbitrary<Actor> = shape({
+  type: fc.constantFrom('api' as const, 'user' as const, 'service_account' as const),
+  id: name,
+})
+
+const plain = shape({
+  height: count,
+  deviceId: id(),
+  sequence: count,
+  previous: bytes(32),
+  keyring: bytes(32),
+  time: count,
+  actor,
+  session: fc.option(name, { nil: undefined }),
+})
+const nothing = {
+  reason: undefined,
+  directoryNumber: 0,
+  keyringHash: zeroHash,
+  settingsHash: zeroHash,
+  rows: [],
+}
+const row: fc.Arbitrary<RecordRow> = shape({
+  memoryId: id(),
+  versionId: someId,
+  base: fc.oneof(id(), fc.constant(zeroId)),
+  secondBase: fc.constant(zeroId),
+  operation: fc.constantFrom('created' as const, 'modified' as const, 'deleted' as const),
+  commitment: bytes(32),
+})
+const rows = fc
+  .uniqueArray(row, { minLength: 1, maxLength: 12, selector: ({ memoryId }) => memoryId })
+  .map((all) => all.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1)))
+const redaction = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
+
+export const record: fc.Arbitrary<ChangeRecord> = fc.oneof(
+  fc.tuple(plain, hash, rows).map(([fields, parent, all]) => {
+    return { ...nothing, ...fields, kind: 'change' as const, parents: [parent], rows: all }
+  }),
+  fc.tuple(plain, hash, rows).map(([fields, parent, all]) => ({
+    ...nothing,
+    ...fields,
+    kind: 'redact' as const,
+    reason: 'personal_data' as const,
+    parents: [parent],
+    rows: all.map(({ memoryId, versionId }) => ({ memoryId, versionId, ...redaction })),
+  })),
+  fc.tuple(plain, hash, hash).map(([fields, keyringHash, settingsHash]) => {
+    const hashes = { keyringHash, settingsHash }
+    return { ...nothing, ...fields, ...hashes, kind: 'genesis' as const, parents: [] }
+  }),
+  fc.tuple(plain, hash, hash, count).map(([fields, parent, keyringHash, directoryNumber]) => {
+    const named = { keyringHash, directoryNumber, actor: undefined }
+    return { ...nothing, ...fields, ...named, kind: 'keyring' as const, parents: [parent] }
+  }),
+  fc.tuple(plain, hash, hash).map(([fields, parent, settingsHash]) => {
+    return { ...nothing, ...fields, settingsHash, kind: 'settings' as const, parents: [parent] }
+  }),
+)
+
+export const detail: fc.Arbitrary<readonly DetailRow[]> = fc
+  .uniqueArray(fc.integer({ min: 0, max: 0xffff }), { maxLength: 6 })
+  .chain((indexes) =>
+    fc.tuple(
+      ...indexes
+        .toSorted((a, b) => a - b)
+        .map((index) =>
+          shape({
+            row: fc.constant(index),
+            path,
+            note: index === 0 ? text(30) : fc.constant(''),
+            size: fc.integer({ min: 0, max: 0xffff_ffff }),
+            sha256: bytes(32),
+            blinding: bytes(32),
+          }),
+        ),
+    ),
+  )
+
+export const memoryBlob: fc.Arbitrary<MemoryBlob> = shape({
+  path,
+  content: text(1500).map((all) => all.replaceAll('\0', '')),
+  versionId: id(),
+  created: count,
+}).map((blob) => ({ ...blob, sha256: sha256(utf8(blob.content)) }))
+
+export const settings: fc.Arbitrary<Settings> = shape({
+  name: text(60).map((all) => `n${all.replaceAll(/\p{Cc}/gu, '')}`),
+  description: text(60),
+  metadata: fc.dictionary(
+    fc.oneof(text(6), fc.constantFrom('10', '9', '__proto__')).filter((key) => key !== ''),
+    text(20),
+    { maxKeys: 16, noNullPrototype: true },
+  ),
+  archivedAt: fc.option(count, { nil: undefined }),
+  limits: shape({
+    contentBytes: fc.integer({ min: 1, max: 16_777_216 }),
+    memories: fc.integer({ min: 1, max: 1_000_000 }),
+  }),
+})
+
+const device: fc.Arbitrary<DeviceEntry> = shape({
+  signingKey: bytes(32).map((secret) => signingKeyPair(secret).publicKey),
+  kemKey: bytes(1216),
+  role: fc.constantFrom('owner', 'writer', 'reader', 'auditor'),
+}).map((entry) => {
+  return { ...entry, deviceId: deviceIdOf(entry.signingKey), added: 0, removed: 0 }
+})
+const recovery: fc.Arbitrary<readonly RecoveryEntry[]> = fc
+  .uniqueArray(id(), { maxLength: 2 })
+  .map((ids) =>
+    ids.toSorted().map((slotId, index) => ({
+      slotId,
+      type: index === 0 ? ('passphrase' as const) : ('recovery' as const),
+      signingKey: new Uint8Array(32).fill(index),
+      kemKey: new Uint8Array(1216).fill(index),
+    })),
+  )
+export const directory: fc.Arbitrary<Directory> = fc
+  .tuple(
+    fc.uniqueArray(device, { maxLength: 4, selector: ({ deviceId }) => deviceId }),
+    recovery,
+    hash,
+    fc.oneof(fc.constant(0), count),
+  )
+  .map(([entries, codes, random, number]) => ({
+    number,
+    previous: number === 0 ? [] : [random],
+    devices: entries
+      .toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
+      .map((entry, index) => ({ ...entry, removed: index % 2 === 0 ? 0 : number })),
+    recovery: codes,
+    founderRandom: number === 0 ? random : undefined,
+  }))
+
+export const archive = (master: 'A' | 'C'): fc.Arbitrary<readonly ArchiveEntry[]> =>
+  fc.array(
+    shape({
+      kid: id(16),
+      key: bytes(32),
+      hashC: master === 'A' ? bytes(32) : fc.constant(undefined),
+    }),
+    { maxLength: 20 },
+  )
+
+/** Looks like an envelope to who has no key. */
+function framed(type: number, kid: string, length: number): Uint8Array {
+  const head = concatBytes(utf8('GLK1'), Uint8Array.of(1, type, 0, 0), Buffer.from(kid, 'hex'))
+  return concatBytes(head, new Uint8Array(length - head.length).fill(7))
+}
+
+const slotTypes: readonly Slot['type'][] = ['device', 'passphrase', 'recovery']
+
+export const keyring: fc.Arbitrary<KeyringFile> = fc
+  .tuple(
+    id(16),
+    id(),
+    count,
+    fc.constantFrom(4, 8),
+    fc.subarray<Slot['type']>(['passphrase', 'recovery', 'recovery']),
+  )
+  .map(([kid, storeId, number, devices, others]) => {
+    const types = [...Array.from({ length: devices }, () => 'device' as const), ...others]
+    const slots = types.map((type, index) => slotOf(type, kid, index))
+    return {
+      kid,
+      storeId,
+      number,
+      slots: sortSlots(slots),
+      archiveA: framed(8, kid, 600),
+      archiveC: framed(8, kid, 601),
+      directory: framed(7, kid, 88),
+    }
+  })
+
+function slotOf(type: Slot['type'], kid: string, index: number): Slot {
+  const filled = (length: number): Uint8Array => new Uint8Array(length).fill(index)
+  return {
+    type,
+    slotId: type === 'device' ? undefined : Buffer.from(filled(16)).toString('hex'),
+    argon2: type === 'passphrase' ? { salt: filled(16), passes: 3, memoryKiB: 65_536 } : undefined,
+    ciphertext: filled(1120).with(0, slotTypes.indexOf(type)),
+    envelope: framed(5, kid, 600),
+  }
+}
+
+/** As a plaintext is padded before it is sealed. */
+export function padded(type: EnvelopeType, plaintext: Uint8Array): Uint8Array {
+  const all = new Uint8Array(paddedLength(type, plaintext.length))
+  all.set(plaintext)
+  return all
+}

@@ -1,0 +1,55 @@
+// The frozen vectors of v1/ against the product and against the reference decoder, which must agree
+// on what they accept, on what they read, and on the kind of what they refuse.
+
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { verdictOf } from '../support/verdict.ts'
+import { judges } from './judges.ts'
+import { field, groups, readObjects, readVectors } from './vector.ts'
+import type { Vector } from './vector.ts'
+import { writeVectors } from './write.ts'
+
+// Set by `npm run vectors` alone, which then runs this file to make what it tests.
+if (process.env['WRITE_VECTORS'] === '1') await writeVectors()
+
+const objects = readObjects()
+
+describe.each(groups)('%s', (group) => {
+  const { product, reference } = judges[group]
+  const vectors = readVectors(group).map((vector) => ({
+    title: `${field(vector, 'expect')}: ${field(vector, 'name')} (FORMAT §${field(vector, 'clause')})`,
+    vector,
+  }))
+
+  test.each(vectors)('$title', async ({ vector }: { readonly vector: Vector }) => {
+    const read: unknown[] = []
+    const judged = [product, reference].map(async (judge) =>
+      verdictOf(async () => read.push(await judge(vector, objects))),
+    )
+    const wanted = field(vector, 'expect')
+    expect(await Promise.all(judged)).toEqual([wanted, wanted])
+    const [one, other] = read
+    expect(one).toEqual(other)
+  })
+})
+
+/** What no vector can hold in a few bytes, or needs more than what is frozen here. */
+const elsewhere: readonly string[] = [
+  'anchor_corrupt',
+  'commit_too_large',
+  'rolled_back',
+  'row_path_conflict',
+]
+
+test('each code of verification has a vector, or an attack test instead', () => {
+  const expected = new Set(groups.flatMap((group) => readVectors(group).map((v) => v['expect'])))
+  const codes = verificationCodes().filter((code) => !expected.has(code))
+  expect(codes.filter((code) => !elsewhere.includes(code))).toEqual([])
+})
+
+/** The unions of src/errors.ts that speak of envelopes and histories. */
+function verificationCodes(): readonly string[] {
+  const source = readFileSync(new URL('../../src/errors.ts', import.meta.url), 'utf8')
+  const unions = /type EnvelopeCode =[^]*?type VerificationCode =[^]*?\n\n/.exec(source)?.[0] ?? ''
+  return [...unions.matchAll(/\| '([a-z_]+)'/g)].map((match) => match[1] ?? '')
+}

@@ -12,6 +12,9 @@ export const contentBytesDefault: number = 102_400
 export const memoriesDefault: number = 10_000
 export const memoriesMax: number = 1_000_000
 
+/** The last instant that a JavaScript Date can hold, in ms since 1970. */
+export const timeMax: number = 8.64e15
+
 export const pathBytesMax: number = 1024
 export const pathSegmentsMax: number = 20
 export const noteBytesMax: number = 4096

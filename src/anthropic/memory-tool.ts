@@ -4,7 +4,7 @@
 
 import type { Access, OperationContext } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
-import { checkAuthorFields } from '../store/author.ts'
+import { checkAuthor } from '../store/author.ts'
 import type { Author } from '../store/commit.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { commands } from './commands.ts'
@@ -128,7 +128,7 @@ function authorOf(options: MemoryToolOptions): Author {
     session: session ?? (actor.type === 'session' ? actor.id : undefined),
     reason,
   }
-  checkAuthorFields(author)
+  checkAuthor(author)
   return author
 }
 

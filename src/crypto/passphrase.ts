@@ -7,6 +7,7 @@ import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { argon2 } from '../limits.ts'
 import { workerUrl } from '../worker-url.ts'
+import { wipe } from './wipe.ts'
 
 export interface StretchParameters {
   readonly passes: number
@@ -61,6 +62,8 @@ function range({ floor, ceiling }: Bounds): string {
 
 function runWorker(job: StretchJob): Promise<Uint8Array> {
   const worker = new Worker(workerUrl(import.meta.url, 'argon2-worker'), { workerData: job })
+  // The thread has its own copy.
+  wipe(job.password)
   return new Promise((resolve, reject) => {
     worker.once('message', (key: Uint8Array | undefined) => {
       if (key === undefined) reject(outOfMemory(job))

@@ -53,6 +53,7 @@ const MAGIC = utf8('GLKK')
 const VERSION = 1
 const SLOT_ENVELOPE_LENGTH = paddedLength('slot', slotPlaintextLength) + envelopeOverhead
 
+/** Throws `change_too_large` rather than make what no reader takes. */
 export function encodeKeyring(file: KeyringFile): Sealed {
   const writer = new ByteWriter()
     .raw(MAGIC)
@@ -68,7 +69,11 @@ export function encodeKeyring(file: KeyringFile): Sealed {
   for (const part of [file.archiveA, file.archiveC, file.directory]) {
     writer.u32(part.length).raw(part)
   }
-  return sealedFraming(writer.bytes())
+  const bytes = writer.bytes()
+  if (bytes.length > keyringBytesMax) {
+    throw new StoreError('change_too_large', 'The keyring would be too large: remove devices first')
+  }
+  return sealedFraming(bytes)
 }
 
 /** Throws `keyring_malformed`, `upgrade_required`, or an envelope code that needs no key. */

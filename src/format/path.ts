@@ -9,6 +9,16 @@ const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u
 /** Taken by tools that mark a mounted memory directory with a file of this name. */
 const RESERVED = '/.anthropic-memory-store'
 
+/**
+ * As `checkPath`, for a path to be written: also refuses code points that Unicode has not assigned,
+ * because a later version could forbid them, and with them the whole history.
+ */
+export function checkNewPath(path: unknown): string {
+  const checked = checkPath(path)
+  if (!/\p{Cn}/u.test(checked)) return checked
+  throw new StoreError('invalid_path', 'A path must not contain unassigned characters')
+}
+
 /** The path itself. Throws `invalid_path`. */
 export function checkPath(path: unknown): string {
   if (typeof path !== 'string') throw new StoreError('invalid_path', 'A path must be a string')

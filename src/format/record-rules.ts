@@ -3,7 +3,7 @@
 
 import { compareBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { actorIdLengthMax, rowsMax } from '../limits.ts'
+import { actorIdLengthMax, rowsMax, timeMax } from '../limits.ts'
 import type { ChangeRecord, RecordKind, RecordRow } from './record.ts'
 
 /** FORMAT §1.2. The length is bounded by the field. */
@@ -12,6 +12,7 @@ const NO_ID = /^0+$/
 
 /** Throws `record_malformed` or `record_rows`. */
 export function checkRecordRules(record: ChangeRecord): void {
+  if (record.time > timeMax) throw malformed('its time is beyond the calendar')
   checkFields(record)
   checkActor(record)
   const [first, second] = record.parents

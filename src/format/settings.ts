@@ -12,6 +12,7 @@ import {
   settingsBytesMax,
   storeDescriptionCharactersMax,
   storeNameCharactersMax,
+  timeMax,
 } from '../limits.ts'
 import { checkPadding } from './envelope.ts'
 
@@ -67,7 +68,7 @@ export function checkSettings(settings: Settings): Settings {
     checkText('A metadata key', key, 1, metadataKeyCharactersMax)
     checkText('A metadata value', value, 0, metadataValueCharactersMax)
   }
-  if (archivedAt !== undefined) checkInteger('The time of archiving', archivedAt, 0)
+  if (archivedAt !== undefined) checkInteger('The time of archiving', archivedAt, 0, timeMax)
   checkInteger('The limit contentBytes', limits.contentBytes, 1, contentBytesFormatMax)
   checkInteger('The limit memories', limits.memories, 1, memoriesMax)
   return settings

@@ -211,7 +211,9 @@ function attemptUnless<T>(expected: string, action: string, operation: () => T):
   try {
     return operation()
   } catch (error) {
-    if (errnoOf(error) === expected) return undefined
+    const errno = errnoOf(error)
+    // Below a file there is nothing, as below a missing directory.
+    if (errno === expected || (errno === 'ENOTDIR' && expected === 'ENOENT')) return undefined
     return fail(action, error)
   }
 }

@@ -32,6 +32,8 @@ const oidPattern = /^[0-9a-f]{40}$/
 // No separator, no leading dot, no tilde: so none of the names that file systems take for `.git`.
 const namePattern = /^[0-9A-Za-z][0-9A-Za-z._-]{0,254}$/
 const oidBytes = 20
+/** The largest honest tree has sixteen entries of sixty bytes. */
+const treeBytesMax = 4096
 const space = 0x20
 
 export function newObject(
@@ -62,6 +64,7 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
 
 /** The entries of a tree, in git's order. Throws `object_corrupt` on bytes git would not write. */
 export function decodeTree(body: Uint8Array): TreeEntry[] {
+  if (body.length > treeBytesMax) throw malformed('it is larger than any tree of a store')
   const entries: TreeEntry[] = []
   let at = 0
   while (at < body.length) {

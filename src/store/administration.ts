@@ -55,8 +55,12 @@ export async function changePassphrase(
   // Sealed and signed under the previous epoch, so that trust runs down the chain (FORMAT §7.1).
   const context = await session.commitContext(session.nextTime())
   const built = buildKeyring(context, session, next, author)
-  session.addEpoch(next.epoch)
-  return built
+  const forget = session.addEpoch(next.epoch)
+  const undo = (): void => {
+    forget()
+    built.undo()
+  }
+  return { ...built, undo }
 }
 
 /**
@@ -106,7 +110,8 @@ function buildKeyring(
 }
 
 async function openCurrent(session: StoreSession): Promise<OpenedKeyring> {
-  const { objects, storeId, identity, snapshot } = session
+  const { contents, storeId, identity, snapshot } = session
   const unlock = { type: 'identity', identity } as const
-  return openHeadKeyring(objects, storeId, unlock, snapshot.head.commit)
+  // The head may be of the batch under way.
+  return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)
 }

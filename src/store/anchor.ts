@@ -2,12 +2,13 @@
 // that was put back to an older state is noticed, and so that no sequence number is used twice.
 //
 // Writing it with every command would cost a second fdatasync. Instead a block of sequence numbers
-// is reserved ahead: `nextSequence` was never used while the anchor is settled; while it is not,
-// numbers below it may have been. Who finds it unsettled with its owner gone starts above the block.
+// is reserved ahead: while the anchor is settled, nothing at or above `nextSequence` was ever used;
+// while it has a holder, numbers below it may have been. Who finds another holder starts above its
+// block, whether that still runs or not: gaps are allowed, and liveness can be mistaken. All writes
+// happen under the store's writer lock.
 
 import { hasCode, StoreError } from '../errors.ts'
 import { fromHex, toHex } from '../bytes.ts'
-import type { ProcessOwner } from '../git/process-owner.ts'
 import { readCache, writeCache } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 import type { Head } from './snapshot.ts'
@@ -21,8 +22,8 @@ interface AnchorFile {
   /** Record hash of the newest verified head, in hex. */
   readonly record: string
   readonly nextSequence: number
-  /** Who reserved up to `nextSequence` and may still be writing; null when settled. */
-  readonly owner: ProcessOwner | null
+  /** The token of whoever reserved up to `nextSequence`; empty when settled. */
+  readonly holder: string
 }
 
 type VerifiedHead = Pick<Head, 'height' | 'record'>
@@ -30,13 +31,17 @@ type VerifiedHead = Pick<Head, 'height' | 'record'>
 export class Anchor {
   readonly #owner: CacheOwner
   readonly #place: CachePlace
+  readonly #token: string
   #file: AnchorFile | undefined
   /** Tells one written file from the next. */
   #seen = ''
+  /** The highest number that this handle was given. */
+  #issued = 0
 
   constructor(owner: CacheOwner, path: string) {
     this.#owner = owner
     this.#place = { path, role: 'anchor', generation: 0 }
+    this.#token = toHex(owner.random(16))
     this.#reload()
   }
 
@@ -47,36 +52,42 @@ export class Anchor {
   }
 
   /**
-   * The sequence number for this device's next record, given the last one in `head`. Call under the
-   * writer lock; the number is safe to use once this resolves.
+   * The sequence number for this device's next record, given the last one in `head`. It is safe to
+   * use once this resolves.
    */
   async reserve(lastSequence: number, head: Head): Promise<number> {
     this.#reload()
     const file = this.#file
-    let next = lastSequence + 1
-    if (file !== undefined) {
-      if (file.owner === null || !this.#isLive(file.owner)) next = Math.max(next, file.nextSequence)
+    const ours = file?.holder === this.#token
+    const next = ours ? lastSequence + 1 : Math.max(lastSequence + 1, file?.nextSequence ?? 1)
+    if (!ours || next >= file.nextSequence) {
+      // `head` may be of a batch that is not on disk yet: it must not become the verified one.
+      await this.#write(this.verified ?? head, next + RESERVED_BLOCK, this.#token)
     }
-    if (file === undefined || file.owner === null || next >= file.nextSequence) {
-      // `head` may be of a batch that is not on disk yet: it must not become the newest verified one.
-      await this.#write(this.verified ?? head, next + RESERVED_BLOCK, this.#owner.disk.owner())
-    }
+    this.#issued = next
     return next
   }
 
-  /** Records a verified head; with `settledAt` also that this number is the next unused one. */
-  async advance(head: Head, settledAt?: number): Promise<void> {
+  /** Records a head that is verified and durable. Never goes back. */
+  async advance(head: Head): Promise<void> {
     this.#reload()
-    const next = settledAt ?? this.#file?.nextSequence ?? 1
-    const owner = settledAt === undefined ? (this.#file?.owner ?? null) : null
-    await this.#write(head, next, owner)
+    const before = this.verified
+    if (before !== undefined && before.height >= head.height) return
+    await this.#write(head, this.#file?.nextSequence ?? 1, this.#file?.holder ?? '')
   }
 
-  /** Asking the system is slow beside a command, so not about ourselves. */
-  #isLive(owner: ProcessOwner): boolean {
-    const { disk } = this.#owner
-    const self = disk.owner()
-    return (owner.pid === self.pid && owner.startTime === self.startTime) || disk.isAlive(owner)
+  /** Goes back, because the user said that the store was put back on purpose. */
+  async accept(head: Head): Promise<void> {
+    this.#reload()
+    await this.#write(head, this.#file?.nextSequence ?? 1, this.#file?.holder ?? '')
+  }
+
+  /** Gives back what is left of this handle's block. */
+  async settle(): Promise<void> {
+    this.#reload()
+    const { verified } = this
+    if (verified === undefined || this.#file?.holder !== this.#token) return
+    await this.#write(verified, this.#issued + 1, '')
   }
 
   #reload(): void {
@@ -105,13 +116,9 @@ export class Anchor {
     }
   }
 
-  async #write(
-    head: VerifiedHead,
-    nextSequence: number,
-    owner: ProcessOwner | null,
-  ): Promise<void> {
+  async #write(head: VerifiedHead, nextSequence: number, holder: string): Promise<void> {
     const { height, record } = head
-    const file: AnchorFile = { version: 1, height, record: toHex(record), nextSequence, owner }
+    const file: AnchorFile = { version: 1, height, record: toHex(record), nextSequence, holder }
     await writeCache(this.#owner, this.#place, file)
     this.#file = file
     this.#seen = this.#look()

@@ -3,26 +3,38 @@
 
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, noteBytesMax } from '../limits.ts'
+import type { Actor } from '../format/record.ts'
 import type { Author } from './commit.ts'
 
 const ID = /^[A-Za-z0-9._:@-]+$/
 const ACTOR_TYPES: ReadonlySet<unknown> = new Set(['api', 'user', 'service_account', 'session'])
 
-/** Throws `invalid_input`. */
-export function checkAuthorFields(author: Author): void {
-  if (typeof author !== 'object' || author === null || typeof author.actor !== 'object') {
-    throw invalid('An author must name an actor: { actor: { type, id } }')
-  }
-  const { actor, session, reason } = author
-  if (!ACTOR_TYPES.has(actor.type)) {
-    throw invalid('The type of the actor must be api, user, service_account or session')
-  }
-  checkActorId('The id of the actor', actor.id)
+/** A copy, which the caller cannot change any more. Throws `invalid_input`. */
+export function checkAuthor(author: Author): Author {
+  if (!isObject(author)) throw invalid('An author must name an actor: { actor: { type, id } }')
+  const actor = checkActor(author.actor)
+  const { session, reason } = author
   if (session !== undefined) checkActorId('The session', session)
   if (actor.type === 'session' && session !== undefined && session !== actor.id) {
     throw invalid('The session of an actor of type session must equal its id')
   }
   if (reason !== undefined) checkReason(reason)
+  return { actor, session, reason }
+}
+
+/** A copy. Throws `invalid_input`. */
+export function checkActor(actor: Actor): Actor {
+  if (!isObject(actor)) throw invalid('An author must name an actor: { actor: { type, id } }')
+  const { type, id } = actor
+  if (!ACTOR_TYPES.has(type)) {
+    throw invalid('The type of the actor must be api, user, service_account or session')
+  }
+  checkActorId('The id of the actor', id)
+  return { type, id }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function checkActorId(what: string, id: unknown): void {

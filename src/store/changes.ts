@@ -7,7 +7,7 @@ import { sha256 } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { formatId, newId } from '../format/id.ts'
-import { checkPath } from '../format/path.ts'
+import { checkNewPath, checkPath } from '../format/path.ts'
 import { zeroId } from '../format/record.ts'
 import type { Operation } from '../format/record.ts'
 import { contentBytesFormatMax, rowsMax } from '../limits.ts'
@@ -109,6 +109,7 @@ class Plan {
       const row = this.#row(memoryId)
       if (row !== undefined) rows.push(row)
     }
+    if (rows.length > rowsMax) throw tooManyRows(rows.length)
     return rows
   }
 
@@ -119,7 +120,7 @@ class Plan {
   }
 
   #create(path: string, content: string): void {
-    checkPath(path)
+    checkNewPath(path)
     const { snapshot, random, now } = this.#context
     this.#checkFree(path)
     this.#checkContent(path, content)
@@ -146,7 +147,7 @@ class Plan {
   }
 
   #rename(path: string, to: string): void {
-    if (to !== path) checkPath(to)
+    if (to !== path) checkNewPath(to)
     const memories = this.#getAllBelow(path)
     if (to === path) throw alreadyExists(to)
     const isFile = this.#context.snapshot.paths.findMemory(path) !== undefined
@@ -182,14 +183,7 @@ class Plan {
     }
     const node = this.#context.snapshot.paths.find(checkPath(path))
     if (node === undefined) throw notFound(path)
-    if (node.count > rowsMax) {
-      throw new StoreError(
-        'change_too_large',
-        `The directory holds ${node.count} memories; one change can touch ${rowsMax}. Change its ` +
-          'subdirectories one by one',
-        { details: { actual: node.count, limit: rowsMax } },
-      )
-    }
+    if (node.count > rowsMax) throw tooManyRows(node.count)
     return [...memoriesBelow(node)]
   }
 
@@ -277,6 +271,14 @@ function standInFor(draft: Draft): LiveMemory {
   const size = Buffer.byteLength(draft.content ?? '')
   const unknown = { versionId: '', sha256: '', blob: '', kid: '' }
   return { memoryId, path, size, created, updated: created, ...unknown }
+}
+
+function tooManyRows(actual: number): StoreError {
+  return new StoreError(
+    'change_too_large',
+    `The change touches ${actual} memories; one change can touch ${rowsMax}. Make several of it`,
+    { details: { actual, limit: rowsMax } },
+  )
 }
 
 function notFound(path: string): StoreError {

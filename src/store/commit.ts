@@ -19,6 +19,7 @@ import type { Actor, ChangeRecord, RecordRow } from '../format/record.ts'
 import { encodeTree, newObject } from '../git/object.ts'
 import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
+import { commitBytesMax } from '../limits.ts'
 import type { PlannedRow } from './changes.ts'
 import { beforeGenesis, Snapshot } from './snapshot.ts'
 import type { CurrentVersion, Head, KeyringState, SettingsState } from './snapshot.ts'
@@ -261,6 +262,11 @@ function finish(context: CommitContext, snapshot: Snapshot, parts: Parts): Built
       },
       context.epoch.group,
     )
+    if (body.length > commitBytesMax) {
+      throw new StoreError('change_too_large', 'The change is too large for one commit: split it', {
+        details: { actual: body.length, limit: commitBytesMax },
+      })
+    }
     const commit = push(objects, newObject('commit', body)).oid
     snapshot.head = { commit, record: hash, height: record.height, tree }
     return { head: snapshot.head, objects, undo }

@@ -1,6 +1,7 @@
 // Reads decrypted contents: of a live memory by the blob that the snapshot names, and of an old
 // version by its commit's tree.
 
+import { toHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { memoryContext, openEnvelope, readKid } from '../format/envelope.ts'
 import { decodeMemoryBlob } from '../format/memory-blob.ts'
@@ -24,17 +25,17 @@ export interface ContentSource {
 
 /** The content of a live memory. */
 export function readMemory(source: ContentSource, memory: LiveMemory): string {
-  const { blob, memoryId, versionId } = memory
-  const known = source.cache.find(blob)
+  const known = source.cache.find(memory.versionId)
   if (known !== undefined) return known
-  const { content } = openMemory(source, blob, memoryId, versionId)
-  source.cache.add(blob, content)
+  const { content } = openMemory(source, memory.blob, memory)
+  source.cache.add(memory.versionId, content)
   return content
 }
 
 /** The content of a version; undefined for a deletion and once redacted. */
 export function readVersionContent(source: ContentSource, entry: VersionEntry): string | undefined {
-  if (entry.sha256 === undefined) return undefined
+  const { sha256, path } = entry
+  if (sha256 === undefined || path === undefined) return undefined
   const { oid } = entry.commit
   const bytes = readCommitBytes(source.objects, oid)
   const commit = decodeCommit(source.storeId, source.epochs, oid, bytes)
@@ -42,22 +43,26 @@ export function readVersionContent(source: ContentSource, entry: VersionEntry): 
   const tree = root.find((candidate) => candidate.name === 'm')?.oid
   const blob = tree === undefined ? undefined : findBlob(source.objects, tree, entry.memoryId)
   if (blob === undefined) throw new StoreError('tree_mismatch', 'The tree lacks a memory')
-  return openMemory(source, blob, entry.memoryId, entry.versionId).content
+  return openMemory(source, blob, { ...entry, sha256, path }).content
 }
 
+/** Git names the blob by SHA-1, on which nothing rests: what was verified is compared again. */
 function openMemory(
   source: ContentSource,
   blob: Oid,
-  memoryId: string,
-  versionId: string,
+  expected: Pick<LiveMemory, 'memoryId' | 'versionId' | 'sha256' | 'path'>,
 ): MemoryBlob {
   const bytes = getBlob(source.objects, blob, 'memory_mismatch')
   const epoch = source.epochs.get(readKid('memory', bytes))
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', 'A memory is sealed under an unknown epoch')
   }
-  const context = memoryContext(source.storeId, memoryId)
+  const context = memoryContext(source.storeId, expected.memoryId)
   const memory = decodeMemoryBlob(openEnvelope('memory', epoch.memory, context, bytes))
-  if (memory.versionId === versionId) return memory
+  const same =
+    memory.versionId === expected.versionId &&
+    memory.path === expected.path &&
+    toHex(memory.sha256) === expected.sha256
+  if (same) return memory
   throw new StoreError('memory_mismatch', 'A memory blob belongs to another version')
 }

@@ -10,7 +10,7 @@ import type { Settings } from '../format/settings.ts'
 import type { StorageStatus } from '../git/object-store.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import { changePassphrase, changeSettings } from './administration.ts'
-import { checkAuthorFields } from './author.ts'
+import { checkAuthor } from './author.ts'
 import { checkMayWrite, roleOf } from './authority.ts'
 import { planChanges } from './changes.ts'
 import type { Change } from './changes.ts'
@@ -114,7 +114,7 @@ export class MemoryStore {
    * `change_too_large`, `permission_denied`, `store_archived` or a storage code.
    */
   async apply(changes: readonly Change[], author: Author): Promise<Applied> {
-    checkAuthorFields(author)
+    const checked = checkAuthor(author)
     if (!Array.isArray(changes)) throw new StoreError('invalid_input', 'Changes must be a list')
     return this.#session.writing(async () => {
       const { snapshot, random } = this.#session
@@ -126,7 +126,7 @@ export class MemoryStore {
       const rows = planChanges({ snapshot, random, now, readContent }, changes)
       if (rows.length === 0) return { built: undefined, result: nothingApplied }
       const context = await this.#session.commitContext(now)
-      const built = buildChange(context, snapshot, rows, author)
+      const built = buildChange(context, snapshot, rows, checked)
       const versionIds = rows.map((row) => formatId('version', row.versionId))
       return { built, result: { commit: built.head.commit, versionIds } }
     })
@@ -187,8 +187,8 @@ export class MemoryStore {
 
   /** Changes name, description, metadata, limits or the archive mark. Owners only. */
   async updateSettings(change: Partial<Settings>, author: Author): Promise<Applied> {
-    checkAuthorFields(author)
-    return this.#administrate(() => changeSettings(this.#session, change, author))
+    const checked = checkAuthor(author)
+    return this.#administrate(() => changeSettings(this.#session, change, checked))
   }
 
   /**
@@ -196,8 +196,8 @@ export class MemoryStore {
    * nothing written from then on (FORMAT §7.3). Owners only.
    */
   async changePassphrase(passphrase: string | null, author: Author): Promise<Applied> {
-    checkAuthorFields(author)
-    return this.#administrate(() => changePassphrase(this.#session, passphrase, author))
+    const checked = checkAuthor(author)
+    return this.#administrate(() => changePassphrase(this.#session, passphrase, checked))
   }
 
   /** Makes everything visible to stock git. `close` does it too. */

@@ -7,8 +7,8 @@ import { systemClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
 import type { Random } from '../crypto/random.ts'
-import { StoreError } from '../errors.ts'
-import { formatId } from '../format/id.ts'
+import { hasCode, StoreError } from '../errors.ts'
+import { formatId, parseId } from '../format/id.ts'
 import { parseStoreFile } from '../format/public-files.ts'
 import { zeroHash } from '../format/record.ts'
 import type { Actor } from '../format/record.ts'
@@ -26,6 +26,7 @@ import { createKeyring } from '../keys/keyring.ts'
 import type { Unlock } from '../keys/keyring.ts'
 import { contentBytesDefault, memoriesDefault } from '../limits.ts'
 import { Anchor } from './anchor.ts'
+import { checkActor } from './author.ts'
 import { enrolDevice, sealSettings } from './administration.ts'
 import { openHeadKeyring, readKeyringState, readSettingsState } from './authority.ts'
 import { buildGenesis } from './commit.ts'
@@ -72,6 +73,8 @@ export interface OpenOptions extends Places, Environment {
   /** One of these enrols an identity that is not a device of the store yet (FORMAT §7). */
   readonly passphrase?: string
   readonly recoveryKey?: string
+  /** `memstore_…`: refuse any other store, also one of the same device that took its place. */
+  readonly storeId?: string
   /** Accept a store that was put back to an older state, once. */
   readonly acceptRolledBack?: boolean
   /** Reports the verification of a long history. */
@@ -101,15 +104,17 @@ export async function createStore(
     context,
     { bytes: keyring.bytes, state: { kid: epoch.kid, directory: keyring.directory } },
     { bytes: sealed, value: settings },
-    options.actor,
+    options.actor && checkActor(options.actor),
   )
   const objects = await createDiskObjectStore({ directory, ...storageOf(options) })
   const { caches, anchor, cacheDirectory } = localFiles(options, storeId)
   try {
-    await anchor.reserve(1, snapshot.head)
-    await objects.exclusive(() =>
-      objects.commit([{ objects: built.objects, expected: undefined, next: built.head.commit }]),
-    )
+    await objects.exclusive(async () => {
+      // Genesis has number 1, so the next one is asked for: 1 is never given again.
+      await anchor.reserve(1, snapshot.head)
+      const transition = { objects: built.objects, expected: undefined, next: built.head.commit }
+      await objects.commit([transition])
+    })
     await objects.checkpoint()
   } catch (error) {
     await objects.close().catch(() => undefined)
@@ -132,6 +137,7 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
   const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
   try {
     const storeId = readStoreId(objects)
+    checkExpected(storeId, options.storeId)
     // The anchor before the head: the other way round, a commit between the two would look like a
     // rollback.
     const { caches, anchor, cacheDirectory } = localFiles(options, storeId)
@@ -145,9 +151,9 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     const parts = { objects, storeId, identity, epochs: opened.epochs, snapshot, anchor, caches }
     const local = { cacheDirectory, clock, random, history, cachedHeight }
     const session = new StoreSession({ ...parts, ...local })
-    if (anchor.verified === undefined || options.acceptRolledBack === true) {
-      await anchor.advance(snapshot.head)
-    }
+    if (options.acceptRolledBack === true)
+      await objects.exclusive(() => anchor.accept(snapshot.head))
+    else if (anchor.verified === undefined) await pin(objects, anchor, snapshot)
     await enrolDevice(session, opened)
     return new MemoryStore(session)
   } catch (error) {
@@ -220,6 +226,22 @@ interface Source {
   readonly objects: ObjectStore
   readonly storeId: string
   readonly epochs: Epochs
+}
+
+function checkExpected(found: string, expected: string | undefined): void {
+  if (expected === undefined || parseId('store', expected) === found) return
+  throw new StoreError('store_id_mismatch', 'Another store is in this place than the expected one')
+}
+
+/** The first head that this device sees of a store is trusted, and remembered from then on. */
+async function pin(objects: ObjectStore, anchor: Anchor, snapshot: Snapshot): Promise<void> {
+  try {
+    await objects.exclusive(() => anchor.advance(snapshot.head))
+  } catch (error) {
+    // Who may not write to the store has no lock to take, and no other writer to fear.
+    if (!hasCode(error, 'storage_denied')) throw error
+    await anchor.advance(snapshot.head)
+  }
 }
 
 interface Verified {

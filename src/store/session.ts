@@ -11,6 +11,7 @@ import type { Oid } from '../git/object.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { Identity } from '../keys/identity.ts'
+import { timeMax } from '../limits.ts'
 import type { Anchor } from './anchor.ts'
 import type { CommitContext } from './commit.ts'
 import type { Epochs } from './decoded-commit.ts'
@@ -19,10 +20,10 @@ import type { ContentSource } from './contents.ts'
 import { findKeyring, openHeadKeyring } from './authority.ts'
 import { Gate } from './gate.ts'
 import { catchUp } from './history.ts'
-import type { History } from './history.ts'
+import type { History, HistorySource } from './history.ts'
 import { readHistory, writeHistory } from './history-cache.ts'
 import type { CacheOwner } from './sealed-cache.ts'
-import type { Head, Snapshot } from './snapshot.ts'
+import type { Head, Snapshot, Undo } from './snapshot.ts'
 import { writeState } from './state-cache.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -65,7 +66,8 @@ export class StoreSession {
   #epochs: Epochs
   #snapshot: Snapshot
   #cachedHeight: number
-  #wrote = false
+  /** The newest head that is certainly on disk. */
+  #durable: Head | undefined
   #settleTimer: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
 
@@ -103,9 +105,13 @@ export class StoreSession {
     return { objects: { read }, storeId, epochs, cache: this.#cache }
   }
 
-  /** Adds an epoch that a keyring of our own begins. */
-  addEpoch(epoch: EpochKeys): void {
-    this.#epochs = new Map([...this.#epochs, [epoch.kid, epoch]])
+  /** Adds an epoch that a keyring of our own begins; returns how to take it back. */
+  addEpoch(epoch: EpochKeys): Undo {
+    const before = this.#epochs
+    this.#epochs = new Map([...before, [epoch.kid, epoch]])
+    return () => {
+      this.#epochs = before
+    }
   }
 
   /** Runs a synchronous read on the snapshot of the newest durable head. */
@@ -137,7 +143,7 @@ export class StoreSession {
   /** Now, but never before this device's previous record (FORMAT §8). */
   nextTime(): number {
     const before = this.#snapshot.devices.get(this.identity.deviceId)?.time ?? 0
-    return Math.max(this.#parts.clock(), before)
+    return Math.min(Math.max(Math.floor(this.#parts.clock()), before), timeMax)
   }
 
   /** What the next commit of this device needs. Call while writing. */
@@ -178,28 +184,30 @@ export class StoreSession {
     const head = this.objects.head
     if (head === this.#snapshot.head.commit) return
     if (head === undefined) throw new StoreError('rolled_back', 'The history has disappeared')
-    await this.#refreshEpochs(head)
-    if (await this.#follow(head)) return
-    await this.#replaceSnapshot(head)
+    // Kept only once the head that brought them is accepted (FORMAT §7.1).
+    const epochs = await this.#epochsOf(head)
+    const { objects, storeId } = this
+    const source = { objects, storeId, epochs }
+    await this.#fillHistory(this.#snapshot.head.commit, {})
+    const follows = await verifyDescent(source, this.#snapshot, head, this.#history)
+    if (!follows) await this.#replaceSnapshot(source, head)
+    this.#epochs = epochs
   }
 
   /** Opening a keyring is slow beside a command, so only for one that is new. */
-  async #refreshEpochs(head: Oid): Promise<void> {
-    if (findKeyring(this.objects, head) === this.#snapshot.keyring.oid) return
+  async #epochsOf(head: Oid): Promise<Epochs> {
+    const { oid, kid } = this.#snapshot.keyring
+    const same = findKeyring(this.objects, head) === oid && this.#epochs.has(kid)
+    if (same) return this.#epochs
     const unlock = { type: 'identity', identity: this.identity } as const
-    this.#epochs = (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
-  }
-
-  async #follow(head: Oid): Promise<boolean> {
-    await this.#fillHistory(this.#snapshot.head.commit, {})
-    return verifyDescent(this, this.#snapshot, head, this.#history)
+    return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
   }
 
   /** Another process rewrote the history: accept it as a whole if it still holds all we know. */
-  async #replaceSnapshot(head: Oid): Promise<void> {
+  async #replaceSnapshot(source: HistorySource, head: Oid): Promise<void> {
     const known = this.#snapshot.head
     let contained = false
-    const { snapshot } = await verifyHistory(this, head, {
+    const { snapshot } = await verifyHistory(source, head, {
       onCommit: (commit) => {
         contained ||= commit.record.height === known.height && equalBytes(commit.hash, known.record)
       },
@@ -224,8 +232,9 @@ export class StoreSession {
 
   #written(count: number): void {
     if (count === 0) return
-    this.#wrote = true
+    this.#durable = this.#snapshot.head
     clearTimeout(this.#settleTimer)
+    if (this.#closing !== undefined) return
     this.#settleTimer = setTimeout(
       () => void this.#settle().catch(() => undefined),
       SETTLE_AFTER_MS,
@@ -234,52 +243,66 @@ export class StoreSession {
   }
 
   /** Idle work. Failing leaves the files of before, which are as good, only older. */
-  async #settle(): Promise<void> {
-    await this.#gate.run(async () => {
-      const { head } = this.#snapshot
-      await this.#parts.anchor.advance(head)
-      if (head.height >= this.#cachedHeight + CACHE_EVERY) await this.#writeState(head)
+  #settle(): Promise<void> {
+    return this.#alone(async () => {
+      if (this.#durable !== undefined) await this.#parts.anchor.advance(this.#durable)
+      const { height } = this.#snapshot.head
+      if (height >= this.#cachedHeight + CACHE_EVERY) await this.#writeState()
     })
   }
 
-  async #writeState(head: Head): Promise<void> {
+  /** No other process writes and no command of this one runs: in this order, as the writer. */
+  #alone(work: () => Promise<void>): Promise<void> {
+    return this.objects.exclusive(() => this.#gate.run(work))
+  }
+
+  async #writeState(): Promise<void> {
     await writeState(this.#parts.caches, `${this.#parts.cacheDirectory}/state`, this.#snapshot)
-    this.#cachedHeight = head.height
+    this.#cachedHeight = this.#snapshot.head.height
   }
 
   async #close(): Promise<void> {
-    clearTimeout(this.#settleTimer)
-    this.#cache.clear()
-    await this.#writer.idle()
     try {
-      await this.#gate.run(() => this.#leave())
+      await this.#writer.idle()
+      clearTimeout(this.#settleTimer)
+      const { height } = this.#snapshot.head
+      if (this.#durable !== undefined || height !== this.#cachedHeight) await this.#leave()
     } finally {
+      this.#cache.clear()
       await this.objects.close()
     }
   }
 
+  /** What a reader may not do, or cannot for another process in the way, loses nothing. */
   async #leave(): Promise<void> {
-    const { head } = this.#snapshot
-    const { anchor } = this.#parts
-    if (this.#wrote) {
-      const last = this.#snapshot.devices.get(this.identity.deviceId)?.sequence ?? 0
-      await anchor.advance(head, last + 1)
-    } else if (head.height > (anchor.verified?.height ?? -1)) {
-      await orNotAllowed(anchor.advance(head))
+    try {
+      await this.#alone(async () => {
+        await this.#advanceAnchor()
+        await this.#writeCaches().catch(ignoreStorage)
+      })
+    } catch (error) {
+      if (!hasCode(error, 'locked', 'storage_denied')) throw error
     }
-    if (head.height !== this.#cachedHeight) await orNotAllowed(this.#writeCaches(head))
   }
 
-  async #writeCaches(head: Head): Promise<void> {
+  async #advanceAnchor(): Promise<void> {
+    const { anchor } = this.#parts
+    // Frames of a process that died may not be on disk, whoever can read them.
+    const packed = this.objects.status().journalFrames === 0
+    const head = packed ? this.#snapshot.head : this.#durable
+    if (head !== undefined) await anchor.advance(head)
+    await anchor.settle()
+  }
+
+  async #writeCaches(): Promise<void> {
     const { caches, cacheDirectory } = this.#parts
-    await this.#writeState(head)
+    if (this.#snapshot.head.height === this.#cachedHeight) return
+    await this.#writeState()
     if (this.#history.commits.length > 0) await writeHistory(caches, cacheDirectory, this.#history)
   }
 }
 
-/** Who may only read leaves no caches behind. */
-async function orNotAllowed(work: Promise<void>): Promise<void> {
-  await work.catch((error: unknown) => {
-    if (!hasCode(error, 'storage_denied')) throw error
-  })
+/** Caches can be made again. */
+function ignoreStorage(error: unknown): void {
+  if (!hasCode(error, 'storage_denied', 'storage_full', 'storage_failed')) throw error
 }

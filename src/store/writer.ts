@@ -117,8 +117,11 @@ export class Writer {
         command.reject(error)
       }
     }
-    await this.#store(transitions, made, accepted)
-    this.#made.clear()
+    try {
+      await this.#store(transitions, made, accepted)
+    } finally {
+      this.#made.clear()
+    }
   }
 
   async #store(

@@ -153,6 +153,7 @@ function readBody(reader: Reader): ChangeRecord {
   const keyring = reader.hex(32)
   const parents = Array.from({ length: parentCount }, () => reader.hex(32))
   const time = reader.u64()
+  ensure(time <= 8.64e15, 'record_malformed', 'A time is beyond the calendar')
   const actorType = oneOf(actorTypes, reader.u8())
   const actorId = readCallerId(reader)
   const session = readCallerId(reader)

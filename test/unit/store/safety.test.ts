@@ -1,0 +1,164 @@
+// What a handle must not do to others, to the anchor, or to itself: each case was possible once.
+
+import { cpSync, renameSync, rmSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import type { Author, Change } from '../../../src/index.ts'
+import { systemDisk } from '../../../src/git/disk.ts'
+import { StoreError } from '../../../src/errors.ts'
+import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
+import type { TestPlace } from '../../support/stores.ts'
+
+const create = (path: string): Change => ({ type: 'create', path, content: `${path}\n` })
+
+function putBack(place: TestPlace, copy: string): void {
+  rmSync(place.directory, { recursive: true })
+  cpSync(copy, place.directory, { recursive: true })
+}
+
+describe('the anchor', () => {
+  test.each(['wrote', 'only read'])('does not go back for a handle that %s', async (what) => {
+    const { store, place } = await newStore()
+    await store.close()
+    const slow = await reopen(place)
+    if (what === 'wrote') await slow.apply([create('/a')], author)
+    else await slow.read('/a')
+    cpSync(place.directory, `${place.directory}.copy`, { recursive: true })
+    const quick = await reopen(place)
+    for (const path of ['/b', '/c', '/d']) await quick.apply([create(path)], author)
+    await quick.close()
+    await slow.close()
+    putBack(place, `${place.directory}.copy`)
+    await expect(reopen(place)).rejects.toMatchObject({ code: 'rolled_back' })
+  })
+
+  test('is not written after a close', async () => {
+    const { store, place } = await newStore()
+    let writes = 0
+    const counting = {
+      ...systemDisk,
+      rename: (from: string, to: string) => {
+        if (to.endsWith('.anchor')) writes += 1
+        systemDisk.rename(from, to)
+      },
+    }
+    await store.close()
+    const handle = await reopen(place, { disk: counting })
+    const write = handle.apply([create('/a')], author)
+    await Promise.all([write, handle.close()])
+    const before = writes
+    await new Promise((resolve) => setTimeout(resolve, 2300))
+    expect(writes).toBe(before)
+  })
+
+  test('never lets a number be used twice by two handles that take turns', async () => {
+    const { store, place } = await newStore()
+    const other = await reopen(place)
+    for (let turn = 0; turn < 6; turn += 1) {
+      await (turn % 2 === 0 ? store : other).apply([create(`/${turn}`)], author)
+    }
+    await other.close()
+    await store.close()
+    const again = await reopen(place)
+    await again.apply([create('/last')], author)
+    // Numbers that repeat or go back are refused.
+    await again.verify()
+    await again.close()
+  })
+})
+
+describe('a writer', () => {
+  test('keeps the bound on rows over all changes of a commit', async () => {
+    const { store } = await newStore({ limits: { memories: 20_000 } })
+    const many = Array.from({ length: 16_385 }, (_, index) => create(`/d/${index}`))
+    await expect(store.apply(many, author)).rejects.toMatchObject({ code: 'change_too_large' })
+    expect(await contentsOf(store)).toEqual({})
+    await store.apply(many.slice(0, 10), author)
+    await store.verify()
+    await store.close()
+  })
+
+  test('does not look again at an author that it has checked', async () => {
+    const { store } = await newStore()
+    const mine: { actor: Author['actor']; session?: string } = {
+      actor: { type: 'user', id: 'ann' },
+    }
+    const write = store.apply([create('/a')], mine)
+    mine.session = 'not a session id'
+    await write
+    await store.verify()
+    expect((await store.versions()).versions[0]?.session).toBeUndefined()
+    await store.close()
+  })
+
+  test('refuses a founder that the format would refuse', async () => {
+    await expect(newStore({ actor: { type: 'user', id: 'Jane Doe' } })).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+  })
+
+  test('refuses characters in a path that a later Unicode could forbid', async () => {
+    const { store } = await newStore()
+    await expect(store.apply([create('/\u2065')], author)).rejects.toMatchObject({
+      code: 'invalid_path',
+    })
+    await store.close()
+  })
+})
+
+describe('a new passphrase', () => {
+  test('shares a batch with other commands', async () => {
+    const { store } = await newStore()
+    const changes = [
+      store.apply([create('/a')], author),
+      store.changePassphrase('correct horse battery', author),
+      store.apply([create('/b')], author),
+    ]
+    await Promise.all(changes)
+    expect(await store.status()).toMatchObject({ epochs: 2, commits: 4 })
+    await store.verify()
+    await store.close()
+  })
+
+  test('leaves no epoch behind when the disk refuses it', async () => {
+    const { store, place } = await newStore()
+    await store.apply([create('/a')], author)
+    await store.close()
+    let full = false
+    const disk = {
+      ...systemDisk,
+      write: (fd: number, bytes: Uint8Array, position: number) => {
+        if (full) {
+          full = false
+          throw new StoreError('storage_full', 'The disk is full')
+        }
+        systemDisk.write(fd, bytes, position)
+      },
+    }
+    const handle = await reopen(place, { disk })
+    await handle.apply([create('/b')], author)
+    full = true
+    await expect(handle.changePassphrase('correct horse battery', author)).rejects.toMatchObject({
+      code: 'storage_full',
+    })
+    expect((await handle.status()).epochs).toBe(1)
+    await handle.changePassphrase('correct horse battery', author)
+    expect((await handle.status()).epochs).toBe(2)
+    await handle.close()
+    const again = await reopen(place)
+    await again.verify()
+    await again.close()
+  })
+})
+
+test('a store in the place of another is refused where the caller says which it wants', async () => {
+  const { store, place } = await newStore()
+  const { store: second, place: other } = await newStore({ identity: place.identity })
+  await store.close()
+  await second.close()
+  rmSync(place.directory, { recursive: true })
+  renameSync(other.directory, place.directory)
+  await expect(reopen(place, { storeId: store.id })).rejects.toMatchObject({
+    code: 'store_id_mismatch',
+  })
+  await (await reopen(place, { storeId: second.id })).close()
+})

@@ -1,7 +1,7 @@
 // The vocabulary of bytes: concatenation, text forms, and a bounded reader and writer for the
 // layouts of docs/FORMAT.md. Knows nothing of cryptography. All integers are big-endian.
 
-import { StoreError } from './errors.ts'
+import type { StoreError } from './errors.ts'
 
 declare const sealedBrand: unique symbol
 

@@ -37,11 +37,14 @@ export const metadataPairsMax: number = 16
 export const metadataKeyCharactersMax: number = 64
 export const metadataValueCharactersMax: number = 512
 
+interface Bounds {
+  readonly floor: number
+  readonly standard: number
+  readonly ceiling: number
+}
+
 /** FORMAT §7.5: Argon2id. Outside floor and ceiling a slot is refused before it is hashed. */
-export const argon2: {
-  readonly passes: { readonly floor: number; readonly standard: number; readonly ceiling: number }
-  readonly memoryKiB: { readonly floor: number; readonly standard: number; readonly ceiling: number }
-} = {
+export const argon2: { readonly passes: Bounds; readonly memoryKiB: Bounds } = {
   passes: { floor: 2, standard: 3, ceiling: 10 },
   memoryKiB: { floor: 64 * KIBIBYTE, standard: 256 * KIBIBYTE, ceiling: 1024 * KIBIBYTE },
 }
@@ -53,7 +56,9 @@ export const journalStepBytesMax: number = MEBIBYTE
 /** A journal with more than either is packed in the background. */
 export const journalPackBytes: number = 4 * MEBIBYTE
 export const journalPackFrames: number = 1024
-/** Writers wait for the packing once the journal is as large as the first, and stop at the second. */
+/**
+ * Writers wait for the packing once the journal is as large as the first, and stop at the second.
+ */
 export const journalWaitBytes: number = 16 * MEBIBYTE
 export const journalBytesMax: number = 64 * MEBIBYTE
 /** The objects of a larger transition go into a pack, and only its ref move into the journal. */

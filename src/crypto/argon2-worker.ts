@@ -8,7 +8,6 @@ import type { StretchJob } from './passphrase.ts'
 await ready
 // The type is lost on the way; passphrase.ts alone sets it.
 const job: StretchJob = workerData
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is not a window
 parentPort?.postMessage(stretch(job))
 
 /** Undefined if the memory cannot be had, the one way in which checked parameters can fail. */

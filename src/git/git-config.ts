@@ -25,7 +25,9 @@ export function parseGitConfig(text: string): GitConfig {
     const name = `${section}.${entry[1].toLowerCase()}`
     // A key without a value is true.
     const value = entry[2] === undefined ? 'true' : parseValue(entry[2])
-    values.set(name, [...(values.get(name) ?? []), value])
+    const others = values.get(name)
+    if (others === undefined) values.set(name, [value])
+    else others.push(value)
   }
   return values
 }

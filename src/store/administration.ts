@@ -64,8 +64,8 @@ export async function changePassphrase(
 }
 
 /**
- * Makes this session's identity a device, in the grade of the passphrase or recovery key that opened
- * the store. Does nothing if it is a device already.
+ * Makes this session's identity a device, in the grade of the passphrase or recovery key that
+ * opened the store. Does nothing if it is a device already.
  */
 export async function enrolDevice(session: StoreSession, opened: OpenedKeyring): Promise<void> {
   const { recovery } = opened

@@ -154,9 +154,10 @@ export function checkAuthor(
 export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: RecordKind): void {
   const role = roleOf(snapshot, deviceId)
   if (role !== undefined && rolesFor[kind].includes(role)) return
+  const needed = rolesFor[kind].join(' or ')
   throw new StoreError(
     'permission_denied',
-    `This device is ${role ?? 'not a device'} of the store; this needs ${rolesFor[kind].join(' or ')}`,
+    `This device is ${role ?? 'not a device'} of the store; the change needs the role ${needed}`,
   )
 }
 

@@ -1,6 +1,6 @@
 // Builds the git objects of one commit from a plan: seals blobs, detail and record, signs, encodes
-// trees (FORMAT §5, §6). Moves the snapshot, writes nothing to disk. The life of a write passes through
-// here between planning (changes.ts) and the object store (writer.ts).
+// trees (FORMAT §5, §6). Moves the snapshot, writes nothing to disk. The life of a write passes
+// through here between planning (changes.ts) and the object store (writer.ts).
 
 import { fromHex } from '../bytes.ts'
 import type { Sealed } from '../bytes.ts'
@@ -148,7 +148,7 @@ export function buildGenesis(
 }
 
 /** The entries of the root tree (FORMAT §2), in git's order. */
-export function rootTree(storeId: string, parts: RootParts): readonly TreeEntry[] {
+function rootTree(storeId: string, parts: RootParts): readonly TreeEntry[] {
   const entries: TreeEntry[] = [
     { mode: '100644', name: 'README.md', oid: newObject('blob', readmeFile).oid },
     { mode: '100644', name: 'keyring', oid: parts.keyring },

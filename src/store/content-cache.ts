@@ -1,5 +1,5 @@
-// Decrypted contents that were used last, in RAM only, by version: an agent reads and edits the same few
-// memories again and again. Bounded in bytes.
+// Decrypted contents that were used last, in RAM only, by version: an agent reads and edits the
+// same few memories again and again. Bounded in bytes.
 
 import { MEBIBYTE } from '../limits.ts'
 

@@ -105,7 +105,9 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   }
 }
 
-/** Brings `history` up to `head`, reading only what is new; starts anew if the past was rewritten. */
+/**
+ * Brings `history` up to `head`, reading only what is new; starts anew if the past was rewritten.
+ */
 export async function catchUp(
   history: History,
   source: HistorySource,

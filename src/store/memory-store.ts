@@ -225,7 +225,7 @@ export class MemoryStore {
 
 const nothingApplied: Applied = { commit: undefined, versionIds: [] }
 
-export function describeMemory(memory: LiveMemory): MemoryInfo {
+function describeMemory(memory: LiveMemory): MemoryInfo {
   return {
     memoryId: formatId('memory', memory.memoryId),
     versionId: formatId('version', memory.versionId),

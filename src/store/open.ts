@@ -296,7 +296,7 @@ function checkFreshness(source: Source, anchor: Anchor, snapshot: Snapshot): voi
   }
   throw new StoreError(
     'rolled_back',
-    'The store is older than what this device has verified before, or another one took its place. ' +
+    'The store is older than what this device has verified, or another one took its place. ' +
       'If you restored a backup on purpose, accept that once',
   )
 }

@@ -1,5 +1,6 @@
-// T1: who reads the repository, the state directory or a temporary file, at any moment, or a message
-// of an error, finds no text, path, reason, actor, session or name of a store. FORMAT §0 (1), §11.
+// T1: who reads the repository, the state directory or a temporary file, at any moment, or a
+// message of an error, finds no text, path, reason, actor, session or name of a store. FORMAT §0
+// (1), §11.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

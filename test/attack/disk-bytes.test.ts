@@ -1,5 +1,5 @@
-// T4: who changes the packs, indexes, references or the journal of a store on its disk cannot make it
-// show another content: a reader shows what was written, or refuses with a code. FORMAT §2, §8.
+// T4: who changes the packs, indexes, references or the journal of a store on its disk cannot make
+// it show another content: a reader shows what was written, or refuses with a code. FORMAT §2, §8.
 
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// T10: nobody can bring a keyring that does not follow from the founder's: another founder, a rolled
-// back or skipped directory, devices or epochs that come and go. FORMAT §7, §7.1, §7.3.
+// T10: nobody can bring a keyring that does not follow from the founder's: another founder, a
+// rolled back or skipped directory, devices or epochs that come and go. FORMAT §7, §7.1, §7.3.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hash256 } from '../../src/crypto/digest.ts'
@@ -175,7 +175,7 @@ describe('T10: a directory that does not follow is refused', () => {
   })
 })
 
-describe('T10: a keyring blob that is not the one its record and directory speak of is refused', () => {
+describe('T10: a keyring that contradicts its record or directory is refused', () => {
   test.each<[code: string, name: string, fault: KeyringFault, reference?: string]>([
     ['keyring_mismatch', 'another number outside', { file: (file) => ({ ...file, number: 9 }) }],
     [

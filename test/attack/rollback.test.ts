@@ -1,6 +1,6 @@
-// T14: who can put a repository back to an older state, or another in its place, is noticed by every
-// device that has seen a newer one, while it runs and when it starts; and no sequence number is ever
-// used twice. FORMAT §8.1, §9.
+// T14: who can put a repository back to an older state, or another in its place, is noticed by
+// every device that has seen a newer one, while it runs and when it starts; and no sequence number
+// is ever used twice. FORMAT §8.1, §9.
 
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 // A process dies, or the power fails, at every single file operation of a command, a checkpoint, an
-// open, an enrolment and an init. Afterwards the store holds what it held before or after the change
-// that was under way, never less than what was acknowledged, verifies as a whole, and can be written.
+// open, an enrolment and an init. Afterwards the store holds what it held before or after the
+// change that was under way, never less than what was acknowledged, verifies as a whole, and can be
+// written.
 
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'

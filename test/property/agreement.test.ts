@@ -1,5 +1,5 @@
-// Two implementations of docs/FORMAT.md agree on every structure of any content: the product and the
-// reference decoder write the same bytes, and each reads what the other wrote.
+// Two implementations of docs/FORMAT.md agree on every structure of any content: the product and
+// the reference decoder write the same bytes, and each reads what the other wrote.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

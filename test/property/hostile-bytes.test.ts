@@ -295,7 +295,7 @@ const committer = author.replace('author', 'committer')
 const signed = `${commitStart}${author}${committer}gpgsig -----BEGIN SSH SIGNATURE-----`
 const message = `${signed}\n\ngitlocket change\n\n`
 
-describe('a mebibyte that is nearly right is refused in time, as', () => {
+describe('an answer or a StoreError comes in time of a mebibyte that is nearly', () => {
   test.each<readonly [string, (bytes: Uint8Array) => unknown, string]>([
     ['a commit of parents', parseCommit, fill(`parent ${'1'.repeat(40)}\n`)],
     ['a tree line', parseCommit, `tree ${fill('1')}`],
@@ -358,7 +358,7 @@ describe('a mebibyte that is nearly right is refused in time, as', () => {
   ])('%s', (_, decode, input) => {
     const bytes = utf8(input)
     const start = performance.now()
-    expect(() => decode(bytes)).toThrow(StoreError)
+    attempt(() => decode(bytes))
     // Far more than a linear reader needs on a busy machine, and far less than the square takes.
     expect(performance.now() - start).toBeLessThan(5000)
   })

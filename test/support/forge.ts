@@ -1,7 +1,7 @@
-// Makes histories with real keys in which exactly one thing is wrong: an author that may do anything,
-// with a hook at every layer of a commit. Whatever lies above a fault (seals, signatures, hashes, the
-// commits on top) is made as if the fault were none. Keeps its own account of the history, so that a
-// check that is missing in the product is not missing here too.
+// Makes histories with real keys in which exactly one thing is wrong: an author that may do
+// anything, with a hook at every layer of a commit. Whatever lies above a fault (seals, signatures,
+// hashes, the commits on top) is made as if the fault were none. Keeps its own account of the
+// history, so that a check that is missing in the product is not missing here too.
 
 import { concatBytes, toHex, utf8 } from '../../src/bytes.ts'
 import { hash256, sha256 } from '../../src/crypto/digest.ts'
@@ -162,7 +162,7 @@ export class Forge {
     return this.#append({ fields: { kind: 'settings', settingsHash }, settings: sealed }, fault)
   }
 
-  /** Replaces the directory; `change` makes it from the next one, which differs by its number only. */
+  /** Replaces the directory; `change` makes it from one that differs by its number only. */
   keyring(
     change: (next: Directory) => Directory,
     options: { fault?: Fault; keyringFault?: KeyringFault; epoch?: EpochKeys } = {},

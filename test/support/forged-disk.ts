@@ -1,4 +1,5 @@
-// Puts forged histories into real repositories on disk, as somebody with write access to them would.
+// Puts forged histories into real repositories on disk, as somebody with write access to them
+// would.
 
 import { sealedFraming } from '../../src/crypto/aead.ts'
 import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'

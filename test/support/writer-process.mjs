@@ -1,5 +1,5 @@
-// A process that writes to a store as fast as it can: `node writer-process.mjs <directory> <count>`.
-// Prints each commit once it is acknowledged. Loads the compiled product.
+// A process that writes to a store as fast as it can: `node writer-process.mjs <directory>
+// <count>`. Prints each commit once it is acknowledged. Loads the compiled product.
 
 import { randomBytes } from 'node:crypto'
 import { writeSync } from 'node:fs'

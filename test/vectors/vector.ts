@@ -1,6 +1,6 @@
 // A test vector: some bytes, what opens them, and what a reader must say about them. All fields are
-// text; bytes are hex, those of keyrings and git objects base64. Vectors of one kind share a file of v1/, which
-// never changes: what it accepts is what every later release must read.
+// text; bytes are hex, those of keyrings and git objects base64. Vectors of one kind share a file
+// of v1/, which never changes: what it accepts is what every later release must read.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ export const groups = [
 ] as const
 export type Group = (typeof groups)[number]
 
-/** `name`, `clause` of docs/FORMAT.md and `expect` (`accepted` or a code), and what the group needs. */
+/** `name`, `clause` of FORMAT, `expect` (`accepted` or a code), and what the group needs. */
 export type Vector = Readonly<Record<string, string>>
 
 export const vectorDirectory: string = fileURLToPath(new URL('v1', import.meta.url))

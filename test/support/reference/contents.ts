@@ -60,7 +60,9 @@ export function verifyContents(repository: Repository, storeId: string, trail: T
   return { details: walk.details, memories: walk.blobs, settings: walk.settings }
 }
 
-/** Keyring and settings of the commits that change them. The keyring was verified with the trail. */
+/**
+ * Keyring and settings of the commits that change them. The keyring was verified with the trail.
+ */
 function takeFiles(walk: Walk, { commit, record, epoch }: TrailCommit): void {
   if (record.keyringHash !== zeroHash) {
     walk.keyring = gitOid('blob', readRootBlob(walk.repository, commit.tree, 'keyring'))

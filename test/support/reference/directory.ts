@@ -1,5 +1,5 @@
-// FORMAT §7 and §7.1: the directory of devices and recovery identities, and which directory may follow
-// which. Ids are hex; public keys are bytes.
+// FORMAT §7 and §7.1: the directory of devices and recovery identities, and which directory may
+// follow which. Ids are hex; public keys are bytes.
 
 import { concat, equal, fromHex, label, Reader, toHex, u16, u64, u8 } from './bytes.ts'
 import { checkPadding } from './envelope.ts'

@@ -1,5 +1,5 @@
-// FORMAT §3: sealed envelopes, their salts and their padding. Keys come from §4 (keys.ts). The steps of
-// opening stand in the document's order, each with a refusal of its own.
+// FORMAT §3: sealed envelopes, their salts and their padding. Keys come from §4 (keys.ts). The
+// steps of opening stand in the document's order, each with a refusal of its own.
 
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { concat, equal, label, Reader, toHex, fromHex, u16, u8, utf8, zeros } from './bytes.ts'
@@ -180,7 +180,9 @@ export function openEnvelope(
   }
 }
 
-/** openEnvelope, and the salt recomputed: what a verifier does with records, details and memories. */
+/**
+ * openEnvelope, and the salt recomputed: what a verifier does with records, details and memories.
+ */
 export function openDeterministic(
   type: EnvelopeType,
   keys: EnvelopeKeys,

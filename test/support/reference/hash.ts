@@ -1,6 +1,6 @@
-// FORMAT, notation and §4: H, H', the salts' BLAKE2b-192 and libsodium's crypto_kdf, which is BLAKE2b
-// of the empty message, keyed, with the subkey number (64 bits, little-endian) as salt and the context
-// as personalization, both filled with zero bytes to 16.
+// FORMAT, notation and §4: H, H', the salts' BLAKE2b-192 and libsodium's crypto_kdf, which is
+// BLAKE2b of the empty message, keyed, with the subkey number (64 bits, little-endian) as salt and
+// the context as personalization, both filled with zero bytes to 16.
 
 import { blake2b } from '@noble/hashes/blake2.js'
 import { sha256 as nobleSha256, sha512 as nobleSha512 } from '@noble/hashes/sha2.js'

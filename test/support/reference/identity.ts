@@ -1,5 +1,5 @@
-// FORMAT §1: identifiers, identities and recovery keys, and their Crockford base32 text forms. Inside
-// the reference, ids are lower-case hex of 32 digits.
+// FORMAT §1: identifiers, identities and recovery keys, and their Crockford base32 text forms.
+// Inside the reference, ids are lower-case hex of 32 digits.
 
 import { concat, fromHex, label, toHex } from './bytes.ts'
 import { H } from './hash.ts'
@@ -18,7 +18,9 @@ function toBase32(bytes: Uint8Array, length: number): string {
   return text
 }
 
-/** The inverse: `length` bytes, or undefined if a character is no digit or the number is too great. */
+/**
+ * The inverse: `length` bytes, or undefined if a character is no digit or the number is too great.
+ */
 function fromBase32(text: string, length: number): Uint8Array | undefined {
   let value = 0n
   for (const character of text) {
@@ -80,7 +82,9 @@ function checksum(name: string, bytes: Uint8Array, length: number): Uint8Array {
   return H(label(name), bytes).slice(0, length)
 }
 
-/** Reads what a person typed: case, `I`, `L`, `O`, spaces and hyphens are forgiven after the prefix. */
+/**
+ * Reads what a person typed: case, `I`, `L`, `O`, spaces and hyphens are forgiven after the prefix.
+ */
 function readTyped(text: string, prefix: string, name: string, length: number, check: number) {
   const upper = text.trim().toUpperCase()
   ensure(upper.startsWith(prefix), 'invalid_identity', 'The prefix is wrong')

@@ -1,5 +1,5 @@
-// FORMAT §7: the keyring blob: its framing, its slots and its archives. The directory inside it has a
-// file of its own.
+// FORMAT §7: the keyring blob: its framing, its slots and its archives. The directory inside it has
+// a file of its own.
 
 import { ml_kem768_x25519 as xwing } from '@noble/post-quantum/hybrid.js'
 import { concat, equal, fromHex, label, Reader, toHex, u16, u32, u64, u8, utf8 } from './bytes.ts'
@@ -169,7 +169,9 @@ export function sealSlot(storeId: string, epoch: Epoch, slot: NewSlot): Slot {
   return { type, publicBytes, envelope: sealEnvelope('slot', keys, context, hedge, plaintext) }
 }
 
-/** The epoch in a slot, opened with the seed of an X-Wing key pair; refuses as openEnvelope does. */
+/**
+ * The epoch in a slot, opened with the seed of an X-Wing key pair; refuses as openEnvelope does.
+ */
 export function openSlot(keyring: Keyring, slot: Slot, kemSeed: Uint8Array): Epoch {
   const { storeId, kid } = keyring
   const pair = xwing.keygen(kemSeed)

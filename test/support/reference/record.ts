@@ -1,5 +1,6 @@
-// FORMAT §6.1: the record of a commit and its device signature. Decoding refuses what is wrong within
-// the record; what depends on its history is §8 (trail.ts). Ids and hashes are lower-case hex.
+// FORMAT §6.1: the record of a commit and its device signature. Decoding refuses what is wrong
+// within the record; what depends on its history is §8 (trail.ts). Ids and hashes are lower-case
+// hex.
 
 import { ascii, concat, fromHex, label, Reader, u16, u64, u8, utf8, zeros } from './bytes.ts'
 import { checkPadding } from './envelope.ts'

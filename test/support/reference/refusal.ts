@@ -1,6 +1,7 @@
-// The kinds of refusal of the reference decoder: the envelope and verification codes of the product,
-// by name alone. Test vectors assert the kind, which is the part of the message before the colon.
-// Nothing under this folder may import from src/: it is a second implementation of docs/FORMAT.md.
+// The kinds of refusal of the reference decoder: the envelope and verification codes of the
+// product, by name alone. Test vectors assert the kind, which is the part of the message before the
+// colon. Nothing under this folder may import from src/: it is a second implementation of
+// docs/FORMAT.md.
 
 export type Refusal =
   | 'not_a_store'

@@ -1,5 +1,5 @@
-// FORMAT §2 and §8.3: the objects that a bare repository's refs/heads/main reaches, read by stock git
-// and checked against their ids.
+// FORMAT §2 and §8.3: the objects that a bare repository's refs/heads/main reaches, read by stock
+// git and checked against their ids.
 
 import { spawnSync } from 'node:child_process'
 import { ascii } from './bytes.ts'

@@ -1,5 +1,5 @@
-// FORMAT §6.4: cur(X, m), and the rules of rows for one parent. The state is what the causal past of
-// the next record says about versions and memories.
+// FORMAT §6.4: cur(X, m), and the rules of rows for one parent. The state is what the causal past
+// of the next record says about versions and memories.
 
 import { type Row, zeroId } from './record.ts'
 import { ensure, refuse } from './refusal.ts'

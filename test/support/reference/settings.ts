@@ -1,6 +1,6 @@
 // FORMAT §5.1: the plaintext of a settings blob. Canonical JSON: what was read is encoded again and
-// compared. The encoder spells out the keys, because JavaScript objects put integer-like metadata keys
-// first and the document sorts by code unit.
+// compared. The encoder spells out the keys, because JavaScript objects put integer-like metadata
+// keys first and the document sorts by code unit.
 
 import { concat, equal, Reader, u32, u8, utf8, utf8Text } from './bytes.ts'
 import { checkPadding } from './envelope.ts'

@@ -1,7 +1,8 @@
-// FORMAT §6.1 and §6.3: Ed25519 as libsodium verifies it. The rules are spelled out, since verifiers
-// differ: the equation is checked without the cofactor by comparing the bytes of R, S is below the group
-// order, encodings are canonical, and neither R nor the public key has small order. (noble's own
-// `verify` multiplies by the cofactor, and so accepts signatures that libsodium refuses.)
+// FORMAT §6.1 and §6.3: Ed25519 as libsodium verifies it. The rules are spelled out, since
+// verifiers differ: the equation is checked without the cofactor by comparing the bytes of R, S is
+// below the group order, encodings are canonical, and neither R nor the public key has small order.
+// (noble's own `verify` multiplies by the cofactor, and so accepts signatures that libsodium
+// refuses.)
 
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { concat, equal, toHex } from './bytes.ts'

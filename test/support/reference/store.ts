@@ -1,5 +1,5 @@
-// The slow reference decoder of docs/FORMAT.md: a bare repository and one secret in, the whole verified
-// store out as plain values. Written from the document alone; imports nothing from src/.
+// The slow reference decoder of docs/FORMAT.md: a bare repository and one secret in, the whole
+// verified store out as plain values. Written from the document alone; imports nothing from src/.
 
 import { verifyContents } from './contents.ts'
 import type { DetailRow } from './detail.ts'

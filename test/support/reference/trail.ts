@@ -1,6 +1,7 @@
 // FORMAT §8, what an auditor can verify: commit bytes, group signatures, records and their links,
-// members and their rights, device chains, keyrings, rows. What the content key opens is contents.ts.
-// One straight walk from genesis to the head; the order of the checks is the document's.
+// members and their rights, device chains, keyrings, rows. What the content key opens is
+// contents.ts. One straight walk from genesis to the head; the order of the checks is the
+// document's.
 
 import { toHex } from './bytes.ts'
 import { checkCanonical, checkGroupSignature, parseCommit, type ParsedCommit } from './commit.ts'

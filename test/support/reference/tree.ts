@@ -1,5 +1,5 @@
-// FORMAT §2 and §2.1: git object ids and trees, and the radix tree of the memories' names. The tree of
-// a state is built from scratch, from the set of ids alone.
+// FORMAT §2 and §2.1: git object ids and trees, and the radix tree of the memories' names. The tree
+// of a state is built from scratch, from the set of ids alone.
 
 import { sha1 } from '@noble/hashes/legacy.js'
 import { ascii, concat, fromHex, Reader, toHex, utf8 } from './bytes.ts'
@@ -110,7 +110,9 @@ export function buildTree(parts: TreeParts): BuiltTree {
   return { root, trees }
 }
 
-/** The blob of a memory in the tree `root`, wherever the shape puts it; undefined if it is absent. */
+/**
+ * The blob of a memory in the tree `root`, wherever the shape puts it; undefined if it is absent.
+ */
 export function findMemory(
   readTree: (oid: string) => Uint8Array,
   root: string,

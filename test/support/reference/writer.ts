@@ -1,6 +1,6 @@
-// A minimal writer of stores, from docs/FORMAT.md alone, so that the reference decoder can be tested
-// without the product and fed with faults. It keeps records, details and contents, and makes the whole
-// git history anew each time, which FORMAT §0 (5) promises to be possible.
+// A minimal writer of stores, from docs/FORMAT.md alone, so that the reference decoder can be
+// tested without the product and fed with faults. It keeps records, details and contents, and makes
+// the whole git history anew each time, which FORMAT §0 (5) promises to be possible.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// FORMAT §6 as the reference decoder implements it: the one form of a commit and its group signature.
+// FORMAT §6 as the reference decoder implements it: the one form of a commit and its group
+// signature.
 
 import { describe, expect, test } from 'vitest'
 import { ascii, equal, utf8 } from '../../support/reference/bytes.ts'

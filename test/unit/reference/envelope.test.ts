@@ -1,4 +1,5 @@
-// FORMAT §3 and §5.1 as the reference decoder implements them: envelopes, padding, blobs, signatures.
+// FORMAT §3 and §5.1 as the reference decoder implements them: envelopes, padding, blobs,
+// signatures.
 
 import { ed25519, ED25519_TORSION_SUBGROUP } from '@noble/curves/ed25519.js'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// The reference decoder on stores that its own minimal writer makes from FORMAT: what it reads, that
-// stock git accepts them, and that it names the fault of a store with one fault.
+// The reference decoder on stores that its own minimal writer makes from FORMAT: what it reads,
+// that stock git accepts them, and that it names the fault of a store with one fault.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

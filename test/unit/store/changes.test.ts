@@ -67,7 +67,7 @@ describe('rows of a commit', () => {
   })
 })
 
-test('a memory keeps its id over edits and renames, and a new one at its path gets another', async () => {
+test('a memory keeps its id over edits and renames; a new one at its path does not', async () => {
   const store = await storeWith('/a.md')
   const first = await store.read('/a.md')
   await store.apply([edit('/a.md', 'x'), rename('/a.md', '/b.md')], author)

@@ -150,7 +150,7 @@ describe('a new passphrase', () => {
   })
 })
 
-test('a store in the place of another is refused where the caller says which it wants', async () => {
+test('a store in the place of another is refused if the caller names the one', async () => {
   const { store, place } = await newStore()
   const { store: second, place: other } = await newStore({ identity: place.identity })
   await store.close()

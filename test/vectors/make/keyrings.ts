@@ -45,6 +45,7 @@ export async function keyrings(): Promise<readonly Vector[]> {
     of('wrong_key', 'by another passphrase', { passphrase: `${passphrase}x` }),
     ...parameterFaults(of),
     ...framingFaults(of, identity),
+    ...contradictions(of, identity),
     ...slotFaults(of, setting),
     ...archiveFaults(of, identity),
   ]
@@ -60,7 +61,11 @@ async function prepare(): Promise<Setting> {
   const entry = { slotId: 'bb'.repeat(16), type: 'passphrase', ...keys } as const
   const { directory, storeId, random, founder } = forge
   const plan = {
-    ...{ storeId, random, argon2, epoch: forge.newEpoch(), older: [forge.epoch] },
+    storeId,
+    random,
+    argon2,
+    epoch: forge.newEpoch(),
+    older: [forge.epoch],
     directory: { ...directory, recovery: [...directory.recovery, entry] },
   }
   return {
@@ -94,7 +99,6 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
   const malformed = (name: string, fault: KeyringFault): Vector => {
     return of('keyring_malformed', name, identity, fault)
   }
-  const file = (change: (file: KeyringFile) => KeyringFile): KeyringFault => ({ file: change })
   return [
     malformed('nothing', { bytes: () => new Uint8Array() }),
     malformed('another magic', { bytes: put(0, 0x58) }),
@@ -119,6 +123,12 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
       'three slots of devices',
       file((f) => ({ ...f, slots: f.slots.slice(1) })),
     ),
+  ]
+}
+
+/** Of what the framing says and what is inside says otherwise. */
+function contradictions(of: Make, identity: Vector): readonly Vector[] {
+  return [
     of(
       'store_id_mismatch',
       "another store's",
@@ -155,10 +165,19 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
   ]
 }
 
+function file(change: (file: KeyringFile) => KeyringFile): KeyringFault {
+  return { file: change }
+}
+
+function slot(change: (slot: Slot) => Slot): KeyringFault {
+  return { file: inSlots('recovery', change) }
+}
+
+function padded(change: (bytes: Uint8Array) => Uint8Array): KeyringFault {
+  return { archiveSeal: { padded: change } }
+}
+
 function slotFaults(of: Make, { identity, recovery }: Setting): readonly Vector[] {
-  const slot = (change: (slot: Slot) => Slot): KeyringFault => ({
-    file: inSlots('recovery', change),
-  })
   const envelope = (bit: number): KeyringFault =>
     slot((s) => ({ ...s, envelope: flipBit(bit)(s.envelope) }))
   return [
@@ -169,7 +188,7 @@ function slotFaults(of: Make, { identity, recovery }: Setting): readonly Vector[
       slot((s) => ({ ...s, ciphertext: flipBit(9)(s.ciphertext) })),
     ),
     of('wrong_key', 'another slot id', recovery, {
-      file: (f) => ({ ...inSlots('recovery', (s) => ({ ...s, slotId: 'ab'.repeat(16) }))(f) }),
+      file: inSlots('recovery', (s) => ({ ...s, slotId: 'ab'.repeat(16) })),
     }),
     of('envelope_suite', 'another suite of a slot', recovery, envelope(8 * 4)),
     of('envelope_type', 'another type of a slot', recovery, envelope(8 * 5)),
@@ -185,9 +204,6 @@ function slotFaults(of: Make, { identity, recovery }: Setting): readonly Vector[
 }
 
 function archiveFaults(of: Make, identity: Vector): readonly Vector[] {
-  const padded = (change: (bytes: Uint8Array) => Uint8Array): KeyringFault => {
-    return { archiveSeal: { padded: change } }
-  }
   return [
     of('upgrade_required', 'an archive of version 2', identity, padded(put(0, 2))),
     of('keyring_malformed', 'a reserved byte of an archive', identity, padded(put(1, 1))),

@@ -52,11 +52,17 @@ function envelopes(forge: Forge): readonly Vector[] {
   const parts: readonly SealParts[] = [
     { type: 'record', keys: epoch.record, context: store, hedge: zeroHash, plaintext: text },
     {
-      ...{ type: 'memory', keys: epoch.memory, hedge, plaintext: text },
+      type: 'memory',
+      keys: epoch.memory,
+      hedge,
+      plaintext: text,
       context: memoryContext(storeId, memory.a),
     },
     {
-      ...{ type: 'detail', keys: epoch.detail, hedge: zeroHash, plaintext: text },
+      type: 'detail',
+      keys: epoch.detail,
+      hedge: zeroHash,
+      plaintext: text,
       context: detailContext(storeId, hedge),
     },
     { type: 'settings', keys: epoch.settings, context: store, hedge, plaintext: text },
@@ -74,8 +80,14 @@ function envelopeVector(parts: SealParts, [expect, name, fault]: Case): Vector {
   const { type, keys, context, hedge } = parts
   const hedged: Vector = type === 'settings' ? {} : { hedge: toHex(hedge) }
   return {
-    ...{ name: `${type}: ${name}`, clause: '3', expect, type, kid: keys.kid },
-    ...{ key: toHex(keys.key), saltKey: toHex(keys.saltKey), context: toHex(context) },
+    name: `${type}: ${name}`,
+    clause: '3',
+    expect,
+    type,
+    kid: keys.kid,
+    key: toHex(keys.key),
+    saltKey: toHex(keys.saltKey),
+    context: toHex(context),
     ...hedged,
     bytes: toHex(seal(parts, fault)),
   }
@@ -97,21 +109,56 @@ function ladder(forge: Forge): readonly Vector[] {
   })
 }
 
+/** Changes of a commit's text after it was signed. */
+const changedTexts: readonly (readonly [
+  expect: string,
+  name: string,
+  change: (commit: string) => string,
+])[] = [
+  ['group_signature_invalid', 'another tree', (c) => c.replace(/^tree .{8}/, 'tree 00000000')],
+  [
+    'group_signature_invalid',
+    'another parent',
+    (c) => c.replace(/(parent ).{8}/, (_, name: string) => `${name}00000000`),
+  ],
+  [
+    'group_signature_invalid',
+    'another record',
+    (c) => c.replace(/(RECORD-----\n.{20})./, otherLetter),
+  ],
+  ['commit_not_canonical', 'other lines', (c) => c.replace(/(RECORD-----\n.{40})/, '$1\n')],
+  [
+    'commit_not_canonical',
+    'another time of the committer',
+    (c) => c.replace(/(committer .* )1(\d{9})/, '$12$2'),
+  ],
+  ['commit_malformed', 'nothing', () => ''],
+  ['commit_malformed', 'three parents', (c) => c.replace(/(parent .*\n)/, '$1$1$1')],
+  ['commit_malformed', 'no author', (c) => c.replace(/author .*\n/, '')],
+  ['commit_malformed', 'the zone -0000', (c) => c.replace('+0000', '-0000')],
+  ['commit_malformed', 'an upper-case tree', (c) => c.replace(/^tree .{40}/, upperCaseOid)],
+  ['commit_malformed', 'CRLF', (c) => c.replaceAll('\n', '\r\n')],
+  ['commit_malformed', 'a header more', (c) => c.replace('gpgsig', 'extra x\ngpgsig')],
+  ['commit_malformed', 'another subject', (c) => c.replace('gitlocket change', 'x')],
+  ['commit_malformed', 'no newline at the end', (c) => c.slice(0, -1)],
+  ['commit_malformed', 'a newline more at the end', (c) => `${c}\n`],
+  [
+    'commit_malformed',
+    'no record',
+    (c) => c.replace(/-----BEGIN GITLOCKET RECORD[^]*RECORD-----\n/, ''),
+  ],
+]
+
 async function commits(): Promise<readonly Vector[]> {
   const { forge } = await standardHistory('commit vectors')
-  const { auditKey } = forge.epoch
-  const groupSeed = toHex(deriveKey(auditKey, 2, 'GLK1keys'))
+  const groupSeed = toHex(deriveKey(forge.epoch.auditKey, 2, 'GLK1keys'))
   const vector = (expect: string, name: string, fault: Fault): Vector => {
     const copy = forge.fork()
     const head = copy.change([nextRow], fault)
     const bytes = Buffer.from(copy.objects.get(head)?.body ?? new Uint8Array()).toString('base64')
     return { name, clause: '6', expect, groupSeed, bytes }
   }
-  const text = (change: (commit: string) => string): Fault => ({
-    bytes: (bytes) => Buffer.from(change(asciiText(bytes)), 'latin1'),
-  })
-  const [genesis] = forge.entries
-  const first = parseCommit(forge.objects.get(genesis?.oid ?? '')?.body ?? new Uint8Array())
+  const first = forge.objects.get(forge.entries[0]?.oid ?? '')?.body ?? new Uint8Array()
   return [
     vector('accepted', 'a change', {}),
     vector('accepted', 'no detail', { parts: (parts) => ({ ...parts, detail: undefined }) }),
@@ -119,88 +166,18 @@ async function commits(): Promise<readonly Vector[]> {
     vector('accepted', 'two parents', {
       parts: (parts) => ({ ...parts, parents: [...parts.parents, ...parts.parents] }),
     }),
-    vector('accepted', 'a genesis', { parts: () => first }),
-    vector('group_signature_invalid', 'the signature of another key', {
-      group: forge.founder.signing,
-    }),
-    vector(
-      'group_signature_invalid',
-      'another tree',
-      text((c) => c.replace(/^tree .{8}/, 'tree 00000000')),
-    ),
-    vector(
-      'group_signature_invalid',
-      'another parent',
-      text((c) => c.replace(/parent .{8}/, 'parent 00000000')),
-    ),
-    vector('group_signature_invalid', 'another record', {
-      bytes: (bytes) =>
-        Buffer.from(asciiText(bytes).replace(/(RECORD-----\n.{20})./, otherLetter), 'latin1'),
-    }),
-    vector(
-      'commit_not_canonical',
-      'the record in other lines',
-      text((c) => c.replace(/(RECORD-----\n.{40})/, '$1\n')),
-    ),
-    vector(
-      'commit_not_canonical',
-      'another time of the committer',
-      text((c) => c.replace(/(committer .* )1(\d{9})/, '$12$2')),
-    ),
-    vector('commit_malformed', 'nothing', { bytes: () => new Uint8Array() }),
-    vector(
-      'commit_malformed',
-      'three parents',
-      text((c) => c.replace(/(parent .*\n)/, '$1$1$1')),
-    ),
-    vector(
-      'commit_malformed',
-      'no author',
-      text((c) => c.replace(/author .*\n/, '')),
-    ),
-    vector(
-      'commit_malformed',
-      'the zone -0000',
-      text((c) => c.replace('+0000', '-0000')),
-    ),
-    vector(
-      'commit_malformed',
-      'an upper-case tree',
-      text((c) => c.replace(/^tree .{40}/, (t) => `tree ${t.slice(5).toUpperCase()}`)),
-    ),
-    vector(
-      'commit_malformed',
-      'CRLF',
-      text((c) => c.replaceAll('\n', '\r\n')),
-    ),
-    vector(
-      'commit_malformed',
-      'a header more',
-      text((c) => c.replace('gpgsig', 'extra x\ngpgsig')),
-    ),
-    vector(
-      'commit_malformed',
-      'another subject',
-      text((c) => c.replace('gitlocket change', 'x')),
-    ),
-    vector(
-      'commit_malformed',
-      'no newline at the end',
-      text((c) => c.slice(0, -1)),
-    ),
-    vector(
-      'commit_malformed',
-      'a newline more at the end',
-      text((c) => `${c}\n`),
-    ),
-    vector(
-      'commit_malformed',
-      'no record',
-      text((c) => c.replace(/-----BEGIN GITLOCKET RECORD[^]*RECORD-----\n/, '')),
+    vector('accepted', 'a genesis', { parts: () => parseCommit(first) }),
+    vector('group_signature_invalid', 'another key', { group: forge.founder.signing }),
+    ...changedTexts.map(([expect, name, change]) =>
+      vector(expect, name, { bytes: (b) => Buffer.from(change(asciiText(b)), 'latin1') }),
     ),
   ]
 }
 
 function otherLetter(_: string, before: string): string {
   return `${before}${before.endsWith('A') ? 'B' : 'A'}`
+}
+
+function upperCaseOid(line: string): string {
+  return `tree ${line.slice(5).toUpperCase()}`
 }

@@ -124,7 +124,9 @@ function accepted({ writer }: Standard): readonly Case[] {
       (f) =>
         f.change(
           Array.from({ length: 20 }, (_, index) => ({
-            ...{ memoryId: idOf(`m ${index}`), operation: 'created', path: `/many/${index}` },
+            memoryId: idOf(`m ${index}`),
+            operation: 'created',
+            path: `/many/${index}`,
             content: '',
           })),
         ),
@@ -386,11 +388,14 @@ async function geneses(objects: Map<Oid, GitObject>): Promise<readonly Vector[]>
   })
   collect(founder, founder.head, objects)
   collect(readme, readme.head, objects)
-  const secretOf = (forge: Forge) => ({ identity: formatIdentity(forge.founder), head: forge.head })
   return [
     { name: 'another founder', clause: '7.1', expect: 'store_id_mismatch', ...secretOf(founder) },
     { name: 'another README.md', clause: '2', expect: 'public_file_mismatch', ...secretOf(readme) },
   ]
+}
+
+function secretOf(forge: Forge): { readonly identity: string; readonly head: Oid } {
+  return { identity: formatIdentity(forge.founder), head: forge.head }
 }
 
 function last<T>(list: readonly T[]): T {

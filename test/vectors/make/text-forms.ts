@@ -20,10 +20,9 @@ export async function textForms(): Promise<Partial<Record<Group, readonly Vector
 function ids(): readonly Vector[] {
   const kinds: readonly IdKind[] = ['store', 'memory', 'version', 'device']
   const digits = formatId('memory', idOf('vector')).slice(4)
-  const accepted = kinds.map((kind) => ({
-    ...{ name: `a ${kind}`, clause: '1.1', expect: 'accepted', kind },
-    text: formatId(kind, idOf(kind)),
-  }))
+  const accepted = kinds.map((kind) =>
+    idVector('accepted', `a ${kind}`, kind, formatId(kind, idOf(kind))),
+  )
   const faults: readonly (readonly [name: string, text: string])[] = [
     ['the prefix of another kind', `memver_${digits}`],
     ['no prefix', digits],
@@ -39,21 +38,20 @@ function ids(): readonly Vector[] {
     ['a line break at the end', `mem_${digits}\n`],
     ['nothing', ''],
   ]
-  const extremes = ['00', 'ff'].map((byte) => ({
-    ...{ name: `bytes ${byte}`, clause: '1.1', expect: 'accepted', kind: 'memory' },
-    text: formatId('memory', byte.repeat(16)),
-  }))
-  const refused = faults.map(([name, text]) => {
-    return { name, clause: '1.1', expect: 'invalid_input', kind: 'memory', text }
-  })
+  const extremes = ['00', 'ff'].map((byte) =>
+    idVector('accepted', `bytes ${byte}`, 'memory', formatId('memory', byte.repeat(16))),
+  )
+  const refused = faults.map(([name, text]) => idVector('invalid_input', name, 'memory', text))
   return [...accepted, ...extremes, ...refused]
 }
 
+function idVector(expect: string, name: string, kind: IdKind, text: string): Vector {
+  return { name, clause: '1.1', expect, kind, text }
+}
+
 function paths(): readonly Vector[] {
-  const of = (expect: string) => (list: readonly (readonly [string, string])[]) =>
-    list.map(([name, text]) => ({ name, clause: '5.2', expect, text }))
   return [
-    ...of('accepted')([
+    ...pathVectors('accepted', [
       ['one segment', '/a'],
       ['20 segments', '/a'.repeat(20)],
       ['1,024 bytes', `/${'a'.repeat(1023)}`],
@@ -68,7 +66,7 @@ function paths(): readonly Vector[] {
       ['the reserved name below', '/a/.anthropic-memory-store'],
       ['a character that is not assigned', '/\u0378'],
     ]),
-    ...of('invalid_path')([
+    ...pathVectors('invalid_path', [
       ['nothing', ''],
       ['no slash', 'a'],
       ['the root', '/'],
@@ -97,73 +95,84 @@ function paths(): readonly Vector[] {
   ]
 }
 
+function pathVectors(
+  expect: string,
+  list: readonly (readonly [name: string, text: string])[],
+): readonly Vector[] {
+  return list.map(([name, text]) => ({ name, clause: '5.2', expect, text }))
+}
+
+/** Of keys, as people type them. */
+function typed(expect: string, name: string, text: string): Vector {
+  return { name, clause: '1.3', expect, text }
+}
+
+function storeFile(expect: string, name: string, text: string): Vector {
+  return { name, clause: '2', expect, text }
+}
+
 async function identities(): Promise<readonly Vector[]> {
   const identity = await generateIdentity(countingRandom('identity vector'))
   const file = formatIdentity(identity)
   const line = file.split('\n')[1] ?? ''
-  const of = (expect: string, name: string, text: string) => ({ name, clause: '1.3', expect, text })
   return [
-    of('accepted', 'a file', file),
-    of('accepted', 'the line alone', line),
-    of('accepted', 'lower case', line.toLowerCase()),
-    of('accepted', 'hyphens and spaces', line.replaceAll(/(?<=1-.*)(.{8})/g, '$1- ')),
-    of('accepted', 'comments and blank lines', `# a\n\n  \n${line}\n# b\n`),
-    of('accepted', 'line ends of two characters', `# a\r\n${line}\r\n`),
-    of('accepted', 'letters for digits', letters(line)),
-    of('invalid_identity', 'nothing', ''),
-    of('invalid_identity', 'comments alone', '# a\n'),
-    of('invalid_identity', 'two', `${line}\n${line}\n`),
-    of('invalid_identity', 'another prefix', line.replace('IDENTITY-1', 'IDENTITY-2')),
-    of('invalid_identity', 'one character changed', changeLast(line)),
-    of('invalid_identity', 'one character missing', line.slice(0, -1)),
-    of('invalid_identity', 'one character more', `${line}0`),
-    of('invalid_identity', 'a letter that is no digit', `${line.slice(0, -1)}U`),
-    of('invalid_identity', 'a recovery key', formatRecoveryKey(new Uint8Array(32))),
+    typed('accepted', 'a file', file),
+    typed('accepted', 'the line alone', line),
+    typed('accepted', 'lower case', line.toLowerCase()),
+    typed('accepted', 'hyphens and spaces', line.replaceAll(/(?<=1-.*)(.{8})/g, '$1- ')),
+    typed('accepted', 'comments and blank lines', `# a\n\n  \n${line}\n# b\n`),
+    typed('accepted', 'line ends of two characters', `# a\r\n${line}\r\n`),
+    typed('accepted', 'letters for digits', letters(line)),
+    typed('invalid_identity', 'nothing', ''),
+    typed('invalid_identity', 'comments alone', '# a\n'),
+    typed('invalid_identity', 'two', `${line}\n${line}\n`),
+    typed('invalid_identity', 'another prefix', line.replace('IDENTITY-1', 'IDENTITY-2')),
+    typed('invalid_identity', 'one character changed', changeLast(line)),
+    typed('invalid_identity', 'one character missing', line.slice(0, -1)),
+    typed('invalid_identity', 'one character more', `${line}0`),
+    typed('invalid_identity', 'a letter that is no digit', `${line.slice(0, -1)}U`),
+    typed('invalid_identity', 'a recovery key', formatRecoveryKey(new Uint8Array(32))),
   ]
 }
 
 function recoveryKeys(): readonly Vector[] {
   const key = countingRandom('recovery vector')(32)
   const text = formatRecoveryKey(key)
-  const of = (expect: string, name: string, typed: string) => {
-    return { name, clause: '1.3', expect, text: typed }
-  }
   return [
-    of('accepted', 'as it is printed', text),
-    of('accepted', 'zeros', formatRecoveryKey(new Uint8Array(32))),
-    of('accepted', 'lower case', text.toLowerCase()),
-    of('accepted', 'without hyphens', text.replaceAll(/(?<=GLKR1-.*)-/g, '')),
-    of('accepted', 'spaces for hyphens', text.replaceAll(/(?<=GLKR1-.*)-/g, ' ')),
-    of('accepted', 'letters for digits', letters(text)),
-    of('accepted', 'white space around', `  ${text}\n`),
-    of('invalid_identity', 'nothing', ''),
-    of('invalid_identity', 'the prefix alone', 'GLKR1-'),
-    of('invalid_identity', 'another prefix', text.replace('GLKR1', 'GLKR2')),
-    of('invalid_identity', 'one character changed', changeLast(text)),
-    of('invalid_identity', 'two characters exchanged', text.replace(/(.)(.)$/, '$2$1')),
-    of('invalid_identity', 'a group missing', text.slice(0, -8)),
-    of('invalid_identity', 'a group more', `${text}-0000000`),
+    typed('accepted', 'as it is printed', text),
+    typed('accepted', 'zeros', formatRecoveryKey(new Uint8Array(32))),
+    typed('accepted', 'lower case', text.toLowerCase()),
+    typed('accepted', 'without hyphens', text.replaceAll(/(?<=GLKR1-.*)-/g, '')),
+    typed('accepted', 'spaces for hyphens', text.replaceAll(/(?<=GLKR1-.*)-/g, ' ')),
+    typed('accepted', 'letters for digits', letters(text)),
+    typed('accepted', 'white space around', `  ${text}\n`),
+    typed('invalid_identity', 'nothing', ''),
+    typed('invalid_identity', 'the prefix alone', 'GLKR1-'),
+    typed('invalid_identity', 'another prefix', text.replace('GLKR1', 'GLKR2')),
+    typed('invalid_identity', 'one character changed', changeLast(text)),
+    typed('invalid_identity', 'two characters exchanged', text.replace(/(.)(.)$/, '$2$1')),
+    typed('invalid_identity', 'a group missing', text.slice(0, -8)),
+    typed('invalid_identity', 'a group more', `${text}-0000000`),
   ]
 }
 
 function storeFiles(): readonly Vector[] {
   const id = formatId('store', idOf('store'))
-  const of = (expect: string, name: string, text: string) => ({ name, clause: '2', expect, text })
   return [
-    of('accepted', 'format 1', `{"format":1,"store":"${id}"}\n`),
-    of('upgrade_required', 'format 2', `{"format":2,"store":"${id}"}\n`),
-    of('not_a_store', 'nothing', ''),
-    of('not_a_store', 'no JSON', 'format 1\n'),
-    of('not_a_store', 'no format', `{"store":"${id}"}\n`),
-    of('not_a_store', 'no store', '{"format":1}\n'),
-    of(
+    storeFile('accepted', 'format 1', `{"format":1,"store":"${id}"}\n`),
+    storeFile('upgrade_required', 'format 2', `{"format":2,"store":"${id}"}\n`),
+    storeFile('not_a_store', 'nothing', ''),
+    storeFile('not_a_store', 'no JSON', 'format 1\n'),
+    storeFile('not_a_store', 'no format', `{"store":"${id}"}\n`),
+    storeFile('not_a_store', 'no store', '{"format":1}\n'),
+    storeFile(
       'not_a_store',
       'an id of another kind',
       `{"format":1,"store":"${id.replace('store', '')}"}\n`,
     ),
-    of('not_a_store', 'white space', `{"format": 1, "store": "${id}"}\n`),
-    of('not_a_store', 'no newline', `{"format":1,"store":"${id}"}`),
-    of('not_a_store', 'a field more', `{"format":1,"store":"${id}","x":1}\n`),
+    storeFile('not_a_store', 'white space', `{"format": 1, "store": "${id}"}\n`),
+    storeFile('not_a_store', 'no newline', `{"format":1,"store":"${id}"}`),
+    storeFile('not_a_store', 'a field more', `{"format":1,"store":"${id}","x":1}\n`),
   ]
 }
 

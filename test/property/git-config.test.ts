@@ -1,0 +1,73 @@
+// Git's config file as our reader understands it, against git itself: what both accept says the
+// same to both. A setting that only git sees could be an extension that changes the repository.
+
+import { writeFileSync } from 'node:fs'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { StoreError } from '../../src/errors.ts'
+import { parseGitConfig } from '../../src/git/git-config.ts'
+import { full, seed } from '../support/seed.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
+
+const line = fc.oneof(
+  fc.constantFrom('[core]', '[Core]', '[extensions] noop', '[a "B c"]', '[a "\\\\"]', '[a.B]', ''),
+  fc.constantFrom('bare = true', 'bare', 'Bare=', '\tworktree = x y  ', 'objectformat = sha256'),
+  fc
+    .array(
+      fc.constantFrom('a', 'b', ' ', '=', '"', '\\', '\\\\', '\\n', '\\"', '#', ';', '[', ']', '-'),
+      { maxLength: 8 },
+    )
+    .map((parts) => parts.join('')),
+  fc
+    .array(fc.constantFrom('x', ' ', '"', '\\', '\\\\', '\\t', '#', ';'), { maxLength: 8 })
+    .map((parts) => `key = ${parts.join('')}`),
+)
+const config = fc
+  .tuple(fc.array(line, { maxLength: 6 }), fc.constantFrom('\n', '\n', '\r\n', '\\\n'))
+  .map(([lines, end]) => `[core]\n${lines.map((each) => each + end).join('')}\n`)
+
+const needsGit = requires('git')
+
+test.skipIf(needsGit.missing)(`settings are those that git lists${needsGit.note}`, () => {
+  const directory = temporaryDirectory()
+  const property = fc.property(config, (text) => {
+    const ours = settingsOf(text)
+    fc.pre(ours !== undefined)
+    writeFileSync(`${directory}/config`, text)
+    const theirs = listed(directory)
+    // Refused by git: then no git works on the repository, whatever we think.
+    fc.pre(theirs !== undefined)
+    // Git's releases differ in the white space that they leave around a value.
+    const trimmed = (all: readonly string[]): readonly string[] => all.map((each) => each.trim())
+    expect(trimmed(ours ?? [])).toEqual(trimmed(theirs ?? []))
+  })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 200, maxSkipsPerRun: 1000 })
+})
+
+/** In git's order of names; undefined if we refuse the file. */
+function settingsOf(text: string): readonly string[] | undefined {
+  try {
+    const settings = [...parseGitConfig(text)]
+    return settings
+      .flatMap(([name, values]) => values.map((value) => `${name}=${value}`))
+      .toSorted()
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
+
+/** The same from git; undefined if it refuses the file. */
+function listed(directory: string): readonly string[] | undefined {
+  try {
+    const output = git(['config', '--file', 'config', '--list', '--null'], directory)
+    return output
+      .split('\0')
+      .slice(0, -1)
+      .map((entry) => (entry.includes('\n') ? entry.replace('\n', '=') : `${entry}=true`))
+      .toSorted()
+  } catch {
+    return undefined
+  }
+}

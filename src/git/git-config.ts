@@ -37,12 +37,34 @@ export function findSetting(config: GitConfig, name: string): string | undefined
   return config.get(name)?.at(-1)
 }
 
-/** Lines, with those that end in an odd number of backslashes joined to the next. */
+/** Lines, with those joined to the next that end in a backslash which nothing else takes. */
 function logicalLines(text: string): string[] {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replaceAll(/(?<!\\)((?:\\\\)*)\\\n/g, '$1')
-    .split('\n')
+  const lines: string[] = []
+  let begun = ''
+  let quoted = false
+  for (const line of text.replaceAll('\r\n', '\n').split('\n')) {
+    const end = scanLine(line, quoted)
+    begun += end.continues ? line.slice(0, -1) : line
+    quoted = end.continues && end.quoted
+    if (end.continues) continue
+    lines.push(begun)
+    begun = ''
+  }
+  return begun === '' ? lines : [...lines, begun]
+}
+
+/** A comment ends with its line, whatever it ends in: joined, it would hide the next one. */
+function scanLine(line: string, quotedBefore: boolean): { continues: boolean; quoted: boolean } {
+  let quoted = quotedBefore
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line.charAt(at)
+    if (character === '\\') {
+      at += 1
+      if (at === line.length) return { continues: true, quoted }
+    } else if (character === '"') quoted = !quoted
+    else if (!quoted && (character === '#' || character === ';')) break
+  }
+  return { continues: false, quoted: false }
 }
 
 /** Takes off quotes, escapes, comments and the white space around. */

@@ -102,7 +102,8 @@ async function verdictsOn(
   return verdicts
 }
 
-const storage = ['object_missing', 'object_corrupt', 'pack_corrupt', 'journal_corrupt', 'accepted']
+const damaged = ['object_missing', 'object_corrupt', 'pack_corrupt'] as const
+const storage: ReadonlySet<string> = new Set([...damaged, 'journal_corrupt', 'accepted'])
 
 test('T4: without a change, everything that was written is there', async () => {
   const reading = await readAll(running)
@@ -119,7 +120,7 @@ describe('T4: a byte changed anywhere', () => {
   ])('in %s', async (_, pattern) => {
     const [file = ''] = filesOf(packed, pattern)
     const verdicts = await verdictsOn(packed, file, places, [written(20)])
-    expect([...verdicts].filter((code) => !storage.includes(code))).toEqual([])
+    expect([...verdicts].filter((code) => !storage.has(code))).toEqual([])
     expect(verdicts.size).toBeGreaterThan(0)
   })
 
@@ -127,19 +128,13 @@ describe('T4: a byte changed anywhere', () => {
     const [file = ''] = filesOf(running, /journal/)
     const prefixes = [20, 21, 22, 23, 24].map(written)
     const verdicts = await verdictsOn(running, file, places, prefixes)
-    expect([...verdicts].filter((code) => !storage.includes(code))).toEqual([])
+    expect([...verdicts].filter((code) => !storage.has(code))).toEqual([])
   })
 
   test('in the branch', async () => {
     const verdicts = await verdictsOn(packed, 'store/refs/heads/main', 20, [written(20)])
-    const allowed = [
-      'object_missing',
-      'not_a_store',
-      'unsupported_repository',
-      'object_corrupt',
-      'ref_conflict',
-    ]
-    expect([...verdicts].filter((code) => !allowed.includes(code))).toEqual([])
+    const allowed = new Set<string>([...damaged, 'not_a_store', 'ref_conflict'])
+    expect([...verdicts].filter((code) => !allowed.has(code))).toEqual([])
   })
 })
 
@@ -166,7 +161,7 @@ describe('T4: a pack or an index that is cut off', () => {
       writeFileSync(join(copy, file), whole.subarray(0, length), { mode: 0o600 })
       verdicts.add((await readAll(copy)).verdict)
     }
-    const allowed = ['object_missing', 'object_corrupt', 'pack_corrupt']
-    expect([...verdicts].filter((code) => !allowed.includes(code))).toEqual([])
+    const allowed = new Set<string>(damaged)
+    expect([...verdicts].filter((code) => !allowed.has(code))).toEqual([])
   })
 })

@@ -29,6 +29,8 @@ export const id = (digits = 32): fc.Arbitrary<string> =>
 const hash = bytes(32).map((all) => all.with(0, (all[0] ?? 0) | 1))
 const someId = id().map((hex) => `1${hex.slice(1)}`)
 const count = fc.oneof(fc.nat(), fc.maxSafeNat())
+/** Ms since 1970, as far as the calendar of ECMAScript goes. */
+const instant = fc.oneof(fc.nat(), fc.integer({ min: 0, max: 8.64e15 }))
 
 const text = (maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: 'binary', maxLength }).filter((each) => each.isWellFormed())
@@ -53,7 +55,7 @@ const plain = shape({
   sequence: count,
   previous: bytes(32),
   keyring: bytes(32),
-  time: count,
+  time: instant,
   actor,
   session: fc.option(name, { nil: undefined }),
 })
@@ -125,7 +127,7 @@ export const memoryBlob: fc.Arbitrary<MemoryBlob> = shape({
   path,
   content: text(1500).map((all) => all.replaceAll('\0', '')),
   versionId: id(),
-  created: count,
+  created: instant,
 }).map((blob) => ({ ...blob, sha256: sha256(utf8(blob.content)) }))
 
 export const settings: fc.Arbitrary<Settings> = shape({
@@ -136,7 +138,7 @@ export const settings: fc.Arbitrary<Settings> = shape({
     text(20),
     { maxKeys: 16, noNullPrototype: true },
   ),
-  archivedAt: fc.option(count, { nil: undefined }),
+  archivedAt: fc.option(instant, { nil: undefined }),
   limits: shape({
     contentBytes: fc.integer({ min: 1, max: 16_777_216 }),
     memories: fc.integer({ min: 1, max: 1_000_000 }),

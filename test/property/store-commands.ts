@@ -89,7 +89,11 @@ export function toChange(planned: PlannedChange): Change {
       return { type: 'edit', path: planned.path, edit: () => planned.content }
     case 'append':
       return { type: 'edit', path: planned.path, edit: (text) => text + planned.text }
-    default:
+    case 'create':
+    case 'delete':
+    case 'rename':
       return planned
+    default:
+      throw new Error('Not a change')
   }
 }

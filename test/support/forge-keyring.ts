@@ -67,7 +67,7 @@ export function forgeKeyring(plan: KeyringPlan, fault: KeyringFault = {}): Uint8
 }
 
 /** What FORMAT §7 makes of a shared secret. */
-export function slotKeyOf(
+function slotKeyOf(
   storeId: string,
   sharedSecret: Uint8Array,
   kemKey: Uint8Array,

@@ -113,15 +113,15 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
     malformed('a byte more', { bytes: (bytes) => concatBytes(bytes, Uint8Array.of(0)) }),
     malformed(
       'slots that do not ascend',
-      file((f) => ({ ...f, slots: f.slots.toReversed() })),
+      inFile((f) => ({ ...f, slots: f.slots.toReversed() })),
     ),
     malformed(
       'one slot twice',
-      file((f) => ({ ...f, slots: f.slots.toSpliced(0, 0, ...f.slots.slice(0, 1)) })),
+      inFile((f) => ({ ...f, slots: f.slots.toSpliced(0, 0, ...f.slots.slice(0, 1)) })),
     ),
     malformed(
       'three slots of devices',
-      file((f) => ({ ...f, slots: f.slots.slice(1) })),
+      inFile((f) => ({ ...f, slots: f.slots.slice(1) })),
     ),
   ]
 }
@@ -133,19 +133,19 @@ function contradictions(of: Make, identity: Vector): readonly Vector[] {
       'store_id_mismatch',
       "another store's",
       identity,
-      file((f) => ({ ...f, storeId: '77'.repeat(16) })),
+      inFile((f) => ({ ...f, storeId: '77'.repeat(16) })),
     ),
     of(
       'envelope_epoch',
       'another kid',
       identity,
-      file((f) => ({ ...f, kid: '77'.repeat(8) })),
+      inFile((f) => ({ ...f, kid: '77'.repeat(8) })),
     ),
     of(
       'keyring_mismatch',
       'another directory number',
       identity,
-      file((f) => ({ ...f, number: 9 })),
+      inFile((f) => ({ ...f, number: 9 })),
     ),
     of('envelope_tag', 'a directory that was changed', identity, {
       directorySeal: { envelope: flipBit(8 * 100) },
@@ -157,7 +157,7 @@ function contradictions(of: Make, identity: Vector): readonly Vector[] {
       'keyring_mismatch',
       'no slot for a recovery entry',
       identity,
-      file((f) => ({
+      inFile((f) => ({
         ...f,
         slots: f.slots.filter((slot) => slot.type !== 'recovery'),
       })),
@@ -165,11 +165,11 @@ function contradictions(of: Make, identity: Vector): readonly Vector[] {
   ]
 }
 
-function file(change: (file: KeyringFile) => KeyringFile): KeyringFault {
+function inFile(change: (file: KeyringFile) => KeyringFile): KeyringFault {
   return { file: change }
 }
 
-function slot(change: (slot: Slot) => Slot): KeyringFault {
+function inRecoverySlot(change: (slot: Slot) => Slot): KeyringFault {
   return { file: inSlots('recovery', change) }
 }
 
@@ -179,13 +179,13 @@ function padded(change: (bytes: Uint8Array) => Uint8Array): KeyringFault {
 
 function slotFaults(of: Make, { identity, recovery }: Setting): readonly Vector[] {
   const envelope = (bit: number): KeyringFault =>
-    slot((s) => ({ ...s, envelope: flipBit(bit)(s.envelope) }))
+    inRecoverySlot((s) => ({ ...s, envelope: flipBit(bit)(s.envelope) }))
   return [
     of(
       'wrong_key',
       'another X-Wing ciphertext',
       recovery,
-      slot((s) => ({ ...s, ciphertext: flipBit(9)(s.ciphertext) })),
+      inRecoverySlot((s) => ({ ...s, ciphertext: flipBit(9)(s.ciphertext) })),
     ),
     of('wrong_key', 'another slot id', recovery, {
       file: inSlots('recovery', (s) => ({ ...s, slotId: 'ab'.repeat(16) })),

@@ -2,9 +2,9 @@
 // verifying it must say. FORMAT §6–§8.
 
 import { utf8 } from '../../../src/bytes.ts'
+import type { Directory } from '../../../src/format/directory.ts'
 import type { GitObject, Oid } from '../../../src/git/object.ts'
-import { formatIdentity } from '../../../src/keys/identity.ts'
-import { formatRecoveryKey } from '../../../src/keys/identity.ts'
+import { formatIdentity, formatRecoveryKey } from '../../../src/keys/identity.ts'
 import { zeroHash } from '../../../src/format/record.ts'
 import { Forge } from '../../support/forge.ts'
 import { fields, plainSettings } from '../../support/forge-fault.ts'
@@ -13,6 +13,7 @@ import { idOf, put } from '../../support/forge-seal.ts'
 import { memory, nextRow, standardHistory, version } from '../../support/standard-forge.ts'
 import type { Standard } from '../../support/standard-forge.ts'
 import type { Vector } from '../vector.ts'
+import { collect } from './collect.ts'
 
 export interface StoreVectors {
   readonly vectors: readonly Vector[]
@@ -50,29 +51,6 @@ export async function stores(): Promise<StoreVectors> {
   })
   vectors.push({ name: 'by recovery key', clause: '7', expect: 'accepted', recoveryKey, head })
   return { vectors: [...vectors, ...(await geneses(objects))], objects }
-}
-
-/** What the head reaches, and no more. */
-function collect(forge: Forge, head: Oid, into: Map<Oid, GitObject>): void {
-  const walk = (oid: Oid): void => {
-    const object = forge.objects.get(oid)
-    if (object === undefined || into.has(oid)) return
-    into.set(oid, object)
-    for (const next of referencesOf(object)) walk(next)
-  }
-  walk(head)
-}
-
-function referencesOf({ type, body }: GitObject): readonly Oid[] {
-  if (type === 'blob') return []
-  const text = Buffer.from(body).toString('latin1')
-  if (type === 'commit')
-    return [...text.matchAll(/^(?:tree|parent) (.{40})$/gm)].map((m) => m[1] ?? '')
-  const found: Oid[] = []
-  for (let at = body.indexOf(0); at !== -1; at = body.indexOf(0, at + 21)) {
-    found.push(Buffer.from(body.subarray(at + 1, at + 21)).toString('hex'))
-  }
-  return found
 }
 
 const deletion = { memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' } as const
@@ -206,7 +184,7 @@ const placeFaults: readonly Case[] = [
     'tree_mismatch',
     'a file more',
     '6.4',
-    (f) => f.change([nextRow], { root: (e) => [...e, { ...last(e), name: 'zzz' }] }),
+    (f) => f.change([nextRow], { root: (e) => [...e, ...e.slice(-1).map(renamed)] }),
   ],
   [
     'tree_mismatch',
@@ -359,13 +337,7 @@ function memberFaults({ writer, reader }: Standard): readonly Case[] {
       'keyring_chain',
       'a device removed without a new epoch',
       '7.3',
-      (f) =>
-        f.keyring((next) => ({
-          ...next,
-          devices: next.devices.map((device) =>
-            device.role === 'writer' ? { ...device, removed: next.number } : device,
-          ),
-        })),
+      (f) => f.keyring(withoutWriter),
     ],
     [
       'keyring_mismatch',
@@ -398,8 +370,13 @@ function secretOf(forge: Forge): { readonly identity: string; readonly head: Oid
   return { identity: formatIdentity(forge.founder), head: forge.head }
 }
 
-function last<T>(list: readonly T[]): T {
-  const item = list.at(-1)
-  if (item === undefined) throw new Error('An empty tree')
-  return item
+function renamed<T>(entry: T): T & { readonly name: string } {
+  return { ...entry, name: 'zzz' }
+}
+
+function withoutWriter(next: Directory): Directory {
+  const devices = next.devices.map((device) =>
+    device.role === 'writer' ? { ...device, removed: next.number } : device,
+  )
+  return { ...next, devices }
 }

@@ -1,4 +1,5 @@
-// Arbitrary values of everything that docs/FORMAT.md lays out in bytes: whatever a store could write.
+// Arbitrary values of everything that docs/FORMAT.md lays out in bytes: whatever a store could
+// write.
 
 import * as fc from 'fast-check'
 import { concatBytes, utf8 } from '../../src/bytes.ts'

@@ -294,6 +294,8 @@ const author = 'author gitlocket <gitlocket@localhost> 1000000001 +0000\n'
 const committer = author.replace('author', 'committer')
 const signed = `${commitStart}${author}${committer}gpgsig -----BEGIN SSH SIGNATURE-----`
 const message = `${signed}\n\ngitlocket change\n\n`
+const begin = '-----BEGIN GITLOCKET RECORD-----\n'
+const end = '-----END GITLOCKET RECORD-----\n'
 
 describe('an answer or a StoreError comes in time of a mebibyte that is nearly', () => {
   test.each<readonly [string, (bytes: Uint8Array) => unknown, string]>([
@@ -310,21 +312,9 @@ describe('an answer or a StoreError comes in time of a mebibyte that is nearly',
     ['a committer', parseCommit, `${commitStart}${author}committer ${fill('>')}`],
     ['a folded signature', parseCommit, `${signed}${fill('\n ')}`],
     ['a long signature', parseCommit, `${signed}${fill('\n A')}\n\n`],
-    [
-      'a record without an end',
-      parseCommit,
-      `${message}-----BEGIN GITLOCKET RECORD-----\n${fill('AAAA\n')}`,
-    ],
-    [
-      'many record ends',
-      parseCommit,
-      `${message}-----BEGIN GITLOCKET RECORD-----\n${fill('-----END GITLOCKET RECORD-----\n')}`,
-    ],
-    [
-      'many records',
-      parseCommit,
-      `${message}${fill('-----BEGIN GITLOCKET RECORD-----\nAAAA\n-----END GITLOCKET RECORD-----\n')}`,
-    ],
+    ['a record without an end', parseCommit, `${message}${begin}${fill('AAAA\n')}`],
+    ['many record ends', parseCommit, `${message}${begin}${fill(end)}`],
+    ['many records', parseCommit, `${message}${fill(`${begin}AAAA\n${end}`)}`],
     ['a path of segments', (bytes) => checkPath(text(bytes)), fill('/a')],
     ['a path of marks', (bytes) => checkPath(text(bytes)), `/${fill('e\u0301\u0323')}`],
     ['an identity of comments', (bytes) => parseIdentity(text(bytes)), fill('#\n')],

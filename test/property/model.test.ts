@@ -200,7 +200,7 @@ class Trial {
     const textOf = ({ versionId }: Version): string => described.get(versionId) ?? ''
     const oldestFirst = versions.toReversed()
     const expected = this.model.changes
-    // A commit's rows come in the order of random ids, and which id is whose is for the store to say.
+    // The rows of a commit come in the order of random ids.
     const commits = groupBy(oldestFirst, ({ commit }) => commit)
     expect([...commits.values()].map((rows) => rows.map(textOf).toSorted())).toEqual(
       expected.map((rows) => rows.map(textOfRow).toSorted()),

@@ -34,7 +34,7 @@ const refusedPath = fc.constantFrom(
   '/.anthropic-memory-store',
 )
 
-export const storePath: fc.Arbitrary<string> = fc.oneof(
+const storePath: fc.Arbitrary<string> = fc.oneof(
   { weight: 30, arbitrary: legalPath },
   { weight: 2, arbitrary: deepPath },
   { weight: 1, arbitrary: refusedPath },
@@ -44,7 +44,7 @@ const legalContent = fc.string({
   unit: fc.constantFrom('x', 'y', '\n', '\r', 'é', '\u{1f600}', '\ufeff'),
   maxLength: 8,
 })
-export const content: fc.Arbitrary<string> = fc.oneof(
+const content: fc.Arbitrary<string> = fc.oneof(
   { weight: 20, arbitrary: legalContent },
   { weight: 1, arbitrary: fc.constantFrom('nul\0', '\udfff', 'é'.repeat(20), 'é'.repeat(21)) },
 )

@@ -140,7 +140,7 @@ export class StoreModel {
 }
 
 /** Whether `path` is `directory` or lies below it. */
-export function isAtOrBelow(path: string, directory: string): boolean {
+function isAtOrBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`)
 }
 

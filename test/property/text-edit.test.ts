@@ -1,5 +1,5 @@
-// str_replace and insert on a real store against the same on a list of lines, as docs/MEMORY-TOOL.md
-// words them. Each function by itself is test/unit/store/text-edit.test.ts's.
+// str_replace and insert on a real store against the same on a list of lines, as
+// docs/MEMORY-TOOL.md words them. Each function by itself is test/unit/store/text-edit.test.ts's.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

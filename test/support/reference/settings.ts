@@ -64,7 +64,7 @@ function settingsOf(json: unknown): Settings {
     name,
     description: text(all.get('description'), 0, 1024),
     metadata: metadataOf(all.get('metadata')),
-    archivedAt: archivedAt === null ? undefined : integer(archivedAt, 0, Number.MAX_SAFE_INTEGER),
+    archivedAt: archivedAt === null ? undefined : integer(archivedAt, 0, 8.64e15),
     limits: {
       contentBytes: integer(limits.get('content_bytes'), 1, 16_777_216),
       memories: integer(limits.get('memories'), 1, 1_000_000),

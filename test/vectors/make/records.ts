@@ -79,6 +79,7 @@ function twoRows({ rows }: ChangeRecord): readonly RecordRow[] {
 function allowedFields(last: ChangeRecord): readonly FieldCase[] {
   const rows = twoRows(last)
   return [
+    ['accepted', 'the last time of the calendar', { time: 8.64e15 }],
     ['accepted', 'two rows', { rows }],
     ['accepted', 'every name', { actor: { type: 'api', id: 'Az09._:@-' }, session: 's' }],
     [
@@ -104,6 +105,7 @@ function allowedFields(last: ChangeRecord): readonly FieldCase[] {
 function refusedFields(last: ChangeRecord): readonly FieldCase[] {
   const rows = twoRows(last)
   return [
+    ['record_malformed', 'a time beyond the calendar', { time: 8.64e15 + 1 }],
     ['record_malformed', 'no actor', { actor: undefined }],
     ['record_malformed', 'a reason in a change', { reason: 'legal' }],
     ['record_malformed', 'no reason in a redaction', { kind: 'redact', rows: [redaction] }],

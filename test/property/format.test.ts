@@ -4,7 +4,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { toHex, utf8 } from '../../src/bytes.ts'
+import { ByteWriter, toHex, utf8, utf8Text } from '../../src/bytes.ts'
 import { systemRandom } from '../../src/crypto/random.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
 import { StoreError } from '../../src/errors.ts'
@@ -169,6 +169,32 @@ describe('layouts', () => {
     decode: decodeTree,
   })
 })
+
+describe('settings that say the same in other words', () => {
+  test.each<readonly [string, (json: string) => string]>([
+    ['a space', (json) => json.replace('{', '{ ')],
+    ['a newline at the end', (json) => `${json}\n`],
+    ['an escape', (json) => json.replace('"name":"n', String.raw`"name":"\u006e`)],
+    ['another form of a number', (json) => json.replace(/(?<="memories":\d+)(?=\})/, '.0')],
+    ['a key twice', (json) => json.replace('{', '{"name":"n",')],
+    ['a key more', (json) => json.replace('{', '{"more":1,')],
+    ['another order', (json) => reordered(json)],
+  ])('are refused for %s', (_, reword) => {
+    const property = fc.property(values.settings, (settings) => {
+      const plaintext = encodeSettings(settings)
+      const json = utf8(reword(utf8Text(plaintext.subarray(6))))
+      const reworded = new ByteWriter().u8(1).u8(0).u32(json.length).raw(json).bytes()
+      const read = acceptedBy(decodeSettings, values.padded('settings', reworded))
+      expect(read).toBeUndefined()
+    })
+    fc.assert(property, runs)
+  })
+})
+
+/** With the two limits of a store in the other order. */
+function reordered(json: string): string {
+  return json.replace(/("content_bytes":\d+),("memories":\d+)\}\}$/, '$2,$1}}')
+}
 
 describe('envelopes', () => {
   const types: readonly EnvelopeType[] = ['record', 'memory', 'detail', 'settings', 'archive']

@@ -3,7 +3,6 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toHex } from '../../src/bytes.ts'
 import { decodeTree } from '../../src/git/object.ts'
 import type { GitObject, NewObject } from '../../src/git/object.ts'
 import { findBlob, MemoryTree } from '../../src/store/memory-tree.ts'
@@ -64,18 +63,13 @@ class Trial {
     }
   }
 
-  /** The root, once it and all below it are what the reference builds. */
+  /** The root, once it is the one that the reference builds: a hash of all below it. */
   compare(): string | undefined {
     const made: NewObject[] = []
     const root = this.#tree.encode(made)
     for (const { oid, type, body } of made) this.trees.set(oid, { type, body })
-    const expected = buildRadixTree(this.blobs)
-    expect(root).toBe(expected?.root)
+    expect(root).toBe(buildRadixTree(this.blobs)?.root)
     expect(this.#tree.count).toBe(this.blobs.size)
-    for (const [oid, body] of expected?.trees ?? []) {
-      const tree = this.trees.get(oid)
-      expect(tree === undefined ? undefined : toHex(tree.body)).toBe(toHex(body))
-    }
     return root
   }
 

@@ -16,8 +16,8 @@ const name = fc.constantFrom('a', 'b', 'ab', 'é', '.c', '__proto__')
 const legalPath = fc
   .array(name, { minLength: 1, maxLength: 3 })
   .map((segments) => `/${segments.join('/')}`)
-// One directory deep enough that what is moved below it has too many segments.
-const deepPath = fc.constant(`/${Array.from({ length: 19 }, () => 'd').join('/')}`)
+// At the limits of segments and bytes, and so close to them that what is moved below is beyond.
+const longPath = fc.constantFrom('/d'.repeat(19), '/d'.repeat(20), `/${'x'.repeat(1023)}`)
 const refusedPath = fc.constantFrom(
   '/',
   '',
@@ -30,14 +30,15 @@ const refusedPath = fc.constantFrom(
   '/a\u200d',
   '/a\n',
   '/\ud800',
+  '/d'.repeat(21),
   `/${'x'.repeat(1024)}`,
   '/.anthropic-memory-store',
 )
 
 const storePath: fc.Arbitrary<string> = fc.oneof(
   { weight: 30, arbitrary: legalPath },
-  { weight: 2, arbitrary: deepPath },
-  { weight: 1, arbitrary: refusedPath },
+  { weight: 2, arbitrary: longPath },
+  { weight: 2, arbitrary: refusedPath },
 )
 
 const legalContent = fc.string({

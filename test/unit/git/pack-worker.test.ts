@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { hasCode } from '../../../src/errors.ts'
 import { systemDisk } from '../../../src/git/disk.ts'
+import { runPackJob } from '../../../src/git/pack-job.ts'
 import { packInWorker, workerPacker } from '../../../src/git/pack-worker.ts'
 import { writePack } from '../../../src/git/pack-writer.ts'
 import { history, noise, object } from '../../support/pack-fixtures.ts'
@@ -10,7 +11,8 @@ const { objects } = history(20)
 
 test('the thread writes the pack that this one would, and takes no buffer away', async () => {
   const directory = temporaryDirectory()
-  const expected = await writePack(systemDisk, temporaryDirectory(), objects)
+  const here = { kind: 'write', directory: temporaryDirectory(), objects } as const
+  const expected = await runPackJob(systemDisk, here)
   const pack = await packInWorker({ kind: 'write', directory, objects })
   expect(pack).toEqual(expected)
   expect(objects.every(({ body }) => body.length > 0)).toBe(true)

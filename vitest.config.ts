@@ -2,6 +2,7 @@
 // tests, SEED replays their random choices, REBUILD=1 compiles dist/ even if it looks fresh.
 // REPORT names a file for a JSON report beside the printed one; `.ci/run` counts from it.
 
+import { availableParallelism } from 'node:os'
 import { env } from 'node:process'
 import { defineConfig } from 'vitest/config'
 
@@ -16,6 +17,8 @@ export default defineConfig({
     // A process per file: signals, umask and the current directory belong to the process, and the
     // workers that the product starts are then not workers of a worker.
     pool: 'forks',
+    // By default one core is left idle, of which there may be two.
+    maxWorkers: availableParallelism(),
     testTimeout: full ? 30 * minute : minute,
     hookTimeout: full ? 30 * minute : minute,
     reporters: report === undefined ? ['default'] : ['default', 'json'],

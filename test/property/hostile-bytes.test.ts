@@ -346,10 +346,8 @@ describe('an answer or a StoreError comes in time of a mebibyte that is nearly',
     ],
     ['a config of one name', (bytes) => parseGitConfig(text(bytes)), `[a]\n${fill('b\n')}!`],
   ])('%s', (_, decode, input) => {
+    // A reader that is not linear takes hours over a MiB: the test would run into its timeout.
     const bytes = utf8(input)
-    const start = performance.now()
     attempt(() => decode(bytes))
-    // Far more than a linear reader needs on a busy machine, and far less than the square takes.
-    expect(performance.now() - start).toBeLessThan(5000)
   })
 })

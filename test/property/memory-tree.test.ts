@@ -3,9 +3,11 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { toHex } from '../../src/bytes.ts'
 import { decodeTree } from '../../src/git/object.ts'
 import type { GitObject, NewObject } from '../../src/git/object.ts'
 import { findBlob, MemoryTree } from '../../src/store/memory-tree.ts'
+import { noise } from '../support/pack-fixtures.ts'
 import { buildRadixTree } from '../support/reference/tree.ts'
 import { full, seed } from '../support/seed.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
@@ -16,20 +18,27 @@ type Step =
   /** Removes all but so many of what is there: down to a boundary, and up again from it. */
   | { readonly type: 'thin'; readonly keep: number }
 
-const hexDigits = (length: number, digits = '0123456789abcdef'): fc.Arbitrary<string> =>
-  fc.string({ unit: fc.constantFrom(...digits), minLength: length, maxLength: length })
+// Numbers, because they shrink fast.
+const hex = (digits: number): fc.Arbitrary<string> =>
+  fc.nat({ max: 16 ** digits - 1 }).map((value) => value.toString(16).padStart(digits, '0'))
 
 // Two digits make directories that overflow at several depths; two places to differ at the end make
 // whole crowds that share thirty digits.
 const memoryId = fc.oneof(
-  { weight: 4, arbitrary: hexDigits(6, '0f').map((start) => start.padEnd(32, '7')) },
-  { weight: 2, arbitrary: hexDigits(2).map((end) => end.padStart(32, 'a')) },
-  { weight: 1, arbitrary: hexDigits(32) },
+  {
+    weight: 4,
+    arbitrary: fc.nat({ max: 63 }).map((value) => {
+      return value.toString(2).padStart(6, '0').replaceAll('1', 'f').padEnd(32, '7')
+    }),
+  },
+  { weight: 2, arbitrary: hex(2).map((end) => end.padStart(32, 'a')) },
+  { weight: 1, arbitrary: hex(4).map((text) => toHex(noise(text, 16))) },
 )
+const blobOid = hex(8).map((text) => text.repeat(5))
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 12,
-    arbitrary: fc.record({ type: fc.constant('set' as const), memoryId, blob: hexDigits(40) }),
+    arbitrary: fc.record({ type: fc.constant('set' as const), memoryId, blob: blobOid }),
   },
   { weight: 5, arbitrary: fc.record({ type: fc.constant('remove' as const), memoryId }) },
   {

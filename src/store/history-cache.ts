@@ -30,17 +30,22 @@ export function readHistory(owner: CacheOwner, directory: string, history: Histo
   }
 }
 
+/** Whether there is enough that no segment holds yet. */
+export function isWorthWriting(history: History): boolean {
+  return history.commits.length - history.cachedCommits >= SEGMENT_MIN
+}
+
 /** Writes what no segment holds yet, if it is worth a file. */
 export async function writeHistory(
   owner: CacheOwner,
   directory: string,
   history: History,
 ): Promise<void> {
-  let start = history.cachedCommits
   for (const stale of segmentStarts(owner, directory)) {
-    if (stale >= start) owner.disk.remove(placeOf(directory, stale).path)
+    if (stale >= history.cachedCommits) owner.disk.remove(placeOf(directory, stale).path)
   }
-  while (history.commits.length - start >= SEGMENT_MIN) {
+  while (isWorthWriting(history)) {
+    const start = history.cachedCommits
     const commits = history.commits.slice(start, start + SEGMENT_MAX)
     const rows = rowsOf(history, commits)
     const file: SegmentFile = {
@@ -49,8 +54,7 @@ export async function writeHistory(
       commits: commits.map((commit) => ({ commit, rows: rows.get(commit) ?? [] })),
     }
     await writeCache(owner, placeOf(directory, start), file)
-    start += commits.length
-    history.cachedCommits = start
+    history.cachedCommits += commits.length
   }
 }
 

@@ -21,7 +21,7 @@ import { findKeyring, openHeadKeyring } from './authority.ts'
 import { Gate } from './gate.ts'
 import { catchUp } from './history.ts'
 import type { History, HistorySource } from './history.ts'
-import { readHistory, writeHistory } from './history-cache.ts'
+import { isWorthWriting, readHistory, writeHistory } from './history-cache.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import type { Head, Snapshot, Undo } from './snapshot.ts'
 import { writeState } from './state-cache.ts'
@@ -265,8 +265,9 @@ export class StoreSession {
     try {
       await this.#writer.idle()
       clearTimeout(this.#settleTimer)
-      const { height } = this.#snapshot.head
-      if (this.#durable !== undefined || height !== this.#cachedHeight) await this.#leave()
+      const cached = this.#snapshot.head.height === this.#cachedHeight
+      const worthIt = isWorthWriting(this.#history)
+      if (this.#durable !== undefined || !cached || worthIt) await this.#leave()
     } finally {
       this.#cache.clear()
       await this.objects.close()
@@ -296,9 +297,8 @@ export class StoreSession {
 
   async #writeCaches(): Promise<void> {
     const { caches, cacheDirectory } = this.#parts
-    if (this.#snapshot.head.height === this.#cachedHeight) return
-    await this.#writeState()
-    if (this.#history.commits.length > 0) await writeHistory(caches, cacheDirectory, this.#history)
+    if (this.#snapshot.head.height !== this.#cachedHeight) await this.#writeState()
+    if (isWorthWriting(this.#history)) await writeHistory(caches, cacheDirectory, this.#history)
   }
 }
 

@@ -1,7 +1,7 @@
 // The store as a whole: opening, other handles, lost caches, settings, passphrases, recovery,
 // restored backups, and stock git on what it leaves.
 
-import { chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { createStore, generateIdentity, openStore } from '../../../src/index.ts'
 import type { Change } from '../../../src/index.ts'
@@ -28,6 +28,26 @@ describe('opening', () => {
     expect(await contentsOf(cold)).toEqual(contents)
     expect(await cold.versions()).toEqual(versions)
     await cold.close()
+  })
+
+  test('keeps what a question about the past has read from git', async () => {
+    const { store, place } = await newStore()
+    const many = Array.from({ length: 300 }, (_, index) => create(`/n/${index}`))
+    await Promise.all(many.map((change) => store.apply([change], author)))
+    await store.close()
+    const caches = `${place.directory}/gitlocket/cache`
+    const segments = (): string[] => {
+      const names = readdirSync(caches, { recursive: true }).map(String)
+      return names.filter((name) => name.includes('versions-'))
+    }
+    expect(segments()).toEqual([])
+    const reader = await reopen(place)
+    const asked = await reader.versions({ limit: 1000 })
+    await reader.close()
+    expect(segments()).toHaveLength(1)
+    const again = await reopen(place)
+    expect(await again.versions({ limit: 1000 })).toEqual(asked)
+    await again.close()
   })
 
   test('refuses an identity that is no device, and says what helps', async () => {

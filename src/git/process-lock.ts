@@ -178,12 +178,19 @@ export class ProcessLock {
   }
 
   #lockedError(): StoreError {
-    const pid = this.holder()?.pid
-    const who = pid === undefined ? 'another process' : `process ${pid}`
-    return new StoreError(
-      'locked',
-      `The ${this.#purpose} lock was not free in time: ${who} holds it; wait for it or end it`,
-    )
+    const holder = this.holder()
+    const what = `The ${this.#purpose} lock was not free in time`
+    if (holder !== undefined && holder.namespace !== this.#disk.owner().namespace) {
+      // Its process id means nothing here, so nobody here can tell whether it still runs.
+      const file = this.#path.slice(this.#path.lastIndexOf('/') + 1)
+      return new StoreError(
+        'locked',
+        `${what}: a process in another container holds it; if that is gone, remove the file ` +
+          `gitlocket/${file} of the store`,
+      )
+    }
+    const who = holder === undefined ? 'another process' : `process ${holder.pid}`
+    return new StoreError('locked', `${what}: ${who} holds it; wait for it or end it`)
   }
 }
 

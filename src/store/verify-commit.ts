@@ -321,14 +321,26 @@ function moveSnapshot(
   const undo = snapshot.apply({ head, memories, device, keyring, settings })
   try {
     if (record.kind === 'genesis') checkPublicFiles(context, next.root)
-    if (encodeRoot(context.storeId, snapshot, []) !== parts.tree) {
-      refuse('tree_mismatch', 'The tree is not the one that the history describes')
-    }
+    const root = encodeRoot(context.storeId, snapshot, [])
+    if (root !== parts.tree) refuseTree(context, snapshot, next.root)
     return undo
   } catch (error) {
     undo()
     throw error
   }
+}
+
+/** Says what is wrong with a tree that is not the one that the history describes. */
+function refuseTree(context: VerifyContext, snapshot: Snapshot, root: readonly TreeEntry[]): never {
+  checkPublicFiles(context, root)
+  const tree = root.find((entry) => entry.name === 'm')?.oid
+  for (const versionId of context.redacted) {
+    const memoryId = context.versions.findMemory(versionId)
+    if (memoryId === undefined || snapshot.current.get(memoryId)?.live !== undefined) continue
+    if (tree === undefined || findBlob(context.objects, tree, memoryId) === undefined) continue
+    refuse('redaction_undone', 'A redacted version has its content back')
+  }
+  return refuse('tree_mismatch', 'The tree is not the one that the history describes')
 }
 
 /** Later trees name the same blobs, so once is enough. */

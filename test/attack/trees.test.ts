@@ -71,18 +71,16 @@ describe('T12: a root tree with a fault is refused', () => {
       'public_file_mismatch',
     ],
     [
-      'tree_mismatch',
+      'public_file_mismatch',
       'another README.md',
       (forge, entries) =>
         withEntry(entries, 'README.md', { oid: forge.put('blob', utf8('# run me\n')) }),
-      'public_file_mismatch',
     ],
     [
-      'tree_mismatch',
+      'public_file_mismatch',
       'another store.json',
       (forge, entries) =>
         withEntry(entries, 'store.json', { oid: forge.put('blob', utf8('{"format":1}\n')) }),
-      'public_file_mismatch',
     ],
     [
       'tree_mismatch',

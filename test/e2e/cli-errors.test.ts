@@ -97,7 +97,7 @@ describe('a request that cannot be done', () => {
     [2, ['str-replace', 'a.md', '--old', 'two'], /does not occur/],
     [2, ['str-replace', 'a.md', '--old', 'one'], /more than once: \/a.md, in lines 1, 2/],
     [2, ['insert', 'a.md', '--line', '3', ...anyText], /lines 0 to 2/],
-    [2, ['rm', '/'], /root/],
+    [2, ['rm', '/'], /root directory/],
     [2, ['mv', 'd', 'd/e'], /below its own path/],
     [2, ['show', 'no'], /at least 4 digits/],
     [2, ['import', 'nowhere'], /There is nothing at/],

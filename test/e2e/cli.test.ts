@@ -52,14 +52,14 @@ describe('the first five minutes', () => {
     )
     expect(await home.ok('cat', 'notes.md')).toBe('one\n- half\n2\n')
     expect(await home.ok('view', 'notes.md', '--range', '2:')).toBe('     2\t- half\n     3\t2\n')
-    expect(await home.ok('mv', 'notes.md', 'work/notes.md')).toBe(
-      'Moved /notes.md to /work/notes.md\n',
+    expect(await home.ok('mv', 'notes.md', 'plans/notes.md')).toBe(
+      'Moved /notes.md to /plans/notes.md\n',
     )
-    expect(await home.ok('ls')).toBe('work/\n')
-    expect(await home.ok('ls', 'work/')).toBe('notes.md\n')
-    expect(await home.ok('list', '-lR')).toBe('     13 B  /work/notes.md\n')
-    expect(await home.ok('view')).toBe('13B\t/\n13B\t/work/\n13B\t/work/notes.md\n')
-    expect(await home.ok('rm', 'work')).toBe('Deleted /work\n')
+    expect(await home.ok('ls')).toBe('plans/\n')
+    expect(await home.ok('ls', 'plans/')).toBe('notes.md\n')
+    expect(await home.ok('list', '-lR')).toBe('     13 B  /plans/notes.md\n')
+    expect(await home.ok('view')).toBe('13B\t/\n13B\t/plans/\n13B\t/plans/notes.md\n')
+    expect(await home.ok('rm', 'plans')).toBe('Deleted /plans\n')
     expect(await home.ok('ls')).toBe('')
     const verified = await home.ok('verify')
     expect(verified).toMatch(/^Verified 6 commits, 5 versions and 0 memories; the head is [0-9a-f]/)

@@ -154,6 +154,7 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     if (options.acceptRolledBack === true)
       await objects.exclusive(() => anchor.accept(snapshot.head))
     else if (anchor.verified === undefined) await pin(objects, anchor, snapshot)
+    await session.keepVerified()
     await enrolDevice(session, opened)
     return new MemoryStore(session)
   } catch (error) {

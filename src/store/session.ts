@@ -50,6 +50,8 @@ export interface SessionParts {
 
 /** A new snapshot cache is worth its bytes after so many commits, and at close. */
 const CACHE_EVERY = 256
+/** A store that is never idle writes one all the same: a killed process leaves little to verify. */
+const CACHE_WHEN_BUSY = 4096
 const SETTLE_AFTER_MS = 2000
 
 export class StoreSession {
@@ -69,6 +71,7 @@ export class StoreSession {
   /** The newest head that is certainly on disk. */
   #durable: Head | undefined
   #settleTimer: NodeJS.Timeout | undefined
+  #settling: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
   constructor(parts: SessionParts) {
@@ -163,6 +166,11 @@ export class StoreSession {
     throw new StoreError('wrong_key', 'This identity has no key for the current epoch')
   }
 
+  /** After a long verification: the next open shall not repeat it, even if this process dies. */
+  async keepVerified(): Promise<void> {
+    if (this.#snapshot.head.height >= this.#cachedHeight + CACHE_EVERY) await this.#leave()
+  }
+
   async checkpoint(): Promise<void> {
     this.#checkOpen()
     await this.#writer.idle()
@@ -235,11 +243,18 @@ export class StoreSession {
     this.#durable = this.#snapshot.head
     clearTimeout(this.#settleTimer)
     if (this.#closing !== undefined) return
+    const due = this.#snapshot.head.height >= this.#cachedHeight + CACHE_WHEN_BUSY
+    if (due) this.#settling ??= this.#settleNow()
     this.#settleTimer = setTimeout(
       () => void this.#settle().catch(() => undefined),
       SETTLE_AFTER_MS,
     )
     this.#settleTimer.unref()
+  }
+
+  async #settleNow(): Promise<void> {
+    await this.#settle().catch(() => undefined)
+    this.#settling = undefined
   }
 
   /** Idle work. Failing leaves the files of before, which are as good, only older. */
@@ -265,6 +280,7 @@ export class StoreSession {
     try {
       await this.#writer.idle()
       clearTimeout(this.#settleTimer)
+      await this.#settling
       const cached = this.#snapshot.head.height === this.#cachedHeight
       const worthIt = isWorthWriting(this.#history)
       if (this.#durable !== undefined || !cached || worthIt) await this.#leave()

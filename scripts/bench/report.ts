@@ -63,11 +63,12 @@ export function renderReport(
 
 /** Belongs to the numbers that were measured when the bounds were last looked at. */
 const reasons =
-  'Why the bounds of a single command are missed: they were set where a synced append took 0.6 to ' +
-  '1 ms. Where it takes 0.06 ms, a command is processor time: two Ed25519 signatures in ' +
-  'WebAssembly (0.1 ms), three seals, the trees and the commit (0.25 ms), planning, the lock and ' +
-  'the journal (0.15 ms), and beside them packing and garbage collection. SQLCipher signs nothing ' +
-  'and keeps no trees. Next: one signature off the path of a reply, and node:crypto for both.'
+  'Why the bounds of a single command are missed: they were set where a synced append took ' +
+  '0.6 to 1 ms. Where it takes 0.06 ms, a command is processor time: two Ed25519 signatures ' +
+  'in WebAssembly (0.1 ms), three seals, the trees and the commit (0.25 ms), planning, the ' +
+  'lock and the journal (0.15 ms), and beside them packing and garbage collection. ' +
+  'SQLCipher signs nothing and keeps no trees. Next: one signature off the path of a reply, ' +
+  'and node:crypto for both.'
 
 function renderSection(table: Table): string[] {
   return [`## ${table.title}`, renderTable(table.columns, table.rows), ...table.notes]

@@ -19,8 +19,15 @@ export class Sha1 {
   }
 }
 
+/** Most objects fit, and are not copied into new memory to be hashed. */
+const scratch = Buffer.allocUnsafeSlow(8192)
+
 /** The name of a git object: SHA-1 of "<type> <length>\0<body>", as 40 hex digits. */
 export function gitHash(type: string, body: Uint8Array): string {
-  const header = Buffer.from(`${type} ${body.length}\0`, 'latin1')
-  return hash('sha1', Buffer.concat([header, body]), 'hex')
+  const header = `${type} ${body.length}\0`
+  const length = header.length + body.length
+  const bytes = length <= scratch.length ? scratch : Buffer.allocUnsafe(length)
+  bytes.write(header, 'latin1')
+  bytes.set(body, header.length)
+  return hash('sha1', bytes.subarray(0, length), 'hex')
 }

@@ -10,8 +10,11 @@ import { type GitFileLockContext, replaceUnderLock, sweepDead } from './git-file
 import type { Frame } from './journal-frame.ts'
 import type { Journal } from './journal.ts'
 import type { Oid } from './object.ts'
-import type { PackStatus } from './object-store.ts'
+import type { CompactOptions, PackStatus } from './object-store.ts'
+import type { OidList } from './oid-list.ts'
+import { type HalfPack, halfPackPattern } from './pack-file.ts'
 import { planMerge } from './pack-merge.ts'
+import { removeLoneIndexes } from './pack-removal.ts'
 import type { PackObject } from './pack-writer.ts'
 import type { ProcessLock } from './process-lock.ts'
 
@@ -19,12 +22,16 @@ import type { ProcessLock } from './process-lock.ts'
 export interface Packer {
   /** The objects are given oldest first, those of a commit before it. */
   write(objects: readonly PackObject[]): Promise<void>
+  /** As `write`, but nobody sees the pack before it is published. */
+  stage(objects: readonly PackObject[]): Promise<HalfPack>
   merge(names: readonly string[]): Promise<void>
+  /** Makes one pack of these and of all loose objects; `heads` are the commits to walk from. */
+  compact(names: readonly string[], heads: readonly Oid[], options: CompactOptions): Promise<void>
+  /** Erases objects from every pack. */
+  filter(dead: OidList): Promise<void>
   /** Ends what runs beside this thread. */
   close(): Promise<void>
 }
-
-const halfPack = /^tmp_(pack|idx)_[0-9a-f]{16}$/
 
 export interface CheckpointParts {
   readonly files: GitFileLockContext
@@ -37,6 +44,8 @@ export interface CheckpointParts {
   /** Reads branch and packs again, and what of the journal is live. */
   readonly reload: () => void
   readonly packs: () => readonly PackStatus[]
+  /** Erases what the packed history has declared dead. */
+  readonly purge: () => Promise<void>
 }
 
 export class Checkpointer {
@@ -50,19 +59,46 @@ export class Checkpointer {
    * Packs every transition that was committed before the call. With `final` the journal's space is
    * given back. False, with nothing done, if another process is packing and `waitMs` are over.
    */
-  async run(waitMs: number, final: boolean): Promise<boolean> {
+  run(waitMs: number, final: boolean): Promise<boolean> {
+    return this.#hold(waitMs, async () => {
+      await this.#packAndPurge(final)
+      await this.#mergePacks(final)
+    })
+  }
+
+  /** The same, with a compaction instead of a merge. */
+  compact(waitMs: number, options: CompactOptions): Promise<boolean> {
+    return this.#hold(waitMs, async () => {
+      await this.#packAndPurge(false)
+      const { packer, packs, branch, reload } = this.#parts
+      reload()
+      const heads = branch.value === undefined ? [] : [branch.value]
+      const names = packs().map(({ name }) => name)
+      await packer.compact(names, heads, options)
+      reload()
+    })
+  }
+
+  async #hold(waitMs: number, work: () => Promise<void>): Promise<boolean> {
     let entered = false
     try {
       await this.#parts.lock.hold(waitMs, async () => {
         entered = true
-        await this.#packJournal()
-        await this.#tidy(final)
-        await this.#mergePacks(final)
+        await work()
       })
     } catch (error) {
       if (entered || !hasCode(error, 'locked')) throw error
     }
     return entered
+  }
+
+  async #packAndPurge(final: boolean): Promise<void> {
+    await this.#packJournal()
+    try {
+      await this.#parts.purge()
+    } finally {
+      await this.#tidy(final)
+    }
   }
 
   async #packJournal(): Promise<void> {
@@ -130,7 +166,7 @@ export class Checkpointer {
   async #tidy(final: boolean): Promise<void> {
     const { files, journal, exclusive } = this.#parts
     await exclusive(async () => {
-      sweepDead(files, [branchName, 'config'])
+      sweepDead(files, [branchName, 'config', 'packed-refs'])
       this.#removeHalfPacks()
       if (final) await journal.truncate()
     })
@@ -139,8 +175,10 @@ export class Checkpointer {
   /** Ours are all written under one of the two locks, and git's half packs have other names. */
   #removeHalfPacks(): void {
     const { disk, directory } = this.#parts.files
-    for (const name of disk.list(`${directory}/objects/pack`)) {
-      if (halfPack.test(name)) disk.remove(`${directory}/objects/pack/${name}`)
+    const packDirectory = `${directory}/objects/pack`
+    for (const name of disk.list(packDirectory)) {
+      if (halfPackPattern.test(name)) disk.remove(`${packDirectory}/${name}`)
     }
+    removeLoneIndexes(disk, packDirectory)
   }
 }

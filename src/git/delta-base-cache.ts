@@ -1,47 +1,78 @@
-// Trees that deltas were applied to, the least recently used dropped first: neighbours in a history
-// share their chains. Bounded in bytes. Must be cleared when a pack is closed, since a key is only
-// the pack's name and an offset.
+// Trees that deltas were applied to, the oldest dropped first: neighbours in a history share their
+// chains. Bounded in bytes. They lie in one ring of memory: as objects of their own they would be
+// garbage that only a full collection frees. Must be cleared when a pack is closed, since a key is
+// only a number of the pack and an offset.
 
 import type { GitObject } from './object.ts'
 
 /** A larger object would push out too many others. */
 const objectBytesMax = 65_536
-/** What a Map entry and an object cost beside the body. */
-const overheadBytes = 200
+/** A place is one number, `start * placeUnit + length`: two hundred thousand of them are made. */
+const placeUnit = 2 ** 17
 
 export class DeltaBaseCache {
   readonly #bytesMax: number
-  readonly #objects = new Map<string, GitObject>()
-  #bytes = 0
+  #ring: Uint8Array | undefined
+  readonly #places = new Map<number, number>()
+  /** The keys from `#oldest` on are in the order in which the ring overwrites them. */
+  #order: number[] = []
+  #oldest = 0
+  #next = 0
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
 
-  find(key: string): GitObject | undefined {
-    const object = this.#objects.get(key)
-    if (object === undefined) return undefined
-    // A Map iterates in order of insertion, so its first key is always the oldest use.
-    this.#objects.delete(key)
-    this.#objects.set(key, object)
-    return object
+  /** A copy. */
+  find(key: number): GitObject | undefined {
+    const place = this.#places.get(key)
+    if (place === undefined || this.#ring === undefined) return undefined
+    const start = startOf(place)
+    return { type: 'tree', body: this.#ring.slice(start, start + (place % placeUnit)) }
   }
 
   /** Keeps trees alone: a store's commits and blobs are never the base of a delta. */
-  add(key: string, object: GitObject): void {
-    if (object.type !== 'tree' || object.body.length > objectBytesMax) return
-    if (this.#objects.has(key)) return
-    this.#objects.set(key, object)
-    this.#bytes += object.body.length + overheadBytes
-    for (const [oldest, dropped] of this.#objects) {
-      if (this.#bytes <= this.#bytesMax) break
-      this.#objects.delete(oldest)
-      this.#bytes -= dropped.body.length + overheadBytes
+  add(key: number, { type, body }: { readonly type: string; readonly body: Uint8Array }): void {
+    if (type !== 'tree' || body.length > Math.min(objectBytesMax, this.#bytesMax)) return
+    if (this.#places.has(key)) return
+    // Nothing of it is resident before it is written to.
+    this.#ring ??= new Uint8Array(this.#bytesMax)
+    if (this.#next + body.length > this.#ring.length) {
+      this.#dropUpTo(this.#ring.length)
+      this.#next = 0
     }
+    const end = this.#next + body.length
+    this.#dropUpTo(end)
+    this.#ring.set(body, this.#next)
+    this.#places.set(key, this.#next * placeUnit + body.length)
+    this.#order.push(key)
+    this.#next = end
   }
 
   clear(): void {
-    this.#objects.clear()
-    this.#bytes = 0
+    this.#places.clear()
+    this.#order = []
+    this.#oldest = 0
+    this.#ring = undefined
+    this.#next = 0
   }
+
+  /** Drops what starts between the next place and `end`: it is about to be overwritten. */
+  #dropUpTo(end: number): void {
+    for (;;) {
+      const key = this.#order[this.#oldest]
+      const place = key === undefined ? undefined : this.#places.get(key)
+      if (key === undefined || place === undefined) break
+      if (startOf(place) < this.#next || startOf(place) >= end) break
+      this.#places.delete(key)
+      this.#oldest += 1
+    }
+    if (this.#oldest < this.#order.length / 2) return
+    this.#order = this.#order.slice(this.#oldest)
+    this.#oldest = 0
+  }
+}
+
+function startOf(place: number): number {
+  return Math.floor(place / placeUnit)
 }

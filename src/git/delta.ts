@@ -9,6 +9,8 @@ import { objectBytesMax } from '../limits.ts'
 // The most that git itself copies in one instruction.
 const copyMax = 0x1_0000
 const insertMax = 127
+/** A copy in between costs up to five bytes, and the insert after it one more. */
+const runMin = 8
 
 /** The target that `delta` makes of `base`. Throws `pack_corrupt`. */
 export function applyDelta(base: Uint8Array, delta: Uint8Array): Uint8Array {
@@ -38,8 +40,9 @@ export function deltaTargetSize(delta: Uint8Array): number {
 }
 
 /**
- * A delta for two versions of one tree: what they share at the start and at the end is copied, the
- * rest inserted. Trees of a store differ in one entry or a few, so more search would find nothing.
+ * A delta for two versions of one tree, or two commits: what they share at the start, at the end,
+ * and in between at the same offset is copied, the rest inserted. Trees of a store differ in some
+ * oids and commits in some fields, so more search would find nothing.
  */
 export function makeDelta(base: Uint8Array, target: Uint8Array): Uint8Array {
   const shorter = Math.min(base.length, target.length)
@@ -56,9 +59,28 @@ export function makeDelta(base: Uint8Array, target: Uint8Array): Uint8Array {
     encodeSize(base.length),
     encodeSize(target.length),
     ...encodeCopy(0, prefix),
-    ...encodeInsert(target.subarray(prefix, target.length - suffix)),
+    ...encodeMiddle(base, target, { start: prefix, suffix }),
     ...encodeCopy(base.length - suffix, suffix),
   )
+}
+
+function encodeMiddle(
+  base: Uint8Array,
+  target: Uint8Array,
+  { start, suffix }: { readonly start: number; readonly suffix: number },
+): Uint8Array[] {
+  const instructions: Uint8Array[] = []
+  const end = Math.min(base.length, target.length) - suffix
+  let inserted = start
+  for (let at = start; at < end; at += 1) {
+    const from = at
+    while (at < end && base[at] === target[at]) at += 1
+    if (at - from < runMin) continue
+    instructions.push(...encodeInsert(target.subarray(inserted, from)))
+    instructions.push(...encodeCopy(from, at - from))
+    inserted = at
+  }
+  return [...instructions, ...encodeInsert(target.subarray(inserted, target.length - suffix))]
 }
 
 interface Instruction {

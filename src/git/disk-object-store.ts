@@ -14,16 +14,28 @@ import {
 import { BackgroundCheckpoint } from './background-checkpoint.ts'
 import { Branch } from './branch.ts'
 import { Checkpointer, type Packer } from './checkpoint.ts'
+import { CompactionTurn, packedElsewhereError } from './compaction-turn.ts'
 import { type Disk, systemDisk } from './disk.ts'
 import type { GitFileLockContext } from './git-file-lock.ts'
 import { branchMovedError, Journal } from './journal.ts'
-import { countLooseObjects, readLooseObject } from './loose-object.ts'
-import type { GitObject, Oid } from './object.ts'
-import type { ObjectStore, StorageStatus, Transition } from './object-store.ts'
+import { countLooseObjects } from './loose-object.ts'
+import type { GitObject, NewObject, Oid } from './object.ts'
+import {
+  checkTransitions,
+  type CompactOptions,
+  type ObjectStore,
+  type StorageStatus,
+  type Transition,
+} from './object-store.ts'
+import { OidList } from './oid-list.ts'
 import { PackSet } from './pack-set.ts'
 import { workerPacker } from './pack-worker.ts'
 import { LockIdentity, ProcessLock } from './process-lock.ts'
+import { Purge } from './purge.ts'
+import { PurgeIntents } from './purge-intents.ts'
 import { checkRepository, ensureSettings, initRepository, ownDirectoryName } from './repository.ts'
+import { Staging } from './staging.ts'
+import { StoredObjects } from './stored-objects.ts'
 
 /** How long another git program may hold the branch's lock file. */
 const gitLockWaitMs = 1000
@@ -62,16 +74,21 @@ export async function openDiskObjectStore(options: DiskObjectStoreOptions): Prom
 }
 
 class DiskObjectStore implements ObjectStore {
+  readonly packDirectory: string | undefined
   readonly #disk: Disk
   readonly #files: GitFileLockContext
   readonly #journal: Journal
   readonly #branch: Branch
   readonly #packs: PackSet
+  readonly #stored: StoredObjects
   readonly #packer: Packer
   readonly #writerLock: ProcessLock
   readonly #checkpointLock: ProcessLock
+  readonly #staging: Staging
+  readonly #intents: PurgeIntents
   readonly #checkpointer: Checkpointer
   readonly #background: BackgroundCheckpoint
+  readonly #compaction: CompactionTurn
   readonly #lockWaitMs: number
   /** Whether memory follows from what the disk said; false after a contradiction. */
   #linked = false
@@ -95,25 +112,32 @@ class DiskObjectStore implements ObjectStore {
     this.#files = { disk, directory, ownDirectory, identity, random, waitMs: gitLockWaitMs }
     this.#journal = new Journal(disk, ownDirectory, random)
     this.#branch = new Branch(disk, directory)
-    this.#packs = new PackSet(disk, `${directory}/objects/pack`)
+    const packDirectory = `${directory}/objects/pack`
+    this.#packs = new PackSet(disk, packDirectory)
+    this.#stored = new StoredObjects(disk, `${directory}/objects`, this.#journal, this.#packs)
+    // Another thread has no other disk than the system's.
+    this.packDirectory = disk === systemDisk ? `${directory}/objects/pack` : undefined
     this.#packer = options.packer ?? workerPacker(`${directory}/objects/pack`)
     this.#writerLock = lock('lock', 'writer')
     this.#checkpointLock = lock('checkpoint.lock', 'checkpoint')
     this.#lockWaitMs = lockWaitMs
-    this.#checkpointer = new Checkpointer({
-      files: this.#files,
-      journal: this.#journal,
-      branch: this.#branch,
-      packer: this.#packer,
-      lock: this.#checkpointLock,
-      exclusive: (work) => this.#exclusive(work),
-      reload: () => this.#reload(),
-      packs: () => this.#packs.packs(),
+    this.#staging = new Staging(disk, packDirectory, this.#packer)
+    this.#intents = new PurgeIntents({
+      disk,
+      ownDirectory,
+      packDirectory,
+      random,
+      read: (oid) => this.#stored.find(oid),
+      fenceJournal: () => this.#journal.fence(),
     })
+    this.#checkpointer = this.#createCheckpointer()
     this.#background = new BackgroundCheckpoint({
       journal: this.#journal,
       idleMs: options.idleMs ?? idleMsDefault,
       run: () => this.#checkpointer.run(0, false),
+    })
+    this.#compaction = new CompactionTurn(this.#background, (how) => {
+      return this.#checkpointer.compact(lockWaitMs, how)
     })
   }
 
@@ -129,12 +153,12 @@ class DiskObjectStore implements ObjectStore {
 
   read(oid: Oid): GitObject | undefined {
     this.#assertOpen()
-    const found = this.#find(oid)
+    const found = this.#stored.find(oid)
     if (found !== undefined) return found
     // Another process may have packed it, or written it, a moment ago.
     this.refresh()
     this.#packs.rescan()
-    return this.#find(oid)
+    return this.#stored.find(oid)
   }
 
   refresh(): void {
@@ -163,22 +187,39 @@ class DiskObjectStore implements ObjectStore {
 
   async commit(transitions: readonly Transition[]): Promise<void> {
     assert(this.#writing, 'commit was called outside of exclusive')
-    this.#checkChain(transitions)
+    checkTransitions(this.head, transitions)
     const { error } = this.#background
     if (error !== undefined && this.#journal.bytes > journalBytesMax) throw error
     await this.#settle()
+    if (transitions.length === 0) return
     const small: Transition[] = []
     for (const transition of transitions) small.push(await this.#spill(transition))
-    if (small.length > 0) await this.#journal.append(small)
+    const erases = small.some(({ dead }) => dead !== undefined && dead.size > 0)
+    if (erases || !this.#staging.isEmpty) await this.#commitStaged(small)
+    else await this.#journal.append(small)
     this.#wrote = true
+  }
+
+  async stage(objects: readonly NewObject[]): Promise<void> {
+    assert(this.#writing, 'stage was called outside of exclusive')
+    await this.#staging.add(objects)
+  }
+
+  *objectIds(): Generator<Oid> {
+    this.refresh()
+    this.#packs.rescan()
+    yield* this.#stored.ids()
+  }
+
+  async compact(options: CompactOptions = {}): Promise<void> {
+    this.#assertNotClosing()
+    await this.#compaction.take(options)
   }
 
   async checkpoint(): Promise<void> {
     this.#assertNotClosing()
     await this.#background.settled()
-    if (!(await this.#checkpointer.run(this.#lockWaitMs, false))) {
-      throw new StoreError('locked', 'Another process is packing the store: try again later')
-    }
+    if (!(await this.#checkpointer.run(this.#lockWaitMs, false))) throw packedElsewhereError()
     this.#background.succeeded()
   }
 
@@ -191,6 +232,7 @@ class DiskObjectStore implements ObjectStore {
       looseObjects: countLooseObjects(this.#disk, `${this.#files.directory}/objects`),
       lockOwner: this.#writerLock.holder(),
       checkpointError: this.#background.error,
+      purgePending: this.#intents.pending(this.head),
     }
   }
 
@@ -201,6 +243,7 @@ class DiskObjectStore implements ObjectStore {
 
   async #close(): Promise<void> {
     await this.#background.stop()
+    await this.#compaction.stop()
     await this.#writerLock.settled()
     try {
       // Another process that is packing all this time has the store open, and will close it too.
@@ -221,20 +264,82 @@ class DiskObjectStore implements ObjectStore {
     this.#files.identity.remove()
   }
 
-  #find(oid: Oid): GitObject | undefined {
-    return (
-      this.#journal.find(oid) ??
-      this.#packs.read(oid) ??
-      readLooseObject(this.#disk, `${this.#files.directory}/objects`, oid)
-    )
-  }
-
   async #exclusive<T>(work: () => Promise<T>): Promise<T> {
     await this.#makeOwnDirectory()
     this.#locked = true
-    return this.#writerLock.hold(this.#lockWaitMs, () => {
+    return this.#writerLock.hold(this.#lockWaitMs, async () => {
       this.refresh()
-      return work()
+      await this.#settleIntents()
+      try {
+        return await work()
+      } finally {
+        if (!this.#staging.isEmpty) await this.#staging.drop()
+      }
+    })
+  }
+
+  /** Cancels what a writer that failed wanted to erase. One listing if there is nothing. */
+  async #settleIntents(): Promise<void> {
+    const before = this.#intents.cancelled
+    // What is committed and not erased yet is a reason to checkpoint.
+    if (await this.#intents.settle(this.head)) this.#wrote = true
+    if (this.#intents.cancelled > before) this.#packs.rescan()
+  }
+
+  /**
+   * The intent is durable before the packs show and before the frame is written: whoever finds it
+   * without the frame cancels it, and whoever finds both purges.
+   */
+  async #commitStaged(transitions: readonly Transition[]): Promise<void> {
+    try {
+      // A pack that a cancelled intent names must not become one of ours meanwhile.
+      await this.#settleIntents()
+      const packs = await this.#staging.fresh()
+      const [first] = transitions
+      if (first?.dead !== undefined && first.dead.size > 0) {
+        const names = packs.map(({ name }) => name)
+        await this.#intents.write(first, OidList.of(first.dead), names)
+      }
+      await this.#staging.publish(packs)
+      await this.#journal.append(transitions)
+      this.#packs.rescan()
+    } catch (error) {
+      await this.#takeBack()
+      throw error
+    }
+  }
+
+  /** After a commit that failed. If this fails too, the next writer does it. */
+  async #takeBack(): Promise<void> {
+    try {
+      await this.#staging.drop()
+      this.refresh()
+      await this.#settleIntents()
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+    }
+  }
+
+  #createCheckpointer(): Checkpointer {
+    const parts = {
+      files: this.#files,
+      journal: this.#journal,
+      branch: this.#branch,
+      packer: this.#packer,
+      exclusive: <T>(work: () => Promise<T>) => this.#exclusive(work),
+      reload: () => this.#reload(),
+    }
+    const purge = new Purge({
+      ...parts,
+      intents: this.#intents,
+      findTag: (oid) => this.#stored.findTag(oid),
+      has: (oid) => this.#stored.has(oid),
+    })
+    return new Checkpointer({
+      ...parts,
+      lock: this.#checkpointLock,
+      packs: () => this.#packs.packs(),
+      purge: () => purge.run(),
     })
   }
 
@@ -261,16 +366,6 @@ class DiskObjectStore implements ObjectStore {
     throw branchMovedError()
   }
 
-  #checkChain(transitions: readonly Transition[]): void {
-    let head = this.head
-    for (const { expected, next } of transitions) {
-      if (expected !== head) {
-        throw new StoreError('ref_conflict', 'The store has moved on: refresh and try again')
-      }
-      head = next
-    }
-  }
-
   /** Gives a clone the settings of a store. Somebody who edits the config just then goes first. */
   async #settle(): Promise<void> {
     if (this.#settled) return
@@ -286,8 +381,7 @@ class DiskObjectStore implements ObjectStore {
   async #spill(transition: Transition): Promise<Transition> {
     const bytes = transition.objects.reduce((sum, object) => sum + object.body.length, 0)
     if (bytes <= journalTransitionBytesMax) return transition
-    await this.#packer.write(transition.objects)
-    this.#packs.rescan()
+    await this.#staging.add(transition.objects)
     return { ...transition, objects: [] }
   }
 

@@ -34,6 +34,12 @@ const syncAll = promisify(fsync)
 /** 'wx' creates and refuses an existing file; 'w+' creates or empties. */
 export type OpenMode = 'r' | 'r+' | 'wx' | 'w+'
 
+export interface DirectoryEntry {
+  readonly name: string
+  /** Not of a symbolic link, wherever it leads. */
+  readonly isDirectory: boolean
+}
+
 export interface FileStatus {
   readonly size: number
   readonly inode: number
@@ -61,6 +67,8 @@ export interface Disk {
   readFile(path: string): Uint8Array | undefined
   /** The names in a directory, sorted; empty if it does not exist. */
   list(directory: string): string[]
+  /** As `list`, with what each name is. */
+  entries(directory: string): DirectoryEntry[]
   stat(path: string): FileStatus | undefined
   rename(from: string, to: string): void
   /** A second name for the file; false if `to` exists already. */
@@ -144,6 +152,12 @@ export const systemDisk: Disk = {
   list(directory) {
     const names = attemptUnless('ENOENT', 'list a directory', () => readdirSync(directory))
     return (names ?? []).toSorted()
+  },
+  entries(directory) {
+    const found = attemptUnless('ENOENT', 'list a directory', () => {
+      return readdirSync(directory, { withFileTypes: true })
+    })
+    return (found ?? []).map((entry) => ({ name: entry.name, isDirectory: entry.isDirectory() }))
   },
   stat(path) {
     return attempt('examine a file', () => {

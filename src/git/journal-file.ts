@@ -138,6 +138,33 @@ export class JournalFile {
     this.#load(new Uint8Array(journalHeaderBytes))
   }
 
+  /** Makes durable that no frame follows the last one. */
+  async fence(): Promise<void> {
+    if (this.#open() === undefined) return
+    const fd = this.#openForWriting()
+    const isEmpty = this.#generation === 0
+    if (this.#disk.size(fd) === 0) return
+    if (isEmpty) this.#disk.write(fd, new Uint8Array(journalHeaderBytes), 0)
+    else this.#disk.write(fd, terminator, this.#end)
+    await this.#disk.sync(fd)
+  }
+
+  /** Overwrites everything but the live frames with zeros, durably. */
+  async scrub(): Promise<void> {
+    if (this.#open() === undefined) return
+    const fd = this.#openForWriting()
+    const size = this.#disk.size(fd)
+    let at = this.#generation === 0 ? 0 : this.#end
+    if (at >= size) return
+    const zeros = new Uint8Array(Math.min(journalStepBytesMax, size - at))
+    while (at < size) {
+      const part = zeros.subarray(0, Math.min(zeros.length, size - at))
+      this.#disk.write(fd, part, at)
+      at += part.length
+    }
+    await this.#disk.sync(fd)
+  }
+
   async sync(): Promise<void> {
     if (this.#fd !== undefined) await this.#disk.sync(this.#fd)
   }

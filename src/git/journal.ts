@@ -70,6 +70,10 @@ export class Journal {
     return object
   }
 
+  has(oid: Oid): boolean {
+    return this.#objects.has(oid)
+  }
+
   /** Reads what others wrote. After 'everything', `link` must follow. */
   refresh(): JournalNews {
     const newer = this.#newer
@@ -137,6 +141,23 @@ export class Journal {
     const file = this.#older
     file.clear()
     return file
+  }
+
+  /** Makes durable that nothing follows the last frame. Under the writer lock. */
+  async fence(): Promise<void> {
+    for (const file of this.#files) await file.fence()
+  }
+
+  /** Leaves no byte in the files but the live frames'. Under the writer lock. */
+  async scrub(): Promise<void> {
+    for (const file of this.#files) await file.scrub()
+  }
+
+  /** Every oid in a frame, packed already or not. */
+  *objectIds(): Generator<Oid> {
+    for (const { frames } of this.#files) {
+      for (const { objects } of frames) for (const { oid } of objects) yield oid
+    }
   }
 
   /** Gives the space of both files back if they hold no frame. Under the writer lock. */

@@ -13,18 +13,35 @@ import type { GitObject, ObjectType, Oid } from './object.ts'
 const headerBytesMax = 32
 const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
 
-/** `directory` is the repository's `objects`. Throws `object_corrupt`. */
+/** `directory` is the repository's `objects`. Throws `object_corrupt`, for a tag too. */
 export function readLooseObject(disk: Disk, directory: string, oid: Oid): GitObject | undefined {
-  const deflated = disk.readFile(`${directory}/${oid.slice(0, 2)}/${oid.slice(2)}`)
+  const object = readAnyLooseObject(disk, directory, oid)
+  if (object === undefined) return undefined
+  const type = objectTypes.find((name) => name === object.type)
+  if (type === undefined) throw corrupt()
+  return { type, body: object.body }
+}
+
+/** As `readLooseObject`, and tags too. */
+export function readAnyLooseObject(
+  disk: Disk,
+  directory: string,
+  oid: Oid,
+): { readonly type: string; readonly body: Uint8Array } | undefined {
+  const deflated = disk.readFile(looseObjectPath(directory, oid))
   if (deflated === undefined) return undefined
   const bytes = inflate(deflated)
   const end = bytes.subarray(0, headerBytesMax).indexOf(0)
-  const header = /^(commit|tree|blob) (0|[1-9][0-9]*)$/.exec(asciiText(bytes.subarray(0, end)))
-  const type = objectTypes.find((name) => name === header?.[1])
+  const header = /^(commit|tree|blob|tag) (0|[1-9][0-9]*)$/.exec(asciiText(bytes.subarray(0, end)))
   const body = bytes.subarray(end + 1)
-  if (end < 0 || type === undefined || header?.[2] !== String(body.length)) throw corrupt()
+  const [, type, length] = header ?? []
+  if (end < 0 || type === undefined || length !== String(body.length)) throw corrupt()
   if (gitHash(type, body) !== oid) throw corrupt()
   return { type, body }
+}
+
+export function looseObjectPath(directory: string, oid: Oid): string {
+  return `${directory}/${oid.slice(0, 2)}/${oid.slice(2)}`
 }
 
 /** How many there are. Reads 256 directories at most. */

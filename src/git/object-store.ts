@@ -2,7 +2,7 @@
 // refs/heads/main, and an atomic, durable commit. Knows nothing of encryption; that blobs hold
 // sealed bytes is the business of the type `Sealed`. docs/FORMAT.md §2.
 
-import type { StoreError } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import type { GitObject, NewObject, Oid } from './object.ts'
 import type { ProcessOwner } from './process-owner.ts'
 
@@ -12,6 +12,12 @@ export interface Transition {
   /** The commit before; undefined if the branch does not exist yet. */
   readonly expected: Oid | undefined
   readonly next: Oid
+  /**
+   * Objects that this move erases: after the next checkpoint nothing of the store holds them
+   * (FORMAT §10). `expected` is one of them, and no later transition brings one back. A transition
+   * that erases is committed alone.
+   */
+  readonly dead?: ReadonlySet<Oid>
 }
 
 export interface PackStatus {
@@ -31,6 +37,14 @@ export interface StorageStatus {
   readonly lockOwner: ProcessOwner | undefined
   /** Why the last checkpoint in the background failed. Nothing is lost by it. */
   readonly checkpointError: StoreError | undefined
+  /** Dead objects of committed transitions that the next checkpoint has to erase. */
+  readonly purgePending: number
+}
+
+export interface CompactOptions {
+  readonly signal?: AbortSignal | undefined
+  /** In objects of the new pack. */
+  readonly progress?: ((done: number, total: number) => void) | undefined
 }
 
 export interface ObjectStore {
@@ -38,6 +52,8 @@ export interface ObjectStore {
   read(oid: Oid): GitObject | undefined
   /** The commit of refs/heads/main as of the last refresh or commit, the journal included. */
   readonly head: Oid | undefined
+  /** `objects/pack`, absolute, for threads that read packs beside this one; else undefined. */
+  readonly packDirectory?: string | undefined
   /** Notices what other processes did. Takes microseconds if that is nothing. */
   refresh(): void
   /**
@@ -52,9 +68,50 @@ export interface ObjectStore {
    * head before it.
    */
   commit(transitions: readonly Transition[]): Promise<void>
-  /** Afterwards stock git sees all that was committed before the call. Not inside `exclusive`. */
+  /**
+   * Only inside `exclusive`. Keeps objects for the transition that is committed next, on the disk
+   * already, so that a long rewrite need not hold them in RAM. They are written while the caller
+   * goes on; a failure is thrown by the next call or by `commit`. Dropped if `exclusive` ends, or
+   * the process dies, without that commit.
+   */
+  stage(objects: readonly NewObject[]): Promise<void>
+  /**
+   * Afterwards stock git sees all that was committed before the call, and what it erased is gone.
+   * Throws the code of what stood in the way of either. Not inside `exclusive`.
+   */
   checkpoint(): Promise<void>
+  /**
+   * Checkpoints, then makes one pack of all that is packed or loose, with the best deltas. Drops
+   * nothing; writers go on meanwhile. Throws `cancelled`, with all objects where they were, if the
+   * signal is aborted or the store closed before the new pack is whole. Not inside `exclusive`.
+   */
+  compact(options?: CompactOptions): Promise<void>
+  /**
+   * Every object that is stored, of any kind and in any place, each once, also unreachable ones:
+   * for proofs. Throws `pack_corrupt` if there is a pack that cannot be looked into.
+   */
+  objectIds(): Iterable<Oid>
   status(): StorageStatus
   /** Checkpoints and leaves no lock, no journal and no descriptor. Idempotent. */
   close(): Promise<void>
+}
+
+/**
+ * What every implementation checks before it commits. Throws `ref_conflict` unless each transition
+ * starts at the head before it.
+ */
+export function checkTransitions(head: Oid | undefined, transitions: readonly Transition[]): void {
+  let at = head
+  for (const { expected, next } of transitions) {
+    if (expected !== at) {
+      throw new StoreError('ref_conflict', 'The store has moved on: refresh and try again')
+    }
+    at = next
+  }
+  for (const { objects, expected, dead } of transitions) {
+    if (dead === undefined || dead.size === 0) continue
+    assert(transitions.length === 1, 'a transition that erases is committed alone')
+    assert(expected !== undefined && dead.has(expected), 'a transition erases where it starts')
+    assert(!objects.some(({ oid }) => dead.has(oid)), 'a transition erases what it brings')
+  }
 }

@@ -49,8 +49,9 @@ function isOid(text: string): boolean {
 
 /** The body of a tree; entries may come in any order. */
 export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
-  const sorted = entries.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
-  const problem = findTreeProblem(sorted)
+  const inOrder = findTreeProblem(entries) === undefined
+  const sorted = inOrder ? entries : entries.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+  const problem = inOrder ? undefined : findTreeProblem(sorted)
   assert(problem === undefined, `a tree to write is malformed: ${problem}`)
   const length = sorted.reduce((sum, { mode, name }) => sum + mode.length + name.length + 22, 0)
   const body = Buffer.alloc(length)
@@ -80,6 +81,26 @@ export function decodeTree(body: Uint8Array): TreeEntry[] {
   const problem = findTreeProblem(entries)
   if (problem !== undefined) throw malformed(problem)
   return entries
+}
+
+/** One entry of a tree; undefined if it has none of that mode and name. Does not judge the tree. */
+export function findTreeEntry(
+  body: Uint8Array,
+  mode: TreeEntry['mode'],
+  name: string,
+): Oid | undefined {
+  const view = Buffer.from(body.buffer, body.byteOffset, body.length)
+  const wanted = `${mode} ${name}`
+  for (let at = 0; at < view.length;) {
+    const end = view.indexOf(0, at)
+    if (end === -1) return undefined
+    const next = end + 1 + oidBytes
+    if (end - at === wanted.length && view.toString('latin1', at, end) === wanted) {
+      return next > view.length ? undefined : view.toString('hex', end + 1, next)
+    }
+    at = next
+  }
+  return undefined
 }
 
 function findTreeProblem(entries: readonly TreeEntry[]): string | undefined {

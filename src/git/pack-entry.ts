@@ -28,6 +28,9 @@ export const packTrailerBytes: number = 20
 const entryHeaderBytesMax: number = 32
 
 const oidBytes = 20
+const noBytes = new Uint8Array(0)
+/** Two bytes of zlib, one that begins the last block, its length and the complement of that. */
+const storedHeaderBytes = 7
 const typeNumbers: Readonly<Record<EntryType, number>> = {
   commit: 1,
   tree: 2,
@@ -78,6 +81,24 @@ export function encodeOffsetDeltaHeader(size: number, distance: number): Uint8Ar
   return concatBytes(encodeTypeAndSize('offsetDelta', size), encodeDistance(distance))
 }
 
+/** The type of the entry that starts at `at`; undefined if it has none that is known. */
+export function entryTypeAt(bytes: Uint8Array, at: number): EntryType | undefined {
+  return types[((bytes[at] ?? 0) >> 4) & 7]
+}
+
+/** The distance to the base of the `offsetDelta` that starts at `at`, without the rest of it. */
+export function deltaDistanceAt(bytes: Uint8Array, at: number): number {
+  let next = at
+  while ((bytes[next] ?? 0) >= 0x80) next += 1
+  let byte = byteAt(bytes, (next += 1))
+  let distance = byte & 0x7f
+  while (byte >= 0x80) {
+    byte = byteAt(bytes, (next += 1))
+    distance = (distance + 1) * 128 + (byte & 0x7f)
+  }
+  return distance
+}
+
 /** Reads the header at the start of `bytes`. Throws `pack_corrupt`. */
 export function decodeEntryHeader(bytes: Uint8Array): EntryHeader {
   const first = byteAt(bytes, 0)
@@ -91,7 +112,7 @@ export function decodeEntryHeader(bytes: Uint8Array): EntryHeader {
     at += 1
     if (at > entryHeaderBytesMax) throw corruptPack('the size of an entry does not end')
   }
-  const plain = { type, size, distance: 0, baseOid: new Uint8Array(0), length: at }
+  const plain = { type, size, distance: 0, baseOid: noBytes, length: at }
   if (type === 'offsetDelta') return { ...plain, ...decodeDistance(bytes, at) }
   if (type !== 'refDelta') return plain
   if (bytes.length < at + oidBytes) throw corruptPack('an entry ends inside its header')
@@ -116,6 +137,8 @@ export function deflatedBytesMax(size: number): number {
  * stream goes on after `deflated`. Throws `pack_corrupt`.
  */
 export function inflate(deflated: Uint8Array, size: number): Uint8Array | undefined {
+  const stored = readStored(deflated, size)
+  if (stored !== undefined) return stored
   let body: Uint8Array
   try {
     // One byte more than expected, so that a chunk is never full and zlib is called only once.
@@ -129,6 +152,34 @@ export function inflate(deflated: Uint8Array, size: number): Uint8Array | undefi
   }
   if (body.length !== size) throw corruptPack('an entry is shorter than it declares')
   return body
+}
+
+/**
+ * What level 0 writes, one stored block: to start zlib for it costs more than most entries do.
+ * Undefined for every other stream and for a damaged one: those are zlib's.
+ */
+function readStored(deflated: Uint8Array, size: number): Uint8Array | undefined {
+  const end = storedHeaderBytes + size
+  if (deflated.length < end + 4 || size > 0xffff) return undefined
+  const view = Buffer.from(deflated.buffer, deflated.byteOffset, end + 4)
+  const isPlain = view.readUInt16BE(0) === 0x7801 && view[2] === 1
+  if (!isPlain || view.readUInt16LE(3) !== size || view.readUInt16LE(5) !== (size ^ 0xffff)) {
+    return undefined
+  }
+  // A copy: the slice of a Buffer would be a view of a window that is read into again.
+  const body = new Uint8Array(deflated.subarray(storedHeaderBytes, end))
+  return view.readUInt32BE(end) === adler32(body) ? body : undefined
+}
+
+/** RFC 1950. The sums of so few bytes are exact without a remainder in between. */
+function adler32(bytes: Uint8Array): number {
+  let low = 1
+  let high = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    low += bytes[at] ?? 0
+    high += low
+  }
+  return (high % 65_521) * 65_536 + (low % 65_521)
 }
 
 export function corruptPack(problem: string, cause?: unknown): StoreError {

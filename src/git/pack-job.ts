@@ -1,24 +1,55 @@
-// The two kinds of packing as values, so that the same job runs here, on a given disk, or in the
+// The kinds of packing as values, so that the same job runs here, on a given disk, or in the
 // worker thread. Must not decide when either is due.
 
+import { type CompactionJob, type CompactionWatch, compactPacks } from './compaction.ts'
 import type { Disk } from './disk.ts'
 import type { PackStatus } from './object-store.ts'
+import { OidList } from './oid-list.ts'
+import type { HalfPack } from './pack-file.ts'
+import { filterPacks } from './pack-filter.ts'
 import { mergePacks } from './pack-merge.ts'
 import { orderForPack } from './pack-order.ts'
-import { writePack, type PackObject } from './pack-writer.ts'
+import { type PackObject, writeHalfPack, writePack } from './pack-writer.ts'
 
 export type PackJob =
   | {
-      readonly kind: 'write'
+      /** A staged pack keeps its temporary names. */
+      readonly kind: 'write' | 'stage'
       /** `objects/pack`, absolute. */
       readonly directory: string
       /** Oldest first, the objects of a commit before it. */
       readonly objects: readonly PackObject[]
     }
   | { readonly kind: 'merge'; readonly directory: string; readonly names: readonly string[] }
+  | {
+      /** Rewrites every pack without the `dead` objects: sorted oids of 20 bytes. */
+      readonly kind: 'filter'
+      readonly directory: string
+      readonly dead: Uint8Array
+    }
+  | (CompactionJob & { readonly kind: 'compact' })
 
-/** The new pack; undefined if there was nothing left to merge. */
-export async function runPackJob(disk: Disk, job: PackJob): Promise<PackStatus | undefined> {
-  if (job.kind === 'write') return writePack(disk, job.directory, orderForPack(job.objects))
-  return mergePacks(disk, job.directory, job.names)
+/** For who does not wait in front of a terminal. */
+export const unwatched: CompactionWatch = { isCancelled: () => false, progress: () => undefined }
+
+/**
+ * The new pack; undefined if there was nothing left to merge, and after a `filter`. Only a
+ * `compact` is watched.
+ */
+export async function runPackJob(
+  disk: Disk,
+  job: PackJob,
+  watch: CompactionWatch = unwatched,
+): Promise<PackStatus | HalfPack | undefined> {
+  const { directory } = job
+  if (job.kind === 'merge') return mergePacks(disk, directory, job.names)
+  if (job.kind === 'compact') return compactPacks(disk, job, watch)
+  if (job.kind === 'filter') {
+    await filterPacks(disk, directory, new OidList(job.dead))
+    return undefined
+  }
+  const ordered = orderForPack(job.objects)
+  return job.kind === 'stage'
+    ? writeHalfPack(disk, directory, ordered)
+    : writePack(disk, directory, ordered)
 }

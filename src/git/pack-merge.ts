@@ -15,14 +15,13 @@ import {
 } from './pack-entry.ts'
 import type { EntryHeader } from './pack-entry.ts'
 import { PackOutput, writeWithOutput } from './pack-output.ts'
+import { removePacks } from './pack-removal.ts'
 
 /** Each pack holds at least this many times the objects of all smaller ones together. */
 const growth = 2
 const readAheadBytes = 256 * KIBIBYTE
 /** No writer works on one pack for a day. */
 const temporaryMsMax = 24 * 3600 * 1000
-/** Files that belong to a pack, in the order of removal: without its index a pack is not used. */
-const extensions = ['idx', 'rev', 'bitmap', 'pack']
 
 /**
  * The packs to merge so that their sizes form a geometric progression again, as
@@ -228,17 +227,6 @@ function findIn(sources: readonly Source[], oid: Uint8Array): number | undefined
     if (offset !== undefined) return offset
   }
   return undefined
-}
-
-/** The multi-pack-index first: git takes one that names a missing pack for damage. */
-async function removePacks(disk: Disk, directory: string, names: readonly string[]): Promise<void> {
-  for (const file of disk.list(directory)) {
-    if (file.startsWith('multi-pack-index')) disk.remove(`${directory}/${file}`)
-  }
-  for (const name of names) {
-    for (const extension of extensions) disk.remove(`${directory}/${name}.${extension}`)
-  }
-  await disk.syncDirectory(directory)
 }
 
 /** Removes what dead writers left. `now` is the time of a file just written: no clock is needed. */

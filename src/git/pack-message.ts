@@ -5,6 +5,7 @@
 import type { ErrorCode } from '../errors.ts'
 import type { ObjectType, Oid } from './object.ts'
 import type { PackStatus } from './object-store.ts'
+import type { HalfPack } from './pack-file.ts'
 import type { PackJob } from './pack-job.ts'
 
 interface ObjectRow {
@@ -15,20 +16,29 @@ interface ObjectRow {
 
 export type PackRequest =
   | {
-      readonly kind: 'write'
+      readonly kind: 'write' | 'stage'
       readonly directory: string
       readonly rows: readonly ObjectRow[]
       readonly bodies: Uint8Array<ArrayBuffer>
     }
-  | Extract<PackJob, { kind: 'merge' }>
+  | Exclude<PackJob, { kind: 'write' | 'stage' }>
+
+/** What a thread starts with. */
+export interface PackThreadData {
+  readonly request: PackRequest
+  /** One number, shared: not 0 once nobody wants the result any more. */
+  readonly cancelled: Int32Array<SharedArrayBuffer>
+}
 
 export type PackReply =
-  | { readonly pack: PackStatus | undefined }
+  | { readonly pack: PackStatus | HalfPack | undefined }
+  /** Any number of these, before one of the others. */
+  | { readonly done: number; readonly total: number }
   /** No code: a fault of the program. */
   | { readonly code: ErrorCode | undefined; readonly message: string }
 
 export function encodeRequest(job: PackJob): PackRequest {
-  if (job.kind === 'merge') return job
+  if (!('objects' in job)) return job
   const rows = job.objects.map(({ oid, type, body }) => ({ oid, type, length: body.length }))
   const bodies = new Uint8Array(rows.reduce((sum, { length }) => sum + length, 0))
   let at = 0
@@ -36,15 +46,15 @@ export function encodeRequest(job: PackJob): PackRequest {
     bodies.set(body, at)
     at += body.length
   }
-  return { kind: 'write', directory: job.directory, rows, bodies }
+  return { kind: job.kind, directory: job.directory, rows, bodies }
 }
 
 export function decodeRequest(request: PackRequest): PackJob {
-  if (request.kind === 'merge') return request
+  if (!('rows' in request)) return request
   let at = 0
   const objects = request.rows.map(({ length, ...row }) => {
     at += length
     return { ...row, body: request.bodies.subarray(at - length, at) }
   })
-  return { kind: 'write', directory: request.directory, objects }
+  return { kind: request.kind, directory: request.directory, objects }
 }

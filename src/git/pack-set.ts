@@ -2,7 +2,7 @@
 // is damaged, half written or half deleted is left aside and poisons nothing: another pack may hold
 // the same object. Must not know what journals or loose objects are.
 
-import { fromHex } from '../bytes.ts'
+import { fromHex, toHex } from '../bytes.ts'
 import { gitHash } from '../crypto/sha1.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { deltaCacheBytes } from '../limits.ts'
@@ -11,6 +11,7 @@ import type { Disk } from './disk.ts'
 import type { GitObject, Oid } from './object.ts'
 import type { PackStatus } from './object-store.ts'
 import { Pack } from './pack.ts'
+import { corruptPack } from './pack-entry.ts'
 
 /** Other processes merge packs while this one lists them; each merge needs one more look. */
 const scansMax = 5
@@ -24,6 +25,8 @@ export class PackSet {
   readonly #disk: Disk
   readonly #directory: string
   readonly #packs = new Map<string, Pack>()
+  /** Neighbours in a history are neighbours in a pack: the one used last is asked first. */
+  #byUse: readonly Pack[] = []
   readonly #damaged = new Set<string>()
   readonly #cache = new DeltaBaseCache(deltaCacheBytes)
   #listing = ''
@@ -38,11 +41,13 @@ export class PackSet {
   read(oid: Oid): GitObject | undefined {
     const name = fromHex(oid)
     let failure: StoreError | undefined
-    for (const pack of this.#packs.values()) {
+    for (const [rank, pack] of this.#byUse.entries()) {
       const position = pack.index.find(name)
       if (position === undefined) continue
       try {
-        return verified(oid, pack.read(pack.index.offsetAt(position), this.#cache))
+        const object = verified(oid, pack.read(pack.index.offsetAt(position), this.#cache))
+        if (rank > 0) this.#prefer(pack)
+        return object
       } catch (error) {
         if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) throw error
         failure ??= error
@@ -50,6 +55,30 @@ export class PackSet {
     }
     if (failure !== undefined) throw failure
     return undefined
+  }
+
+  /** The body of a tag; undefined if no pack has it, or if it is something else. */
+  readTag(oid: Oid): Uint8Array | undefined {
+    for (const pack of this.#packs.values()) {
+      const position = pack.index.find(fromHex(oid))
+      if (position === undefined) continue
+      const { type, body } = pack.readAny(pack.index.offsetAt(position), this.#cache)
+      return type === 'tag' && gitHash(type, body) === oid ? body : undefined
+    }
+    return undefined
+  }
+
+  /** Every oid in the packs, each once. Throws `pack_corrupt` if one cannot be looked into. */
+  *objectIds(): Generator<Oid> {
+    if (this.#damaged.size > 0) throw corruptPack('its index or its ends are wrong')
+    const indexes = Array.from(this.#packs.values(), ({ index }) => index)
+    for (const [n, index] of indexes.entries()) {
+      for (let position = 0; position < index.count; position += 1) {
+        const oid = index.oidAt(position)
+        const seen = indexes.slice(0, n).some((earlier) => earlier.find(oid) !== undefined)
+        if (!seen) yield toHex(oid)
+      }
+    }
   }
 
   has(oid: Oid): boolean {
@@ -72,6 +101,7 @@ export class PackSet {
       // What came is opened before what went is closed: a merged object is never out of reach.
       if (!this.#openNew(names)) continue
       this.#dropAllBut(new Set(names))
+      this.#byUse = [...this.#packs.values()]
       this.#listing = listing
       return
     }
@@ -94,9 +124,14 @@ export class PackSet {
   close(): void {
     for (const pack of this.#packs.values()) pack.close()
     this.#packs.clear()
+    this.#byUse = []
     this.#damaged.clear()
     this.#cache.clear()
     this.#listing = ''
+  }
+
+  #prefer(pack: Pack): void {
+    this.#byUse = [pack, ...this.#byUse.filter((other) => other !== pack)]
   }
 
   #dropAllBut(files: ReadonlySet<string>): void {

@@ -9,9 +9,10 @@ import { KIBIBYTE } from '../limits.ts'
 import { workerUrl } from '../worker-url.ts'
 import type { Packer } from './checkpoint.ts'
 import { systemDisk } from './disk.ts'
-import type { PackStatus } from './object-store.ts'
+import type { CompactOptions, PackStatus } from './object-store.ts'
 import { runPackJob, type PackJob } from './pack-job.ts'
-import { encodeRequest, type PackReply } from './pack-message.ts'
+import { asHalfPack, type HalfPack } from './pack-file.ts'
+import { encodeRequest, type PackReply, type PackThreadData } from './pack-message.ts'
 
 /** What is packed in less time than a thread takes to start. */
 const inlineBytesMax = 512 * KIBIBYTE
@@ -22,23 +23,53 @@ export function workerPacker(directory: string): Packer {
     async write(objects) {
       await runWhereFaster({ kind: 'write', directory, objects })
     },
+    async stage(objects) {
+      return asHalfPack(await runWhereFaster({ kind: 'stage', directory, objects }))
+    },
     async merge(names) {
       await runWhereFaster({ kind: 'merge', directory, names })
+    },
+    async filter(dead) {
+      await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes })
+    },
+    async compact(names, heads, options) {
+      await runWhereFaster({ kind: 'compact', directory, names, heads }, options)
     },
     async close() {},
   }
 }
 
 /** As `runPackJob` on the real disk, in a thread of its own. Keeps the process alive meanwhile. */
-export function packInWorker(job: PackJob): Promise<PackStatus | undefined> {
+export async function packInWorker(
+  job: PackJob,
+  { signal, progress }: CompactOptions = {},
+): Promise<PackStatus | HalfPack | undefined> {
   const request = encodeRequest(job)
-  const worker = new Worker(workerUrl(import.meta.url, 'pack-job-worker'), {
-    workerData: request,
-    transferList: request.kind === 'write' ? [request.bodies.buffer] : [],
-  })
+  const cancelled = new Int32Array(new SharedArrayBuffer(4))
+  const data: PackThreadData = { request, cancelled }
+  // Not by ending the thread: it is to remove what it has written so far.
+  const cancel = (): void => void Atomics.store(cancelled, 0, 1)
+  if (signal?.aborted === true) cancel()
+  signal?.addEventListener('abort', cancel)
+  try {
+    const worker = new Worker(workerUrl(import.meta.url, 'pack-job-worker'), {
+      workerData: data,
+      transferList: 'bodies' in request ? [request.bodies.buffer] : [],
+    })
+    return await replyOf(worker, progress)
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+  }
+}
+
+function replyOf(
+  worker: Worker,
+  progress: CompactOptions['progress'],
+): Promise<PackStatus | HalfPack | undefined> {
   return new Promise((resolve, reject) => {
-    worker.once('message', (reply: PackReply) => {
-      if ('pack' in reply) resolve(reply.pack)
+    worker.on('message', (reply: PackReply) => {
+      if ('done' in reply) progress?.(reply.done, reply.total)
+      else if ('pack' in reply) resolve(reply.pack)
       else reject(failureOf(reply.code, reply.message))
     })
     worker.once('error', (cause) => reject(stopped(cause)))
@@ -46,18 +77,26 @@ export function packInWorker(job: PackJob): Promise<PackStatus | undefined> {
   })
 }
 
-function runWhereFaster(job: PackJob): Promise<PackStatus | undefined> {
-  return bytesOf(job) > inlineBytesMax ? packInWorker(job) : runPackJob(systemDisk, job)
+function runWhereFaster(
+  job: PackJob,
+  options: CompactOptions = {},
+): Promise<PackStatus | HalfPack | undefined> {
+  if (bytesOf(job) > inlineBytesMax) return packInWorker(job, options)
+  return runPackJob(systemDisk, job, {
+    isCancelled: () => options.signal?.aborted === true,
+    progress: (done, total) => options.progress?.(done, total),
+  })
 }
 
 function bytesOf(job: PackJob): number {
   let bytes = 0
-  if (job.kind === 'write') {
+  if ('objects' in job) {
     for (const { body } of job.objects) bytes += body.length
-  } else {
-    for (const name of job.names) {
-      bytes += systemDisk.stat(`${job.directory}/${name}.pack`)?.size ?? 0
-    }
+    return bytes
+  }
+  const files = systemDisk.list(job.directory).filter((file) => file.endsWith('.pack'))
+  for (const file of job.kind === 'filter' ? files : job.names.map((name) => `${name}.pack`)) {
+    bytes += systemDisk.stat(`${job.directory}/${file}`)?.size ?? 0
   }
   return bytes
 }

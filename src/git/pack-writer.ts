@@ -10,7 +10,8 @@ import type { Disk } from './disk.ts'
 import type { ObjectType, Oid } from './object.ts'
 import type { PackStatus } from './object-store.ts'
 import { deflate, encodeEntryHeader, encodeOffsetDeltaHeader } from './pack-entry.ts'
-import { PackOutput, writeWithOutput } from './pack-output.ts'
+import type { HalfPack } from './pack-file.ts'
+import { PackOutput, writeHalfWithOutput, writeWithOutput } from './pack-output.ts'
 
 /** As `git gc`: a reader applies at most this many deltas for one object. */
 const depthMax = 50
@@ -35,12 +36,32 @@ export async function writePack(
   directory: string,
   objects: readonly PackInput[],
 ): Promise<PackStatus> {
-  const unique = [...new Map(objects.map((object) => [object.oid, object])).values()]
-  assert(unique.length > 0, 'a pack without objects')
+  const unique = withoutRepetitions(objects)
   return writeWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
-    const written = new Map<Oid, Written>()
-    for (const object of unique) written.set(object.oid, writeObject(output, object, written))
+    writeObjects(output, unique)
   })
+}
+
+/** As `writePack`; nobody sees the pack before `publishPacks`. */
+export async function writeHalfPack(
+  disk: Disk,
+  directory: string,
+  objects: readonly PackInput[],
+): Promise<HalfPack> {
+  const unique = withoutRepetitions(objects)
+  return writeHalfWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
+    writeObjects(output, unique)
+  })
+}
+
+function withoutRepetitions(objects: readonly PackInput[]): readonly PackInput[] {
+  assert(objects.length > 0, 'a pack without objects')
+  return [...new Map(objects.map((object) => [object.oid, object])).values()]
+}
+
+function writeObjects(output: PackOutput, objects: readonly PackInput[]): void {
+  const written = new Map<Oid, Written>()
+  for (const object of objects) written.set(object.oid, writeObject(output, object, written))
 }
 
 interface Written {
@@ -70,7 +91,8 @@ function writeObject(
     return { type, body, offset, depth: 0 }
   }
   const header = encodeOffsetDeltaHeader(delta.length, offset - base.offset)
-  output.add(fromHex(oid), header, deflate(delta, 1))
+  // Some thirty bytes, most of them an oid: compressed they are one byte less, and slower to read.
+  output.add(fromHex(oid), header, deflate(delta, 0))
   return { type, body, offset, depth: base.depth + 1 }
 }
 

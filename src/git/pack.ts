@@ -9,7 +9,7 @@ import { deltaChainBytesMax, deltaChainMax } from '../limits.ts'
 import { applyDelta, deltaTargetSize } from './delta.ts'
 import type { DeltaBaseCache } from './delta-base-cache.ts'
 import type { Disk } from './disk.ts'
-import type { GitObject } from './object.ts'
+import type { GitObject, ObjectType } from './object.ts'
 import {
   corruptPack,
   decodeEntryHeader,
@@ -26,6 +26,14 @@ import { PackIndex } from './pack-index.ts'
 const windowBytes = 4096
 /** An encoder may be this much worse than deflatedBytesMax before its entry is refused. */
 const wasteBytesMax = 65_536
+/** A larger base is read again for each delta on it. */
+const sharedBaseBytesMax = 65_536
+
+/** An object that any git may have written. */
+export interface PackedObject {
+  readonly type: ObjectType | 'tag'
+  readonly body: Uint8Array
+}
 
 export class Pack {
   /** File name without extension. */
@@ -34,7 +42,10 @@ export class Pack {
   readonly bytes: number
   readonly #disk: Disk
   readonly #fd: number
+  readonly #serial: number = nextSerial()
   readonly #window: Buffer = Buffer.allocUnsafeSlow(windowBytes)
+  /** The whole object under the delta that was read last: a thousand commits in a row share one. */
+  #sharedBase: { readonly offset: number; readonly object: PackedObject } | undefined
 
   /** Undefined if the index or the pack does not exist. Throws `pack_corrupt`. */
   static open(disk: Disk, directory: string, name: string): Pack | undefined {
@@ -73,12 +84,24 @@ export class Pack {
     return this.#read(offset, new Uint8Array(Math.min(length, this.bytes)))
   }
 
+  /** As `readRaw`, into a buffer of the caller; a view of what was read. */
+  readInto(offset: number, into: Uint8Array): Uint8Array {
+    return this.#read(offset, into)
+  }
+
   /** The object whose entry starts at `offset`, not yet verified. Throws `pack_corrupt`. */
   read(offset: number, cache: DeltaBaseCache): GitObject {
+    const { type, body } = this.readAny(offset, cache)
+    if (type !== 'tag') return { type, body }
+    throw new StoreError('object_corrupt', 'The object is a tag, which no store contains')
+  }
+
+  /** As `read`, and tags too. */
+  readAny(offset: number, cache: DeltaBaseCache): PackedObject {
     const deltas: { readonly offset: number; readonly bytes: Uint8Array }[] = []
     let work = 0
     let at = offset
-    let object = cache.find(this.#key(at))
+    let object: PackedObject | undefined = cache.find(this.#key(at))
     while (object === undefined) {
       const { header, data } = this.#entry(at)
       work += header.size
@@ -87,12 +110,12 @@ export class Pack {
         work += deltaTargetSize(data)
         if (deltas.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
         at = this.#baseOffset(at, header)
-        object = cache.find(this.#key(at))
-      } else if (header.type === 'tag') {
-        throw new StoreError('object_corrupt', 'The object is a tag, which no store contains')
+        object = cache.find(this.#key(at)) ?? this.#sharedBaseAt(at)
       } else {
         object = { type: header.type, body: data }
         cache.add(this.#key(at), object)
+        const isShared = deltas.length > 0 && header.size <= sharedBaseBytesMax
+        if (isShared) this.#sharedBase = { offset: at, object }
       }
       if (work > deltaChainBytesMax) throw corruptPack('a chain of deltas is too large')
     }
@@ -117,8 +140,13 @@ export class Pack {
     return { header, data }
   }
 
-  #key(offset: number): string {
-    return `${this.name}:${offset}`
+  #sharedBaseAt(offset: number): PackedObject | undefined {
+    return this.#sharedBase?.offset === offset ? this.#sharedBase.object : undefined
+  }
+
+  /** Of an entry, in a cache that several packs share. */
+  #key(offset: number): number {
+    return this.#serial * 2 ** 40 + offset
   }
 
   #baseOffset(offset: number, header: EntryHeader): number {
@@ -137,6 +165,14 @@ export class Pack {
     const wanted = into.subarray(0, Math.min(into.length, room))
     return wanted.subarray(0, this.#disk.read(this.#fd, wanted, offset))
   }
+}
+
+let serials = 0
+
+/** Tells packs apart that are open at the same time, of which there are never so many. */
+function nextSerial(): number {
+  serials = (serials + 1) % 8192
+  return serials
 }
 
 /** The size of the pack, once its ends say that it belongs to the index. */

@@ -2,8 +2,14 @@
 // process. The same contract as on a disk, but for durability.
 
 import { assert, StoreError } from '../errors.ts'
-import type { GitObject, Oid } from './object.ts'
-import type { ObjectStore, StorageStatus, Transition } from './object-store.ts'
+import type { GitObject, NewObject, Oid } from './object.ts'
+import {
+  checkTransitions,
+  type CompactOptions,
+  type ObjectStore,
+  type StorageStatus,
+  type Transition,
+} from './object-store.ts'
 
 /** An empty store. */
 export function createVolatileObjectStore(): ObjectStore {
@@ -12,6 +18,8 @@ export function createVolatileObjectStore(): ObjectStore {
 
 class VolatileObjectStore implements ObjectStore {
   readonly #objects: Map<Oid, GitObject> = new Map()
+  readonly #dead: Set<Oid> = new Set()
+  #staged: NewObject[] = []
   #head: Oid | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #writing = false
@@ -38,6 +46,7 @@ class VolatileObjectStore implements ObjectStore {
         return await work()
       } finally {
         this.#writing = false
+        this.#staged = []
       }
     })
     this.#turn = result.catch(() => undefined)
@@ -46,21 +55,36 @@ class VolatileObjectStore implements ObjectStore {
 
   async commit(transitions: readonly Transition[]): Promise<void> {
     assert(this.#writing, 'commit was called outside of exclusive')
-    let head = this.#head
-    for (const { expected, next } of transitions) {
-      if (expected !== head) {
-        throw new StoreError('ref_conflict', 'The store has moved on: refresh and try again')
-      }
-      head = next
-    }
-    for (const { objects } of transitions) {
+    checkTransitions(this.#head, transitions)
+    for (const { oid, type, body } of this.#staged) this.#objects.set(oid, { type, body })
+    this.#staged = []
+    for (const { objects, dead = [] } of transitions) {
       for (const { oid, type, body } of objects) this.#objects.set(oid, { type, body })
+      for (const oid of dead) this.#dead.add(oid)
     }
-    this.#head = head
+    this.#head = transitions.at(-1)?.next ?? this.#head
+  }
+
+  async stage(objects: readonly NewObject[]): Promise<void> {
+    assert(this.#writing, 'stage was called outside of exclusive')
+    this.#staged.push(...objects)
   }
 
   async checkpoint(): Promise<void> {
     this.#assertOpen()
+    for (const oid of this.#dead) this.#objects.delete(oid)
+    this.#dead.clear()
+  }
+
+  /** There are no packs. */
+  async compact({ signal }: CompactOptions = {}): Promise<void> {
+    if (signal?.aborted === true) throw new StoreError('cancelled', 'The compaction was cancelled')
+    await this.checkpoint()
+  }
+
+  objectIds(): Iterable<Oid> {
+    this.#assertOpen()
+    return this.#objects.keys()
   }
 
   status(): StorageStatus {
@@ -72,6 +96,7 @@ class VolatileObjectStore implements ObjectStore {
       looseObjects: 0,
       lockOwner: undefined,
       checkpointError: undefined,
+      purgePending: this.#dead.size,
     }
   }
 

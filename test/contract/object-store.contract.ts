@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { equalBytes } from '../../src/bytes.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
+import { eraseBlob } from '../support/erasure.ts'
 import { TestHistory } from '../support/transitions.ts'
 
 const missingOid = 'f'.repeat(40)
@@ -83,6 +84,116 @@ export function describeObjectStore(kind: string, create: () => Promise<ObjectSt
       expect(store.head).toBe(history.head)
       expectAllReadable(store, history.transitions)
       expect(store.status().journalFrames).toBe(0)
+      await store.close()
+    })
+
+    test('staged objects come with the next commit, and not before', async () => {
+      const store = await create()
+      const [first] = new TestHistory(5).take(1)
+      if (first === undefined) throw new Error()
+      await store.exclusive(async () => {
+        for (const object of first.objects) await store.stage([object])
+        await store.stage([])
+        expect(store.read(first.next)).toBeUndefined()
+        expect([...store.objectIds()]).toEqual([])
+        await store.commit([{ ...first, objects: [] }])
+        expectAllReadable(store, [first])
+      })
+      await store.checkpoint()
+      expectAllReadable(store, [first])
+      await store.close()
+    })
+
+    test('staged objects are dropped with an exclusive that does not commit them', async () => {
+      const store = await create()
+      const history = new TestHistory(6)
+      const [first, second] = history.take(2)
+      if (first === undefined || second === undefined) throw new Error()
+      const attempt = store.exclusive(async () => {
+        await store.stage(first.objects)
+        throw new Error('changed my mind')
+      })
+      await expect(attempt).rejects.toThrow('changed my mind')
+      await store.exclusive(() => store.commit([{ ...first, objects: [] }]))
+      expect(store.read(first.next)).toBeUndefined()
+      await store.close()
+    })
+
+    test('stage outside of exclusive is a programming error', async () => {
+      const store = await create()
+      await expect(store.stage([])).rejects.toThrow('Internal error')
+      await store.close()
+    })
+
+    test('what a transition erases is gone after a checkpoint, and nothing else', async () => {
+      const store = await create()
+      const history = new TestHistory(7)
+      const transitions = history.take(12)
+      await store.exclusive(() => store.commit(transitions.slice(0, 8)))
+      await store.checkpoint()
+      await store.exclusive(() => store.commit(transitions.slice(8)))
+      const { transition, dead, live } = eraseBlob(transitions, 3)
+      await store.exclusive(() => store.commit([transition]))
+      expect(store.head).toBe(transition.next)
+      expect(store.status().purgePending).toBe(dead.size)
+      await store.checkpoint()
+      expect(store.status().purgePending).toBe(0)
+      expect([...dead].filter((oid) => store.read(oid) !== undefined)).toEqual([])
+      expectAllReadable(store, [{ ...transition, objects: live }])
+      expect([...store.objectIds()].toSorted()).toEqual(live.map(({ oid }) => oid).toSorted())
+      await store.close()
+    })
+
+    test('a transition after one that erases builds on it', async () => {
+      const store = await create()
+      const transitions = new TestHistory(8).take(6)
+      await store.exclusive(() => store.commit(transitions))
+      const erasure = eraseBlob(transitions, 2)
+      const more = new TestHistory(9, erasure.transition.next).take(3)
+      await store.exclusive(async () => {
+        await store.stage(erasure.transition.objects)
+        await store.commit([{ ...erasure.transition, objects: [] }])
+        await store.commit(more)
+      })
+      await store.checkpoint()
+      expect([...erasure.dead].filter((oid) => store.read(oid) !== undefined)).toEqual([])
+      expectAllReadable(store, [{ ...erasure.transition, objects: erasure.live }, ...more])
+      await store.close()
+    })
+
+    test('every object is listed once, wherever it is', async () => {
+      const store = await create()
+      const transitions = new TestHistory(10).take(9)
+      for (const start of [0, 3, 6]) {
+        const batch = transitions.slice(start, start + 3)
+        await store.exclusive(() => store.commit(batch))
+        if (start < 6) await store.checkpoint()
+      }
+      const oids = transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
+      expect([...store.objectIds()].toSorted()).toEqual([...new Set(oids)].toSorted())
+      await store.close()
+    })
+
+    test('a transition that erases carelessly is a programming error', async () => {
+      const store = await create()
+      const transitions = new TestHistory(11).take(4)
+      await store.exclusive(() => store.commit(transitions))
+      const { transition, dead } = eraseBlob(transitions, 1)
+      const [after] = new TestHistory(12, transition.next).take(1)
+      const [brought] = transition.objects
+      if (after === undefined || brought === undefined) throw new Error()
+      const withoutHead = new Set([...dead].filter((oid) => oid !== transition.expected))
+      for (const batch of [
+        [transition, after],
+        [{ ...transition, dead: withoutHead }],
+        [{ ...transition, dead: new Set([...dead, brought.oid]) }],
+      ]) {
+        const attempt = store.exclusive(() => store.commit(batch))
+        await expect(attempt).rejects.toThrow('Internal error')
+      }
+      expect(store.head).toBe(transition.expected)
+      expect(store.status().purgePending).toBe(0)
+      expectAllReadable(store, transitions)
       await store.close()
     })
 

@@ -22,7 +22,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { StoreError, type ErrorCode } from '../../src/errors.ts'
-import { type Disk, type FileStatus, type OpenMode, systemDisk } from '../../src/git/disk.ts'
+import {
+  type DirectoryEntry,
+  type Disk,
+  type FileStatus,
+  type OpenMode,
+  systemDisk,
+} from '../../src/git/disk.ts'
 import { isLiveProcess, type ProcessOwner, thisProcess } from '../../src/git/process-owner.ts'
 
 export type Moment = 'before' | 'torn' | 'after'
@@ -172,6 +178,11 @@ export class FaultyDisk implements Disk {
   list(directory: string): string[] {
     this.#assertAlive()
     return systemDisk.list(directory)
+  }
+
+  entries(directory: string): DirectoryEntry[] {
+    this.#assertAlive()
+    return systemDisk.entries(directory)
   }
 
   stat(path: string): FileStatus | undefined {

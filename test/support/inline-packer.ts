@@ -3,6 +3,7 @@
 
 import type { Packer } from '../../src/git/checkpoint.ts'
 import type { Disk } from '../../src/git/disk.ts'
+import { asHalfPack } from '../../src/git/pack-file.ts'
 import { runPackJob } from '../../src/git/pack-job.ts'
 
 /** `repository` is the store's directory. */
@@ -12,8 +13,21 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
     async write(objects) {
       await runPackJob(disk, { kind: 'write', directory, objects })
     },
+    async stage(objects) {
+      return asHalfPack(await runPackJob(disk, { kind: 'stage', directory, objects }))
+    },
     async merge(names) {
       await runPackJob(disk, { kind: 'merge', directory, names })
+    },
+    async filter(dead) {
+      await runPackJob(disk, { kind: 'filter', directory, dead: dead.bytes })
+    },
+    async compact(names, heads, { signal, progress }) {
+      const watch = {
+        isCancelled: () => signal?.aborted === true,
+        progress: (done: number, total: number) => progress?.(done, total),
+      }
+      await runPackJob(disk, { kind: 'compact', directory, names, heads }, watch)
     },
     async close() {},
   }

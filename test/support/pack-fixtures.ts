@@ -32,8 +32,14 @@ export interface History {
   readonly objects: readonly PackInput[]
 }
 
-/** `commits` changes of one of 64 files each, in a root tree and sixteen subtrees. */
-export function history(commits: number, seed = 'history'): History {
+/** What the commits of a store share: the armor of a signature, and the lines around a record. */
+export const frame: string = Buffer.from(noise('frame', 200)).toString('base64')
+
+/**
+ * `commits` changes of one of 64 files each, in a root tree and sixteen subtrees. Each commit has
+ * `shared` in its message.
+ */
+export function history(commits: number, seed = 'history', shared = ''): History {
   const objects: PackInput[] = []
   const files = new Map<string, string>()
   const trees = new Map<string, PackInput>()
@@ -59,7 +65,7 @@ export function history(commits: number, seed = 'history'): History {
     const root: TreeEntry[] = [...trees].flatMap(([name, { oid }]) => {
       return name === 'root' ? [] : [{ mode: '40000' as const, name, oid }]
     })
-    head = add(object('commit', commitBody(addTree('root', root), head, `${seed} ${n}`)))
+    head = add(object('commit', commitBody(addTree('root', root), head, `${shared}${seed} ${n}`)))
   }
   return { head, objects }
 }

@@ -107,7 +107,10 @@ export function readOnlyObjects(objects: ReadonlyMap<Oid, GitObject>, head: Oid)
     refresh: () => undefined,
     exclusive: readOnly,
     commit: readOnly,
+    stage: readOnly,
+    compact: readOnly,
     checkpoint: readOnly,
+    objectIds: () => objects.keys(),
     status: readOnly,
     close: readOnly,
   }

@@ -165,6 +165,41 @@ describe('the journal', () => {
     journal.close()
   })
 
+  test('scrubs every byte but the live frames, under the eyes of another handle', async () => {
+    const { directory, transitions } = await written(3)
+    const journal = openJournal(directory)
+    journal.refresh()
+    journal.link(undefined)
+    await journal.seal()
+    const more = new TestHistory(2, transitions.at(-1)?.next).take(1)
+    await journal.append(more)
+    journal.clearSealed()
+    expect(journal.link(transitions.at(-1)?.next)).toBe(true)
+    const files = ['journal-a', 'journal-b'].map((name) => join(directory, name))
+    // What an earlier use, or a write that was torn, has left.
+    const [, newer = ''] = files
+    const stale = readFileSync(newer)
+    stale.fill(0x55, journal.bytes + 8)
+    writeFileSync(newer, stale)
+    const reader = openJournal(directory)
+    reader.refresh()
+    await journal.scrub()
+    expect(readFileSync(files[0] ?? '').every((byte) => byte === 0)).toBe(true)
+    expect(
+      readFileSync(newer)
+        .subarray(journal.bytes)
+        .every((byte) => byte === 0),
+    ).toBe(true)
+    expect(readFileSync(newer)).toHaveLength(stale.length)
+    expect([reader.refresh(), journal.refresh()]).toEqual(['nothing', 'nothing'])
+    await journal.append(new TestHistory(3, more[0]?.next).take(1))
+    expect(reader.refresh()).toBe('everything')
+    expect(reader.link(transitions.at(-1)?.next)).toBe(true)
+    expect(reader.head).toBe(journal.head)
+    reader.close()
+    journal.close()
+  })
+
   test('notices frames, and a journal that was started again, of another handle', async () => {
     const directory = temporaryDirectory()
     const [writer, reader] = [openJournal(directory), openJournal(directory)]

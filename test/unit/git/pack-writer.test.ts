@@ -124,7 +124,7 @@ test('pack and index are synced before either has its name, and the names after'
     },
   }
   await writePack(watched, directory, objects)
-  expect(calls).toEqual(['sync', 'sync', 'pack', '.idx', 'syncDirectory'])
+  expect(calls).toEqual(['sync', 'sync', '.idx', 'pack', 'syncDirectory'])
 })
 
 test.each(['write', 'sync', 'rename', 'syncDirectory'] as const)(

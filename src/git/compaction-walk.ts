@@ -1,0 +1,130 @@
+// In which order a compaction takes objects, and which tree is whose base: commits from the heads
+// back by first parent, each tree after its successor at the same path, blobs as trees name them.
+// Reads objects only as a hint: what is malformed or missing is not followed, and whatever is not
+// reached is somebody else's business. Must not write.
+
+import { asciiText } from '../bytes.ts'
+import type { CompactionSource } from './compaction-source.ts'
+import { TreeCursor } from './tree-cursor.ts'
+
+/** The trees of a store have five levels; a deeper one is a stranger's. */
+const depthMax = 64
+/** A commit's tree and parents are in its first bytes: more of them than git allows to merge. */
+const headerBytesMax = 4096
+/** Where a commit has no tree. */
+const nothing = 0xffff_ffff
+
+/** Commits by number, newest first, and the root tree of each, 2^32 − 1 if it is not there. */
+export interface CommitWalk {
+  readonly commits: Uint32Array
+  readonly roots: Uint32Array
+}
+
+/** All commits that `heads` lead to: each line by first parents, then what was merged into it. */
+export function walkCommits(
+  source: CompactionSource,
+  heads: readonly Uint8Array[],
+  tick: () => void,
+): CommitWalk {
+  const seen = new Uint8Array(source.end)
+  const commits = new Uint32Array(source.count)
+  const roots = new Uint32Array(source.count)
+  const waiting = heads.toReversed()
+  let count = 0
+  for (let oid = waiting.pop(); oid !== undefined; oid = waiting.pop()) {
+    const number = source.find(oid)
+    if (number === undefined || seen[number] === 1) continue
+    seen[number] = 1
+    const { type, body } = source.read(number)
+    if (type !== 'commit') continue
+    const { tree, parents } = readCommit(body)
+    commits[count] = number
+    roots[count] = (tree && source.find(tree)) ?? nothing
+    count += 1
+    // The first parent is taken next, the others once that line has ended.
+    waiting.unshift(...parents.slice(1).toReversed())
+    waiting.push(...parents.slice(0, 1))
+    tick()
+  }
+  return { commits: commits.slice(0, count), roots: roots.slice(0, count) }
+}
+
+export interface ReadObject {
+  readonly number: number
+  readonly body: Uint8Array
+}
+
+/** Whom a walk through trees tells what it finds. */
+export interface TreeVisitor {
+  isKnown(number: number): boolean
+  /** A tree that was not known, and its successor at the same path, which was visited before. */
+  tree(tree: ReadObject, successor: ReadObject | undefined): void
+  /** May come again. */
+  blob(number: number): void
+}
+
+/** Visits the trees of all commits, newest first. */
+export function walkTrees(
+  source: CompactionSource,
+  roots: Uint32Array,
+  visitor: TreeVisitor,
+): void {
+  const walk = new TreeWalk(source, visitor)
+  let successor: number | undefined
+  for (const root of roots) {
+    if (root === nothing) continue
+    walk.visit(root, successor, 0)
+    successor = root
+  }
+}
+
+class TreeWalk {
+  readonly #source: CompactionSource
+  readonly #visitor: TreeVisitor
+
+  constructor(source: CompactionSource, visitor: TreeVisitor) {
+    this.#source = source
+    this.#visitor = visitor
+  }
+
+  visit(number: number, successor: number | undefined, depth: number): void {
+    if (depth > depthMax || this.#visitor.isKnown(number)) return
+    const tree = this.#read(number)
+    if (tree === undefined) return
+    const newer = successor === undefined ? undefined : this.#read(successor)
+    this.#visitor.tree(tree, newer)
+    this.#compare(tree.body, newer?.body ?? new Uint8Array(0), depth)
+  }
+
+  /** Goes into what `newer` does not have: the rest was visited with it. */
+  #compare(older: Uint8Array, newer: Uint8Array, depth: number): void {
+    const left = new TreeCursor(newer)
+    for (const right = new TreeCursor(older); right.valid; right.next()) {
+      while (left.valid && left.compareName(right) < 0) left.next()
+      const same = left.valid && left.compareName(right) === 0
+      if (same && left.hasOidOf(right)) continue
+      const number = this.#source.find(right.oid)
+      if (number === undefined) continue
+      if (!right.isDirectory) this.#visitor.blob(number)
+      else this.visit(number, same ? this.#source.find(left.oid) : undefined, depth + 1)
+    }
+  }
+
+  #read(number: number): ReadObject | undefined {
+    const { type, body } = this.#source.read(number)
+    return type === 'tree' ? { number, body } : undefined
+  }
+}
+
+function readCommit(body: Uint8Array): {
+  readonly tree: Uint8Array | undefined
+  readonly parents: readonly Uint8Array[]
+} {
+  const head = asciiText(body.subarray(0, headerBytesMax))
+  const [, tree, lines] = /^tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)/.exec(head) ?? []
+  const parents = lines?.match(/[0-9a-f]{40}/g) ?? []
+  return {
+    tree: tree === undefined ? undefined : Buffer.from(tree, 'hex'),
+    parents: parents.map((oid) => Buffer.from(oid, 'hex')),
+  }
+}

@@ -1,0 +1,51 @@
+// Removing files of the repository so that the removal lasts: remembers which directories have to
+// be synced. Never follows a symbolic link. Must not know why a file goes.
+
+import type { Disk } from './disk.ts'
+
+export class FileSweep {
+  readonly #disk: Disk
+  readonly #changed: Set<string> = new Set()
+
+  constructor(disk: Disk) {
+    this.#disk = disk
+  }
+
+  /** Removes a file if it is there. */
+  remove(path: string): void {
+    const directory = path.slice(0, path.lastIndexOf('/'))
+    // Removing costs a sync of the directory, so only what exists.
+    if (!this.#disk.list(directory).includes(path.slice(directory.length + 1))) return
+    this.removeKnown(path)
+  }
+
+  /** Removes a file that was seen in a listing. */
+  removeKnown(path: string): void {
+    this.#disk.remove(path)
+    this.touch(path.slice(0, path.lastIndexOf('/')))
+  }
+
+  /** Removes every file below a directory, and leaves the directories. */
+  empty(directory: string): void {
+    for (const path of filesBelow(this.#disk, directory)) this.removeKnown(path)
+  }
+
+  /** Notes that names in a directory have changed. */
+  touch(directory: string): void {
+    this.#changed.add(directory)
+  }
+
+  /** Makes the removals durable. */
+  async sync(): Promise<void> {
+    for (const directory of this.#changed) await this.#disk.syncDirectory(directory)
+    this.#changed.clear()
+  }
+}
+
+/** The paths of all files below a directory; none if it does not exist. */
+export function filesBelow(disk: Disk, directory: string): string[] {
+  return disk.entries(directory).flatMap(({ name, isDirectory }) => {
+    const path = `${directory}/${name}`
+    return isDirectory ? filesBelow(disk, path) : [path]
+  })
+}

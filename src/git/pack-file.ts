@@ -1,0 +1,144 @@
+// The bytes of a pack on their way to the disk: under temporary names that git knows how to sweep,
+// synced, then renamed, the pack last, so that a pack is seen whole or not at all. Between the two
+// it is a half pack, which nobody reads. Keeps one buffer in RAM. Must not know what entries are.
+
+import { toHex } from '../bytes.ts'
+import { systemRandom } from '../crypto/random.ts'
+import { Sha1 } from '../crypto/sha1.ts'
+import { assert } from '../errors.ts'
+import { MEBIBYTE } from '../limits.ts'
+import type { Disk } from './disk.ts'
+import type { PackStatus } from './object-store.ts'
+import { encodePackHeader } from './pack-entry.ts'
+
+const bufferBytes = MEBIBYTE
+/** Longer parts are written as they are. */
+const copiedBytesMax = bufferBytes / 4
+
+/** A whole, durable pack that is not visible yet. */
+export interface HalfPack extends PackStatus {
+  /** In its temporary names. */
+  readonly token: string
+}
+
+/** What half packs of this engine are called, and no other program's. */
+export const halfPackPattern: RegExp = /^tmp_(pack|idx)_[0-9a-f]{16}$/
+
+export class PackFile {
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #count: number
+  readonly #token: string
+  readonly #sha1 = new Sha1()
+  readonly #buffer: Uint8Array = new Uint8Array(bufferBytes)
+  readonly #fd: number
+  #open = true
+  #buffered = 0
+  #written = 0
+
+  /** For `count` objects, in `directory`. */
+  constructor(disk: Disk, directory: string, count: number) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#count = count
+    // Nothing secret: the name must only differ from that of any other writer.
+    this.#token = toHex(systemRandom(8))
+    this.#fd = disk.open(temporaryPath(directory, 'pack', this.#token), 'wx')
+    this.append(encodePackHeader(count))
+  }
+
+  /** Where the next bytes go. */
+  get offset(): number {
+    return this.#written + this.#buffered
+  }
+
+  /** The caller may use the bytes again afterwards. */
+  append(bytes: Uint8Array): void {
+    if (this.#buffered + bytes.length > bufferBytes || bytes.length > copiedBytesMax) this.#flush()
+    if (bytes.length > copiedBytesMax) this.#write(bytes)
+    else {
+      this.#buffer.set(bytes, this.#buffered)
+      this.#buffered += bytes.length
+    }
+  }
+
+  /** Makes the pack durable, and the index that `encodeIndex` makes for the pack's checksum. */
+  async finish(encodeIndex: (checksum: Uint8Array) => Uint8Array): Promise<HalfPack> {
+    this.#flush()
+    const checksum = this.#sha1.digest()
+    this.#disk.write(this.#fd, checksum, this.#written)
+    await this.#disk.sync(this.#fd)
+    this.#close()
+    await this.#writeIndex(encodeIndex(checksum))
+    const bytes = this.#written + checksum.length
+    return { name: packNameOf(checksum), objects: this.#count, bytes, token: this.#token }
+  }
+
+  /** Removes what was written. */
+  abandon(): void {
+    this.#close()
+    discardHalfPack(this.#disk, this.#directory, this.#token)
+  }
+
+  async #writeIndex(bytes: Uint8Array): Promise<void> {
+    const fd = this.#disk.open(temporaryPath(this.#directory, 'idx', this.#token), 'wx')
+    try {
+      this.#disk.write(fd, bytes, 0)
+      await this.#disk.sync(fd)
+    } finally {
+      this.#disk.close(fd)
+    }
+  }
+
+  #flush(): void {
+    if (this.#buffered > 0) this.#write(this.#buffer.subarray(0, this.#buffered))
+    this.#buffered = 0
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.#sha1.update(bytes)
+    this.#disk.write(this.#fd, bytes, this.#written)
+    this.#written += bytes.length
+  }
+
+  #close(): void {
+    if (this.#open) this.#disk.close(this.#fd)
+    this.#open = false
+  }
+}
+
+/** Makes half packs visible; their names are durable when it resolves. */
+export async function publishPacks(
+  disk: Disk,
+  directory: string,
+  packs: readonly HalfPack[],
+): Promise<void> {
+  if (packs.length === 0) return
+  for (const { name, token } of packs) {
+    // An index alone is nothing to any reader and can be swept up; a pack alone could be that of a
+    // running git.
+    disk.rename(temporaryPath(directory, 'idx', token), `${directory}/${name}.idx`)
+    disk.rename(temporaryPath(directory, 'pack', token), `${directory}/${name}.pack`)
+  }
+  await disk.syncDirectory(directory)
+}
+
+/** Removes a half pack, or what there is of it. */
+export function discardHalfPack(disk: Disk, directory: string, token: string): void {
+  disk.remove(temporaryPath(directory, 'pack', token))
+  disk.remove(temporaryPath(directory, 'idx', token))
+}
+
+/** What a `stage` job came back with. */
+export function asHalfPack(pack: PackStatus | HalfPack | undefined): HalfPack {
+  assert(pack !== undefined && 'token' in pack, 'a staged pack has a token')
+  return pack
+}
+
+export function packNameOf(checksum: Uint8Array): string {
+  return `pack-${toHex(checksum)}`
+}
+
+function temporaryPath(directory: string, kind: 'pack' | 'idx', token: string): string {
+  return `${directory}/tmp_${kind}_${token}`
+}

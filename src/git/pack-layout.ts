@@ -1,0 +1,54 @@
+// Where the entries of a pack lie, in the order of the file: an index knows them by oid alone. Two
+// typed columns, so that a million entries take twelve megabytes. Pure.
+
+import type { Pack } from './pack.ts'
+import { packTrailerBytes } from './pack-entry.ts'
+import { sortedRows } from './oid-list.ts'
+
+/** Ranks number the entries from 0, by ascending offset; positions are those of the index. */
+export class PackLayout {
+  readonly positions: Uint32Array
+  readonly #offsets: Float64Array
+  readonly #end: number
+
+  constructor({ index, bytes }: Pack) {
+    const column = new Float64Array(index.count)
+    for (let n = 0; n < column.length; n += 1) column[n] = index.offsetAt(n)
+    this.positions = sortedRows(column)
+    this.#offsets = new Float64Array(index.count)
+    for (let rank = 0; rank < column.length; rank += 1) {
+      this.#offsets[rank] = column[this.positions[rank] ?? 0] ?? 0
+    }
+    this.#end = bytes - packTrailerBytes
+  }
+
+  get count(): number {
+    return this.positions.length
+  }
+
+  positionOf(rank: number): number {
+    return this.positions[rank] ?? 0
+  }
+
+  /** Where an entry starts; for the rank after the last one, where the entries end. */
+  offsetOf(rank: number): number {
+    return this.#offsets[rank] ?? this.#end
+  }
+
+  /** The entry that starts at `offset`, looked for backwards from `rank`: bases are often near. */
+  rankBefore(rank: number, offset: number): number | undefined {
+    let high = rank
+    let low = rank - 1
+    for (let step = 1; low > 0 && this.offsetOf(low) > offset; step *= 2) {
+      high = low
+      low = Math.max(0, low - step)
+    }
+    low = Math.max(0, low)
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.offsetOf(middle) < offset) low = middle + 1
+      else high = middle
+    }
+    return this.offsetOf(low) === offset ? low : undefined
+  }
+}

@@ -1,0 +1,68 @@
+// What may hold erased objects, or name them, beside packs, refs and the journal: loose objects,
+// temporary files of any git, and files that stock git derives from objects. Must be called under
+// the writer lock and the checkpoint lock: then no process of ours writes any of these.
+
+import type { Disk } from './disk.ts'
+import { type FileSweep, filesBelow } from './file-sweep.ts'
+import type { OidList } from './oid-list.ts'
+import { removeMultiPackIndex } from './pack-removal.ts'
+
+/** Made from objects and refs; git makes them again when it is asked to. */
+const derivedFiles = ['objects/info/commit-graph', 'objects/info/packs', 'info/refs']
+/**
+ * A running git that loses its temporary files fails, and changes nothing; what it would have
+ * stored could be what is erased here.
+ */
+const temporaryPack = /^(tmp_|\.tmp-)/
+const temporaryObject = /^tmp_obj_/
+const temporaryDirectory = /^(tmp_objdir-|incoming-)/
+
+export function sweepFiles(
+  disk: Disk,
+  directory: string,
+  { sweep, dead }: { readonly sweep: FileSweep; readonly dead: OidList },
+): void {
+  const objects = `${directory}/objects`
+  for (const name of derivedFiles) sweep.remove(`${directory}/${name}`)
+  sweep.empty(`${objects}/info/commit-graphs`)
+  removeMultiPackIndex(disk, `${objects}/pack`)
+  for (const { name, isDirectory } of disk.entries(`${objects}/pack`)) {
+    if (!isDirectory && temporaryPack.test(name)) sweep.removeKnown(`${objects}/pack/${name}`)
+  }
+  sweep.touch(`${objects}/pack`)
+  for (const { name, isDirectory } of disk.entries(objects)) {
+    if (!isDirectory) continue
+    if (temporaryDirectory.test(name)) sweep.empty(`${objects}/${name}`)
+    else if (/^[0-9a-f]{2}$/.test(name)) sweepLoose(disk, objects, { name, sweep, dead })
+  }
+}
+
+function sweepLoose(
+  disk: Disk,
+  objects: string,
+  { name, sweep, dead }: { name: string; sweep: FileSweep; dead: OidList },
+): void {
+  for (const file of disk.list(`${objects}/${name}`)) {
+    const isDead = /^[0-9a-f]{38}$/.test(file) && dead.hasOid(`${name}${file}`)
+    if (isDead || temporaryObject.test(file)) sweep.removeKnown(`${objects}/${name}/${file}`)
+  }
+}
+
+/** Names of packs that lack a part, of those that lacked it a moment ago. */
+export function sweepBrokenPacks(
+  disk: Disk,
+  directory: string,
+  { sweep, names }: { readonly sweep: FileSweep; readonly names: ReadonlySet<string> },
+): void {
+  for (const file of disk.list(directory)) {
+    if (names.has(file.replace(/\.[a-z]+$/, ''))) sweep.removeKnown(`${directory}/${file}`)
+  }
+}
+
+/** Every loose object of the repository. */
+export function looseObjectIds(disk: Disk, objects: string): string[] {
+  return filesBelow(disk, objects)
+    .map((path) => path.slice(objects.length + 1))
+    .filter((name) => /^[0-9a-f]{2}\/[0-9a-f]{38}$/.test(name))
+    .map((name) => name.replace('/', ''))
+}

@@ -1,0 +1,234 @@
+// What a compaction makes, before stock git: every object as it was, a pack that its strictest
+// checks accept, and no larger than its own best one.
+
+import { mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { compactPacks } from '../../src/git/compaction.ts'
+import { systemDisk } from '../../src/git/disk.ts'
+import { encodeTree, type TreeEntry } from '../../src/git/object.ts'
+import { unwatched } from '../../src/git/pack-job.ts'
+import { PackSet } from '../../src/git/pack-set.ts'
+import { writePack } from '../../src/git/pack-writer.ts'
+import { bareRepository, frame, history, listObjects, object } from '../support/pack-fixtures.ts'
+import { full } from '../support/seed.ts'
+import { git, gitBytes, temporaryDirectory } from '../support/temporary.ts'
+
+const commits = full ? 3000 : 400
+const story = history(commits, 'history', frame)
+
+interface Repository {
+  readonly directory: string
+  readonly packs: string
+}
+
+/** A repository whose whole history is in `parts` packs of ours. */
+async function repository(parts: number): Promise<Repository> {
+  const directory = temporaryDirectory()
+  const packs = bareRepository(directory)
+  const size = Math.ceil(story.objects.length / parts)
+  for (let start = 0; start < story.objects.length; start += size) {
+    await writePack(systemDisk, packs, story.objects.slice(start, start + size))
+  }
+  git(['update-ref', 'refs/heads/main', story.head], directory)
+  return { directory, packs }
+}
+
+function packNames(packs: string): string[] {
+  const files = systemDisk.list(packs).filter((name) => name.endsWith('.idx'))
+  return files.map((name) => name.slice(0, -'.idx'.length))
+}
+
+async function compact({ directory, packs }: Repository): Promise<void> {
+  const head = git(['rev-parse', 'main'], directory).trim()
+  await compactPacks(
+    systemDisk,
+    { directory: packs, names: packNames(packs), heads: [head] },
+    unwatched,
+  )
+}
+
+/** Every object with its type and its bytes, as stock git reads them. */
+function contents({ directory }: Repository): Buffer {
+  return gitBytes(['cat-file', '--batch-all-objects', '--batch'], directory)
+}
+
+function expectSound({ directory, packs }: Repository): void {
+  const names = packNames(packs)
+  expect(names).toHaveLength(1)
+  const [name = ''] = names
+  expect(systemDisk.list(packs)).toEqual([`${name}.idx`, `${name}.pack`])
+  git(
+    ['index-pack', '--strict', '-o', join(directory, 'check.idx'), `${packs}/${name}.pack`],
+    directory,
+  )
+  git(['verify-pack', `${packs}/${name}.idx`], directory)
+  expect(git(['fsck', '--strict', '--full', '--no-dangling'], directory)).toBe('')
+}
+
+/** How many deltas of a type the only pack holds, and the longest chain. */
+function deltas(
+  { directory, packs }: Repository,
+  wanted: string,
+): { count: number; depth: number } {
+  const listing = git(['verify-pack', '-v', `${packs}/${packNames(packs)[0]}.idx`], directory)
+  const rows = listing.split('\n').map((line) => line.trim().split(/\s+/))
+  const depths = rows
+    .filter((row) => row[1] === wanted && row.length === 7)
+    .map((row) => Number(row[5]))
+  return { count: depths.length, depth: Math.max(0, ...depths) }
+}
+
+function packBytes({ packs }: Repository): number {
+  return packNames(packs).reduce((sum, name) => sum + statSync(`${packs}/${name}.pack`).size, 0)
+}
+
+describe('stock git', () => {
+  test('finds every object byte for byte as it was, in a sound pack', async () => {
+    const place = await repository(5)
+    const before = contents(place)
+    await compact(place)
+    expectSound(place)
+    expect(contents(place).equals(before)).toBe(true)
+    expect(Number(git(['rev-list', '--count', 'main'], place.directory))).toBe(commits)
+  })
+
+  test('finds trees in chains of 50, commits one deep, and no blob as a delta', async () => {
+    const place = await repository(5)
+    await compact(place)
+    const trees = story.objects.filter(({ type }) => type === 'tree').length
+    expect(deltas(place, 'tree').count).toBeGreaterThan(trees * 0.9)
+    expect(deltas(place, 'tree').depth).toBeLessThanOrEqual(50)
+    expect(deltas(place, 'commit').count).toBeGreaterThan(commits * 0.9)
+    expect(deltas(place, 'commit').depth).toBe(1)
+    expect(deltas(place, 'blob').count).toBe(0)
+    const [name = ''] = packNames(place.packs)
+    const listing = git(['verify-pack', '-v', `${place.packs}/${name}.idx`], place.directory)
+    const root = git(['rev-parse', 'main^{tree}'], place.directory).trim()
+    const row = listing.split('\n').find((line) => line.startsWith(root))
+    expect(row?.trim().split(/\s+/)).toHaveLength(5)
+  })
+
+  test('packs the same objects no smaller, with all its effort', async () => {
+    const place = await repository(5)
+    await compact(place)
+    const ours = packBytes(place)
+    git(['gc', '--aggressive', '--prune=now', '--quiet'], place.directory)
+    expect(ours).toBeLessThan(packBytes(place))
+  })
+
+  test('clones and collects what was compacted', async () => {
+    const place = await repository(3)
+    const before = contents(place)
+    await compact(place)
+    const clone = temporaryDirectory()
+    git(['clone', '--quiet', '--bare', `file://${place.directory}`, '.'], clone)
+    expect(git(['fsck', '--strict', '--full'], clone)).toBe('')
+    expect(contents({ directory: clone, packs: '' }).equals(before)).toBe(true)
+    git(['gc', '--quiet', '--prune=now'], place.directory)
+    expect(contents(place).equals(before)).toBe(true)
+  })
+})
+
+describe('a compaction takes over what stock git packed', () => {
+  test.each<[string, string[][]]>([
+    ['repack -adf with long chains', [['repack', '-adfq', '--depth=250', '--window=50']]],
+    ['gc --aggressive', [['gc', '--aggressive', '--quiet']]],
+    [
+      'deltas by name',
+      [
+        ['config', 'repack.useDeltaBaseOffset', 'false'],
+        ['repack', '-adfq', '--depth=60'],
+      ],
+    ],
+    [
+      'no compression',
+      [
+        ['config', 'core.compression', '0'],
+        ['repack', '-adFq'],
+      ],
+    ],
+    ['a multi-pack-index with a bitmap', [['multi-pack-index', 'write', '--bitmap']]],
+    ['a bitmap', [['repack', '-adbq']]],
+    ['a reverse index', [['-c', 'pack.writeReverseIndex=true', 'repack', '-adq']]],
+    ['a commit-graph', [['commit-graph', 'write', '--reachable']]],
+  ])('%s', async (_, commands) => {
+    const place = await repository(3)
+    const before = contents(place)
+    for (const command of commands) git(command, place.directory)
+    await compact(place)
+    expectSound(place)
+    expect(contents(place).equals(before)).toBe(true)
+  })
+
+  test('tags, links, submodules, merges and what nothing leads to', async () => {
+    const place = await repository(1)
+    const { directory, packs } = place
+    git(['tag', '-a', '-m', 'a tag', 'v1', 'main'], directory)
+    const blob = git(['hash-object', '-w', '--stdin'], directory, 'text').trim()
+    const link = `120000 blob ${blob}\tlink\n`
+    const others = `160000 commit ${story.head}\tmodule\n100755 blob ${blob}\tprogram\n`
+    const tree = git(['mktree'], directory, link + others).trim()
+    const side = git(['commit-tree', '-m', 'side', tree], directory).trim()
+    const parents = ['-p', 'main', '-p', side]
+    const merge = git(['commit-tree', '-m', 'merge', ...parents, tree], directory).trim()
+    git(['update-ref', 'refs/heads/main', merge], directory)
+    const stray = object('blob', Buffer.from('stray'))
+    await writePack(systemDisk, packs, [stray])
+    const before = contents(place)
+    await compact(place)
+    const tag = git(['rev-parse', 'v1'], directory).trim()
+    // A store has no tags: a loose one stays loose.
+    expect(
+      statSync(join(directory, 'objects', tag.slice(0, 2), tag.slice(2))).size,
+    ).toBeGreaterThan(0)
+    expect(contents(place).equals(before)).toBe(true)
+    git(['repack', '-adkq'], directory)
+    await compact(place)
+    expectSound(place)
+    expect(contents(place).equals(before)).toBe(true)
+  })
+})
+
+test('a set that is open reads on while its packs go', async () => {
+  const place = await repository(4)
+  const set = new PackSet(systemDisk, place.packs)
+  set.rescan()
+  await compact(place)
+  const oids = listObjects(place.directory)
+  const unread = (): string[] => oids.filter((oid) => set.read(oid) === undefined)
+  expect(unread()).toEqual([])
+  set.rescan()
+  expect(set.packs()).toHaveLength(1)
+  expect(unread()).toEqual([])
+  set.close()
+})
+
+test('trees with many changes at once are deltas too', async () => {
+  const directory = temporaryDirectory()
+  const packs = bareRepository(directory)
+  mkdirSync(packs, { recursive: true })
+  const blobs = Array.from({ length: 32 }, (_, n) => object('blob', Buffer.from(`blob ${n}`)))
+  const treeOf = (start: number): TreeEntry[] => {
+    return Array.from({ length: 16 }, (_, n) => {
+      // Every other file changes.
+      const pick = n % 2 === 0 ? n : n + start
+      return { mode: '100644', name: n.toString(16).padStart(29, '0'), oid: blobs[pick]?.oid ?? '' }
+    })
+  }
+  const trees = [0, 16].map((start) => object('tree', encodeTree(treeOf(start))))
+  const author = 'a <a@localhost> 1000000000 +0000'
+  let head = ''
+  const made = trees.map(({ oid }) => {
+    const parent = head === '' ? '' : `parent ${head}\n`
+    const text = `tree ${oid}\n${parent}author ${author}\ncommitter ${author}\n\nchange\n`
+    const commit = object('commit', Buffer.from(text))
+    head = commit.oid
+    return commit
+  })
+  await writePack(systemDisk, packs, [...blobs, ...trees, ...made])
+  git(['update-ref', 'refs/heads/main', head], directory)
+  await compact({ directory, packs })
+  expectSound({ directory, packs })
+  expect(deltas({ directory, packs }, 'tree').count).toBe(1)
+})

@@ -1,0 +1,383 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { deflateSync } from 'node:zlib'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { hasCode, type ErrorCode } from '../../../src/errors.ts'
+import { compactPacks, type CompactionWatch } from '../../../src/git/compaction.ts'
+import { makeDelta } from '../../../src/git/delta.ts'
+import { systemDisk } from '../../../src/git/disk.ts'
+import { decodeTree, encodeTree } from '../../../src/git/object.ts'
+import { encodeEntryHeader } from '../../../src/git/pack-entry.ts'
+import { unwatched } from '../../../src/git/pack-job.ts'
+import { mergePacks } from '../../../src/git/pack-merge.ts'
+import { PackSet } from '../../../src/git/pack-set.ts'
+import { packInWorker } from '../../../src/git/pack-worker.ts'
+import { writePack, type PackInput } from '../../../src/git/pack-writer.ts'
+import { TreeCursor } from '../../../src/git/tree-cursor.ts'
+import {
+  assemblePack,
+  frame,
+  history,
+  noise,
+  object,
+  unreadable,
+} from '../../support/pack-fixtures.ts'
+import { full, seed } from '../../support/seed.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+
+const story = history(1100, 'history', frame)
+const { objects, head } = history(60)
+
+/** `objects/pack` of a repository with nothing else. */
+function packDirectory(): string {
+  const directory = join(temporaryDirectory(), 'objects', 'pack')
+  mkdirSync(directory, { recursive: true })
+  return directory
+}
+
+async function writeParts(directory: string, ...parts: PackInput[][]): Promise<string[]> {
+  const names: string[] = []
+  for (const part of parts) names.push((await writePack(systemDisk, directory, part)).name)
+  return names
+}
+
+function compact(
+  directory: string,
+  names: readonly string[],
+  heads: readonly string[] = [head],
+  watch: CompactionWatch = unwatched,
+): ReturnType<typeof compactPacks> {
+  return compactPacks(systemDisk, { directory, names, heads }, watch)
+}
+
+function writeLoose(directory: string, { oid, type, body }: PackInput): string {
+  const path = join(dirname(directory), oid.slice(0, 2), oid.slice(2))
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, deflateSync(Buffer.concat([Buffer.from(`${type} ${body.length}\0`), body])))
+  return path
+}
+
+/** What cannot be read back, and which packs are damaged. */
+function losses(directory: string, expected: readonly PackInput[]): string[] {
+  const set = new PackSet(systemDisk, directory)
+  set.rescan()
+  const lost = [...unreadable(set, expected), ...set.damaged()]
+  set.close()
+  return lost
+}
+
+function withCode(code: ErrorCode): unknown {
+  return expect.toSatisfy((error) => hasCode(error, code))
+}
+
+describe('compactPacks', () => {
+  test('makes one pack of several and keeps every object', async () => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, objects.slice(0, 90), objects.slice(70))
+    const pack = await compact(directory, names)
+    expect(pack?.objects).toBe(objects.length)
+    expect(systemDisk.list(directory)).toEqual([`${pack?.name}.idx`, `${pack?.name}.pack`])
+    expect(losses(directory, objects)).toEqual([])
+  })
+
+  test('any split into overlapping packs gives the same objects, from whatever head', async () => {
+    const pick = fc.array(fc.subarray([...objects], { minLength: 1 }), {
+      minLength: 1,
+      maxLength: 5,
+    })
+    const property = fc.asyncProperty(pick, fc.constantFrom(...objects), async (parts, start) => {
+      const directory = packDirectory()
+      const names = await writeParts(directory, ...parts)
+      const expected = new Map(parts.flat().map((entry) => [entry.oid, entry]))
+      const pack = await compact(directory, names, [start.oid, head])
+      expect(pack?.objects).toBe(expected.size)
+      expect(losses(directory, [...expected.values()])).toEqual([])
+    })
+    await fc.assert(property, { seed, numRuns: full ? 500 : 20 })
+  })
+
+  test('is much smaller than a merge: trees and commits find their bases again', async () => {
+    const plain = story.objects.map(({ oid, type, body }) => ({ oid, type, body }))
+    const parts = [plain.slice(0, 2000), plain.slice(2000)]
+    const [merged, compacted] = [packDirectory(), packDirectory()]
+    const merge = await mergePacks(systemDisk, merged, await writeParts(merged, ...parts))
+    const pack = await compact(compacted, await writeParts(compacted, ...parts), [story.head])
+    const sum = (wanted: string, share: number): number => {
+      const sizes = plain.filter(({ type }) => type === wanted).map(({ body }) => body.length)
+      return sizes.reduce((total, size) => total + size, 0) * share
+    }
+    expect(pack?.bytes).toBeLessThan((merge?.bytes ?? 0) - sum('tree', 0.4) - sum('commit', 0.1))
+    expect(losses(compacted, story.objects)).toEqual([])
+  })
+
+  test('gives the same pack again, and after more commits reuses what it made', async () => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, [...story.objects])
+    const first = await compact(directory, names, [story.head])
+    expect(await compact(directory, [first?.name ?? ''], [story.head])).toEqual(first)
+    const later = object('commit', Buffer.from(`tree ${'1'.repeat(40)}\nparent ${story.head}\n\n`))
+    const [more = ''] = await writeParts(directory, [later])
+    const second = await compact(directory, [more, first?.name ?? ''], [later.oid])
+    expect((second?.bytes ?? Infinity) - (first?.bytes ?? 0)).toBeLessThan(200)
+    expect(losses(directory, [...story.objects, later])).toEqual([])
+  })
+
+  test.each([
+    ['no head', []],
+    ['a head that is not there', ['1'.repeat(40)]],
+    ['a head that is no commit', [objects.find(({ type }) => type === 'blob')?.oid ?? '']],
+    ['the head of a part', [objects.findLast(({ type }) => type === 'commit')?.oid ?? '']],
+  ])('keeps what no commit leads to: %s', async (_, heads) => {
+    const directory = packDirectory()
+    const extra = [object('blob', noise('extra', 100)), object('tree', noise('no tree', 90))]
+    const names = await writeParts(directory, [...objects], extra)
+    await compact(directory, names, heads)
+    expect(losses(directory, [...objects, ...extra])).toEqual([])
+  })
+
+  test('follows merged lines too, and commits that are not as a store writes them', async () => {
+    const directory = packDirectory()
+    const [left, right] = [history(30, 'left'), history(30, 'right')]
+    const parents = `parent ${left.head}\nparent ${right.head}\n`
+    const merge = object('commit', Buffer.from(`tree ${'2'.repeat(40)}\n${parents}\nmerge\n`))
+    const odd = object('commit', Buffer.from(`tree nonsense\nparent ${merge.oid}\n`))
+    const all = [...left.objects, ...right.objects, merge, odd]
+    const [name = ''] = await writeParts(directory, all)
+    const alone = packDirectory()
+    const parts = await writeParts(alone, [...left.objects], [...right.objects])
+    let bytes = 0
+    for (const [n, part] of parts.entries()) {
+      const heads = [n === 0 ? left.head : right.head]
+      bytes += (await compact(alone, [part], heads))?.bytes ?? 0
+    }
+    const pack = await compact(directory, [name], [odd.oid, merge.oid])
+    expect(losses(directory, all)).toEqual([])
+    expect(pack?.bytes).toBeLessThan(bytes + 300)
+  })
+
+  test('survives trees that are nested without end', async () => {
+    const directory = packDirectory()
+    const trees = [object('tree', encodeTree([]))]
+    for (let depth = 0; depth < 3000; depth += 1) {
+      const oid = trees.at(-1)?.oid ?? ''
+      trees.push(object('tree', encodeTree([{ mode: '40000', name: 'd', oid }])))
+    }
+    const commit = object('commit', Buffer.from(`tree ${trees.at(-1)?.oid}\n\n`))
+    const [name = ''] = await writeParts(directory, [...trees, commit])
+    await compact(directory, [name], [commit.oid])
+    expect(losses(directory, [...trees, commit])).toEqual([])
+  })
+
+  test('resolves deltas that two packs hold in opposite directions, also by name', async () => {
+    const directory = packDirectory()
+    const a = object('tree', noise('a', 200))
+    const b = object('tree', Buffer.concat([a.body.subarray(0, 150), noise('b', 50)]))
+    const forth = makeDelta(a.body, b.body)
+    const name = Buffer.from(a.oid, 'hex')
+    const header = Buffer.concat([encodeEntryHeader('refDelta', forth.length), name])
+    const { name: first } = await assemblePack(directory, [
+      { oid: b.oid, header, deflated: deflateSync(forth) },
+      { oid: a.oid, header: encodeEntryHeader('tree', 200), deflated: deflateSync(a.body) },
+    ])
+    const [second = ''] = await writeParts(directory, [b, { ...a, base: b.oid }])
+    expect((await compact(directory, [first, second], []))?.objects).toBe(2)
+    expect(losses(directory, [a, b])).toEqual([])
+  })
+
+  test.each(['keep', 'mtimes'])('leaves a pack with a .%s file alone', async (extension) => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, objects.slice(0, 60), objects.slice(60, 120))
+    const [kept = ''] = await writeParts(directory, objects.slice(120))
+    writeFileSync(join(directory, `${kept}.${extension}`), '')
+    const pack = await compact(directory, [...names, kept])
+    expect(pack?.objects).toBe(120)
+    expect(systemDisk.list(directory)).toContain(`${kept}.pack`)
+    expect(losses(directory, objects)).toEqual([])
+  })
+
+  test('leaves packs alone that it was not told of, and removes what git derived', async () => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, objects.slice(0, 60), objects.slice(60, 120))
+    const [other = ''] = await writeParts(directory, objects.slice(120))
+    for (const name of [...names, other]) writeFileSync(join(directory, `${name}.rev`), '')
+    for (const file of ['multi-pack-index', `${names[0]}.bitmap`]) {
+      writeFileSync(join(directory, file), '')
+    }
+    const pack = await compact(directory, names)
+    const left = [pack?.name, other].flatMap((name) => [`${name}.idx`, `${name}.pack`])
+    expect(systemDisk.list(directory)).toEqual([...left, `${other}.rev`].toSorted())
+    expect(losses(directory, objects)).toEqual([])
+  })
+
+  test('takes loose objects in, and leaves those that are damaged', async () => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, objects.slice(0, 100))
+    const files = objects.slice(90).map((entry) => writeLoose(directory, entry))
+    const damaged = writeLoose(directory, { ...object('blob', noise('a', 9)), body: noise('b', 9) })
+    const pack = await compact(directory, names)
+    expect(pack?.objects).toBe(objects.length)
+    expect(files.filter((file) => systemDisk.stat(file) !== undefined)).toEqual([])
+    expect(systemDisk.stat(damaged)).toBeDefined()
+    expect(losses(directory, objects)).toEqual([])
+  })
+
+  test('does nothing if there is nothing', async () => {
+    const directory = packDirectory()
+    expect(await compact(directory, ['pack-gone'])).toBeUndefined()
+    expect(systemDisk.list(directory)).toEqual([])
+  })
+
+  test('refuses a damaged entry and changes nothing', async () => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, objects.slice(0, 90), objects.slice(90))
+    const path = join(directory, `${names[1]}.pack`)
+    const bytes = readFileSync(path)
+    bytes[bytes.length - 100] = (bytes.at(-100) ?? 0) ^ 1
+    writeFileSync(path, bytes)
+    const before = systemDisk.list(directory)
+    await expect(compact(directory, names)).rejects.toEqual(withCode('pack_corrupt'))
+    expect(systemDisk.list(directory)).toEqual(before)
+  })
+
+  test('refuses a tree under a wrong name, which its checksum does not show', async () => {
+    const directory = packDirectory()
+    const tree = object('tree', encodeTree([]))
+    const commit = object('commit', Buffer.from(`tree ${tree.oid}\n\n`))
+    const other = encodeTree([{ mode: '100644', name: 'a', oid: '3'.repeat(40) }])
+    const { name } = await assemblePack(directory, [
+      {
+        oid: tree.oid,
+        header: encodeEntryHeader('tree', other.length),
+        deflated: deflateSync(other),
+      },
+      {
+        oid: commit.oid,
+        header: encodeEntryHeader('commit', commit.body.length),
+        deflated: deflateSync(commit.body),
+      },
+    ])
+    await expect(compact(directory, [name], [commit.oid])).rejects.toEqual(
+      withCode('object_corrupt'),
+    )
+    expect(systemDisk.list(directory)).toHaveLength(2)
+  })
+
+  test('does not even begin if it was cancelled before', async () => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, [...objects])
+    const file = writeLoose(directory, object('blob', noise('loose', 9)))
+    const before = systemDisk.list(directory)
+    const watch = { ...unwatched, isCancelled: () => true }
+    await expect(compact(directory, names, [head], watch)).rejects.toEqual(withCode('cancelled'))
+    expect(systemDisk.list(directory)).toEqual(before)
+    expect(systemDisk.stat(file)).toBeDefined()
+  })
+
+  test('tells how far it is, and leaves nothing behind when it is cancelled', async () => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, [...story.objects])
+    const before = systemDisk.list(directory)
+    const seen: number[] = []
+    const total = new Set(story.objects.map(({ oid }) => oid)).size
+    const watch: CompactionWatch = {
+      isCancelled: () => seen.length === 4,
+      progress: (done, all) => {
+        expect(all).toBe(total)
+        seen.push(done)
+      },
+    }
+    await expect(compact(directory, names, [story.head], watch)).rejects.toEqual(
+      withCode('cancelled'),
+    )
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+    expect(seen).toHaveLength(4)
+    expect(systemDisk.list(directory)).toEqual(before)
+  })
+})
+
+describe('in a worker thread', () => {
+  test('the pack is the same, and progress is reported', async () => {
+    const [here, there] = [packDirectory(), packDirectory()]
+    const expected = await compact(here, await writeParts(here, [...story.objects]), [story.head])
+    const names = await writeParts(there, [...story.objects])
+    const seen: number[] = []
+    const job = { kind: 'compact' as const, directory: there, names, heads: [story.head] }
+    const progress = (done: number): void => void seen.push(done)
+    expect(await packInWorker(job, { progress })).toEqual(expected)
+    expect(seen.length).toBeGreaterThan(2)
+    expect(losses(there, story.objects)).toEqual([])
+  })
+
+  test.each([
+    ['before it starts', (controller: AbortController) => controller.abort()],
+    ['while it works', () => undefined],
+  ])('a signal that is aborted %s cancels it', async (_, atOnce) => {
+    const directory = packDirectory()
+    const names = await writeParts(directory, [...story.objects])
+    const before = systemDisk.list(directory)
+    const controller = new AbortController()
+    atOnce(controller)
+    const job = { kind: 'compact' as const, directory, names, heads: [story.head] }
+    const options = { signal: controller.signal, progress: () => controller.abort() }
+    const outcome = await packInWorker(job, options).catch((error: unknown) => error)
+    // The thread may be done before it hears of a cancellation that comes late.
+    if (!hasCode(outcome, 'cancelled')) expect(controller.signal.aborted).toBe(true)
+    else expect(systemDisk.list(directory)).toEqual(before)
+    expect(systemDisk.list(directory).filter((name) => name.startsWith('tmp'))).toEqual([])
+    expect(losses(directory, story.objects)).toEqual([])
+  })
+})
+
+describe('TreeCursor', () => {
+  const oid = fc.uint8Array({ minLength: 20, maxLength: 20 })
+  const names = ['a', 'a.b', 'a0', 'b', 'ab', 'A', 'm', 'z-', '00', 'f'.repeat(40)]
+  const tree = fc
+    .uniqueArray(fc.tuple(fc.constantFrom(...names), fc.boolean(), oid), {
+      selector: ([name]) => name,
+    })
+    .map((entries) => {
+      return encodeTree(
+        entries.map(([name, isDirectory, bytes]) => ({
+          mode: isDirectory ? ('40000' as const) : ('100644' as const),
+          name,
+          oid: Buffer.from(bytes).toString('hex'),
+        })),
+      )
+    })
+
+  test('sees the entries that decodeTree sees, in the same order', () => {
+    const property = fc.property(tree, (body) => {
+      const seen: [boolean, string][] = []
+      for (const cursor = new TreeCursor(body); cursor.valid; cursor.next()) {
+        seen.push([cursor.isDirectory, Buffer.from(cursor.oid).toString('hex')])
+      }
+      const expected = decodeTree(body).map((entry) => [entry.mode === '40000', entry.oid])
+      expect(seen).toEqual(expected)
+    })
+    fc.assert(property, { seed, numRuns: full ? 5000 : 200 })
+  })
+
+  test('compares names as git sorts them', () => {
+    const property = fc.property(tree, (body) => {
+      const [left, right] = [new TreeCursor(body), new TreeCursor(body)]
+      if (!left.valid) return
+      expect(left.compareName(right)).toBe(0)
+      expect(left.hasOidOf(right)).toBe(true)
+      for (right.next(); right.valid; left.next(), right.next()) {
+        expect(left.compareName(right)).toBeLessThan(0)
+        expect(right.compareName(left)).toBeGreaterThan(0)
+      }
+    })
+    fc.assert(property, { seed, numRuns: full ? 5000 : 200 })
+  })
+
+  test('ends, whatever the bytes', () => {
+    const property = fc.property(fc.uint8Array({ maxLength: 200 }), (body) => {
+      let entries = 0
+      for (const cursor = new TreeCursor(body); cursor.valid; cursor.next()) entries += 1
+      expect(entries).toBeLessThanOrEqual(body.length / 20)
+    })
+    fc.assert(property, { seed, numRuns: full ? 50_000 : 2000 })
+  })
+})

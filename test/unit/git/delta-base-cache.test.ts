@@ -1,0 +1,55 @@
+// The cache of delta bases: what it finds is what was added, whatever the ring has overwritten.
+
+import { expect, test } from 'vitest'
+import { DeltaBaseCache } from '../../../src/git/delta-base-cache.ts'
+
+function tree(key: number, length: number): Uint8Array {
+  return new Uint8Array(length).map((_, at) => key * 31 + at)
+}
+
+test('an object is found as it was added, or not at all; the newest always is', () => {
+  const cache = new DeltaBaseCache(1000)
+  const lengths = new Map<number, number>()
+  for (let key = 0; key < 2000; key += 1) {
+    const length = (key * 7919) % 400
+    lengths.set(key, length)
+    cache.add(key, { type: 'tree', body: tree(key, length) })
+    expect(cache.find(key)?.body).toEqual(tree(key, length))
+    for (let older = Math.max(0, key - 30); older < key; older += 1) {
+      const found = cache.find(older)
+      if (found !== undefined) expect(found.body).toEqual(tree(older, lengths.get(older) ?? 0))
+    }
+  }
+})
+
+test('what fits is kept: the newest half of the bytes at least', () => {
+  const cache = new DeltaBaseCache(1000)
+  for (let key = 0; key < 100; key += 1) cache.add(key, { type: 'tree', body: tree(key, 100) })
+  const kept = Array.from({ length: 100 }, (_, key) => key).filter((key) => cache.find(key))
+  expect(kept).toEqual([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
+})
+
+test('what is found may be changed without harm', () => {
+  const cache = new DeltaBaseCache(1000)
+  cache.add(1, { type: 'tree', body: tree(1, 10) })
+  cache.find(1)?.body.fill(0)
+  expect(cache.find(1)?.body).toEqual(tree(1, 10))
+})
+
+test.each([
+  ['a blob', 'blob', 10],
+  ['an object larger than the cache', 'tree', 1001],
+])('%s is not kept', (_, type, length) => {
+  const cache = new DeltaBaseCache(1000)
+  cache.add(1, { type, body: tree(1, length) })
+  expect(cache.find(1)).toBeUndefined()
+})
+
+test('after clear it is empty', () => {
+  const cache = new DeltaBaseCache(1000)
+  cache.add(1, { type: 'tree', body: tree(1, 10) })
+  cache.clear()
+  expect(cache.find(1)).toBeUndefined()
+  cache.add(1, { type: 'tree', body: tree(2, 10) })
+  expect(cache.find(1)?.body).toEqual(tree(2, 10))
+})

@@ -1,0 +1,98 @@
+// The list of what a transition erases: its bytes, and whether a history contains the transition.
+
+import { describe, expect, test } from 'vitest'
+import { StoreError } from '../../../src/errors.ts'
+import type { GitObject, Oid } from '../../../src/git/object.ts'
+import { OidList } from '../../../src/git/oid-list.ts'
+import { decodeIntent, encodeIntent, fatesOf } from '../../../src/git/purge-intent.ts'
+import type { PurgeIntent } from '../../../src/git/purge-intent.ts'
+
+const name = 'purge-0123456789abcdef'
+
+/** An oid for a letter. */
+function id(letter: string): Oid {
+  return Buffer.from(letter).toString('hex').repeat(20)
+}
+
+function intent(expected: string, next: string, dead: string): PurgeIntent {
+  const list = OidList.of([...dead].map(id))
+  return {
+    name: `${expected}${next}`,
+    expected: id(expected),
+    next: id(next),
+    packs: [],
+    dead: list,
+  }
+}
+
+/** `a<b` means that b is the parent of a. */
+function historyOf(...chains: readonly string[]): (oid: Oid) => GitObject | undefined {
+  const parents = new Map<Oid, Oid | undefined>()
+  for (const chain of chains) {
+    const letters = chain.split('<')
+    for (const [n, letter] of letters.entries()) {
+      const parent = letters[n + 1]
+      if (parent !== undefined || !parents.has(id(letter))) {
+        parents.set(id(letter), parent === undefined ? undefined : id(parent))
+      }
+    }
+  }
+  return (oid) => {
+    if (!parents.has(oid)) return undefined
+    const parent = parents.get(oid)
+    const lines = [`tree ${id('t')}`, ...(parent === undefined ? [] : [`parent ${parent}`]), '']
+    return { type: 'commit', body: Buffer.from(lines.join('\n')) }
+  }
+}
+
+describe('an intent', () => {
+  const packs = [`pack-${id('p')}`, `pack-${id('q')}`]
+  const whole: PurgeIntent = { ...intent('c', 'z', 'bcx'), name, packs }
+  const bytes = encodeIntent(whole)
+
+  test('decodes to what was encoded', () => {
+    expect(decodeIntent(name, bytes)).toEqual(whole)
+  })
+
+  test('is refused with any byte changed or missing', () => {
+    for (let at = 0; at < bytes.length; at += 1) {
+      const changed = bytes.with(at, (bytes[at] ?? 0) ^ 1)
+      for (const wrong of [changed, bytes.subarray(0, at)]) {
+        expect(() => decodeIntent(name, wrong)).toThrow(StoreError)
+        expect(() => decodeIntent(name, wrong)).toThrow('git gc --prune=now')
+      }
+    }
+  })
+
+  test('is refused with dead objects out of order', () => {
+    const dead = new OidList(Buffer.from(id('x') + id('b'), 'hex'))
+    expect(() => decodeIntent(name, encodeIntent({ ...whole, dead }))).toThrow('damaged')
+  })
+})
+
+describe('the fate of an intent', () => {
+  // a<b<c was the history; z<y<a is the one without b.
+  const first = intent('c', 'z', 'bc')
+  const history = historyOf('f<e<c<b<a', 'x<w<z<y<a', 'v<u<a', 'k')
+  test.each<[state: string, head: string, fate: string | undefined]>([
+    ['at its start', 'c', 'absent'],
+    ['further along the old history', 'f', 'absent'],
+    ['before its start, but inside of what it erases', 'b', 'absent'],
+    ['at its end', 'z', 'committed'],
+    ['further along the new history', 'x', 'committed'],
+    ['before anything that it erases', 'a', undefined],
+    ['in a history that has nothing to do with it', 'k', undefined],
+    ['at a commit that is missing', 'm', undefined],
+  ])('with the head %s', (_, head, fate) => {
+    expect(fatesOf(id(head), [first], history).get(first)).toBe(fate)
+  })
+
+  test('follows from a later one that erased its outcome', () => {
+    const second = intent('x', 'v', 'wxyz')
+    const both = [first, second]
+    expect([...fatesOf(id('v'), both, history).values()]).toEqual(['committed', 'committed'])
+    expect(fatesOf(id('x'), both, history).get(first)).toBe('committed')
+    expect(fatesOf(id('x'), both, history).get(second)).toBe('absent')
+    expect([...fatesOf(id('c'), both, history).values()]).toEqual(['absent'])
+  })
+})

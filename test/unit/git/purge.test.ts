@@ -1,0 +1,200 @@
+// Erasing as one handle, two of them and two erasures see it: when it waits, who does it, and what
+// it leaves alone. What stock git had to do with the store before is test/interop's business.
+
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Packer } from '../../../src/git/checkpoint.ts'
+import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
+import { systemDisk } from '../../../src/git/disk.ts'
+import type { ObjectStore } from '../../../src/git/object-store.ts'
+import { expectAllReadable } from '../../contract/object-store.contract.ts'
+import {
+  commitErasure,
+  erasure,
+  expectSound,
+  history,
+  packFiles,
+  prepareStore,
+} from '../../support/erasable-store.ts'
+import { eraseBlob, expectErased } from '../../support/erasure.ts'
+import { inlinePacker } from '../../support/inline-packer.ts'
+import { TestHistory } from '../../support/transitions.ts'
+
+const [secretOid] = history[4]?.objects.map(({ oid }) => oid) ?? []
+
+describe('the purge', () => {
+  test('leaves packs alone that hold nothing of it', async () => {
+    const place = await prepareStore()
+    const more = new TestHistory(33, history.at(-1)?.next).take(1)
+    const store = await openDiskObjectStore(place)
+    const packsBefore = packFiles(place.directory, /\.pack$/)
+    const late = eraseBlob([...more], 0)
+    await store.exclusive(() => store.commit(more))
+    await store.exclusive(() => store.commit([late.transition]))
+    await store.checkpoint()
+    expect(packFiles(place.directory, /\.pack$/)).toEqual(expect.arrayContaining(packsBefore))
+    expectErased(place.directory, store, late)
+    await store.close()
+  })
+
+  test('waits for the transition to be packed: an open erasure erases nothing', async () => {
+    const place = await prepareStore()
+    const store = await openDiskObjectStore(place)
+    await commitErasure(store, erasure)
+    // The branch of stock git is still the old history, and must stay whole.
+    expectSound(place)
+    expect(store.read(secretOid ?? '')).toBeDefined()
+    const other = await openDiskObjectStore(place)
+    expect(other.status().purgePending).toBe(erasure.dead.size)
+    await other.close()
+    await store.close()
+    expectSound(place)
+  })
+
+  test('leaves what is committed while a checkpoint packs to the next one', async () => {
+    const place = await prepareStore({ packAll: false })
+    const other = await openDiskObjectStore({ ...place, idleMs: Infinity })
+    const inline = inlinePacker(systemDisk, place.directory)
+    const packer: Packer = {
+      ...inline,
+      async write(objects) {
+        await inline.write(objects)
+        await commitErasure(other, erasure)
+      },
+    }
+    const store = await openDiskObjectStore({ ...place, idleMs: Infinity, packer })
+    await store.checkpoint()
+    expect(place.run('rev-parse', 'main')).toBe(erasure.transition.expected)
+    expectSound(place)
+    expect(store.status().purgePending).toBe(erasure.dead.size)
+    await other.checkpoint()
+    expectErased(place.directory, other, erasure)
+    await other.close()
+    await store.close()
+    expectSound(place)
+  })
+
+  test('is done by whoever closes the store, if its process died', async () => {
+    const place = await prepareStore()
+    const dying = await openDiskObjectStore({ ...place, idleMs: Infinity })
+    await commitErasure(dying, erasure)
+    const heir = await openDiskObjectStore(place)
+    await heir.exclusive(async () => undefined)
+    await heir.close()
+    const store = await openDiskObjectStore(place)
+    expectErased(place.directory, store, erasure)
+    await store.close()
+    await dying.close()
+  })
+
+  test('erases what two transitions declared dead, one of them from the other', async () => {
+    const place = await prepareStore()
+    const store = await openDiskObjectStore({ ...place, idleMs: Infinity })
+    await commitErasure(store, erasure)
+    const again = eraseBlob(rewritten(), 7)
+    await commitErasure(store, again)
+    expect(store.status().purgePending).toBe(erasure.dead.size + again.dead.size)
+    await store.checkpoint()
+    expectErased(place.directory, store, erasure)
+    expectErased(place.directory, store, again)
+    expect(store.status().purgePending).toBe(0)
+    await store.close()
+    expectSound(place)
+  })
+
+  test('goes on beside another handle that reads and writes', async () => {
+    const place = await prepareStore()
+    const [store, other] = [await openDiskObjectStore(place), await openDiskObjectStore(place)]
+    const innocent = erasure.live.filter(({ oid }) => history.some(holds(oid)))
+    const progress = { done: false }
+    const busy = (async () => {
+      let turns = 0
+      for (; !progress.done || turns < 20; turns += 1) {
+        await other.exclusive(async () => {
+          await other.commit([new TestHistory(100 + turns, other.head).next()])
+        })
+        expect(innocent.filter(({ oid }) => other.read(oid) === undefined)).toEqual([])
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+      return turns
+    })()
+    // Erases below what the other one wrote meanwhile: on its head.
+    const written = await store.exclusive(async () => {
+      const { transition } = erasure
+      const late = await lateErasure(store)
+      await store.stage(transition.objects)
+      await store.commit([{ ...transition, ...late, objects: [] }])
+      return late
+    })
+    await store.checkpoint()
+    progress.done = true
+    expect(await busy).toBeGreaterThan(0)
+    // A reader goes on with the files that it has open; every other one finds nothing.
+    expectErased(place.directory, store, { dead: written.dead, secret: erasure.secret })
+    await other.close()
+    await store.close()
+    expectSound(place)
+  })
+
+  test('cancels what was staged by a process that died, and removes its packs', async () => {
+    const place = await prepareStore()
+    const intent = Buffer.from('not a whole file')
+    place.write('gitlocket/purge-0123456789abcdef.tmp', intent)
+    const store = await openDiskObjectStore(place)
+    expect(store.status().purgePending).toBe(0)
+    await store.exclusive(async () => undefined)
+    expect(readdirSync(join(place.directory, 'gitlocket'))).not.toContain(
+      'purge-0123456789abcdef.tmp',
+    )
+    await store.close()
+  })
+
+  test('says so when its list is damaged, and keeps everything', async () => {
+    const place = await prepareStore()
+    place.write('gitlocket/purge-0123456789abcdef', 'damaged')
+    const store = await openDiskObjectStore(place)
+    expect(store.status().purgePending).toBe(1)
+    await store.exclusive(async () => undefined)
+    await expect(store.checkpoint()).rejects.toMatchObject({ code: 'journal_corrupt' })
+    expectAllReadable(store, history)
+    execFileSync('rm', [join(place.directory, 'gitlocket/purge-0123456789abcdef')])
+    await store.close()
+  })
+})
+
+/** The whole new history as transitions, to erase from it again. */
+function rewritten(): Parameters<typeof eraseBlob>[0] {
+  const objects = new Map(erasure.live.map((object) => [object.oid, object]))
+  const chain: { expected: string | undefined; next: string }[] = []
+  for (let next: string | undefined = erasure.transition.next; next !== undefined;) {
+    const text = Buffer.from(objects.get(next)?.body ?? []).toString('latin1')
+    const expected: string | undefined = /^parent (.{40})$/m.exec(text)?.[1]
+    chain.unshift({ expected, next })
+    next = expected
+  }
+  return chain.map((step, n) => {
+    const blob = history[n]?.objects.find(({ type, oid }) => type === 'blob' && objects.has(oid))
+    const first = blob === undefined ? [] : [blob]
+    const others = erasure.live.filter(({ oid }) => oid !== blob?.oid)
+    return { ...step, objects: [...first, ...(n === 0 ? others : [])] }
+  })
+}
+
+/** The same erasure after commits of somebody else: it leaves them out, so they are dead too. */
+async function lateErasure(
+  store: ObjectStore,
+): Promise<{ expected: string | undefined; dead: ReadonlySet<string> }> {
+  const dead = new Set(erasure.dead)
+  for (let at = store.head; at !== undefined && !dead.has(at);) {
+    dead.add(at)
+    const text = Buffer.from(store.read(at)?.body ?? []).toString('latin1')
+    at = /^parent (.{40})$/m.exec(text)?.[1]
+  }
+  return { expected: store.head, dead }
+}
+
+function holds(oid: string): (transition: (typeof history)[number]) => boolean {
+  return ({ objects }) => objects.some((object) => object.oid === oid)
+}

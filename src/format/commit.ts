@@ -2,10 +2,11 @@
 // parts; that everything else is as it must be is decided by writing the parts again and comparing,
 // so that no header, space or line break is left to interpretation.
 
-import { asciiText, equalBytes, utf8 } from '../bytes.ts'
+import { asciiBytes, asciiText, equalBytes, fromBase64 } from '../bytes.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
 import { encodeArmor, findArmor } from './armor.ts'
+import { readKid } from './envelope.ts'
 import { groupSignature } from './sshsig.ts'
 
 export interface CommitParts {
@@ -33,11 +34,15 @@ const SUBJECT = 'gitlocket change'
 const RECORD = 'GITLOCKET RECORD'
 const DETAIL = 'GITLOCKET DETAIL'
 const PARENTS_MAX = 2
+const AUTHOR = /author [^\n]*> (\d{10,16}) \+0000\n/y
+/** More than a canonical commit needs from its start to the end of the author's line. */
+const LINKS_LENGTH = 512
+const DETAIL_END = asciiBytes(`-----END ${DETAIL}-----\n`)
 
 /** The commit, signed with the epoch's group key. */
 export function encodeCommit(parts: CommitParts, group: SigningKeyPair): Uint8Array {
   const unsigned = encodeUnsigned(parts)
-  const armor = groupSignature(utf8(`${unsigned.header}\n${unsigned.message}`), group)
+  const armor = groupSignature(asciiBytes(`${unsigned.header}\n${unsigned.message}`), group)
   return join(unsigned, armor)
 }
 
@@ -45,13 +50,8 @@ export function encodeCommit(parts: CommitParts, group: SigningKeyPair): Uint8Ar
 export function parseCommit(bytes: Uint8Array): ParsedCommit {
   const cursor = new Cursor(asciiText(bytes))
   const tree = cursor.take(/tree ([0-9a-f]{40})\n/y)
-  const parents: string[] = []
-  while (parents.length < PARENTS_MAX) {
-    const parent = cursor.find(/parent ([0-9a-f]{40})\n/y)
-    if (parent === undefined) break
-    parents.push(parent)
-  }
-  const time = Number(cursor.take(/author [^\n]*> (\d{10,16}) \+0000\n/y))
+  const parents = cursor.takeParents()
+  const time = Number(cursor.take(AUTHOR))
   cursor.take(/committer ([^\n]*)\n/y)
   const signature = cursor.takeSignature()
   cursor.take(/\n(gitlocket change)\n\n/y)
@@ -78,6 +78,63 @@ export function verifyCommitBytes(
   throw new StoreError('commit_not_canonical', 'The bytes of a commit are not the canonical ones')
 }
 
+/** Where a commit leads. What of it is canonical is not known yet. */
+export interface CommitLinks extends Pick<CommitParts, 'parents' | 'height'> {
+  /** Whether it ends as a commit with a detail does. */
+  readonly hasDetail: boolean
+}
+
+/** The least that a walk through a history needs. Throws `commit_malformed`. */
+export function parseLinks(bytes: Uint8Array): CommitLinks {
+  const cursor = new Cursor(asciiText(bytes.subarray(0, LINKS_LENGTH)))
+  cursor.take(/tree ([0-9a-f]{40})\n/y)
+  const parents = cursor.takeParents()
+  const height = Number(cursor.take(AUTHOR)) - TIME_BASE
+  if (!isHeight(height)) throw malformed()
+  return { parents, height, hasDetail: equalBytes(bytes.subarray(-DETAIL_END.length), DETAIL_END) }
+}
+
+/** Where a commit stands, without opening it. Throws `commit_malformed`. */
+export interface CommitPlace extends Pick<CommitParts, 'tree' | 'parents'> {
+  /** The epoch of its record. */
+  readonly kid: string
+}
+
+export function parsePlace(bytes: Uint8Array): CommitPlace {
+  const cursor = new Cursor(asciiText(bytes))
+  const tree = cursor.take(/tree ([0-9a-f]{40})\n/y)
+  const parents = cursor.takeParents()
+  const start = cursor.take(
+    /[^]*?\n-----BEGIN GITLOCKET RECORD-----\n([A-Za-z0-9+/]{72}\n[A-Za-z0-9+/]{72})\n/y,
+  )
+  const envelope = fromBase64(start.replace('\n', ''))
+  if (envelope === undefined) throw malformed()
+  return { tree, parents, kid: readKid('record', envelope) }
+}
+
+/**
+ * A commit that was verified before, on another tree and other parents and, if `detail` is given,
+ * with that detail (FORMAT §10). Everything else stays byte for byte but for the signature.
+ */
+export function remakeCommit(
+  bytes: Uint8Array,
+  change: Pick<CommitParts, 'tree' | 'parents' | 'detail'>,
+  group: SigningKeyPair,
+): Uint8Array {
+  const text = asciiText(bytes)
+  const parents = change.parents.map((parent) => `parent ${parent}\n`).join('')
+  const people = text.slice(text.indexOf('author '), text.indexOf('gpgsig '))
+  const header = `tree ${change.tree}\n${parents}${people}`
+  const message = withDetail(text.slice(text.indexOf('\n\n') + 2), change.detail)
+  return join({ header, message }, groupSignature(asciiBytes(`${header}\n${message}`), group))
+}
+
+function withDetail(message: string, detail: Uint8Array | undefined): string {
+  if (detail === undefined) return message
+  const end = message.indexOf(`-----BEGIN ${DETAIL}-----\n`)
+  return message.slice(0, end) + encodeArmor(DETAIL, detail, LINE_WIDTH)
+}
+
 /** A commit around the place of its signature. */
 interface Unsigned {
   readonly header: string
@@ -97,7 +154,7 @@ function encodeUnsigned({ tree, parents, height, record, detail }: CommitParts):
 /** Git indents the later lines of a header by one space. */
 function join({ header, message }: Unsigned, armor: string): Uint8Array {
   const folded = armor.slice(0, -1).replaceAll('\n', '\n ')
-  return utf8(`${header}gpgsig ${folded}\n\n${message}`)
+  return asciiBytes(`${header}gpgsig ${folded}\n\n${message}`)
 }
 
 /** Reads text from the front, by patterns that each begin where the last one ended. */
@@ -126,6 +183,16 @@ class Cursor {
     const found = this.find(sticky)
     if (found === undefined) throw malformed()
     return found
+  }
+
+  takeParents(): string[] {
+    const parents: string[] = []
+    while (parents.length < PARENTS_MAX) {
+      const parent = this.find(/parent ([0-9a-f]{40})\n/y)
+      if (parent === undefined) break
+      parents.push(parent)
+    }
+    return parents
   }
 
   /** The unfolded value of the gpgsig header, up to the first line that does not continue it. */

@@ -94,6 +94,10 @@ const REASONS: readonly RedactReason[] = [
 const HASH_LABEL = label('GLK1/record/v1')
 const SIGNATURE_LABEL = label('GLK1/record-signature/v1')
 
+export function isRedactReason(value: unknown): value is RedactReason {
+  return REASONS.some((reason) => reason === value)
+}
+
 export function encodeSignedBody(record: ChangeRecord): Uint8Array {
   const writer = new ByteWriter()
     .u8(VERSION)
@@ -158,6 +162,11 @@ export function decodeRecord(padded: Uint8Array): DecodedRecord {
   checkPadding('record', padded, signed.length)
   checkRecordRules(record)
   return { record, body, signature, signed }
+}
+
+/** Reads what `encodeSignedBody` made. The rules of a record are taken to be checked. */
+export function decodeSignedBody(body: Uint8Array): ChangeRecord {
+  return readBody(new ByteReader(body, malformed))
 }
 
 function readBody(reader: ByteReader): ChangeRecord {

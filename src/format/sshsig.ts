@@ -1,50 +1,69 @@
-// The outer signature of a commit (FORMAT §6, §6.3): an SSHSIG (OpenSSH PROTOCOL.sshsig) that stock
-// git verifies. Deterministic, so that a verifier makes it again and compares: nothing here parses
-// a signature.
+// Signatures that stock tools verify, as SSHSIG (OpenSSH PROTOCOL.sshsig): the outer signature of a
+// commit (FORMAT §6, §6.3) and that of a redaction certificate (§10.2). Deterministic, so that a
+// verifier makes the former again and compares: nothing here parses a signature.
 
-import { ByteWriter, concatBytes, toBase64, utf8 } from '../bytes.ts'
+import { concatBytes, toBase64, utf8 } from '../bytes.ts'
 import { sha512 } from '../crypto/digest.ts'
 import { sign } from '../crypto/signature.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
 import { encodeArmor } from './armor.ts'
 
 const MAGIC = utf8('SSHSIG')
-const VERSION = 1
 const KEY_TYPE = 'ssh-ed25519'
-const NAMESPACE = 'git'
+const GIT = 'git'
 const HASH = 'sha512'
 const LINE_WIDTH = 70
 /** Who the group key belongs to, in git's list of allowed signers; it names nobody. */
 const PRINCIPAL = 'gitlocket@localhost'
 
 /** What both the signed bytes and the signature say about the purpose; "reserved" is empty. */
-const PURPOSE = concatBytes(sshString(NAMESPACE), sshString(''), sshString(HASH))
+function purposeOf(namespace: string): Uint8Array {
+  return concatBytes(sshString(namespace), sshString(''), sshString(HASH))
+}
 
-/** The armored signature of a message, ending in a newline. */
+const GIT_PURPOSE = purposeOf(GIT)
+const KEY_TYPE_STRING = sshString(KEY_TYPE)
+/** "SSHSIG" and the version 1. */
+const PREAMBLE = concatBytes(MAGIC, Uint8Array.of(0, 0, 0, 1))
+
+/** The outer signature of a commit: the armor, ending in a newline. */
 export function groupSignature(message: Uint8Array, pair: SigningKeyPair): string {
-  const signature = sign(concatBytes(MAGIC, PURPOSE, sshString(sha512(message))), pair)
-  const blob = new ByteWriter()
-    .raw(MAGIC)
-    .u32(VERSION)
-    .raw(sshString(publicKeyBlob(pair.publicKey)))
-    .raw(PURPOSE)
-    .raw(sshString(concatBytes(sshString(KEY_TYPE), sshString(signature))))
-    .bytes()
+  return encodeSignature(message, pair, GIT_PURPOSE)
+}
+
+/** As `ssh-keygen -Y sign -n <namespace>` makes it: the armor, ending in a newline. */
+export function sshSignature(namespace: string, message: Uint8Array, pair: SigningKeyPair): string {
+  return encodeSignature(message, pair, purposeOf(namespace))
+}
+
+/** `ssh-ed25519 AAAA…`, as in a `.pub` file. */
+export function sshPublicKey(publicKey: Uint8Array): string {
+  return `${KEY_TYPE} ${toBase64(publicKeyBlob(publicKey))}`
+}
+
+function encodeSignature(message: Uint8Array, pair: SigningKeyPair, purpose: Uint8Array): string {
+  const signature = sign(concatBytes(MAGIC, purpose, sshString(sha512(message))), pair)
+  const blob = concatBytes(
+    PREAMBLE,
+    sshString(publicKeyBlob(pair.publicKey)),
+    purpose,
+    sshString(concatBytes(KEY_TYPE_STRING, sshString(signature))),
+  )
   return encodeArmor('SSH SIGNATURE', blob, LINE_WIDTH)
 }
 
 /** A line for git's `gpg.ssh.allowedSignersFile`, ending in a newline. */
 export function allowedSignersLine(publicKey: Uint8Array): string {
-  const key = toBase64(publicKeyBlob(publicKey))
-  return `${PRINCIPAL} namespaces="${NAMESPACE}" ${KEY_TYPE} ${key}\n`
+  return `${PRINCIPAL} namespaces="${GIT}" ${sshPublicKey(publicKey)}\n`
 }
 
 function publicKeyBlob(publicKey: Uint8Array): Uint8Array {
-  return concatBytes(sshString(KEY_TYPE), sshString(publicKey))
+  return concatBytes(KEY_TYPE_STRING, sshString(publicKey))
 }
 
 /** RFC 4251: u32 length ‖ bytes. */
 function sshString(value: string | Uint8Array): Uint8Array {
   const bytes = typeof value === 'string' ? utf8(value) : value
-  return new ByteWriter().u32(bytes.length).raw(bytes).bytes()
+  const { length } = bytes
+  return concatBytes(Uint8Array.of(length >>> 24, length >>> 16, length >>> 8, length), bytes)
 }

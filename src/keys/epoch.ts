@@ -6,6 +6,7 @@ import { deriveKey } from '../crypto/derive.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { signingKeyPair } from '../crypto/signature.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
+import { wipe } from '../crypto/wipe.ts'
 import type { EnvelopeKeys } from '../format/envelope.ts'
 
 /** What A opens: records, the group signature, directory, the archive of older A. */
@@ -83,4 +84,21 @@ export function epochKeys(
     settings: purpose(3),
     archiveC: purpose(5),
   }
+}
+
+/** Overwrites every secret of an epoch that is not needed any more. */
+export function wipeEpoch(epoch: EpochKeys): void {
+  const { record, directory, archiveA, memory, detail, settings, archiveC } = epoch
+  for (const { key, saltKey } of [
+    record,
+    directory,
+    archiveA,
+    memory,
+    detail,
+    settings,
+    archiveC,
+  ]) {
+    wipe(key, saltKey)
+  }
+  wipe(epoch.auditKey, epoch.contentKey, epoch.group.secretKey)
 }

@@ -14,7 +14,6 @@ import type { Directory, RecoveryEntry, Role } from '../format/directory.ts'
 import { openEnvelope, recordContext } from '../format/envelope.ts'
 import { readKid } from '../format/envelope.ts'
 import { deviceIdOf } from '../format/id.ts'
-import { verifyRecordSignature } from '../format/record.ts'
 import type { ChangeRecord, RecordKind } from '../format/record.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { Oid } from '../git/object.ts'
@@ -24,9 +23,10 @@ import { openDirectory, openKeyring } from '../keys/keyring.ts'
 import type { OpenedKeyring, Unlock } from '../keys/keyring.ts'
 import { parseCommit } from '../format/commit.ts'
 import { readCommitBytes } from './decoded-commit.ts'
-import type { DecodedCommit, Epochs } from './decoded-commit.ts'
+import type { Epochs } from './decoded-commit.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
+import type { JudgedCommit } from './judged-commit.ts'
 import type { KeyringState, SettingsState, Snapshot } from './snapshot.ts'
 
 interface Source {
@@ -117,18 +117,17 @@ function checkArchives(source: Source, kid: string, bytes: Uint8Array): void {
  * Throws `record_device`, `record_role` or `device_signature_invalid`.
  */
 export function checkAuthor(
-  storeId: string,
   snapshot: Snapshot,
-  commit: DecodedCommit,
+  commit: JudgedCommit,
   keyring: KeyringState | undefined,
 ): void {
-  const { record, body, signature } = commit
+  const { record } = commit
   // Genesis is judged by its own directory, which the store id vouches for.
   const founding = record.kind === 'genesis' ? keyring?.directory : undefined
   const directory = founding ?? snapshot.keyring.directory
   const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
   if (recovery !== undefined) {
-    verifyRecordSignature(storeId, body, signature, recovery.signingKey)
+    commit.checkSignature(recovery.signingKey)
     if (record.kind !== 'keyring' || keyring === undefined) {
       throw new StoreError('record_role', 'A recovery identity writes keyring records only')
     }
@@ -147,7 +146,7 @@ export function checkAuthor(
   if (record.sequence === 0) {
     throw new StoreError('record_sequence', 'Only a recovery identity has the sequence number 0')
   }
-  verifyRecordSignature(storeId, body, signature, device.signingKey)
+  commit.checkSignature(device.signingKey)
 }
 
 /** The role of a device. Throws `permission_denied` if it may not write records of this kind. */

@@ -3,12 +3,13 @@
 
 import { toHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import { treeOf } from '../format/commit-sections.ts'
 import { memoryContext, openEnvelope, readKid } from '../format/envelope.ts'
 import { decodeMemoryBlob } from '../format/memory-blob.ts'
 import type { MemoryBlob } from '../format/memory-blob.ts'
 import type { Oid } from '../git/object.ts'
 import type { ContentCache } from './content-cache.ts'
-import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import { readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import type { VersionEntry } from './history.ts'
 import { getBlob, getTree } from './git-reads.ts'
@@ -32,18 +33,31 @@ export function readMemory(source: ContentSource, memory: LiveMemory): string {
   return content
 }
 
-/** The content of a version; undefined for a deletion and once redacted. */
-export function readVersionContent(source: ContentSource, entry: VersionEntry): string | undefined {
+/**
+ * The content of a version; undefined for a deletion and once redacted. Who knows the version's
+ * blob saves looking for it.
+ */
+export function readVersionContent(
+  source: ContentSource,
+  entry: VersionEntry,
+  known?: Oid,
+): string | undefined {
   const { sha256, path } = entry
   if (sha256 === undefined || path === undefined) return undefined
-  const { oid } = entry.commit
-  const bytes = readCommitBytes(source.objects, oid)
-  const commit = decodeCommit(source.storeId, source.epochs, oid, bytes)
-  const root = getTree(source.objects, commit.parts.tree)
-  const tree = root.find((candidate) => candidate.name === 'm')?.oid
-  const blob = tree === undefined ? undefined : findBlob(source.objects, tree, entry.memoryId)
+  const blob = known ?? findVersionBlob(source.objects, entry)
   if (blob === undefined) throw new StoreError('tree_mismatch', 'The tree lacks a memory')
   return openMemory(source, blob, { ...entry, sha256, path }).content
+}
+
+/** The tree `m` of a commit that was verified before; undefined if it has no memories. */
+export function findMemoriesTree(objects: ObjectSource, commit: Oid): Oid | undefined {
+  const root = getTree(objects, treeOf(readCommitBytes(objects, commit)))
+  return root.find((entry) => entry.name === 'm')?.oid
+}
+
+function findVersionBlob(objects: ObjectSource, entry: VersionEntry): Oid | undefined {
+  const tree = findMemoriesTree(objects, entry.commit.oid)
+  return tree === undefined ? undefined : findBlob(objects, tree, entry.memoryId)
 }
 
 /** Git names the blob by SHA-1, on which nothing rests: what was verified is compared again. */

@@ -11,10 +11,15 @@ export interface ObjectSource {
 }
 
 export function getTree(objects: ObjectSource, oid: Oid): readonly TreeEntry[] {
+  return decodeTree(getTreeBody(objects, oid))
+}
+
+/** For a look-up of single entries, which does not judge the tree. */
+export function getTreeBody(objects: ObjectSource, oid: Oid): Uint8Array {
   const object = objects.read(oid)
   if (object === undefined) throw new StoreError('object_missing', `The tree ${oid} is missing`)
   if (object.type !== 'tree') throw new StoreError('tree_mismatch', `${oid} is not a tree`)
-  return decodeTree(object.body)
+  return object.body
 }
 
 /** The blob of a file in a root tree. Throws `tree_mismatch`. */

@@ -1,67 +1,63 @@
-// The history between runs: sealed segments, each a run of consecutive commits, appended to and
-// never changed. What is missing or does not fit is left out and read from git again.
+// The history between runs: sealed segments, each a run of consecutive commits. What is missing or
+// does not fit is left out and read from git again: the files may vanish at any time, and do so
+// when a redaction erases what they hold.
 
-import type { CommitEntry, History, VersionEntry } from './history.ts'
-import { findCache, writeCache } from './sealed-cache.ts'
+import type { History } from './history.ts'
+import { appendSegment, encodeSegment } from './history-segment.ts'
+import { findCacheBytes, writeCacheBytes } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 
-/** Fewer new commits than this are cheaper to read from git again than to keep a file for. */
-const SEGMENT_MIN = 256
-const SEGMENT_MAX = 8192
+/** Fewer new commits than this are cheaper to read from git again than to write a file for. */
+const WORTH_WRITING = 256
+/** Commits of a whole segment. The last one may have fewer, and is written anew when it grows. */
+const SEGMENT = 4096
 const PREFIX = 'versions-'
 
-type Row = Omit<VersionEntry, 'commit'>
-
-interface SegmentFile {
-  readonly version: 1
-  /** The commit before the first; empty at genesis. */
-  readonly after: string
-  readonly commits: readonly { readonly commit: CommitEntry; readonly rows: readonly Row[] }[]
-}
-
-/** Appends every segment that continues what `history` has. */
+/** Appends every segment that continues what `history` has, which is whole segments or nothing. */
 export function readHistory(owner: CacheOwner, directory: string, history: History): void {
   for (const start of segmentStarts(owner, directory)) {
     if (start !== history.commits.length) return
-    const file = findCache<SegmentFile>(owner, placeOf(directory, start), 1)
-    if (file === undefined || file.after !== (history.head?.oid ?? '')) return
-    for (const { commit, rows } of file.commits) history.append(commit, rows)
+    const append = (padded: Uint8Array): boolean => appendSegment(history, padded)
+    if (findCacheBytes(owner, placeOf(directory, start), append) !== true) return
     history.cachedCommits = history.commits.length
   }
 }
 
-/** Whether there is enough that no segment holds yet. */
+/** Whether segments are out of date, or there is enough that none of them holds yet. */
 export function isWorthWriting(history: History): boolean {
-  return history.commits.length - history.cachedCommits >= SEGMENT_MIN
+  if (history.cacheIsStale) return true
+  return history.commits.length - history.cachedCommits >= WORTH_WRITING
 }
 
-/** Writes what no segment holds yet, if it is worth a file. */
+/** Writes what no segment holds as it is, if it is worth that. */
 export async function writeHistory(
   owner: CacheOwner,
   directory: string,
   history: History,
 ): Promise<void> {
-  for (const stale of segmentStarts(owner, directory)) {
-    if (stale >= history.cachedCommits) owner.disk.remove(placeOf(directory, stale).path)
+  if (!isWorthWriting(history)) return
+  const present = new Set(segmentStarts(owner, directory))
+  const first = firstToWrite(history, present)
+  for (const start of present) {
+    if (start >= first) owner.disk.remove(placeOf(directory, start).path)
   }
-  while (isWorthWriting(history)) {
-    const start = history.cachedCommits
-    const commits = history.commits.slice(start, start + SEGMENT_MAX)
-    const rows = rowsOf(history, commits)
-    const file: SegmentFile = {
-      version: 1,
-      after: history.commits[start - 1]?.oid ?? '',
-      commits: commits.map((commit) => ({ commit, rows: rows.get(commit) ?? [] })),
-    }
-    await writeCache(owner, placeOf(directory, start), file)
-    history.cachedCommits += commits.length
+  history.cachedCommits = first
+  history.cacheIsStale = false
+  for (let start = first; start < history.commits.length; start += SEGMENT) {
+    const end = Math.min(start + SEGMENT, history.commits.length)
+    const bytes = encodeSegment(history, start, end)
+    // Before the file is there, so that a change meanwhile counts; a file that is missing is seen.
+    history.cachedCommits = end
+    await writeCacheBytes(owner, placeOf(directory, start), bytes)
+    if (history.cacheIsStale) return
   }
 }
 
-function rowsOf(history: History, commits: readonly CommitEntry[]): Map<CommitEntry, Row[]> {
-  const rows = new Map<CommitEntry, Row[]>(commits.map((commit) => [commit, []]))
-  for (const { commit, ...row } of history.versions) rows.get(commit)?.push(row)
-  return rows
+/** The start of the first segment that is missing, incomplete or out of date. */
+function firstToWrite(history: History, present: ReadonlySet<number>): number {
+  let start = 0
+  while (start + SEGMENT <= history.cachedCommits && present.has(start)) start += SEGMENT
+  return start
 }
 
 function segmentStarts(owner: CacheOwner, directory: string): readonly number[] {

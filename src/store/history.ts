@@ -2,12 +2,13 @@
 // walking back from the head to what is known, so writers do not pay for it; kept between runs in
 // sealed segments (history-cache.ts). Trusts the head: it has been verified before anyone asks.
 
-import { toHex } from '../bytes.ts'
-import { StoreError } from '../errors.ts'
-import type { Actor, ChangeRecord, Operation, RecordKind, RedactReason } from '../format/record.ts'
+import { zeroId } from '../format/record.ts'
+import type { Actor, Operation, RecordKind, RedactReason } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
-import { decodeCommit, openDetail, readCommitBytes } from './decoded-commit.ts'
-import type { DecodedCommit, Epochs } from './decoded-commit.ts'
+import { countLeading } from './count-leading.ts'
+import type { Epochs } from './decoded-commit.ts'
+import { readKnownCommit } from './known-commit.ts'
+import type { KnownCommit } from './known-commit.ts'
 import type { KnownVersions } from './verify-commit.ts'
 import { pause } from './verify.ts'
 import type { Progress } from './verify.ts'
@@ -41,23 +42,35 @@ export interface VersionEntry {
   readonly commit: CommitEntry
 }
 
+export type VersionRow = Omit<VersionEntry, 'commit'>
+
 export interface HistorySource {
   readonly objects: ObjectSource
   readonly storeId: string
   readonly epochs: Epochs
 }
 
+/** Entries are read-only for all others, who see what a redaction takes from them. */
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
+
 const BATCH = 512
+const nothing: readonly string[] = []
 
 export class History implements Pick<KnownVersions, 'findMemory'> {
   /** Oldest first; `commits[i]` has height i. */
   readonly commits: CommitEntry[] = []
+  /** Oldest first; the rows of a commit stand together, in the record's order. */
   readonly versions: VersionEntry[] = []
-  /** How many of the commits are in segments on disk. */
+  /** How many of the commits are in segments on disk, as they are here. */
   cachedCommits = 0
+  /** Whether commits changed that are in segments on disk. */
+  cacheIsStale = false
   readonly #byVersion: Map<string, VersionEntry> = new Map()
   readonly #byMemory: Map<string, VersionEntry[]> = new Map()
   readonly #redactions: Map<string, CommitEntry> = new Map()
+  /** Names that many commits repeat: each is in RAM once. Nothing that can be redacted. */
+  readonly #names: Map<string, string> = new Map()
+  readonly #actors: Map<string, Actor> = new Map()
 
   get head(): CommitEntry | undefined {
     return this.commits.at(-1)
@@ -67,8 +80,19 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return this.#byVersion.get(versionId)
   }
 
+  /** Oldest first. */
   ofMemory(memoryId: string): readonly VersionEntry[] {
     return this.#byMemory.get(memoryId) ?? []
+  }
+
+  /** The versions of each memory there ever was, oldest first. */
+  memories(): Iterable<readonly VersionEntry[]> {
+    return this.#byMemory.values()
+  }
+
+  /** The versions that the commit at a height wrote. */
+  rowsAt(height: number): readonly VersionEntry[] {
+    return this.versions.slice(this.#firstRow(height), this.#firstRow(height + 1))
   }
 
   /** The redact commit that names a version. */
@@ -80,33 +104,116 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return this.find(versionId)?.memoryId
   }
 
-  append(commit: CommitEntry, rows: readonly Omit<VersionEntry, 'commit'>[]): void {
-    this.commits.push(commit)
-    for (const versionId of commit.redacts) {
-      if (!this.#redactions.has(versionId)) this.#redactions.set(versionId, commit)
+  append(commit: CommitEntry, rows: readonly VersionRow[]): void {
+    const entry = this.#shareNames(commit)
+    this.commits.push(entry)
+    for (const versionId of entry.redacts) {
+      if (!this.#redactions.has(versionId)) this.#redactions.set(versionId, entry)
     }
-    for (const row of rows) {
-      const entry = { ...row, commit }
-      this.versions.push(entry)
-      this.#byVersion.set(row.versionId, entry)
-      const siblings = this.#byMemory.get(row.memoryId)
-      if (siblings === undefined) this.#byMemory.set(row.memoryId, [entry])
-      else siblings.push(entry)
+    for (const row of rows) this.#appendRow(row, entry)
+  }
+
+  /**
+   * What a redaction did to commits that are here: they have other names, and the redacted versions
+   * lose all that the details said. Heights above the head are left to `catchUp`.
+   */
+  applyRedaction(rewritten: ReadonlyMap<number, Oid>, redacted: ReadonlySet<string>): void {
+    for (const [height, oid] of rewritten) {
+      const commit: Writable<CommitEntry> | undefined = this.commits[height]
+      if (commit === undefined) continue
+      commit.oid = oid
+      this.#changedFrom(height)
+    }
+    for (const versionId of redacted) this.#erase(versionId)
+  }
+
+  /** Keeps the commits below a height. */
+  truncate(height: number): void {
+    if (height < this.commits.length) this.#changedFrom(height)
+    for (let row = this.versions.at(-1); row !== undefined; row = this.versions.at(-1)) {
+      if (row.commit.height < height) break
+      this.versions.pop()
+      this.#removeRow(row)
+    }
+    for (const commit of this.commits.splice(height)) {
+      for (const versionId of commit.redacts) {
+        if (this.#redactions.get(versionId) === commit) this.#redactions.delete(versionId)
+      }
     }
   }
 
-  clear(): void {
-    this.commits.length = 0
-    this.versions.length = 0
-    this.cachedCommits = 0
-    for (const map of [this.#byVersion, this.#byMemory, this.#redactions]) {
-      map.clear()
-    }
+  #appendRow(row: VersionRow, commit: CommitEntry): void {
+    const { versionId, operation, size, sha256 } = row
+    const siblings = this.#byMemory.get(row.memoryId)
+    const before = siblings?.at(-1)
+    // Equal strings of one memory's versions are one string.
+    const memoryId = before?.memoryId ?? row.memoryId
+    const path = before?.path === row.path ? before?.path : row.path
+    const base = [before?.versionId, zeroId].find((id) => id === row.base) ?? row.base
+    const entry = { versionId, memoryId, operation, base, path, size, sha256, commit }
+    this.versions.push(entry)
+    this.#byVersion.set(versionId, entry)
+    if (siblings === undefined) this.#byMemory.set(memoryId, [entry])
+    else siblings.push(entry)
+  }
+
+  /** Of the newest row. */
+  #removeRow({ versionId, memoryId }: VersionEntry): void {
+    this.#byVersion.delete(versionId)
+    const siblings = this.#byMemory.get(memoryId)
+    siblings?.pop()
+    if (siblings?.length === 0) this.#byMemory.delete(memoryId)
+  }
+
+  #erase(versionId: string): void {
+    const entry: Writable<VersionEntry> | undefined = this.#byVersion.get(versionId)
+    if (entry === undefined) return
+    entry.path = undefined
+    entry.size = undefined
+    entry.sha256 = undefined
+    // The first row's detail holds the note of the whole change.
+    const commit: Writable<CommitEntry> = entry.commit
+    if (this.versions[this.#firstRow(commit.height)] === entry) commit.note = undefined
+    this.#changedFrom(commit.height)
+  }
+
+  /** The index of the first version at or above a height. */
+  #firstRow(height: number): number {
+    return countLeading(this.versions, ({ commit }) => commit.height < height)
+  }
+
+  #changedFrom(height: number): void {
+    if (height >= this.cachedCommits) return
+    this.cachedCommits = height
+    this.cacheIsStale = true
+  }
+
+  #shareNames(commit: CommitEntry): CommitEntry {
+    const { oid, height, kind, time, reason, note } = commit
+    const deviceId = this.#shareName(commit.deviceId)
+    const session = commit.session === undefined ? undefined : this.#shareName(commit.session)
+    const actor = commit.actor === undefined ? undefined : this.#shareActor(commit.actor)
+    const redacts = commit.redacts.length === 0 ? nothing : commit.redacts
+    return { oid, height, kind, time, deviceId, actor, session, reason, redacts, note }
+  }
+
+  #shareName(name: string): string {
+    const known = this.#names.get(name)
+    if (known === undefined) this.#names.set(name, name)
+    return known ?? name
+  }
+
+  #shareActor(actor: Actor): Actor {
+    const key = `${actor.type}:${actor.id}`
+    const known = this.#actors.get(key)
+    if (known === undefined) this.#actors.set(key, actor)
+    return known ?? actor
   }
 }
 
 /**
- * Brings `history` up to `head`, reading only what is new; starts anew if the past was rewritten.
+ * Brings `history` up to `head`, reading only what is new: from the head back to a commit that is
+ * known at its height. If the past was rewritten, what was known above that commit is replaced.
  */
 export async function catchUp(
   history: History,
@@ -114,54 +221,24 @@ export async function catchUp(
   head: Oid,
   options: { readonly progress?: Progress | undefined; readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
-  const missing: DecodedCommit[] = []
-  let next: Oid | undefined = head
-  while (next !== undefined && next !== history.head?.oid) {
-    const bytes = readCommitBytes(source.objects, next)
-    const commit = decodeCommit(source.storeId, source.epochs, next, bytes)
-    missing.push(commit)
-    next = commit.parts.parents[0]
-    if (missing.length % BATCH === 0) {
-      options.progress?.(missing.length, missing.length + commit.record.height)
-      await pause(options.signal)
+  const newest = history.head?.oid
+  if (newest === head) return
+  const missing: KnownCommit[] = []
+  let height = 0
+  for (let next: Oid | undefined = head; next !== undefined && next !== newest;) {
+    const known = readKnownCommit(source, next)
+    height = known.commit.height
+    if (history.commits[height]?.oid === next) {
+      height += 1
+      break
     }
+    missing.push(known)
+    next = known.parent
+    if (missing.length % BATCH !== 0) continue
+    options.progress?.(missing.length, missing.length + height)
+    await pause(options.signal)
   }
-  if (next === undefined) history.clear()
-  for (const [index, commit] of missing.toReversed().entries()) {
-    appendDecoded(history, source.storeId, commit)
-    if (index % BATCH === BATCH - 1) await pause(options.signal)
-  }
-}
-
-function appendDecoded(history: History, storeId: string, commit: DecodedCommit): void {
-  const { record, oid } = commit
-  if (record.kind !== 'change') {
-    history.append(commitEntry(oid, record, undefined), [])
-    return
-  }
-  const details = openDetail(storeId, commit)
-  const rows = record.rows.map((row, index) => {
-    const detail = details.get(index)
-    if (row.operation === undefined) {
-      throw new StoreError('record_rows', 'A row of a change has no operation')
-    }
-    const deleted = row.operation === 'deleted'
-    return {
-      versionId: row.versionId,
-      memoryId: row.memoryId,
-      operation: row.operation,
-      base: row.base,
-      path: detail?.path,
-      size: deleted ? undefined : detail?.size,
-      sha256: deleted || detail === undefined ? undefined : toHex(detail.sha256),
-    }
-  })
-  const note = details.get(0)?.note
-  history.append(commitEntry(oid, record, note === '' ? undefined : note), rows)
-}
-
-function commitEntry(oid: Oid, record: ChangeRecord, note: string | undefined): CommitEntry {
-  const { height, kind, time, deviceId, actor, session, reason } = record
-  const redacts = kind === 'redact' ? record.rows.map((row) => row.versionId) : []
-  return { oid, height, kind, time, deviceId, actor, session, reason, redacts, note }
+  // At once: nobody may see the one part without the other.
+  history.truncate(height)
+  for (const { commit, rows } of missing.toReversed()) history.append(commit, rows)
 }

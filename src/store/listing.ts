@@ -1,8 +1,7 @@
 // What lies in a directory, as plain values for callers.
 
-import type { PathNode } from './path-tree.ts'
+import type { PathNode, PathTree, PlacedMemory } from './path-tree.ts'
 import { sortedChildren } from './path-tree.ts'
-import type { Snapshot } from './snapshot.ts'
 
 /** A file or a directory and, to the depth asked for, what is below it. */
 export interface DirectoryListing {
@@ -18,15 +17,15 @@ export interface DirectoryListing {
 
 /** Undefined if nothing is at `path`. */
 export function listDirectory(
-  snapshot: Snapshot,
+  { paths }: { readonly paths: PathTree<PlacedMemory> },
   path: string,
   depth: number,
 ): DirectoryListing | undefined {
-  const node = snapshot.paths.find(path)
+  const node = paths.find(path)
   return node === undefined ? undefined : describe(node, path, depth)
 }
 
-function describe(node: PathNode, path: string, depth: number): DirectoryListing {
+function describe(node: PathNode<PlacedMemory>, path: string, depth: number): DirectoryListing {
   const below = path === '/' ? '' : path
   const children =
     depth <= 0

@@ -2,13 +2,17 @@
 // alone. Only directories on the way to a changed memory are encoded again.
 
 import { assert } from '../errors.ts'
-import { encodeTree, newObject } from '../git/object.ts'
+import { encodeTree, findTreeEntry, newObject } from '../git/object.ts'
 import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
-import { getTree } from './git-reads.ts'
+import { getTreeBody } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 
-const FLAT_MAX = 16
+/** A directory with more memories below it is split. */
+export const FLAT_MAX = 16
 const DIGITS = '0123456789abcdef'.split('')
+/** `40000 <digit>`, a zero byte and the 20 bytes of an oid. */
+const ENTRY_OID_AT = 8
+const ENTRY_LENGTH = 28
 
 interface Directory {
   count: number
@@ -17,6 +21,8 @@ interface Directory {
   /** Either the blobs by full memory id, or one directory per next digit. */
   files: Map<string, Oid> | undefined
   directories: Map<string, Directory> | undefined
+  /** The newest tree of a split directory, while it has the same children. */
+  body: Buffer | undefined
 }
 
 export class MemoryTree {
@@ -49,22 +55,18 @@ export class MemoryTree {
 
 /** The blob of a memory in the tree `m` of some commit, read from git. */
 export function findBlob(objects: ObjectSource, root: Oid, memoryId: string): Oid | undefined {
-  let tree = root
-  for (let depth = 0; depth < memoryId.length; depth += 1) {
-    const entries = getTree(objects, tree)
-    const rest = memoryId.slice(depth)
-    const file = entries.find((entry) => entry.name === rest && entry.mode === '100644')
-    if (file !== undefined) return file.oid
-    const digit = digitAt(memoryId, depth)
-    const next = entries.find((entry) => entry.name === digit && entry.mode === '40000')
-    if (next === undefined) return undefined
-    tree = next.oid
+  let tree: Oid | undefined = root
+  for (let depth = 0; tree !== undefined && depth < memoryId.length; depth += 1) {
+    const body = getTreeBody(objects, tree)
+    const file = findTreeEntry(body, '100644', memoryId.slice(depth))
+    if (file !== undefined) return file
+    tree = findTreeEntry(body, '40000', digitAt(memoryId, depth))
   }
   return undefined
 }
 
 function newDirectory(): Directory {
-  return { count: 0, oid: undefined, files: new Map(), directories: undefined }
+  return { count: 0, oid: undefined, files: new Map(), directories: undefined, body: undefined }
 }
 
 function put(directory: Directory, depth: number, memoryId: string, blob: Oid): void {
@@ -91,7 +93,10 @@ function remove(directory: Directory, depth: number, memoryId: string): void {
   const digit = digitAt(memoryId, depth)
   const child = childFor(directory, digit)
   remove(child, depth + 1, memoryId)
-  if (child.count === 0) directory.directories?.delete(digit)
+  if (child.count === 0) {
+    directory.directories?.delete(digit)
+    directory.body = undefined
+  }
   if (directory.count <= FLAT_MAX) flatten(directory)
 }
 
@@ -113,6 +118,7 @@ function flatten(directory: Directory): void {
   }
   directory.files = files
   directory.directories = undefined
+  directory.body = undefined
 }
 
 function childFor(directory: Directory, digit: string): Directory {
@@ -121,29 +127,52 @@ function childFor(directory: Directory, digit: string): Directory {
   if (child === undefined) {
     child = newDirectory()
     directory.directories.set(digit, child)
+    directory.body = undefined
   }
   return child
 }
 
 function encode(directory: Directory, depth: number, into: NewObject[]): Oid {
   if (directory.oid !== undefined) return directory.oid
-  const entries: TreeEntry[] = []
-  if (directory.files !== undefined) {
-    for (const memoryId of [...directory.files.keys()].toSorted()) {
-      const oid = directory.files.get(memoryId) ?? ''
-      entries.push({ mode: '100644', name: memoryId.slice(depth), oid })
-    }
-  }
-  for (const digit of directory.directories === undefined ? [] : DIGITS) {
-    const child = directory.directories?.get(digit)
-    if (child !== undefined) {
-      entries.push({ mode: '40000', name: digit, oid: encode(child, depth + 1, into) })
-    }
-  }
-  const tree = newObject('tree', encodeTree(entries))
+  const { files, directories } = directory
+  const body =
+    directories === undefined
+      ? encodeFiles(files ?? new Map<string, Oid>(), depth)
+      : encodeSplit(directory, directories, depth, into)
+  const tree = newObject('tree', body)
   into.push(tree)
   directory.oid = tree.oid
   return tree.oid
+}
+
+function encodeFiles(files: ReadonlyMap<string, Oid>, depth: number): Uint8Array {
+  const entries = Array.from(files, ([memoryId, oid]): TreeEntry => {
+    return { mode: '100644', name: memoryId.slice(depth), oid }
+  })
+  return encodeTree(entries)
+}
+
+/** Nearly always one child is another tree than before, so only its name is written anew. */
+function encodeSplit(
+  directory: Directory,
+  directories: ReadonlyMap<string, Directory>,
+  depth: number,
+  into: NewObject[],
+): Uint8Array {
+  const isNew = directory.body === undefined
+  const body = directory.body ?? Buffer.alloc(directories.size * ENTRY_LENGTH)
+  let at = 0
+  for (const digit of DIGITS) {
+    const child = directories.get(digit)
+    if (child === undefined) continue
+    if (isNew) body.write(`40000 ${digit}\0`, at, 'latin1')
+    if (isNew || child.oid === undefined) {
+      body.write(encode(child, depth + 1, into), at + ENTRY_OID_AT, 'hex')
+    }
+    at += ENTRY_LENGTH
+  }
+  directory.body = body
+  return new Uint8Array(body)
 }
 
 function digitAt(memoryId: string, depth: number): string {

@@ -1,26 +1,32 @@
-// The directory tree of the live memories: path → memory, occupancy, and the sizes of directories.
-// Directories exist only through memories: removing the last one below removes the directory.
+// The directory tree of memories, of now or of then: path → memory, occupancy, and the sizes of
+// directories. Those exist only through memories: with the last one below the directory goes.
 // Held in RAM only; nothing of it is ever written.
 
 import { StoreError } from '../errors.ts'
 import type { LiveMemory } from './snapshot.ts'
 
+export interface PlacedMemory {
+  readonly path: string
+  /** Bytes of UTF-8. */
+  readonly size: number
+}
+
 /** A file or a directory. A file has `memory` and no children. */
-export interface PathNode {
+export interface PathNode<Memory extends PlacedMemory = LiveMemory> {
   readonly name: string
   /** Memories at or below this node. */
   count: number
   /** Sum of their contents in bytes of UTF-8. */
   bytes: number
-  memory: LiveMemory | undefined
-  readonly children: Map<string, PathNode>
+  memory: Memory | undefined
+  readonly children: Map<string, PathNode<Memory>>
 }
 
-export class PathTree {
-  readonly root: PathNode = newNode('')
+export class PathTree<Memory extends PlacedMemory = LiveMemory> {
+  readonly root: PathNode<Memory> = newNode('')
 
-  find(path: string): PathNode | undefined {
-    let node: PathNode | undefined = this.root
+  find(path: string): PathNode<Memory> | undefined {
+    let node: PathNode<Memory> | undefined = this.root
     for (const name of segmentsOf(path)) {
       node = node.children.get(name)
       if (node === undefined) return undefined
@@ -28,7 +34,7 @@ export class PathTree {
     return node
   }
 
-  findMemory(path: string): LiveMemory | undefined {
+  findMemory(path: string): Memory | undefined {
     return this.find(path)?.memory
   }
 
@@ -36,8 +42,8 @@ export class PathTree {
    * What keeps `path` from being free: the memory at or above it, else one below it. The Memory
    * Stores API calls this occupancy.
    */
-  findOccupant(path: string): LiveMemory | undefined {
-    let node: PathNode | undefined = this.root
+  findOccupant(path: string): Memory | undefined {
+    let node: PathNode<Memory> | undefined = this.root
     for (const name of segmentsOf(path)) {
       node = node.children.get(name)
       if (node === undefined) return undefined
@@ -47,7 +53,7 @@ export class PathTree {
   }
 
   /** Adds a memory; a path that is not free is refused (FORMAT §5.2) and nothing changes. */
-  add(memory: LiveMemory): void {
+  add(memory: Memory): void {
     if (this.findOccupant(memory.path) !== undefined) {
       throw new StoreError('row_path_conflict', 'A change puts two memories at overlapping paths')
     }
@@ -66,7 +72,7 @@ export class PathTree {
   }
 
   /** Removes a memory that is there. */
-  remove(memory: LiveMemory): void {
+  remove(memory: Memory): void {
     let node = this.root
     shrink(node, memory)
     for (const name of segmentsOf(memory.path)) {
@@ -83,14 +89,18 @@ export class PathTree {
 }
 
 /** All memories at or below a node, in no particular order. */
-export function* memoriesBelow(node: PathNode): Generator<LiveMemory, undefined> {
+export function* memoriesBelow<Memory extends PlacedMemory>(
+  node: PathNode<Memory>,
+): Generator<Memory, undefined> {
   if (node.memory !== undefined) yield node.memory
   for (const child of node.children.values()) yield* memoriesBelow(child)
   return undefined
 }
 
 /** Children in code-unit order. */
-export function sortedChildren(node: PathNode): readonly PathNode[] {
+export function sortedChildren<Memory extends PlacedMemory>(
+  node: PathNode<Memory>,
+): readonly PathNode<Memory>[] {
   return [...node.children.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
@@ -98,16 +108,16 @@ function segmentsOf(path: string): readonly string[] {
   return path === '/' ? [] : path.slice(1).split('/')
 }
 
-function newNode(name: string): PathNode {
+function newNode<Memory extends PlacedMemory>(name: string): PathNode<Memory> {
   return { name, count: 0, bytes: 0, memory: undefined, children: new Map() }
 }
 
-function grow(node: PathNode, memory: LiveMemory): void {
+function grow(node: PathNode<PlacedMemory>, memory: PlacedMemory): void {
   node.count += 1
   node.bytes += memory.size
 }
 
-function shrink(node: PathNode, memory: LiveMemory): void {
+function shrink(node: PathNode<PlacedMemory>, memory: PlacedMemory): void {
   node.count -= 1
   node.bytes -= memory.size
 }

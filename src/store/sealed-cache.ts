@@ -13,7 +13,7 @@ import type { Disk } from '../git/disk.ts'
 import type { Identity } from '../keys/identity.ts'
 
 /** The role in the context of FORMAT §3.1: one kind of file cannot be passed off as another. */
-export const cacheRole = { state: 1, versions: 2, anchor: 3 } as const
+export const cacheRole = { state: 1, versions: 2, anchor: 3, reads: 4 } as const
 export type CacheRole = keyof typeof cacheRole
 
 export interface CachePlace {
@@ -48,15 +48,14 @@ export function readCache<T extends CacheFile>(
   place: CachePlace,
   version: T['version'],
 ): T | undefined {
-  const bytes = owner.disk.readFile(place.path)
-  if (bytes === undefined) return undefined
-  const padded = openEnvelope('cache', keysFor(owner, place), contextOf(owner, place), bytes)
-  // Nothing but zeros can follow the text: the envelope is authenticated.
-  const end = padded.indexOf(0)
-  // Sealed by this device for this place: of the version that we write it has the shape we write.
-  const file: T = JSON.parse(utf8Text(end === -1 ? padded : padded.subarray(0, end)))
-  if (file.version === version) return file
-  throw new StoreError('upgrade_required', 'A local file was written by another release')
+  return readCacheBytes(owner, place, (padded) => {
+    // Nothing but zeros can follow the text: the envelope is authenticated.
+    const end = padded.indexOf(0)
+    // Sealed by this device for this place: of the version that we write it has the shape we write.
+    const file: T = JSON.parse(utf8Text(end === -1 ? padded : padded.subarray(0, end)))
+    if (file.version === version) return file
+    throw otherRelease()
+  })
 }
 
 /** As `readCache`, but undefined for anything that is not a whole cache of this device. */
@@ -65,13 +64,19 @@ export function findCache<T extends CacheFile>(
   place: CachePlace,
   version: T['version'],
 ): T | undefined {
-  try {
-    return readCache<T>(owner, place, version)
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    if (error.code === 'upgrade_required' || error.code.startsWith('envelope_')) return undefined
-    throw error
-  }
+  return wholeOrNone(() => readCache<T>(owner, place, version))
+}
+
+/**
+ * As `findCache`, for a binary file, which follows from its padded plaintext; `decode` throws
+ * `upgrade_required` for what another release wrote.
+ */
+export function findCacheBytes<T>(
+  owner: CacheOwner,
+  place: CachePlace,
+  decode: (padded: Uint8Array) => T,
+): T | undefined {
+  return wholeOrNone(() => readCacheBytes(owner, place, decode))
 }
 
 /** Durable and atomic: a reader finds the old file or the new one. */
@@ -80,11 +85,43 @@ export async function writeCache(
   place: CachePlace,
   file: CacheFile,
 ): Promise<void> {
-  const text = utf8(JSON.stringify(file))
+  await writeCacheBytes(owner, place, utf8(JSON.stringify(file)))
+}
+
+/** The same for a binary file. */
+export async function writeCacheBytes(
+  owner: CacheOwner,
+  place: CachePlace,
+  plaintext: Uint8Array,
+): Promise<void> {
   const keys = keysFor(owner, place)
-  const sealed = sealEnvelope('cache', keys, contextOf(owner, place), owner.random(32), text)
+  const sealed = sealEnvelope('cache', keys, contextOf(owner, place), owner.random(32), plaintext)
   await makeParent(owner.disk, place.path)
   await atomicWrite(owner.disk, place.path, sealed)
+}
+
+export function otherRelease(): StoreError {
+  return new StoreError('upgrade_required', 'A local file was written by another release')
+}
+
+function readCacheBytes<T>(
+  owner: CacheOwner,
+  place: CachePlace,
+  decode: (padded: Uint8Array) => T,
+): T | undefined {
+  const bytes = owner.disk.readFile(place.path)
+  if (bytes === undefined) return undefined
+  return decode(openEnvelope('cache', keysFor(owner, place), contextOf(owner, place), bytes))
+}
+
+function wholeOrNone<T>(read: () => T | undefined): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    if (error.code === 'upgrade_required' || error.code.startsWith('envelope_')) return undefined
+    throw error
+  }
 }
 
 async function makeParent(disk: Disk, path: string): Promise<void> {

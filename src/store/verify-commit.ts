@@ -5,15 +5,7 @@ import { equalBytes, toHex } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { StoreError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
-import { detailCommitment } from '../format/detail.ts'
-import type { DetailRow } from '../format/detail.ts'
-import {
-  memoryContext,
-  openDeterministic,
-  openEnvelope,
-  recordContext,
-} from '../format/envelope.ts'
-import { decodeMemoryBlob } from '../format/memory-blob.ts'
+import { openEnvelope, recordContext } from '../format/envelope.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
 import { zeroHash, zeroId } from '../format/record.ts'
 import type { RecordRow } from '../format/record.ts'
@@ -21,14 +13,15 @@ import { decodeSettings } from '../format/settings.ts'
 import type { Oid, TreeEntry } from '../git/object.ts'
 import { checkAuthor, checkSuccession, openNewKeyring } from './authority.ts'
 import { encodeRoot } from './commit.ts'
-import { openDetail } from './decoded-commit.ts'
-import type { DecodedCommit, Epochs } from './decoded-commit.ts'
+import type { DecodedCommit } from './decoded-commit.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
-import type { ObjectSource } from './git-reads.ts'
+import { judgeDecoded } from './judged-commit.ts'
+import type { CommitSource, JudgedCommit } from './judged-commit.ts'
 import { findBlob } from './memory-tree.ts'
 import { beforeGenesis } from './snapshot.ts'
 import type {
   CurrentVersion,
+  Effect,
   KeyringState,
   LiveMemory,
   SettingsState,
@@ -43,10 +36,7 @@ export interface KnownVersions {
   add(versionId: string, memoryId: string): void
 }
 
-export interface VerifyContext {
-  readonly objects: ObjectSource
-  readonly storeId: string
-  readonly epochs: Epochs
+export interface VerifyContext extends CommitSource {
   /** R of FORMAT §8.1: every version that a redact record of this head names. */
   readonly redacted: ReadonlySet<string>
   readonly versions: KnownVersions
@@ -58,6 +48,15 @@ export function verifyCommit(
   snapshot: Snapshot,
   commit: DecodedCommit,
 ): Undo {
+  return verifyJudged(context, snapshot, judgeDecoded(context, commit))
+}
+
+/** The same, once the commit was judged by itself. */
+export function verifyJudged(
+  context: VerifyContext,
+  snapshot: Snapshot,
+  commit: JudgedCommit,
+): Undo {
   try {
     return verifyInOrder(context, snapshot, commit)
   } catch (error) {
@@ -67,23 +66,22 @@ export function verifyCommit(
   }
 }
 
-function verifyInOrder(context: VerifyContext, snapshot: Snapshot, commit: DecodedCommit): Undo {
+function verifyInOrder(context: VerifyContext, snapshot: Snapshot, commit: JudgedCommit): Undo {
   checkPosition(snapshot, commit)
-  const root = getTree(context.objects, commit.parts.tree)
-  const keyring = readKeyring(context, commit, root)
-  checkAuthor(context.storeId, snapshot, commit, keyring)
+  const keyring = readKeyring(context, commit)
+  checkAuthor(snapshot, commit, keyring)
   if (keyring !== undefined && commit.record.kind === 'keyring') {
     checkSuccession(context, snapshot.keyring, keyring)
   }
   checkDeviceChain(snapshot, commit)
-  const settings = readSettings(context, commit, root)
-  const memories = readRows(context, snapshot, commit, root)
-  return moveSnapshot(context, snapshot, commit, { memories, keyring, settings, root })
+  const settings = readSettings(context, commit)
+  const memories = readRows(context, snapshot, commit)
+  return moveSnapshot(context, snapshot, commit, { memories, keyring, settings })
 }
 
 /** Parents, height, newest keyring and its kid. */
-function checkPosition(snapshot: Snapshot, commit: DecodedCommit): void {
-  const { record, parts, epoch } = commit
+function checkPosition(snapshot: Snapshot, commit: JudgedCommit): void {
+  const { record, epoch } = commit
   const { head, keyring } = snapshot
   if (record.parents.length === 2) {
     throw new StoreError('upgrade_required', 'The history has merges, which need a newer release')
@@ -91,7 +89,7 @@ function checkPosition(snapshot: Snapshot, commit: DecodedCommit): void {
   const genesis = head === beforeGenesis
   const oids = genesis ? [] : [head.commit]
   const hashes = genesis ? [] : [head.record]
-  if (parts.parents.join() !== oids.join() || toHexes(record.parents) !== toHexes(hashes)) {
+  if (commit.parents.join() !== oids.join() || toHexes(record.parents) !== toHexes(hashes)) {
     refuse('record_parents', 'The parents of the commit are not those that its record names')
   }
   if (genesis !== (record.kind === 'genesis')) {
@@ -107,14 +105,10 @@ function checkPosition(snapshot: Snapshot, commit: DecodedCommit): void {
 }
 
 /** The keyring that a record of kind 1 or 4 brings. */
-function readKeyring(
-  context: VerifyContext,
-  commit: DecodedCommit,
-  root: readonly TreeEntry[],
-): KeyringState | undefined {
+function readKeyring(context: VerifyContext, commit: JudgedCommit): KeyringState | undefined {
   const { record, epoch } = commit
   if (record.kind !== 'genesis' && record.kind !== 'keyring') return undefined
-  const oid = getEntry(root, 'keyring')
+  const oid = getEntry(getTree(context.objects, commit.tree), 'keyring')
   const bytes = getBlob(context.objects, oid, 'keyring_mismatch')
   if (!equalBytes(hash256(bytes), record.keyringHash)) {
     refuse('keyring_mismatch', 'The keyring is not the one that the record names')
@@ -126,14 +120,10 @@ function readKeyring(
   return { ...opened, oid, record: commit.hash }
 }
 
-function readSettings(
-  context: VerifyContext,
-  commit: DecodedCommit,
-  root: readonly TreeEntry[],
-): SettingsState | undefined {
+function readSettings(context: VerifyContext, commit: JudgedCommit): SettingsState | undefined {
   const { record, epoch } = commit
   if (record.kind !== 'genesis' && record.kind !== 'settings') return undefined
-  const oid = getEntry(root, 'settings')
+  const oid = getEntry(getTree(context.objects, commit.tree), 'settings')
   const bytes = getBlob(context.objects, oid, 'settings_mismatch')
   if (!equalBytes(hash256(bytes), record.settingsHash)) {
     refuse('settings_mismatch', 'The settings are not those that the record names')
@@ -143,7 +133,7 @@ function readSettings(
 }
 
 /** Sequence, chain and clock of the device, in the record's own causal past. */
-function checkDeviceChain(snapshot: Snapshot, commit: DecodedCommit): void {
+function checkDeviceChain(snapshot: Snapshot, commit: JudgedCommit): void {
   const { record } = commit
   const before = snapshot.devices.get(record.deviceId)
   if (record.sequence === 0) {
@@ -165,8 +155,7 @@ function checkDeviceChain(snapshot: Snapshot, commit: DecodedCommit): void {
 function readRows(
   context: VerifyContext,
   snapshot: Snapshot,
-  commit: DecodedCommit,
-  root: readonly TreeEntry[],
+  commit: JudgedCommit,
 ): ReadonlyMap<string, CurrentVersion> {
   const memories = new Map<string, CurrentVersion>()
   const { record } = commit
@@ -174,17 +163,11 @@ function readRows(
     for (const row of record.rows) checkRedactTarget(context, snapshot, row)
     return memories
   }
-  const details = openDetail(context.storeId, commit)
-  if (Math.max(-1, ...details.keys()) >= record.rows.length) {
-    refuse('detail_malformed', 'The detail has a row that the record does not have')
-  }
-  const tree = root.find((entry) => entry.name === 'm')?.oid
   record.rows.forEach((row, index) => {
     const created = checkRow(context, snapshot, row, record.time)
-    const detail = checkDetail(context, row, details.get(index), index)
-    const blob = tree === undefined ? undefined : findBlob(context.objects, tree, row.memoryId)
-    const before = snapshot.current.get(row.memoryId)?.live
-    const live = readLive(context, commit, row, { detail, blob, created, before })
+    const live = isRedacted(context, commit, row, index)
+      ? undefined
+      : readLive(snapshot, commit, row, { index, created })
     const operation = row.operation ?? 'deleted'
     memories.set(row.memoryId, { versionId: row.versionId, operation, created, live })
   })
@@ -225,70 +208,48 @@ function checkRow(
   return before.created
 }
 
-function checkDetail(
+/** FORMAT §8.1: what is redacted is gone, and nothing else. */
+function isRedacted(
   context: VerifyContext,
+  commit: JudgedCommit,
   row: RecordRow,
-  detail: DetailRow | undefined,
   index: number,
-): DetailRow | undefined {
+): boolean {
   const redacted = context.redacted.has(row.versionId)
-  if (detail === undefined) {
-    if (redacted) return undefined
-    return refuse('detail_missing', 'A detail is missing and no redaction explains it')
+  if (commit.hasDetail(index)) {
+    if (redacted) refuse('redaction_undone', 'A redacted version has its detail back')
+    return false
   }
-  if (redacted) refuse('redaction_undone', 'A redacted version has its detail back')
-  if (!equalBytes(detailCommitment(detail.blinding, detail), row.commitment)) {
-    refuse('detail_mismatch', 'A detail is not the one that the record commits to')
+  if (!redacted) refuse('detail_missing', 'A detail is missing and no redaction explains it')
+  if (findMemory(context, commit.tree, row.memoryId) !== undefined) {
+    refuse('redaction_undone', 'A redacted version has its content back')
   }
-  if (index !== 0 && detail.note !== '') {
-    refuse('detail_malformed', 'Only the first row of a change has a note')
-  }
-  return detail
+  return true
 }
 
-/** The memory blob of a row, opened, re-sealed and compared with the detail. */
+/** What a row makes of its memory: nothing, if it deletes it. */
 function readLive(
-  context: VerifyContext,
-  commit: DecodedCommit,
+  snapshot: Snapshot,
+  commit: JudgedCommit,
   row: RecordRow,
-  found: {
-    readonly detail: DetailRow | undefined
-    readonly blob: Oid | undefined
-    readonly created: number
-    /** The memory before, undefined if there was none or it is redacted. */
-    readonly before: LiveMemory | undefined
-  },
+  { index, created }: { readonly index: number; readonly created: number },
 ): LiveMemory | undefined {
-  const { detail, blob, created, before } = found
-  if (detail === undefined) {
-    if (blob === undefined) return undefined
-    return refuse('redaction_undone', 'A redacted version has its content back')
-  }
-  if (row.operation === 'deleted') {
-    if (detail.size !== 0 || !equalBytes(detail.sha256, zeroHash)) {
-      refuse('detail_mismatch', 'The detail of a deletion names a content')
-    }
-    if (before !== undefined && before.path !== detail.path) {
+  const { path, memory } = commit.openRow(index)
+  if (memory === undefined) {
+    // Undefined if there was none or it is redacted.
+    const before = snapshot.current.get(row.memoryId)?.live
+    if (before !== undefined && before.path !== path) {
       refuse('detail_mismatch', 'The detail of a deletion names another path')
     }
     return undefined
   }
-  if (blob === undefined) return refuse('tree_mismatch', 'The tree lacks a memory')
-  const bytes = getBlob(context.objects, blob, 'memory_mismatch')
-  const ctx = memoryContext(context.storeId, row.memoryId)
-  const keys = commit.epoch.memory
-  const memory = decodeMemoryBlob(openDeterministic('memory', keys, ctx, detail.blinding, bytes))
-  const size = Buffer.byteLength(memory.content)
-  const matches =
-    memory.versionId === row.versionId &&
-    memory.created === created &&
-    memory.path === detail.path &&
-    size === detail.size &&
-    equalBytes(memory.sha256, detail.sha256)
-  if (!matches) refuse('memory_mismatch', 'A memory is not the one that its detail describes')
-  const ids = { memoryId: row.memoryId, versionId: row.versionId, blob, kid: commit.epoch.kid }
+  if (memory.created !== created) {
+    refuse('memory_mismatch', 'A memory is not the one that its detail describes')
+  }
+  const { blob, size, sha256 } = memory
+  const { memoryId, versionId } = row
   const times = { created, updated: commit.record.time }
-  return { ...ids, path: memory.path, size, sha256: toHex(memory.sha256), ...times }
+  return { memoryId, versionId, path, size, sha256, ...times, blob, kid: commit.epoch.kid }
 }
 
 function checkRedactTarget(context: VerifyContext, snapshot: Snapshot, row: RecordRow): void {
@@ -305,24 +266,17 @@ function checkRedactTarget(context: VerifyContext, snapshot: Snapshot, row: Reco
 function moveSnapshot(
   context: VerifyContext,
   snapshot: Snapshot,
-  commit: DecodedCommit,
-  next: {
-    readonly memories: ReadonlyMap<string, CurrentVersion>
-    readonly keyring: KeyringState | undefined
-    readonly settings: SettingsState | undefined
-    readonly root: readonly TreeEntry[]
-  },
+  commit: JudgedCommit,
+  next: Pick<Effect, 'memories' | 'keyring' | 'settings'>,
 ): Undo {
-  const { record, hash, oid, parts } = commit
+  const { record, hash, oid, tree } = commit
   const state = { sequence: record.sequence, record: hash, time: record.time }
   const device = record.sequence === 0 ? undefined : { id: record.deviceId, state }
-  const head = { commit: oid, record: hash, height: record.height, tree: parts.tree }
-  const { memories, keyring, settings } = next
-  const undo = snapshot.apply({ head, memories, device, keyring, settings })
+  const head = { commit: oid, record: hash, height: record.height, tree }
+  const undo = snapshot.apply({ head, ...next, device })
   try {
-    if (record.kind === 'genesis') checkPublicFiles(context, next.root)
-    const root = encodeRoot(context.storeId, snapshot, [])
-    if (root !== parts.tree) refuseTree(context, snapshot, next.root)
+    if (record.kind === 'genesis') checkPublicFiles(context, getTree(context.objects, tree))
+    if (encodeRoot(context.storeId, snapshot, []) !== tree) refuseTree(context, snapshot, tree)
     return undo
   } catch (error) {
     undo()
@@ -331,16 +285,20 @@ function moveSnapshot(
 }
 
 /** Says what is wrong with a tree that is not the one that the history describes. */
-function refuseTree(context: VerifyContext, snapshot: Snapshot, root: readonly TreeEntry[]): never {
-  checkPublicFiles(context, root)
-  const tree = root.find((entry) => entry.name === 'm')?.oid
+function refuseTree(context: VerifyContext, snapshot: Snapshot, tree: Oid): never {
+  checkPublicFiles(context, getTree(context.objects, tree))
   for (const versionId of context.redacted) {
     const memoryId = context.versions.findMemory(versionId)
     if (memoryId === undefined || snapshot.current.get(memoryId)?.live !== undefined) continue
-    if (tree === undefined || findBlob(context.objects, tree, memoryId) === undefined) continue
+    if (findMemory(context, tree, memoryId) === undefined) continue
     refuse('redaction_undone', 'A redacted version has its content back')
   }
   return refuse('tree_mismatch', 'The tree is not the one that the history describes')
+}
+
+function findMemory({ objects }: VerifyContext, root: Oid, memoryId: string): Oid | undefined {
+  const tree = getTree(objects, root).find((entry) => entry.name === 'm')?.oid
+  return tree === undefined ? undefined : findBlob(objects, tree, memoryId)
 }
 
 /** Later trees name the same blobs, so once is enough. */

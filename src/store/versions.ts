@@ -1,9 +1,13 @@
 // Questions about the past: versions by memory, path, actor, session, operation and time, newest
-// first, in pages. Pure over the history in RAM.
+// first, in pages. Answers come from the history in RAM, contents from git.
 
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
-import type { Actor, Operation } from '../format/record.ts'
+import { zeroId } from '../format/record.ts'
+import type { Actor, ActorType, Operation } from '../format/record.ts'
+import { readVersionContent } from './contents.ts'
+import type { ContentSource } from './contents.ts'
+import { countLeading } from './count-leading.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
@@ -28,27 +32,39 @@ export interface Version {
   readonly commit: string
   readonly redactedAt: number | undefined
   readonly redactedBy: Actor | undefined
+  /** Only where contents were asked for: undefined for a deletion and once redacted. */
+  readonly content?: string | undefined
 }
 
-/** All given conditions must hold. */
+/** All given conditions must hold (Memory Stores API §7). */
 export interface VersionFilter {
+  /** `mem_…`, also of a memory that is deleted. */
   readonly memoryId?: string | undefined
-  /** Versions at this path, or below it if it was a directory. */
+  /** Versions at this path, or below it if it was a directory. Redacted ones have no path. */
   readonly path?: string | undefined
   readonly actorId?: string | undefined
+  readonly actorType?: ActorType | undefined
   readonly session?: string | undefined
   readonly operation?: Operation | undefined
+  /** True: only redacted versions. False: only the others. */
+  readonly redacted?: boolean | undefined
   /** Inclusive, ms since 1970. */
   readonly since?: number | undefined
   readonly until?: number | undefined
+  /** `newest` first if left out: the order of the history, which clocks need not agree with. */
+  readonly order?: 'newest' | 'oldest' | undefined
+  /** `full`: with contents, and at most 20 in a page. `basic` if left out. */
+  readonly view?: 'basic' | 'full' | undefined
   /** 1 to 1,000; 100 if left out. */
   readonly limit?: number | undefined
-  /** The cursor that the page before gave. */
+  /**
+   * The cursor that the page before gave: the id of its last version. It stays good when versions
+   * are written or redacted meanwhile, and goes on in either order.
+   */
   readonly after?: string | undefined
 }
 
 export interface VersionPage {
-  /** Newest first. */
   readonly versions: readonly Version[]
   /** Give it as `after` to go on; undefined at the end. */
   readonly next: string | undefined
@@ -56,18 +72,36 @@ export interface VersionPage {
 
 const PAGE_DEFAULT = 100
 const PAGE_MAX = 1000
+const FULL_PAGE_MAX = 20
+const OPERATIONS = new Set<unknown>(['created', 'modified', 'deleted', undefined])
+const ORDERS = new Set<unknown>(['newest', 'oldest', undefined])
+const VIEWS = new Set<unknown>(['basic', 'full', undefined])
 
+/** A page without contents, whatever the view. Throws `invalid_input`. */
 export function findVersions(history: History, filter: VersionFilter): VersionPage {
-  const limit = checkLimit(filter.limit)
-  const candidates = candidatesFor(history, filter)
-  const found: VersionEntry[] = []
-  for (let index = startOf(history, candidates, filter.after); index >= 0; index -= 1) {
-    const entry = candidates[index]
-    if (entry === undefined || !matches(entry, filter)) continue
-    if (found.length === limit) return pageOf(history, found, true)
-    found.push(entry)
-  }
-  return pageOf(history, found, false)
+  const { entries, next } = findEntries(history, filter)
+  return { versions: entries.map((entry) => describeVersion(history, entry)), next }
+}
+
+/** A page in the view that the filter asks for. Throws `invalid_input`. */
+export function readVersions(
+  history: History,
+  source: ContentSource,
+  filter: VersionFilter,
+): VersionPage {
+  if (filter.view !== 'full') return findVersions(history, filter)
+  const { entries, next } = findEntries(history, filter)
+  return { versions: entries.map((entry) => readVersion(history, source, entry)), next }
+}
+
+/** A version with its content: undefined for a deletion and once redacted. */
+function readVersion(
+  history: History,
+  source: ContentSource,
+  entry: VersionEntry,
+): Version & { readonly content: string | undefined } {
+  const content = readVersionContent(source, entry)
+  return { ...describeVersion(history, entry), content }
 }
 
 export function describeVersion(history: History, entry: VersionEntry): Version {
@@ -84,8 +118,9 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
     createdBy: commit.actor,
     session: commit.session,
     deviceId: formatId('device', commit.deviceId),
-    baseVersionId: /^0+$/.test(entry.base) ? undefined : formatId('version', entry.base),
-    reason: commit.note,
+    baseVersionId: entry.base === zeroId ? undefined : formatId('version', entry.base),
+    // A note lies with the first row of its change, and may outlive the others.
+    reason: redaction === undefined ? commit.note : undefined,
     commit: commit.oid,
     redactedAt: redaction?.time,
     redactedBy: redaction?.actor,
@@ -98,52 +133,85 @@ export function getVersionEntry(history: History, versionId: string): VersionEnt
   return entry
 }
 
+/** Whether a path lies at another one or below it. */
+export function isAtOrBelow(path: string | undefined, at: string): boolean {
+  if (path === undefined) return false
+  return at === '/' || path === at || path.startsWith(`${at}/`)
+}
+
+function findEntries(
+  history: History,
+  filter: VersionFilter,
+): { readonly entries: readonly VersionEntry[]; readonly next: string | undefined } {
+  const limit = checkFilter(filter)
+  const candidates = candidatesFor(history, filter)
+  const matches = conditionOf(history, filter)
+  const step = filter.order === 'oldest' ? 1 : -1
+  const entries: VersionEntry[] = []
+  let index = startOf(history, candidates, step, filter.after)
+  for (; index >= 0 && index < candidates.length; index += step) {
+    const entry = candidates[index]
+    if (entry === undefined || !matches(entry)) continue
+    const last = entries.length === limit ? entries.at(-1) : undefined
+    if (last !== undefined) return { entries, next: formatId('version', last.versionId) }
+    entries.push(entry)
+  }
+  return { entries, next: undefined }
+}
+
 /** Oldest first, the narrowest list that holds every match. */
 function candidatesFor(history: History, filter: VersionFilter): readonly VersionEntry[] {
   if (filter.memoryId === undefined) return history.versions
   return history.ofMemory(parseId('memory', filter.memoryId))
 }
 
-function matches(entry: VersionEntry, filter: VersionFilter): boolean {
-  const { commit } = entry
-  return (
-    (filter.operation === undefined || entry.operation === filter.operation) &&
-    (filter.path === undefined || isAtOrBelow(entry.path, filter.path)) &&
-    (filter.since === undefined || commit.time >= filter.since) &&
-    (filter.until === undefined || commit.time <= filter.until) &&
+function conditionOf(history: History, filter: VersionFilter): (entry: VersionEntry) => boolean {
+  const { operation, path: at, redacted } = filter
+  return ({ operation: done, path, versionId, commit }) =>
+    (operation === undefined || done === operation) &&
+    (at === undefined || isAtOrBelow(path, at)) &&
+    (redacted === undefined || redacted === (history.findRedaction(versionId) !== undefined)) &&
     wroteIt(commit, filter)
+}
+
+function wroteIt({ actor, session, time }: CommitEntry, filter: VersionFilter): boolean {
+  return (
+    (filter.actorId === undefined || actor?.id === filter.actorId) &&
+    (filter.actorType === undefined || actor?.type === filter.actorType) &&
+    (filter.session === undefined || session === filter.session) &&
+    (filter.since === undefined || time >= filter.since) &&
+    (filter.until === undefined || time <= filter.until)
   )
-}
-
-function wroteIt(commit: CommitEntry, filter: VersionFilter): boolean {
-  if (filter.actorId !== undefined && commit.actor?.id !== filter.actorId) return false
-  return filter.session === undefined || commit.session === filter.session
-}
-
-function isAtOrBelow(path: string | undefined, at: string): boolean {
-  if (path === undefined) return false
-  return at === '/' || path === at || path.startsWith(`${at}/`)
 }
 
 function startOf(
   history: History,
   candidates: readonly VersionEntry[],
+  step: 1 | -1,
   after: string | undefined,
 ): number {
-  if (after === undefined) return candidates.length - 1
+  if (after === undefined) return step === 1 ? 0 : candidates.length - 1
   const last = history.find(parseId('version', after))
-  const index = last === undefined ? -1 : candidates.lastIndexOf(last)
+  // Candidates ascend by height; the few of one commit have no order that is known.
+  const from = countLeading(candidates, ({ commit }) => commit.height < (last?.commit.height ?? 0))
+  const index = last === undefined ? -1 : candidates.indexOf(last, from)
   if (index === -1) throw new StoreError('invalid_input', 'The cursor belongs to another query')
-  return index - 1
+  return index + step
 }
 
-function pageOf(history: History, found: readonly VersionEntry[], more: boolean): VersionPage {
-  const versions = found.map((entry) => describeVersion(history, entry))
-  return { versions, next: more ? versions.at(-1)?.versionId : undefined }
+/** Returns the size of a page. */
+function checkFilter({ operation, order, view, since, until, limit }: VersionFilter): number {
+  if (!OPERATIONS.has(operation)) throw invalid('The operation', 'created, modified or deleted')
+  if (!ORDERS.has(order)) throw invalid('The order', 'newest or oldest')
+  if (!VIEWS.has(view)) throw invalid('The view', 'basic or full')
+  if (Number.isNaN(since) || Number.isNaN(until)) throw invalid('A time', 'a number of ms')
+  const size = limit ?? PAGE_DEFAULT
+  if (!Number.isInteger(size) || size < 1 || size > PAGE_MAX) {
+    throw invalid('The limit', `an integer from 1 to ${PAGE_MAX}`)
+  }
+  return view === 'full' ? Math.min(size, FULL_PAGE_MAX) : size
 }
 
-function checkLimit(limit: number | undefined): number {
-  if (limit === undefined) return PAGE_DEFAULT
-  if (Number.isInteger(limit) && limit >= 1 && limit <= PAGE_MAX) return limit
-  throw new StoreError('invalid_input', `The limit must be an integer from 1 to ${PAGE_MAX}`)
+function invalid(what: string, right: string): StoreError {
+  return new StoreError('invalid_input', `${what} must be ${right}`)
 }

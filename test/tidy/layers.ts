@@ -43,7 +43,7 @@ const narrow: Readonly<Record<string, readonly string[]>> = {
 /** Who may import a package: layers, or the beginning of paths. One that has no row is refused. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   '@anthropic-ai/sdk': ['anthropic'],
-  diff: ['cli'],
+  diff: ['cli', 'src/store/line-matches.ts'],
   'libsodium-wrappers': ['crypto'],
   'libsodium-wrappers-sumo': ['crypto'],
   'node:buffer': ['cli'],
@@ -51,7 +51,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': ['crypto'],
   'node:events': ['store', 'cli'],
   'node:fs': ['git', 'cli', 'tour'],
-  'node:os': ['cli', 'tour'],
+  'node:os': ['cli', 'tour', 'src/store/verify-pool.ts'],
   'node:path': ['git', 'store', 'cli', 'tour'],
   'node:process': ['cli', 'tour', 'src/git/process-owner.ts'],
   'node:readline': ['cli'],
@@ -62,6 +62,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:util': ['git', 'store', 'cli', 'tour'],
   'node:worker_threads': ['crypto', 'git', 'store'],
   'node:zlib': ['git'],
+  'node-diff3': ['store'],
   zod: ['api'],
 }
 

@@ -1,0 +1,47 @@
+// The parts of a commit (FORMAT §6) that were verified before, found without judging its form
+// again: several times faster than parseCommit, which is for bytes that nobody has verified.
+
+import { StoreError } from '../errors.ts'
+
+export interface CommitSections {
+  /** The first parent, 40 hex digits; undefined for genesis. */
+  readonly parent: string | undefined
+  /** The sealed record. */
+  readonly record: Uint8Array
+  /** The sealed detail, in records of kind change only. */
+  readonly detail: Uint8Array | undefined
+}
+
+const OID = 40
+const TREE_AT = 'tree '.length
+const PARENT = 'parent '
+const PARENT_AT = TREE_AT + OID + 1
+const PARENT_OID_AT = PARENT_AT + PARENT.length
+
+/** Throws `commit_malformed` if there is no record. */
+export function findSections(bytes: Uint8Array): CommitSections {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  const text = buffer.toString('latin1')
+  // Cut from the bytes: a slice of the text would keep the whole text alive.
+  const parent = text.startsWith(PARENT, PARENT_AT)
+    ? buffer.toString('latin1', PARENT_OID_AT, PARENT_OID_AT + OID)
+    : undefined
+  const record = findSection(text, 'GITLOCKET RECORD')
+  if (record === undefined) throw new StoreError('commit_malformed', 'A commit has no record')
+  return { parent, record, detail: findSection(text, 'GITLOCKET DETAIL') }
+}
+
+/** The root tree, 40 hex digits. */
+export function treeOf(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  return buffer.toString('latin1', TREE_AT, TREE_AT + OID)
+}
+
+function findSection(text: string, name: string): Uint8Array | undefined {
+  const begin = `-----BEGIN ${name}-----\n`
+  const start = text.indexOf(begin)
+  if (start === -1) return undefined
+  const end = text.indexOf(`-----END ${name}-----\n`, start)
+  // The decoder of base64 skips line breaks.
+  return end === -1 ? undefined : Buffer.from(text.slice(start + begin.length, end), 'base64')
+}

@@ -1,0 +1,145 @@
+// What differs between two moments of the store: each memory that was added, removed, moved or
+// changed, with both states. Reads only.
+
+import { formatId } from '../format/id.ts'
+import { checkPath } from '../format/path.ts'
+import type { Oid } from '../git/object.ts'
+import { findMemoriesTree, readVersionContent } from './contents.ts'
+import type { ContentSource } from './contents.ts'
+import type { ObjectSource } from './git-reads.ts'
+import type { History, VersionEntry } from './history.ts'
+import { versionAt } from './past.ts'
+import { commitAt } from './points.ts'
+import type { Point } from './points.ts'
+import type { TextState } from './restoration.ts'
+import { compareTrees } from './tree-diff.ts'
+import { pause } from './verify.ts'
+import type { VerifyOptions } from './verify.ts'
+import { isAtOrBelow } from './versions.ts'
+
+export interface PointDifference {
+  /** `mem_…` */
+  readonly memoryId: string
+  /** Undefined: there was no memory. */
+  readonly before: TextState | undefined
+  readonly after: TextState | undefined
+}
+
+export interface Difference {
+  /** By path, in code-unit order. */
+  readonly changes: readonly PointDifference[]
+  /** Memories that cannot be compared, because a state of theirs is redacted. */
+  readonly redacted: number
+}
+
+export interface DifferenceOptions extends VerifyOptions {
+  /** Only memories that are at this path or below it at either moment. */
+  readonly path?: string | undefined
+}
+
+/** Contents that are read before other work runs. */
+const BATCH = 64
+
+/** The two versions of a memory; undefined where it was not there. */
+interface Pair {
+  readonly memoryId: string
+  readonly before: VersionEntry | undefined
+  readonly after: VersionEntry | undefined
+}
+
+/** `to` may lie before `from`; undefined stands for the head. Throws as `heightOf` does. */
+export async function compareMoments(
+  history: History,
+  source: ContentSource,
+  moments: { readonly from: Point; readonly to: Point | undefined },
+  options: DifferenceOptions,
+): Promise<Difference> {
+  const [from, to] = [commitAt(history, moments.from), commitAt(history, moments.to)]
+  const pairs = differingPairs(history, [from.height, to.height], options)
+  const blobsBefore = findBlobs(source.objects, from.oid, to.oid)
+  const blobsAfter = findBlobs(source.objects, to.oid, from.oid)
+  const changes: PointDifference[] = []
+  for (const [index, { memoryId, before, after }] of pairs.entries()) {
+    if (index % BATCH === BATCH - 1) {
+      options.progress?.(index, pairs.length)
+      await pause(options.signal)
+    }
+    const old = stateOf(source, before, blobsBefore)
+    const now = stateOf(source, after, blobsAfter)
+    if (old === 'redacted' || now === 'redacted') continue
+    changes.push({ memoryId: formatId('memory', memoryId), before: old, after: now })
+  }
+  return {
+    changes: changes.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1)),
+    redacted: pairs.length - changes.length,
+  }
+}
+
+/** The blobs of a commit in which another one differs, by memory: found in one go. */
+function findBlobs(objects: ObjectSource, commit: Oid, other: Oid): ReadonlyMap<string, Oid> {
+  const blobs = new Map<string, Oid>()
+  const [tree, otherTree] = [commit, other].map((oid) => findMemoriesTree(objects, oid))
+  compareTrees(objects, otherTree, tree, {
+    tree: () => undefined,
+    blob: (memoryId, oid) => oid !== undefined && blobs.set(memoryId, oid),
+  })
+  return blobs
+}
+
+function differingPairs(
+  history: History,
+  heights: readonly [from: number, to: number],
+  { path }: DifferenceOptions,
+): readonly Pair[] {
+  if (path !== undefined && path !== '/') checkPath(path)
+  const pairs: Pair[] = []
+  for (const versions of history.memories()) {
+    const [before, after] = heights.map((height) => liveVersion(versions, height))
+    if (!differ(before, after) || !concerns(before, after, path)) continue
+    pairs.push({ memoryId: versions[0]?.memoryId ?? '', before, after })
+  }
+  return pairs
+}
+
+function liveVersion(versions: readonly VersionEntry[], height: number): VersionEntry | undefined {
+  const entry = versionAt(versions, height)
+  return entry?.operation === 'deleted' ? undefined : entry
+}
+
+/** Whether the states may differ: of redacted ones nobody can tell. */
+function differ(before: VersionEntry | undefined, after: VersionEntry | undefined): boolean {
+  if (before === after) return false
+  if (isRedacted(before) || isRedacted(after)) return true
+  return before?.path !== after?.path || before?.sha256 !== after?.sha256
+}
+
+/** A redacted state was where the other one is, as far as anybody knows. */
+function concerns(
+  before: VersionEntry | undefined,
+  after: VersionEntry | undefined,
+  path: string | undefined,
+): boolean {
+  if (path === undefined) return true
+  const known = [before?.path, after?.path].filter((each) => each !== undefined)
+  return known.length === 0 || known.some((each) => isAtOrBelow(each, path))
+}
+
+function isRedacted(entry: VersionEntry | undefined): boolean {
+  return entry !== undefined && entry.path === undefined
+}
+
+/** Undefined for a memory that was not there. */
+function stateOf(
+  source: ContentSource,
+  entry: VersionEntry | undefined,
+  blobs: ReadonlyMap<string, Oid>,
+): TextState | undefined | 'redacted' {
+  if (entry === undefined) return undefined
+  const content = readVersionContent(source, entry, blobs.get(entry.memoryId))
+  const { path } = entry
+  return content === undefined || path === undefined ? 'redacted' : { path, content }
+}
+
+function pathOf({ before, after }: PointDifference): string {
+  return (after ?? before)?.path ?? ''
+}

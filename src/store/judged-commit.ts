@@ -1,0 +1,191 @@
+// The first half of FORMAT §8: everything about a commit that needs no other commit. What it finds
+// is a plain value (`JudgedCommit`), so that a worker thread can find it as well; the second half,
+// verify-commit.ts, needs the past and asks here for nothing but values and refusals.
+
+import { equalBytes, toHex } from '../bytes.ts'
+import { assert, StoreError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
+import { detailCommitment } from '../format/detail.ts'
+import type { DetailRow } from '../format/detail.ts'
+import { memoryContext, openDeterministic } from '../format/envelope.ts'
+import { decodeMemoryBlob } from '../format/memory-blob.ts'
+import { verifyRecordSignature, zeroHash } from '../format/record.ts'
+import type { ChangeRecord, RecordRow } from '../format/record.ts'
+import { findTreeEntry } from '../git/object.ts'
+import type { GitObject, Oid } from '../git/object.ts'
+import type { EpochKeys } from '../keys/epoch.ts'
+import { openDetail, readCommitBytes, verifyDecodedCommit } from './decoded-commit.ts'
+import type { DecodedCommit, Epochs } from './decoded-commit.ts'
+import { getBlob, getTreeBody } from './git-reads.ts'
+import type { ObjectSource } from './git-reads.ts'
+import { findBlob } from './memory-tree.ts'
+
+/** What commits are judged with. */
+export interface CommitSource {
+  readonly objects: ObjectSource
+  readonly storeId: string
+  readonly epochs: Epochs
+}
+
+/** A memory as the tree of the commit that wrote it holds it. */
+export interface OpenedMemory {
+  readonly blob: Oid
+  /** Bytes of UTF-8. */
+  readonly size: number
+  /** SHA-256 of the content, 64 hex digits. */
+  readonly sha256: string
+  readonly created: number
+}
+
+/** A row whose detail is there and is the one that the record commits to. */
+export interface OpenedRow {
+  readonly path: string
+  /** Undefined for a deletion. */
+  readonly memory: OpenedMemory | undefined
+}
+
+/**
+ * A commit with canonical bytes, a group signature and a well-formed record. Its methods refuse
+ * when they are asked, so that the code of a refusal does not depend on who judged first.
+ */
+export interface JudgedCommit {
+  readonly oid: Oid
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+  readonly epoch: EpochKeys
+  readonly record: ChangeRecord
+  /** What the author signed: the record, encoded. */
+  readonly body: Uint8Array
+  /** The record's hash. */
+  readonly hash: Uint8Array
+  /** The author's signature. Throws `device_signature_invalid`. */
+  checkSignature(publicKey: Uint8Array): void
+  /** Whether the detail of a row is there. Throws what is wrong with the detail as a whole. */
+  hasDetail(row: number): boolean
+  /** The row's detail and memory blob. Throws `detail_`, `memory_`, `envelope_` or a git code. */
+  openRow(row: number): OpenedRow
+}
+
+/** Reads and judges a commit in this thread. */
+export function judgeCommit(source: CommitSource, oid: Oid): JudgedCommit {
+  const bytes = readCommitBytes(source.objects, oid)
+  return judgeDecoded(source, verifyDecodedCommit(source.storeId, source.epochs, oid, bytes))
+}
+
+export function judgeDecoded(source: CommitSource, commit: DecodedCommit): JudgedCommit {
+  return new CommitAlone(source, commit)
+}
+
+class CommitAlone implements JudgedCommit {
+  readonly oid: Oid
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+  readonly epoch: EpochKeys
+  readonly record: ChangeRecord
+  readonly body: Uint8Array
+  readonly hash: Uint8Array
+  readonly #source: CommitSource
+  readonly #commit: DecodedCommit
+  #details: ReadonlyMap<number, DetailRow> | undefined
+  #trees: ObjectSource | undefined
+
+  constructor(source: CommitSource, commit: DecodedCommit) {
+    const { oid, parts, epoch, record, body, hash } = commit
+    this.oid = oid
+    this.tree = parts.tree
+    this.parents = parts.parents
+    this.epoch = epoch
+    this.record = record
+    this.body = body
+    this.hash = hash
+    this.#source = source
+    this.#commit = commit
+  }
+
+  checkSignature(publicKey: Uint8Array): void {
+    const { body, signature } = this.#commit
+    verifyRecordSignature(this.#source.storeId, body, signature, publicKey)
+  }
+
+  hasDetail(row: number): boolean {
+    return this.#readDetails().has(row)
+  }
+
+  openRow(index: number): OpenedRow {
+    const row = this.record.rows[index]
+    const detail = this.#readDetails().get(index)
+    assert(row !== undefined && detail !== undefined, 'a row with a detail is opened')
+    checkDetail(row, detail)
+    if (row.operation === 'deleted') {
+      checkDeletion(detail)
+      // Only so that a tree that is lost or damaged does not go unnoticed.
+      this.#findBlob(row.memoryId)
+      return { path: detail.path, memory: undefined }
+    }
+    return { path: detail.path, memory: this.#openMemory(row, detail) }
+  }
+
+  #readDetails(): ReadonlyMap<number, DetailRow> {
+    if (this.#details !== undefined) return this.#details
+    const details = openDetail(this.#source.storeId, this.#commit)
+    for (const row of details.keys()) {
+      if (row < this.record.rows.length) continue
+      refuse('detail_malformed', 'The detail has a row that the record does not have')
+    }
+    this.#details = details
+    return details
+  }
+
+  /** The memory blob of a row, opened, re-sealed and compared with the detail. */
+  #openMemory(row: RecordRow, detail: DetailRow): OpenedMemory {
+    const blob = this.#findBlob(row.memoryId)
+    if (blob === undefined) return refuse('tree_mismatch', 'The tree lacks a memory')
+    const bytes = getBlob(this.#source.objects, blob, 'memory_mismatch')
+    const context = memoryContext(this.#source.storeId, row.memoryId)
+    const padded = openDeterministic('memory', this.epoch.memory, context, detail.blinding, bytes)
+    const memory = decodeMemoryBlob(padded)
+    const size = Buffer.byteLength(memory.content)
+    const matches =
+      memory.versionId === row.versionId &&
+      memory.path === detail.path &&
+      size === detail.size &&
+      equalBytes(memory.sha256, detail.sha256)
+    if (!matches) refuse('memory_mismatch', 'A memory is not the one that its detail describes')
+    return { blob, size, sha256: toHex(memory.sha256), created: memory.created }
+  }
+
+  #findBlob(memoryId: string): Oid | undefined {
+    // The rows of one commit share their upper trees.
+    this.#trees ??= remember(this.#source.objects)
+    const memories = findTreeEntry(getTreeBody(this.#trees, this.tree), '40000', 'm')
+    return memories === undefined ? undefined : findBlob(this.#trees, memories, memoryId)
+  }
+}
+
+function checkDetail(row: RecordRow, detail: DetailRow): void {
+  if (!equalBytes(detailCommitment(detail.blinding, detail), row.commitment)) {
+    refuse('detail_mismatch', 'A detail is not the one that the record commits to')
+  }
+}
+
+function checkDeletion(detail: DetailRow): void {
+  if (detail.size !== 0 || !equalBytes(detail.sha256, zeroHash)) {
+    refuse('detail_mismatch', 'The detail of a deletion names a content')
+  }
+}
+
+/** The same objects, each read once. */
+function remember(objects: ObjectSource): ObjectSource {
+  const known = new Map<Oid, GitObject | undefined>()
+  return {
+    read(oid) {
+      const object = known.get(oid) ?? objects.read(oid)
+      known.set(oid, object)
+      return object
+    },
+  }
+}
+
+function refuse(code: ErrorCode, message: string): never {
+  throw new StoreError(code, message)
+}

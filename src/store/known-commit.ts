@@ -1,0 +1,83 @@
+// What the history keeps of one commit, read from git. Trusts the commit: it was verified before,
+// so its form and its salts are not judged again, only opened. Strings are made so that none keeps
+// a larger text alive: a hundred thousand commits are in RAM at once.
+
+import { toHex } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import { findSections } from '../format/commit-sections.ts'
+import type { CommitSections } from '../format/commit-sections.ts'
+import { decodeDetail } from '../format/detail.ts'
+import type { DetailRow } from '../format/detail.ts'
+import { detailContext, openEnvelope, readKid, recordContext } from '../format/envelope.ts'
+import { decodeRecord, recordHash } from '../format/record.ts'
+import type { DecodedRecord, RecordRow } from '../format/record.ts'
+import type { Oid } from '../git/object.ts'
+import type { EpochKeys } from '../keys/epoch.ts'
+import { readCommitBytes } from './decoded-commit.ts'
+import type { CommitEntry, HistorySource, VersionRow } from './history.ts'
+
+export interface KnownCommit {
+  /** Undefined for genesis. */
+  readonly parent: Oid | undefined
+  readonly commit: CommitEntry
+  readonly rows: readonly VersionRow[]
+}
+
+export function readKnownCommit(source: HistorySource, oid: Oid): KnownCommit {
+  const { storeId, epochs } = source
+  const sections = findSections(readCommitBytes(source.objects, oid))
+  const epoch = epochs.get(readKid('record', sections.record))
+  if (epoch === undefined) {
+    throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
+  }
+  const context = recordContext(storeId)
+  const decoded = decodeRecord(openEnvelope('record', epoch.record, context, sections.record))
+  const details = openKnownDetail(storeId, epoch, sections, decoded)
+  const { kind, rows } = decoded.record
+  return {
+    parent: sections.parent,
+    commit: commitEntry(oid, decoded, details.get(0)?.note),
+    rows: kind === 'change' ? rows.map((row, index) => versionRow(row, details.get(index))) : [],
+  }
+}
+
+function openKnownDetail(
+  storeId: string,
+  epoch: EpochKeys,
+  { detail }: CommitSections,
+  { signed }: DecodedRecord,
+): ReadonlyMap<number, DetailRow> {
+  if (detail === undefined) return new Map()
+  const context = detailContext(storeId, recordHash(storeId, signed))
+  const rows = decodeDetail(openEnvelope('detail', epoch.detail, context, detail))
+  return new Map(rows.map((row) => [row.row, row]))
+}
+
+function commitEntry(oid: Oid, { record }: DecodedRecord, note: string | undefined): CommitEntry {
+  const { height, kind, time, deviceId, actor, session, reason } = record
+  const redacts = kind === 'redact' ? record.rows.map((row) => compact(row.versionId)) : []
+  const noteIfAny = note === '' ? undefined : note
+  return { oid, height, kind, time, deviceId, actor, session, reason, redacts, note: noteIfAny }
+}
+
+function versionRow(row: RecordRow, detail: DetailRow | undefined): VersionRow {
+  const { operation } = row
+  if (operation === undefined) {
+    throw new StoreError('record_rows', 'A row of a change has no operation')
+  }
+  const content = operation === 'deleted' ? undefined : detail
+  return {
+    versionId: compact(row.versionId),
+    memoryId: compact(row.memoryId),
+    operation,
+    base: compact(row.base),
+    path: detail?.path,
+    size: content?.size,
+    sha256: content && toHex(content.sha256),
+  }
+}
+
+/** A copy that does not share the memory of the digits that it was cut from. */
+function compact(hex: string): string {
+  return Buffer.from(hex, 'latin1').toString('latin1')
+}

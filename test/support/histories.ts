@@ -1,0 +1,110 @@
+// Histories for tests: read from a store on disk, or made of plain entries where contents do not
+// matter.
+
+import { createHash } from 'node:crypto'
+import { parseId } from '../../src/format/id.ts'
+import { zeroId } from '../../src/format/record.ts'
+import type { Actor, Operation, RecordKind } from '../../src/format/record.ts'
+import { openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import type { ObjectStore } from '../../src/git/object-store.ts'
+import type { MemoryStore } from '../../src/index.ts'
+import { openHeadKeyring } from '../../src/store/authority.ts'
+import { ContentCache } from '../../src/store/content-cache.ts'
+import type { ContentSource } from '../../src/store/contents.ts'
+import { catchUp, History } from '../../src/store/history.ts'
+import type { CommitEntry, VersionRow } from '../../src/store/history.ts'
+import type { TestPlace } from './stores.ts'
+
+export interface ReadHistory {
+  readonly history: History
+  readonly contents: ContentSource & { readonly objects: ObjectStore }
+  /** Follows what was written since, as an open store does. */
+  loadHistory(): Promise<History>
+  close(): Promise<void>
+}
+
+/** The history of a store, which may stay open, through a handle of its own. */
+export async function historyOf(store: MemoryStore, place: TestPlace): Promise<ReadHistory> {
+  const { directory, identity } = place
+  const storeId = parseId('store', store.id)
+  const objects = await openDiskObjectStore({ directory })
+  const unlock = { type: 'identity', identity } as const
+  const { epochs } = await openHeadKeyring(objects, storeId, unlock, objects.head ?? '')
+  const contents = { objects, storeId, epochs, cache: new ContentCache() }
+  const history = new History()
+  const loadHistory = async (): Promise<History> => {
+    objects.refresh()
+    await catchUp(history, contents, objects.head ?? '', {})
+    return history
+  }
+  await loadHistory()
+  return { history, contents, loadHistory, close: () => objects.close() }
+}
+
+/** One row of a made commit. */
+export interface MadeRow {
+  /** Names a memory; its first row creates it. */
+  readonly memory: string
+  readonly operation?: Operation
+  /** `/` and the memory's name if left out; undefined: redacted. */
+  readonly path?: string | undefined
+}
+
+export interface MadeCommit extends Partial<Omit<CommitEntry, 'height'>> {
+  readonly rows?: readonly MadeRow[]
+}
+
+const maker: Actor = { type: 'api', id: 'maker' }
+
+/** Ids and hashes follow from names and places, so that equal calls make equal histories. */
+export function makeHistory(commits: readonly MadeCommit[]): History {
+  const history = new History()
+  for (const commit of commits) appendMade(history, commit)
+  return history
+}
+
+export function appendMade(history: History, { rows = [], ...given }: MadeCommit): void {
+  const height = history.commits.length
+  const kind: RecordKind = height === 0 ? 'genesis' : 'change'
+  const facts = { kind, time: height, deviceId: hex('device', 32), actor: maker, redacts: [] }
+  const free = { session: undefined, reason: undefined, note: undefined }
+  const commit = { oid: oidAt(height), height, ...facts, ...free, ...given }
+  history.append(
+    commit,
+    rows.map((row) => madeRow(history, height, row)),
+  )
+}
+
+export function oidAt(height: number, history: string = 'first'): string {
+  return hex(`${history} commit ${height}`, 40)
+}
+
+/** The version that a made commit wrote of a memory. */
+export function versionAt(height: number, memory: string): string {
+  return hex(`version ${height} of ${memory}`, 32)
+}
+
+export function memoryNamed(memory: string): string {
+  return hex(`memory ${memory}`, 32)
+}
+
+function madeRow(history: History, height: number, row: MadeRow): VersionRow {
+  const { memory, path = `/${memory}` } = row
+  const memoryId = memoryNamed(memory)
+  const before = history.ofMemory(memoryId).at(-1)
+  const operation = row.operation ?? (before === undefined ? 'created' : 'modified')
+  const hasContent = operation !== 'deleted' && !('path' in row && row.path === undefined)
+  return {
+    versionId: versionAt(height, memory),
+    memoryId,
+    operation,
+    base: before?.versionId ?? zeroId,
+    path: 'path' in row ? row.path : path,
+    size: hasContent ? height : undefined,
+    sha256: hasContent ? hex(`content ${height}`, 64) : undefined,
+  }
+}
+
+function hex(text: string, digits: number): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, digits)
+}

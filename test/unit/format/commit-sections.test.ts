@@ -1,0 +1,47 @@
+// The quick reading of verified commits finds what the strict one finds.
+
+import { describe, expect, test } from 'vitest'
+import { StoreError } from '../../../src/errors.ts'
+import { utf8 } from '../../../src/bytes.ts'
+import { findSections, treeOf } from '../../../src/format/commit-sections.ts'
+import { parseCommit } from '../../../src/format/commit.ts'
+import { readCommitBytes } from '../../../src/store/decoded-commit.ts'
+import { historyOf } from '../../support/histories.ts'
+import { author, newStore } from '../../support/stores.ts'
+
+describe('the sections of a commit', () => {
+  test('are those that strict parsing finds, in records of every kind', async () => {
+    const { store, place } = await newStore()
+    await store.apply([{ type: 'create', path: '/a', content: 'x'.repeat(9999) }], author)
+    await store.updateSettings({ name: 'other' }, author)
+    await store.changePassphrase(null, author)
+    await store.apply([{ type: 'edit', path: '/a', edit: () => '' }], author)
+    const { versions } = await store.versions({ order: 'oldest' })
+    const versionIds = [versions[0]?.versionId ?? '']
+    await store.redact({ select: { versionIds }, reason: 'legal' }, author)
+    const read = await historyOf(store, place)
+    const { history, contents } = read
+    const kinds = history.commits.map(({ kind }) => kind)
+    expect(kinds).toEqual(['genesis', 'change', 'settings', 'keyring', 'change', 'redact'])
+    for (const { oid } of history.commits) {
+      const bytes = readCommitBytes(contents.objects, oid)
+      const { tree, parents, record, detail } = parseCommit(bytes)
+      expect(treeOf(bytes)).toBe(tree)
+      const sections = findSections(bytes)
+      expect(sections.parent).toBe(parents[0])
+      expect(Buffer.from(sections.record)).toEqual(Buffer.from(record))
+      expect(sections.detail && Buffer.from(sections.detail)).toEqual(detail && Buffer.from(detail))
+    }
+    await read.close()
+    await store.close()
+  })
+
+  test.each(['', 'tree', `tree ${'0'.repeat(40)}\n\n-----BEGIN GITLOCKET RECORD-----\n`])(
+    'are not found in %j',
+    (text) => {
+      const search = () => findSections(utf8(text))
+      expect(search).toThrow(StoreError)
+      expect(search).toThrow(expect.objectContaining({ code: 'commit_malformed' }))
+    },
+  )
+})

@@ -1,0 +1,183 @@
+// The history on disk: what is read back is what was written, and what does not fit is left out.
+
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../../src/crypto/random.ts'
+import { systemDisk } from '../../../src/git/disk.ts'
+import { generateIdentity } from '../../../src/index.ts'
+import { History } from '../../../src/store/history.ts'
+import { isWorthWriting, readHistory, writeHistory } from '../../../src/store/history-cache.ts'
+import { writeCache } from '../../../src/store/sealed-cache.ts'
+import type { CacheOwner } from '../../../src/store/sealed-cache.ts'
+import { appendMade, makeHistory, memoryNamed, oidAt, versionAt } from '../../support/histories.ts'
+import type { MadeCommit } from '../../support/histories.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+
+const SEGMENT = 4096
+
+async function place(): Promise<{ owner: CacheOwner; directory: string }> {
+  const identity = await generateIdentity()
+  const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
+  return { owner, directory: `${temporaryDirectory()}/cache` }
+}
+
+/** Every kind of record and row, over and over. */
+function made(height: number): MadeCommit {
+  const session = `sess_${height % 7}`
+  const memory = String(height % 97)
+  switch (height % 11) {
+    case 1:
+      return { kind: 'settings', actor: undefined }
+    case 2:
+      return {
+        kind: 'redact',
+        redacts: [versionAt(height, 'x'), versionAt(0, 'y')],
+        reason: 'legal',
+      }
+    case 3:
+      return { rows: [{ memory, path: undefined }], note: 'é\u{1f600}\n' }
+    case 4:
+      return { rows: [{ memory }, { memory: `and ${memory}` }], session, time: 8.64e15 }
+    case 5:
+      return { rows: [{ memory, operation: 'deleted', path: `/${memory}` }] }
+    case 6:
+      return { rows: [{ memory, operation: 'deleted', path: undefined }] }
+    case 7:
+      return { rows: [], actor: { type: 'service_account', id: 'robot' } }
+    default:
+      return { rows: [{ memory }], session }
+  }
+}
+
+function history(count: number): History {
+  return makeHistory(Array.from({ length: count }, (_, height) => made(height)))
+}
+
+/** All but where it came from. */
+function valuesOf(of: History): unknown {
+  const { commits, versions } = of
+  const chains = Array.from({ length: 97 }, (_, n) => of.ofMemory(memoryNamed(String(n))))
+  return { commits, versions, chains, redaction: of.findRedaction(versionAt(0, 'y')) }
+}
+
+function readBack({ owner, directory }: { owner: CacheOwner; directory: string }): History {
+  const found = new History()
+  readHistory(owner, directory, found)
+  return found
+}
+
+function writtenAt(directory: string): Record<string, number> {
+  const names = readdirSync(directory)
+  return Object.fromEntries(names.map((name) => [name, statSync(`${directory}/${name}`).ino]))
+}
+
+describe('the cache of a history', () => {
+  test.each([256, SEGMENT, SEGMENT + 1, 2 * SEGMENT + 300])(
+    'gives %i commits back as they were',
+    async (count) => {
+      const at = await place()
+      const written = history(count)
+      await writeHistory(at.owner, at.directory, written)
+      const found = readBack(at)
+      expect(valuesOf(found)).toEqual(valuesOf(written))
+      expect([written.cachedCommits, found.cachedCommits]).toEqual([count, count])
+      expect([isWorthWriting(written), isWorthWriting(found)]).toEqual([false, false])
+    },
+  )
+
+  test('is not written for little', async () => {
+    const at = await place()
+    await writeHistory(at.owner, at.directory, history(255))
+    expect(systemDisk.list(at.directory)).toEqual([])
+  })
+
+  test('grows by its last segment', async () => {
+    const at = await place()
+    const written = history(SEGMENT + 300)
+    await writeHistory(at.owner, at.directory, written)
+    const before = writtenAt(at.directory)
+    for (let n = 0; n < 300; n += 1) appendMade(written, made(written.commits.length))
+    await writeHistory(at.owner, at.directory, written)
+    const after = writtenAt(at.directory)
+    expect(after['versions-0']).toBe(before['versions-0'])
+    expect(Object.keys(after)).toEqual(Object.keys(before))
+    expect(valuesOf(readBack(at))).toEqual(valuesOf(written))
+  })
+
+  test('after a redaction is written anew from the first segment that changed', async () => {
+    const at = await place()
+    const written = history(3 * SEGMENT)
+    await writeHistory(at.owner, at.directory, written)
+    const before = writtenAt(at.directory)
+    const from = SEGMENT + 11
+    const heights = written.commits.slice(from).map(({ height }) => height)
+    const rewritten = new Map(heights.map((height) => [height, oidAt(height, 'new')]))
+    const gone = written.versions.find(({ commit }) => commit.height >= from)?.versionId ?? ''
+    written.applyRedaction(rewritten, new Set([gone]))
+    expect(isWorthWriting(written)).toBe(true)
+    await writeHistory(at.owner, at.directory, written)
+    const after = writtenAt(at.directory)
+    expect(Object.keys(after).filter((name) => after[name] === before[name])).toEqual([
+      'versions-0',
+    ])
+    const found = readBack(at)
+    expect(valuesOf(found)).toEqual(valuesOf(written))
+    expect(found.find(gone)?.path).toBeUndefined()
+  })
+
+  test('that shrank leaves no segment behind', async () => {
+    const at = await place()
+    const written = history(2 * SEGMENT + 300)
+    await writeHistory(at.owner, at.directory, written)
+    written.truncate(SEGMENT + 5)
+    await writeHistory(at.owner, at.directory, written)
+    expect(Object.keys(writtenAt(at.directory)).toSorted()).toEqual(['versions-0', 'versions-4096'])
+    expect(valuesOf(readBack(at))).toEqual(valuesOf(written))
+  })
+
+  test.each([
+    { gone: 'versions-0', left: 0 },
+    { gone: 'versions-4096', left: SEGMENT },
+  ])('without $gone ends at $left, and is whole after the next write', async ({ gone, left }) => {
+    const at = await place()
+    const written = history(2 * SEGMENT + 300)
+    await writeHistory(at.owner, at.directory, written)
+    rmSync(`${at.directory}/${gone}`)
+    expect(readBack(at).commits).toHaveLength(left)
+    for (let n = 0; n < 256; n += 1) appendMade(written, made(written.commits.length))
+    await writeHistory(at.owner, at.directory, written)
+    expect(valuesOf(readBack(at))).toEqual(valuesOf(written))
+  })
+
+  test('of another release is ignored and replaced', async () => {
+    const at = await place()
+    for (const start of [0, 8192]) {
+      const path = `${at.directory}/versions-${start}`
+      const file = { version: 1, after: '', commits: [] }
+      await writeCache(at.owner, { path, role: 'versions', generation: start }, file)
+    }
+    expect(readBack(at).commits).toEqual([])
+    await writeHistory(at.owner, at.directory, history(300))
+    expect(Object.keys(writtenAt(at.directory))).toEqual(['versions-0'])
+    expect(readBack(at).commits).toHaveLength(300)
+  })
+
+  test('of another device is ignored', async () => {
+    const at = await place()
+    await writeHistory(at.owner, at.directory, history(300))
+    const { owner } = await place()
+    expect(readBack({ owner, directory: at.directory }).commits).toEqual([])
+  })
+
+  test('continues only the commit that it was written after', async () => {
+    const at = await place()
+    await writeHistory(at.owner, at.directory, history(2 * SEGMENT))
+    const other = history(SEGMENT)
+    other.applyRedaction(new Map([[SEGMENT - 1, oidAt(SEGMENT - 1, 'new')]]), new Set())
+    rmSync(`${at.directory}/versions-0`)
+    const elsewhere = `${at.directory}/../other`
+    await writeHistory(at.owner, elsewhere, other)
+    systemDisk.rename(`${elsewhere}/versions-0`, `${at.directory}/versions-0`)
+    expect(readBack(at).commits).toHaveLength(SEGMENT)
+  })
+})

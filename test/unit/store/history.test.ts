@@ -1,0 +1,208 @@
+// The history in RAM: what is in it after commits, redactions and rewritten pasts.
+
+import { describe, expect, test } from 'vitest'
+import { catchUp, History } from '../../../src/store/history.ts'
+import { readVersionContent } from '../../../src/store/contents.ts'
+import {
+  appendMade,
+  historyOf,
+  makeHistory,
+  memoryNamed,
+  oidAt,
+  versionAt,
+} from '../../support/histories.ts'
+import type { MadeCommit, ReadHistory } from '../../support/histories.ts'
+import { author, newStore } from '../../support/stores.ts'
+
+const commits: readonly MadeCommit[] = [
+  {},
+  { rows: [{ memory: 'a' }], note: 'why a' },
+  { rows: [{ memory: 'b' }, { memory: 'c' }], note: 'why both' },
+  { kind: 'settings' },
+  { rows: [{ memory: 'a' }, { memory: 'd' }], note: 'why again' },
+  { kind: 'redact', redacts: [versionAt(1, 'a')], reason: 'legal' },
+  { rows: [{ memory: 'b', operation: 'deleted' }] },
+  { kind: 'redact', redacts: [versionAt(1, 'a'), versionAt(2, 'b')] },
+]
+
+/** All that can be asked of a history. */
+function valuesOf(history: History): unknown {
+  const versionIds = commits.flatMap(({ rows = [] }, height) =>
+    rows.map(({ memory }) => versionAt(height, memory)),
+  )
+  return {
+    commits: history.commits,
+    versions: history.versions,
+    found: versionIds.map((id) => [history.find(id), history.findMemory(id)]),
+    redactions: versionIds.map((id) => history.findRedaction(id)),
+    memories: ['a', 'b', 'c', 'd'].map((name) => history.ofMemory(memoryNamed(name))),
+    all: [...history.memories()],
+    rows: history.commits.map(({ height }) => history.rowsAt(height)),
+    head: history.head,
+  }
+}
+
+describe('truncating', () => {
+  test.each(commits.map((_, height) => height))(
+    'at height %i leaves what a history of so many commits has',
+    (height) => {
+      const history = makeHistory(commits)
+      history.truncate(height)
+      expect(valuesOf(history)).toEqual(valuesOf(makeHistory(commits.slice(0, height))))
+      for (const commit of commits.slice(height)) appendMade(history, commit)
+      expect(valuesOf(history)).toEqual(valuesOf(makeHistory(commits)))
+    },
+  )
+
+  test.each([
+    { cached: 8, height: 5, left: 5, stale: true },
+    { cached: 3, height: 5, left: 3, stale: false },
+    { cached: 5, height: 5, left: 5, stale: false },
+    { cached: 8, height: 8, left: 8, stale: false },
+  ])('at $height with $cached cached commits leaves $left', ({ cached, height, left, stale }) => {
+    const history = makeHistory(commits)
+    history.cachedCommits = cached
+    history.truncate(height)
+    expect([history.cachedCommits, history.cacheIsStale]).toEqual([left, stale])
+  })
+})
+
+describe('a redaction', () => {
+  const rewritten = new Map(
+    [2, 3, 4, 5, 6, 7, 8, 9].map((height) => [height, oidAt(height, 'new')]),
+  )
+
+  test('renames the commits and takes all that the details said', () => {
+    const history = makeHistory(commits)
+    const entry = history.find(versionAt(2, 'b'))
+    history.applyRedaction(rewritten, new Set([versionAt(2, 'b'), versionAt(2, 'c')]))
+    const expected = commits.map((commit, height) => {
+      if (height !== 2) return commit
+      const rows = [
+        { memory: 'b', path: undefined },
+        { memory: 'c', path: undefined },
+      ]
+      return { rows }
+    })
+    const made = makeHistory(expected)
+    made.applyRedaction(rewritten, new Set())
+    expect(valuesOf(history)).toEqual(valuesOf(made))
+    expect(history.find(versionAt(2, 'b'))).toBe(entry)
+    expect(history.commits.map(({ oid }) => oid)).toEqual([
+      oidAt(0),
+      oidAt(1),
+      ...[2, 3, 4, 5, 6, 7].map((height) => oidAt(height, 'new')),
+    ])
+  })
+
+  test.each([
+    { redacted: versionAt(4, 'a'), note: undefined },
+    { redacted: versionAt(4, 'd'), note: 'why again' },
+  ])('leaves the reason unless it takes the first row', ({ redacted, note }) => {
+    const history = makeHistory(commits)
+    history.applyRedaction(new Map(), new Set([redacted]))
+    expect(history.commits[4]?.note).toBe(note)
+  })
+
+  test('makes cached commits stale from the first that it changes', () => {
+    const history = makeHistory(commits)
+    history.cachedCommits = 8
+    history.applyRedaction(rewritten, new Set([versionAt(2, 'b')]))
+    expect([history.cachedCommits, history.cacheIsStale]).toEqual([2, true])
+  })
+
+  test('of versions and heights that are not here yet changes nothing', () => {
+    const history = makeHistory(commits.slice(0, 3))
+    history.applyRedaction(new Map([[3, oidAt(3, 'new')]]), new Set([versionAt(4, 'a')]))
+    expect(valuesOf(history)).toEqual(valuesOf(makeHistory(commits.slice(0, 3))))
+  })
+})
+
+/** How many objects reading takes. */
+async function counted(read: ReadHistory, history: History): Promise<number> {
+  const { objects, ...rest } = read.contents
+  let count = 0
+  const counting = {
+    read(oid: string) {
+      count += 1
+      return objects.read(oid)
+    },
+  }
+  objects.refresh()
+  await catchUp(history, { ...rest, objects: counting }, objects.head ?? '', {})
+  return count
+}
+
+describe('catching up', () => {
+  test('reads each commit once, and later only new ones', async () => {
+    const { store, place } = await newStore()
+    for (const name of ['a', 'b', 'c']) {
+      await store.apply([{ type: 'create', path: `/${name}`, content: name }], author)
+    }
+    const read = await historyOf(store, place)
+    const history = new History()
+    expect(await counted(read, history)).toBe(4)
+    expect(await counted(read, history)).toBe(0)
+    await store.apply([{ type: 'delete', path: '/b' }], { ...author, reason: 'done' })
+    expect(await counted(read, history)).toBe(1)
+    expect(history.head).toMatchObject({ height: 4, kind: 'change', note: 'done' })
+    expect(history.versions.map(({ path, operation }) => [path, operation])).toEqual([
+      ['/a', 'created'],
+      ['/b', 'created'],
+      ['/c', 'created'],
+      ['/b', 'deleted'],
+    ])
+    await read.close()
+    await store.close()
+  })
+
+  test('after a redaction elsewhere reads what was rewritten and no more', async () => {
+    const { store, place } = await newStore()
+    const ids: string[] = []
+    for (let n = 0; n < 10; n += 1) {
+      const { versionIds } = await store.apply(
+        [{ type: 'create', path: `/${n}`, content: `text ${n}` }],
+        { ...author, reason: `reason ${n}` },
+      )
+      ids.push(...versionIds)
+    }
+    const read = await historyOf(store, place)
+    const { history } = read
+    const kept = history.commits.slice(0, 7)
+    const request = { select: { versionIds: [ids[6] ?? ''] }, reason: 'legal' } as const
+    await store.redact({ ...request, current: 'delete' }, author)
+    // Seven commits stay, the last is read; four are rewritten, one deletes and one redacts.
+    expect(await counted(read, history)).toBe(7)
+    expect(history.commits.slice(0, 7)).toEqual(kept)
+    const fresh = new History()
+    await catchUp(fresh, read.contents, read.contents.objects.head ?? '', {})
+    expect(valuesOf(history)).toEqual(valuesOf(fresh))
+    expect(history.commits).toHaveLength(13)
+    expect(history.commits[7]?.note).toBeUndefined()
+    const paths = history.versions.map(({ path }) => path ?? 'redacted')
+    expect(paths.join(' ')).toBe('/0 /1 /2 /3 /4 /5 redacted /7 /8 /9 redacted')
+    await read.close()
+    await store.close()
+  })
+
+  test('agrees with what the redacting process makes of its own history', async () => {
+    const { store, place } = await newStore()
+    await store.apply([{ type: 'create', path: '/a', content: 'one' }], author)
+    await store.apply([{ type: 'edit', path: '/a', edit: () => 'two' }], author)
+    await store.apply([{ type: 'create', path: '/b', content: 'b' }], author)
+    const { versions } = await store.versions()
+    const [, , first] = versions
+    await store.redact(
+      { select: { versionIds: [first?.versionId ?? ''] }, reason: 'legal' },
+      author,
+    )
+    const read = await historyOf(store, place)
+    expect((await store.versions()).versions.map(({ commit }) => commit)).toEqual(
+      read.history.versions.map(({ commit }) => commit.oid).toReversed(),
+    )
+    const contents = read.history.versions.map((entry) => readVersionContent(read.contents, entry))
+    expect(contents).toEqual([undefined, 'two', 'b'])
+    await read.close()
+    await store.close()
+  })
+})

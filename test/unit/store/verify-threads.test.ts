@@ -1,0 +1,229 @@
+// Verification with threads: the same verdict as without, on good histories and on forged ones, and
+// whatever becomes of a thread. FORMAT §8.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { generateIdentity } from '../../../src/keys/identity.ts'
+import { signingKeyPair } from '../../../src/crypto/signature.ts'
+import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
+import type { Oid } from '../../../src/git/object.ts'
+import { createStore } from '../../../src/store/open.ts'
+import { verifyHistory } from '../../../src/store/verify.ts'
+import type { VerifyOptions } from '../../../src/store/verify.ts'
+import type { JudgingSource } from '../../../src/store/verify-judges.ts'
+import type { Forge } from '../../support/forge.ts'
+import { fields } from '../../support/forge-fault.ts'
+import type { Fault } from '../../support/forge-fault.ts'
+import { flipBit, idOf } from '../../support/forge-seal.ts'
+import { writeForged } from '../../support/forged-disk.ts'
+import { memory, standardHistory, version } from '../../support/standard-forge.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+import { verdictOf } from '../../support/verdict.ts'
+
+/** Three batches. */
+const length = 300
+let long: Forge
+
+beforeAll(async () => {
+  const { forge, writer } = await standardHistory('threads')
+  for (let index = forge.entries.length; index < length; index += 1) {
+    forge.change([rowOf(index)], index % 7 === 0 ? { author: writer } : {})
+  }
+  long = forge
+})
+
+function rowOf(index: number) {
+  const [memoryId, path] = index % 3 === 0 ? [memory.b, '/dir/b.md'] : [memory.a, '/a.md']
+  return { memoryId, operation: 'modified', path, content: `text ${index}\n` } as const
+}
+
+interface Stored {
+  readonly source: JudgingSource
+  readonly head: Oid
+  /** How many objects this thread has read. */
+  readonly reads: () => number
+  close(): Promise<void>
+}
+
+/** The forged history in a repository on disk, all of it packed. */
+async function store(forge: Forge): Promise<Stored> {
+  const directory = join(temporaryDirectory(), 'store')
+  await writeForged(forge, directory)
+  const objects = await openDiskObjectStore({ directory })
+  let reads = 0
+  const read = (oid: Oid) => {
+    reads += 1
+    return objects.read(oid)
+  }
+  const { packDirectory } = objects
+  const { storeId, epochs, head } = forge
+  const source = { objects: { read, packDirectory }, storeId, epochs }
+  return { source, head, reads: () => reads, close: () => objects.close() }
+}
+
+async function verdictWith(stored: Stored, options: VerifyOptions): Promise<string> {
+  return verdictOf(() => verifyHistory(stored.source, stored.head, options))
+}
+
+test.each([1, 2, 3])('with %i threads a history is verified as with none', async (threads) => {
+  const stored = await store(long)
+  const alone = await verifyHistory(stored.source, stored.head, { threads: 0 })
+  const readAlone = stored.reads()
+  const seen: number[] = []
+  const together = await verifyHistory(stored.source, stored.head, {
+    threads,
+    progress: (done) => seen.push(done),
+  })
+  expect(together.snapshot.head).toEqual(alone.snapshot.head)
+  expect([...together.snapshot.current]).toEqual([...alone.snapshot.current])
+  expect(together.versions.size).toBe(alone.versions.size)
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+  expect(seen.at(-1)).toBe(length)
+  // Something was left to the threads.
+  expect(stored.reads() - readAlone).toBeLessThan(readAlone)
+  await stored.close()
+})
+
+test('commits are accepted in their order, each once', async () => {
+  const stored = await store(long)
+  const heights: number[] = []
+  await verifyHistory(stored.source, stored.head, {
+    threads: 2,
+    onCommit: ({ record }) => heights.push(record.height),
+  })
+  expect(heights).toEqual(Array.from({ length }, (_, index) => index))
+  await stored.close()
+})
+
+describe('a fault in a history that threads judge has the code that it has without', () => {
+  const next = rowOf(length)
+  const other = new Uint8Array(32).fill(0xab)
+  const cases: readonly (readonly [code: string, name: string, fault: Fault])[] = [
+    ['commit_not_canonical', 'a trailing byte', { bytes: (bytes) => withLine(bytes) }],
+    ['group_signature_invalid', 'no group key', { group: foreignPair() }],
+    ['record_malformed', 'a reason in a change', fields({ reason: 'legal' })],
+    ['record_height', 'another height', { parts: (parts) => ({ ...parts, height: 9 }) }],
+    ['record_parents', 'another parent', fields({ parents: [other] })],
+    ['record_keyring', 'another keyring', fields({ keyring: other })],
+    ['record_sequence', 'a used number', fields({ sequence: 4 })],
+    ['record_chain', 'another chain', fields({ previous: other })],
+    ['record_time', 'an older time', fields({ time: 1 })],
+    ['device_signature_invalid', 'no signature', { signature: (bytes) => flipBit(7)(bytes) }],
+    ['record_device', 'an unknown device', fields({ deviceId: idOf('nobody') })],
+    ['detail_missing', 'no detail row', { details: () => [] }],
+    [
+      'detail_mismatch',
+      'a detail with another path',
+      { details: (rows) => rows.map((row) => ({ ...row, path: '/other.md' })) },
+    ],
+    [
+      'memory_mismatch',
+      'a memory with another version',
+      { blob: (blob) => ({ ...blob, versionId: idOf('other version') }) },
+    ],
+    [
+      'memory_mismatch',
+      'a memory with another creation',
+      { blob: (blob) => ({ ...blob, created: 1 }) },
+    ],
+    [
+      'object_missing',
+      'no blob',
+      { memories: (shown) => new Map([...shown, [next.memoryId, 'ab'.repeat(20)]]) },
+    ],
+    [
+      'tree_mismatch',
+      'a memory too many',
+      { memories: (shown) => new Map([...shown, [memory.other, [...shown.values()][0] ?? '']]) },
+    ],
+  ]
+
+  test.each(cases)('%s: %s', async (code, _, fault) => {
+    const forge = long.fork()
+    forge.change([next], fault)
+    const stored = await store(forge)
+    expect(await verdictWith(stored, { threads: 0 })).toBe(code)
+    expect(await verdictWith(stored, { threads: 1 })).toBe(code)
+    await stored.close()
+  })
+
+  test.each<[code: string, name: string, forging: (forge: Forge) => void]>([
+    ['detail_missing', 'content that is missing', (forge) => forge.rewrite(new Set([version.a1]))],
+    [
+      'redaction_undone',
+      'content that is back',
+      (forge) => {
+        forge.redact([[memory.a, version.a1]])
+        forge.rewrite(new Set([version.a1]), { detail: version.a1, blob: version.a1 })
+      },
+    ],
+    [
+      'accepted',
+      'a redaction',
+      (forge) => {
+        forge.redact([[memory.a, version.a1]])
+        forge.rewrite(new Set([version.a1]))
+        forge.change([next])
+      },
+    ],
+    [
+      'duplicate_record',
+      'one record twice',
+      (forge) => {
+        const twice = forge.remake(forge.head, (parts) => ({ ...parts, parents: [forge.head] }))
+        forge.entries = forge.entries.map((entry, index) => {
+          return index === forge.entries.length - 1 ? { ...entry, oid: twice } : entry
+        })
+      },
+    ],
+  ])('%s: %s', async (code, _, forging) => {
+    const forge = long.fork()
+    forging(forge)
+    const stored = await store(forge)
+    expect(await verdictWith(stored, { threads: 0 })).toBe(code)
+    expect(await verdictWith(stored, { threads: 1 })).toBe(code)
+    await stored.close()
+  })
+})
+
+test('a thread that cannot start or dies leaves its part to this one', async () => {
+  const stored = await store(long)
+  const file = join(temporaryDirectory(), 'file')
+  writeFileSync(file, '')
+  for (const packDirectory of [file, join(file, 'below')]) {
+    const source = { ...stored.source, objects: { ...stored.source.objects, packDirectory } }
+    const { snapshot } = await verifyHistory(source, stored.head, { threads: 2 })
+    expect(snapshot.head.height).toBe(length - 1)
+  }
+  await stored.close()
+})
+
+test('what is in the journal alone is judged here', async () => {
+  const root = temporaryDirectory()
+  const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
+  const { store: opened } = await createStore({ ...places, identity: await generateIdentity() })
+  const author = { actor: { type: 'user', id: 'me' } } as const
+  for (let index = 0; index < 5; index += 1) {
+    await opened.apply([{ type: 'create', path: `/${index}.md`, content: 'text\n' }], author)
+  }
+  expect(await opened.verify({ threads: 2 })).toMatchObject({ commits: 6, memories: 5 })
+  await opened.close()
+})
+
+test('cancelled: the caller ends it, and no thread goes on', async () => {
+  const stored = await store(long)
+  const abort = new AbortController()
+  const options = { threads: 2, signal: abort.signal, progress: () => abort.abort() }
+  expect(await verdictWith(stored, options)).toBe('cancelled')
+  await stored.close()
+})
+
+function withLine(bytes: Uint8Array): Uint8Array {
+  const text = Buffer.from(bytes).toString('latin1')
+  return Buffer.from(text.replace('committer gitlocket', 'committer  gitlocket'), 'latin1')
+}
+
+function foreignPair(): NonNullable<Fault['group']> {
+  return signingKeyPair(new Uint8Array(32).fill(5))
+}

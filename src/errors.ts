@@ -21,6 +21,8 @@ type RequestCode =
   | 'permission_denied'
   | 'store_archived'
   | 'redacted'
+  | 'version_current'
+  | 'sensitive_content'
   | 'cancelled'
 
 /** The store cannot be opened, or not with this key. */
@@ -117,6 +119,8 @@ export interface ErrorDetails {
   readonly parameter?: string
   /** The 1-based lines at which a text occurs, one entry per occurrence. */
   readonly lines?: readonly number[]
+  /** The versions, `memver_…`, that stand in the way. */
+  readonly versionIds?: readonly string[]
   /** A size, count or line that was too large, and its bound. */
   readonly actual?: number
   readonly limit?: number

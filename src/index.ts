@@ -3,17 +3,24 @@
 export { StoreError } from './errors.ts'
 export type { ErrorCode, ErrorDetails } from './errors.ts'
 export type { Role } from './format/directory.ts'
-export type { Actor, ActorType, Operation } from './format/record.ts'
+export type { Actor, ActorType, Operation, RedactReason } from './format/record.ts'
 export type { Settings } from './format/settings.ts'
-export type { StorageStatus } from './git/object-store.ts'
+export type { CompactOptions, PackStatus, StorageStatus } from './git/object-store.ts'
 export { formatIdentity, generateIdentity, parseIdentity } from './keys/identity.ts'
 export type { Identity } from './keys/identity.ts'
+export type { AbsenceOptions, AbsenceReport, Residue } from './store/absence.ts'
+export type { BlameLine, BlameOptions } from './store/blame.ts'
+export type { RedactedVersion, RedactionCertificate } from './store/certificate.ts'
 export type { Change } from './store/changes.ts'
 export type { Author } from './store/commit.ts'
+export { secretGuard } from './store/guard.ts'
+export type { ContentGuard, Finding } from './store/guard.ts'
+export type { Difference, DifferenceOptions, PointDifference } from './store/history-diff.ts'
 export type { DirectoryListing } from './store/listing.ts'
 export { MemoryStore } from './store/memory-store.ts'
 export type {
   Applied,
+  Compaction,
   Memory,
   MemoryInfo,
   StoreStatus,
@@ -21,5 +28,21 @@ export type {
 } from './store/memory-store.ts'
 export { createStore, openStore } from './store/open.ts'
 export type { CreateOptions, OpenOptions } from './store/open.ts'
+export type { PastView } from './store/past.ts'
+export type { Point } from './store/points.ts'
+export type { Redaction } from './store/redaction.ts'
+export type { RedactionPlan, RedactionRequest, RedactionSelection } from './store/redaction-plan.ts'
+export type {
+  LeftAlone,
+  LeftReason,
+  RestoreRequest,
+  Reversal,
+  ReversalStep,
+  RollbackRequest,
+  TextState,
+} from './store/restoration.ts'
+export type { Expiry, ExpiryRule } from './store/retention.ts'
+export type { ReversalOptions } from './store/reversal.ts'
+export type { UndoRequest } from './store/undo.ts'
 export type { VerifyOptions } from './store/verify.ts'
 export type { Version, VersionFilter, VersionPage } from './store/versions.ts'

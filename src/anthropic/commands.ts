@@ -136,7 +136,18 @@ function refuseRename(from: string, to: string, error: StoreError): Refusal | un
 
 /** The words of the command, or the error itself, which `refusalOf` finds words for. */
 function worded(error: unknown, refuse: (error: StoreError) => Refusal | undefined): unknown {
-  return (error instanceof StoreError ? refuse(error) : undefined) ?? error
+  if (!(error instanceof StoreError)) return error
+  if (error.code === 'sensitive_content') return sensitive(error)
+  return refuse(error) ?? error
+}
+
+/** The message names kinds and lines, and nothing of the text: the model knows what it wrote. */
+function sensitive({ message, details }: StoreError): Refusal {
+  const { path } = details
+  const what = path === undefined ? 'this path' : toolPathOf(path).shown
+  return new Refusal(
+    `Cannot write ${what}. ${message}. Leave it out; note where it is kept instead`,
+  )
 }
 
 function missingText(path: string): string {

@@ -68,6 +68,14 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     status: 400,
     type: 'invalid_request_error',
   }),
+  version_current: refused('Delete or overwrite the memory first; `redact` can do it in one step', {
+    status: 409,
+    type: 'conflict_error',
+  }),
+  sensitive_content: refused('Leave the secret out; say where it is kept instead', {
+    status: 400,
+    type: 'invalid_request_error',
+  }),
   cancelled: row(504, 'timeout_error', 130, 'Start again; what was done before stays done', true),
 
   not_a_store: unopened('Check the path of the store, or make one with `gitlocket init`'),

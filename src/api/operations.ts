@@ -17,6 +17,9 @@ import type { StrReplaceInput, ViewInput } from './schemas.ts'
 
 export type Access = 'read_write' | 'read_only'
 
+/** What can be looked at: a store, or a store as it was. */
+export type MemoryReader = Pick<MemoryStore, 'read' | 'list'>
+
 export interface OperationContext {
   readonly store: MemoryStore
   readonly author: Author
@@ -60,7 +63,7 @@ export const view: Operation<ViewInput, ViewResult> = {
   name: 'view',
   effect: 'read',
   input: schemas.viewInput,
-  run: viewPath,
+  run: ({ store }, input) => viewPath(store, input),
 }
 
 export const create: Operation<CreateInput, Applied> = {
@@ -129,18 +132,18 @@ export function isBelow(path: string, directory: string): boolean {
   return directory === '/' ? path !== '/' : path.startsWith(`${directory}/`)
 }
 
-async function viewPath(context: OperationContext, input: ViewInput): Promise<ViewResult> {
-  const { store } = context
+/** What `view` does, of the store now or as it was. */
+export async function viewPath(reader: MemoryReader, input: ViewInput): Promise<ViewResult> {
   const path = schemas.checkStorePath(input.path)
-  const memory = path === '/' ? undefined : await store.read(path)
+  const memory = path === '/' ? undefined : await reader.read(path)
   if (memory !== undefined) {
     const { content, ...info } = memory
     return viewLines(info, content, input.view_range)
   }
-  const listing = await store.list(path, { depth: LISTING_DEPTH })
+  const listing = await reader.list(path, { depth: LISTING_DEPTH })
   if (listing === undefined) throw notFound(path)
   // A file took the place of the directory since we looked.
-  if (listing.type === 'file') return viewPath(context, input)
+  if (listing.type === 'file') return viewPath(reader, input)
   if (input.view_range === undefined) return { type: 'directory', listing }
   throw new StoreError(
     'invalid_input',

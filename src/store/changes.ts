@@ -5,14 +5,14 @@
 import { toHex, utf8 } from '../bytes.ts'
 import { sha256 } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
-import { StoreError } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import { formatId, newId } from '../format/id.ts'
 import { checkNewPath, checkPath } from '../format/path.ts'
 import { zeroId } from '../format/record.ts'
 import type { Operation } from '../format/record.ts'
 import { contentBytesFormatMax, rowsMax } from '../limits.ts'
 import { memoriesBelow } from './path-tree.ts'
-import type { LiveMemory, Snapshot } from './snapshot.ts'
+import type { CurrentVersion, LiveMemory, Snapshot } from './snapshot.ts'
 
 /** One thing to do. Paths are store paths (`/notes.md`); contents are text, stored as UTF-8. */
 export type Change =
@@ -25,6 +25,13 @@ export type Change =
     }
   | { readonly type: 'delete'; readonly path: string }
   | { readonly type: 'rename'; readonly path: string; readonly to: string }
+
+/** The state that a memory is to have, whether it is live or deleted now. The id is hex digits. */
+export interface StateChange {
+  readonly memoryId: string
+  /** Undefined: deleted. */
+  readonly target: { readonly path: string; readonly content: string } | undefined
+}
 
 /** A version row to be written, with what its detail and its blob will say. Ids are hex digits. */
 export interface PlannedRow {
@@ -63,9 +70,26 @@ export function planChanges(
   context: PlanContext,
   changes: readonly Change[],
 ): readonly PlannedRow[] {
+  return planRows(context, (plan) => {
+    for (const change of changes) plan.add(change)
+  })
+}
+
+/**
+ * As `planChanges`, for states at once: each path must be free when all of them are reached, so two
+ * memories can swap their paths. A deleted memory comes back by a row `created` (FORMAT §6.4).
+ */
+export function planStates(
+  context: PlanContext,
+  states: readonly StateChange[],
+): readonly PlannedRow[] {
+  return planRows(context, (plan) => plan.reach(states))
+}
+
+function planRows(context: PlanContext, build: (plan: Plan) => void): readonly PlannedRow[] {
   const plan = new Plan(context)
   try {
-    for (const change of changes) plan.add(change)
+    build(plan)
     return plan.rows()
   } finally {
     plan.leaveSnapshot()
@@ -103,13 +127,28 @@ class Plan {
     }
   }
 
+  reach(states: readonly StateChange[]): void {
+    const { snapshot } = this.#context
+    const count = snapshot.count
+    for (const { memoryId } of states) {
+      assert(!this.#after.has(memoryId), 'a memory is to have two states')
+      const live = this.#current(memoryId).live
+      if (live === undefined) this.#after.set(memoryId, undefined)
+      else this.#displace(live)
+    }
+    for (const { memoryId, target } of states) {
+      if (target !== undefined) this.#reach(memoryId, target.path, target.content)
+    }
+    if (snapshot.count > count) this.#checkCount(snapshot.count)
+  }
+
   rows(): readonly PlannedRow[] {
     const rows: PlannedRow[] = []
     for (const memoryId of [...this.#after.keys()].toSorted()) {
       const row = this.#row(memoryId)
       if (row !== undefined) rows.push(row)
     }
-    if (rows.length > rowsMax) throw tooManyRows(rows.length)
+    checkRowCount(rows.length)
     return rows
   }
 
@@ -124,12 +163,7 @@ class Plan {
     const { snapshot, random, now } = this.#context
     this.#checkFree(path)
     this.#checkContent(path, content)
-    const limit = snapshot.settings.value.limits.memories
-    if (snapshot.count >= limit) {
-      throw new StoreError('store_full', `The store holds its limit of ${limit} memories`, {
-        details: { actual: snapshot.count + 1, limit },
-      })
-    }
+    this.#checkCount(snapshot.count + 1)
     this.#place(undefined, { memoryId: newId(random), path, content, created: now })
   }
 
@@ -170,6 +204,23 @@ class Plan {
     for (const { memory, draft } of drafts) this.#place(memory, draft)
   }
 
+  #reach(memoryId: string, path: string, content: string): void {
+    const { live, created } = this.#current(memoryId)
+    if (path !== live?.path) checkNewPath(path)
+    this.#checkFree(path)
+    // What is there already may be larger than a limit that was lowered since.
+    if (live === undefined || digestOf(content) !== live.sha256) this.#checkContent(path, content)
+    this.#place(undefined, { memoryId, path, content, created })
+  }
+
+  #current(memoryId: string): CurrentVersion {
+    const current = this.#context.snapshot.current.get(memoryId)
+    if (current !== undefined) return current
+    throw new StoreError('not_found', 'There has never been such a memory', {
+      details: { memoryId: formatId('memory', memoryId) },
+    })
+  }
+
   #getFile(path: string): LiveMemory {
     checkPath(path)
     const memory = this.#context.snapshot.paths.findMemory(path)
@@ -183,7 +234,7 @@ class Plan {
     }
     const node = this.#context.snapshot.paths.find(checkPath(path))
     if (node === undefined) throw notFound(path)
-    if (node.count > rowsMax) throw tooManyRows(node.count)
+    checkRowCount(node.count)
     return [...memoriesBelow(node)]
   }
 
@@ -191,6 +242,14 @@ class Plan {
     const occupant = this.#context.snapshot.paths.findOccupant(path)
     if (occupant === undefined) return
     throw alreadyExists(occupant.path, occupant.memoryId)
+  }
+
+  #checkCount(actual: number): void {
+    const limit = this.#context.snapshot.settings.value.limits.memories
+    if (actual <= limit) return
+    throw new StoreError('store_full', `The store holds its limit of ${limit} memories`, {
+      details: { actual, limit },
+    })
   }
 
   #checkContent(path: string, content: string): void {
@@ -241,7 +300,8 @@ class Plan {
   #row(memoryId: string): PlannedRow | undefined {
     const before = this.#before.get(memoryId)
     const after = this.#after.get(memoryId)
-    const base = before?.versionId ?? zeroId
+    // A memory that comes back continues its deletion.
+    const base = this.#context.snapshot.current.get(memoryId)?.versionId ?? zeroId
     const versionId = newId(this.#context.random)
     if (after === undefined) {
       if (before === undefined) return undefined
@@ -251,13 +311,28 @@ class Plan {
     }
     const content = after.content ?? ''
     const bytes = utf8(content)
-    const digest = toHex(sha256(bytes))
+    const digest = digestOf(content)
     if (before?.path === after.path && before.sha256 === digest) return undefined
     const operation = before === undefined ? 'created' : 'modified'
     const { path, created } = after
     const text = { content, size: bytes.length, sha256: digest }
     return { memoryId, versionId, base, operation, path, ...text, created }
   }
+}
+
+/** Throws `change_too_large` for more memories than one commit can hold rows of. */
+export function checkRowCount(actual: number): void {
+  if (actual <= rowsMax) return
+  throw new StoreError(
+    'change_too_large',
+    `The change touches ${actual} memories; one change can touch ${rowsMax}. Make several of it`,
+    { details: { actual, limit: rowsMax } },
+  )
+}
+
+/** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */
+export function digestOf(content: string): string {
+  return toHex(sha256(utf8(content)))
 }
 
 function draftOf(memory: LiveMemory): Draft {
@@ -271,14 +346,6 @@ function standInFor(draft: Draft): LiveMemory {
   const size = Buffer.byteLength(draft.content ?? '')
   const unknown = { versionId: '', sha256: '', blob: '', kid: '' }
   return { memoryId, path, size, created, updated: created, ...unknown }
-}
-
-function tooManyRows(actual: number): StoreError {
-  return new StoreError(
-    'change_too_large',
-    `The change touches ${actual} memories; one change can touch ${rowsMax}. Make several of it`,
-    { details: { actual, limit: rowsMax } },
-  )
 }
 
 function notFound(path: string): StoreError {

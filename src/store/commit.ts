@@ -15,7 +15,7 @@ import { detailContext, memoryContext, recordContext, sealEnvelope } from '../fo
 import { encodeMemoryBlob } from '../format/memory-blob.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
 import { recordHash, signRecord, zeroHash, zeroId } from '../format/record.ts'
-import type { Actor, ChangeRecord, RecordRow } from '../format/record.ts'
+import type { Actor, ChangeRecord, RecordRow, RedactReason } from '../format/record.ts'
 import { encodeTree, newObject } from '../git/object.ts'
 import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
@@ -53,6 +53,8 @@ export interface CommitContext {
 export interface BuiltCommit {
   readonly head: Head
   readonly objects: readonly NewObject[]
+  /** Objects that the commit erases (FORMAT §10). */
+  readonly dead?: ReadonlySet<Oid>
   readonly undo: Undo
 }
 
@@ -127,6 +129,18 @@ export function buildAdministration(
   }
   const memories = new Map<string, CurrentVersion>()
   return finish(context, snapshot, { signed, memories, objects, keyring, settings })
+}
+
+/** A commit that names versions to erase (kind 3); what it erases must be gone by then. */
+export function buildRedaction(
+  context: CommitContext,
+  snapshot: Snapshot,
+  redacted: { readonly rows: readonly RecordRow[]; readonly reason: RedactReason },
+  author: Author,
+): BuiltCommit {
+  const { actor, session } = author
+  const signed = sign(context, snapshot, { kind: 'redact', actor, session, ...redacted })
+  return finish(context, snapshot, { signed, memories: new Map(), objects: [] })
 }
 
 /** The first commit of a store (kind 1), with the public files that every later tree keeps. */

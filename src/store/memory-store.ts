@@ -7,37 +7,48 @@ import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Settings } from '../format/settings.ts'
-import type { StorageStatus } from '../git/object-store.ts'
+import type { CompactOptions, StorageStatus } from '../git/object-store.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
+import { proveAbsence } from './absence.ts'
+import type { AbsenceOptions, AbsenceReport } from './absence.ts'
 import { changePassphrase, changeSettings } from './administration.ts'
 import { checkAuthor } from './author.ts'
 import { checkMayWrite, roleOf } from './authority.ts'
+import { blameLines } from './blame.ts'
+import type { BlameLine, BlameOptions } from './blame.ts'
 import { planChanges } from './changes.ts'
 import type { Change } from './changes.ts'
 import { buildChange } from './commit.ts'
 import type { Author, BuiltCommit } from './commit.ts'
 import { readMemory, readVersionContent } from './contents.ts'
+import { planRedaction, redact } from './redaction.ts'
+import type { Redaction } from './redaction.ts'
+import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
+import { compareMoments } from './history-diff.ts'
+import type { Difference, DifferenceOptions } from './history-diff.ts'
+import { describeMemory } from './memory-info.ts'
+import type { MemoryInfo } from './memory-info.ts'
+import { openPast } from './past.ts'
+import type { PastView } from './past.ts'
+import type { Point } from './points.ts'
+import { planRestore, planRollback } from './restoration.ts'
+import type { RestoreRequest, Reversal, RollbackRequest } from './restoration.ts'
+import { expire } from './retention.ts'
+import type { Expiry, ExpiryRule } from './retention.ts'
+import { reverse } from './reversal.ts'
+import type { ReversalOptions } from './reversal.ts'
+import { planUndo } from './undo.ts'
+import type { UndoRequest } from './undo.ts'
 import type { StoreSession } from './session.ts'
 import { listDirectory } from './listing.ts'
 import type { DirectoryListing } from './listing.ts'
 import type { LiveMemory } from './snapshot.ts'
 import { verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
-import { describeVersion, findVersions, getVersionEntry } from './versions.ts'
+import { describeVersion, getVersionEntry, readVersions } from './versions.ts'
 import type { Version, VersionFilter, VersionPage } from './versions.ts'
 
-/** A memory without its content. Times are ms since 1970. */
-export interface MemoryInfo {
-  readonly memoryId: string
-  /** The version that holds the current state. */
-  readonly versionId: string
-  readonly path: string
-  /** SHA-256 of the content's UTF-8 bytes, 64 lower-case hex digits. */
-  readonly sha256: string
-  readonly sizeBytes: number
-  readonly createdAt: number
-  readonly updatedAt: number
-}
+export type { MemoryInfo } from './memory-info.ts'
 
 export interface Memory extends MemoryInfo {
   readonly content: string
@@ -47,6 +58,12 @@ export interface Memory extends MemoryInfo {
 export interface Applied {
   readonly commit: string | undefined
   readonly versionIds: readonly string[]
+}
+
+/** What is stored where, before and after. */
+export interface Compaction {
+  readonly before: StorageStatus
+  readonly after: StorageStatus
 }
 
 export interface VerifyReport {
@@ -93,6 +110,7 @@ export class MemoryStore {
     return this.#session.reading((snapshot) => {
       const memory = snapshot.paths.findMemory(checkPath(path))
       if (memory === undefined) return undefined
+      this.#session.reads.note(memory.memoryId)
       return { ...describeMemory(memory), content: readMemory(this.#session.contents, memory) }
     })
   }
@@ -125,6 +143,7 @@ export class MemoryStore {
       const readContent = (memory: LiveMemory) => readMemory(contents, memory)
       const rows = planChanges({ snapshot, random, now, readContent }, changes)
       if (rows.length === 0) return { built: undefined, result: nothingApplied }
+      await this.#session.checkContents(rows)
       const context = await this.#session.commitContext(now)
       const built = buildChange(context, snapshot, rows, checked)
       const versionIds = rows.map((row) => formatId('version', row.versionId))
@@ -134,7 +153,7 @@ export class MemoryStore {
 
   /** Versions that match all conditions, newest first, a page at a time. */
   async versions(filter: VersionFilter = {}, options: VerifyOptions = {}): Promise<VersionPage> {
-    return findVersions(await this.#session.loadHistory(options), filter)
+    return readVersions(await this.#session.loadHistory(options), this.#session.contents, filter)
   }
 
   /**
@@ -146,6 +165,49 @@ export class MemoryStore {
     const entry = getVersionEntry(history, versionId)
     const version = describeVersion(history, entry)
     return { ...version, content: readVersionContent(this.#session.contents, entry) }
+  }
+
+  /** The store as it was at a point of its history. */
+  at(point: Point, options: VerifyOptions = {}): Promise<PastView> {
+    return openPast(this.#session, point, options)
+  }
+
+  /** What differs between two points, or between one and now. */
+  async difference(from: Point, to?: Point, options: DifferenceOptions = {}): Promise<Difference> {
+    const history = await this.#session.loadHistory(options)
+    return compareMoments(history, this.#session.contents, { from, to }, options)
+  }
+
+  /** Which version each line of a memory comes from. */
+  async blame(pathOrMemoryId: string, options: BlameOptions = {}): Promise<readonly BlameLine[]> {
+    const history = await this.#session.loadHistory(options)
+    return blameLines(history, this.#session.contents, pathOrMemoryId, options)
+  }
+
+  /** Puts one memory, also a deleted one, back into a state of its past: a change as any other. */
+  restore(
+    request: RestoreRequest,
+    author: Author,
+    options: ReversalOptions = {},
+  ): Promise<Reversal> {
+    return reverse(this.#session, (source) => planRestore(source, request), author, options)
+  }
+
+  /** Puts all memories, or those below a path, back into a state of the past, in one commit. */
+  rollback(
+    request: RollbackRequest,
+    author: Author,
+    options: ReversalOptions = {},
+  ): Promise<Reversal> {
+    return reverse(this.#session, (source) => planRollback(source, request), author, options)
+  }
+
+  /**
+   * Takes back what an actor or a session wrote, in one commit, and keeps what others wrote since.
+   * What cannot be told apart is left and listed.
+   */
+  undo(request: UndoRequest, author: Author, options: ReversalOptions = {}): Promise<Reversal> {
+    return reverse(this.#session, (source) => planUndo(source, request), author, options)
   }
 
   /**
@@ -200,6 +262,46 @@ export class MemoryStore {
     return this.#administrate(() => changePassphrase(this.#session, passphrase, checked))
   }
 
+  /** What `redact` would erase, and what stands in its way. Changes nothing. */
+  planRedaction(request: RedactionRequest, options: VerifyOptions = {}): Promise<RedactionPlan> {
+    return planRedaction(this.#session, request, options)
+  }
+
+  /**
+   * Erases versions from the history and from every file of the store: content, path, hash, size
+   * and reason go, who did what when stays (FORMAT §10). Cannot be undone. What is erased already
+   * is left out. Rejects with `version_current`, `permission_denied`, `invalid_input`, `not_found`.
+   */
+  async redact(
+    request: RedactionRequest,
+    author: Author,
+    options: VerifyOptions = {},
+  ): Promise<Redaction> {
+    return redact(this.#session, request, checkAuthor(author), options)
+  }
+
+  /** Searches all that is stored, and the caches, for what was redacted. */
+  proveAbsence(options: AbsenceOptions = {}): Promise<AbsenceReport> {
+    return proveAbsence(this.#session, options)
+  }
+
+  /** Deletes memories by a rule of retention, as ordinary changes. Nothing runs by itself. */
+  async expire(
+    rule: ExpiryRule,
+    author: Author,
+    options: { readonly dryRun?: boolean } = {},
+  ): Promise<Expiry> {
+    return expire(this.#session, this.#session.reads, rule, checkAuthor(author), options)
+  }
+
+  /** Makes one pack of everything, with the best deltas. Writers go on meanwhile. */
+  async compact(options: CompactOptions = {}): Promise<Compaction> {
+    const { objects } = this.#session
+    const before = objects.status()
+    await objects.compact(options)
+    return { before, after: objects.status() }
+  }
+
   /** Makes everything visible to stock git. `close` does it too. */
   checkpoint(): Promise<void> {
     return this.#session.checkpoint()
@@ -224,18 +326,6 @@ export class MemoryStore {
 }
 
 const nothingApplied: Applied = { commit: undefined, versionIds: [] }
-
-function describeMemory(memory: LiveMemory): MemoryInfo {
-  return {
-    memoryId: formatId('memory', memory.memoryId),
-    versionId: formatId('version', memory.versionId),
-    path: memory.path,
-    sha256: memory.sha256,
-    sizeBytes: memory.size,
-    createdAt: memory.created,
-    updatedAt: memory.updated,
-  }
-}
 
 /** Memory Stores API §5.7: an archived store can be read and emptied, not written. */
 function checkNotArchived(settings: Settings, changes: readonly Change[]): void {

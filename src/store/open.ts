@@ -26,6 +26,7 @@ import { createKeyring } from '../keys/keyring.ts'
 import type { Unlock } from '../keys/keyring.ts'
 import { contentBytesDefault, memoriesDefault } from '../limits.ts'
 import { Anchor } from './anchor.ts'
+import type { ContentGuard } from './guard.ts'
 import { checkActor } from './author.ts'
 import { enrolDevice, sealSettings } from './administration.ts'
 import { openHeadKeyring, readKeyringState, readSettingsState } from './authority.ts'
@@ -42,6 +43,12 @@ import { findState } from './state-cache.ts'
 import { getBlob, getTree } from './git-reads.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
 import type { Progress } from './verify.ts'
+
+/** Given anew with every opening; nothing of it is stored. */
+interface Behaviour {
+  /** Looks at every text before it is written, beside the guard that the settings may ask for. */
+  readonly guard?: ContentGuard
+}
 
 /** Replaced in tests; everything else uses the system's. */
 export interface Environment {
@@ -60,7 +67,7 @@ interface Places {
   readonly identity: Identity
 }
 
-export interface CreateOptions extends Places, Environment {
+export interface CreateOptions extends Places, Behaviour, Environment {
   /** Lets a new device join with a passphrase; at least 8 characters. */
   readonly passphrase?: string
   readonly limits?: { readonly contentBytes?: number; readonly memories?: number }
@@ -69,7 +76,7 @@ export interface CreateOptions extends Places, Environment {
   readonly actor?: Actor
 }
 
-export interface OpenOptions extends Places, Environment {
+export interface OpenOptions extends Places, Behaviour, Environment {
   /** One of these enrols an identity that is not a device of the store yet (FORMAT §7). */
   readonly passphrase?: string
   readonly recoveryKey?: string
@@ -123,7 +130,14 @@ export async function createStore(
   const epochs = new Map([[epoch.kid, epoch]])
   const parts = { objects, storeId, identity, epochs, snapshot, anchor, caches, cacheDirectory }
   const history = new History()
-  const session = new StoreSession({ ...parts, clock, random, history, cachedHeight: -1 })
+  const session = new StoreSession({
+    ...parts,
+    clock,
+    random,
+    history,
+    cachedHeight: -1,
+    guard: options.guard,
+  })
   return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(recoveryKey) }
 }
 
@@ -149,7 +163,8 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     const { snapshot, history, cachedHeight } = known ?? (await startOver(source, head, options))
     if (options.acceptRolledBack !== true) checkFreshness(source, anchor, snapshot)
     const parts = { objects, storeId, identity, epochs: opened.epochs, snapshot, anchor, caches }
-    const local = { cacheDirectory, clock, random, history, cachedHeight }
+    const { guard } = options
+    const local = { cacheDirectory, clock, random, history, cachedHeight, guard }
     const session = new StoreSession({ ...parts, ...local })
     if (options.acceptRolledBack === true)
       await objects.exclusive(() => anchor.accept(snapshot.head))

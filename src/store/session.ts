@@ -2,7 +2,6 @@
 // with those of other processes, under one mutex; the history is filled when asked for; the anchor
 // and the caches are written when nothing else is to be done.
 
-import { equalBytes } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
 import { hasCode, StoreError } from '../errors.ts'
@@ -12,46 +11,41 @@ import type { ObjectStore } from '../git/object-store.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { Identity } from '../keys/identity.ts'
 import { timeMax } from '../limits.ts'
-import type { Anchor } from './anchor.ts'
 import type { CommitContext } from './commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { ContentCache } from './content-cache.ts'
 import type { ContentSource } from './contents.ts'
 import { findKeyring, openHeadKeyring } from './authority.ts'
+import { followHead } from './follow.ts'
 import { Gate } from './gate.ts'
+import type { PlannedRow } from './changes.ts'
+import { readMemory } from './contents.ts'
+import { checkGuard, guardOf } from './guard.ts'
+import type { ContentGuard } from './guard.ts'
 import { catchUp } from './history.ts'
-import type { History, HistorySource } from './history.ts'
-import { isWorthWriting, readHistory, writeHistory } from './history-cache.ts'
-import type { CacheOwner } from './sealed-cache.ts'
+import type { History } from './history.ts'
+import { LocalFiles } from './local-files.ts'
+import type { Reads } from './reads.ts'
+import type { CachedFiles, LocalFilesParts } from './local-files.ts'
+import type { ErasedVersion, Rewritten } from './rewrite.ts'
 import type { Head, Snapshot, Undo } from './snapshot.ts'
-import { writeState } from './state-cache.ts'
-import { verifyDescent, verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
 import { Writer } from './writer.ts'
 import type { Build } from './writer.ts'
 
-export interface SessionParts {
-  readonly objects: ObjectStore
+export interface SessionParts extends LocalFilesParts {
   readonly storeId: string
   readonly identity: Identity
   readonly epochs: ReadonlyMap<string, EpochKeys>
   readonly snapshot: Snapshot
-  readonly anchor: Anchor
-  readonly caches: CacheOwner
-  /** The folder of this device's caches. */
-  readonly cacheDirectory: string
   readonly clock: Clock
   readonly random: Random
+  /** The caller's own, beside that of the settings. */
+  readonly guard: ContentGuard | undefined
   /** Empty, or what opening has read of it. */
   readonly history: History
-  /** Height of the cached snapshot, -1 without one. */
-  readonly cachedHeight: number
 }
 
-/** A new snapshot cache is worth its bytes after so many commits, and at close. */
-const CACHE_EVERY = 256
-/** A store that is never idle writes one all the same: a killed process leaves little to verify. */
-const CACHE_WHEN_BUSY = 4096
 const SETTLE_AFTER_MS = 2000
 
 export class StoreSession {
@@ -59,15 +53,18 @@ export class StoreSession {
   readonly storeId: string
   readonly identity: Identity
   readonly random: Random
+  readonly reads: Reads
   readonly #parts: SessionParts
   readonly #gate = new Gate()
   readonly #historyGate = new Gate()
   readonly #history: History
   readonly #writer: Writer
+  readonly #local: LocalFiles
   readonly #cache = new ContentCache()
   #epochs: Epochs
   #snapshot: Snapshot
-  #cachedHeight: number
+  /** How often the history below the head was rewritten while it was open. */
+  #rewrites = 0
   /** The newest head that is certainly on disk. */
   #durable: Head | undefined
   #settleTimer: NodeJS.Timeout | undefined
@@ -83,7 +80,8 @@ export class StoreSession {
     this.#epochs = parts.epochs
     this.#snapshot = parts.snapshot
     this.#history = parts.history
-    this.#cachedHeight = parts.cachedHeight
+    this.#local = new LocalFiles(parts)
+    this.reads = this.#local.reads
     this.#writer = new Writer({
       objects: parts.objects,
       locked: (work) => this.#gate.run(work),
@@ -131,15 +129,36 @@ export class StoreSession {
     })
   }
 
-  async writing<T>(build: Build<T>): Promise<T> {
+  /** With `alone`, no other command shares the batch. */
+  async writing<T>(build: Build<T>, alone = false): Promise<T> {
     this.#checkOpen()
-    return this.#writer.submit(build)
+    return this.#writer.submit(build, alone)
+  }
+
+  /** Runs what only looks as `writing` would run it, on the newest snapshot. */
+  async planning<T>(plan: () => Promise<T>): Promise<T> {
+    this.#checkOpen()
+    return this.#gate.run(async () => {
+      this.objects.refresh()
+      await this.#catchUp()
+      return plan()
+    })
   }
 
   /** The history up to the newest head. */
   async loadHistory(options: VerifyOptions = {}): Promise<History> {
-    const { commit } = await this.reading((snapshot) => snapshot.head)
-    await this.#fillHistory(commit, options)
+    for (;;) {
+      const rewrites = this.#rewrites
+      const { commit } = await this.reading((snapshot) => snapshot.head)
+      // A head from before a redaction would bring back what that has erased.
+      const isNew = (): boolean => this.#rewrites === rewrites
+      if (await this.#fillHistory(commit, options, isNew)) return this.#history
+    }
+  }
+
+  /** While writing or planning: the history up to the snapshot, with what the batch has made. */
+  async historyNow(options: VerifyOptions = {}): Promise<History> {
+    await this.#fillHistory(this.#snapshot.head.commit, options)
     return this.#history
   }
 
@@ -149,11 +168,20 @@ export class StoreSession {
     return Math.min(Math.max(Math.floor(this.#parts.clock()), before), timeMax)
   }
 
+  /** Throws `sensitive_content`. Call while writing, before anything of the rows is sealed. */
+  checkContents(rows: readonly PlannedRow[]): Promise<void> {
+    const guard = guardOf(this.#parts.guard, this.#snapshot.settings.value)
+    return checkGuard(guard, rows, ({ memoryId }) => {
+      const live = this.#snapshot.current.get(memoryId)?.live
+      return live && { path: live.path, content: readMemory(this.contents, live) }
+    })
+  }
+
   /** What the next commit of this device needs. Call while writing. */
   async commitContext(time: number): Promise<CommitContext> {
     const { deviceId, signing } = this.identity
     const last = this.#snapshot.devices.get(deviceId)
-    const sequence = await this.#parts.anchor.reserve(last?.sequence ?? 0, this.#snapshot.head)
+    const sequence = await this.#local.anchor.reserve(last?.sequence ?? 0, this.#snapshot.head)
     const signer = { deviceId, pair: signing, sequence, previous: last?.record ?? zeroHash }
     const { storeId, random } = this
     return { storeId, epoch: this.currentEpoch(), signer, time, random }
@@ -168,7 +196,31 @@ export class StoreSession {
 
   /** After a long verification: the next open shall not repeat it, even if this process dies. */
   async keepVerified(): Promise<void> {
-    if (this.#snapshot.head.height >= this.#cachedHeight + CACHE_EVERY) await this.#leave()
+    if (this.#local.isDue(this.#snapshot, 'idle')) await this.#leave()
+  }
+
+  /** After a redaction of our own is durable: nothing that was kept in RAM shows it any more. */
+  async forget(rewritten: Rewritten, erased: readonly ErasedVersion[]): Promise<void> {
+    this.#cache.clear()
+    this.#rewrites += 1
+    const commits = rewritten.commits.map((oid, index) => [rewritten.from + index, oid] as const)
+    const versionIds = new Set(erased.map((version) => version.versionId))
+    await this.#historyGate.run(async () => {
+      this.#history.applyRedaction(new Map(commits), versionIds)
+    })
+  }
+
+  /** Erases from the whole store what redactions have left, and makes the caches again. */
+  async erase(): Promise<void> {
+    if (this.objects.status().purgePending === 0) return
+    await this.checkpoint()
+    this.#local.forget(this.#history)
+    await this.keepVerified()
+  }
+
+  /** The caches of this device as they are on disk. */
+  readCaches(): CachedFiles {
+    return this.#local.read(this.contents)
   }
 
   async checkpoint(): Promise<void> {
@@ -196,9 +248,10 @@ export class StoreSession {
     const epochs = await this.#epochsOf(head)
     const { objects, storeId } = this
     const source = { objects, storeId, epochs }
-    await this.#fillHistory(this.#snapshot.head.commit, {})
-    const follows = await verifyDescent(source, this.#snapshot, head, this.#history)
-    if (!follows) await this.#replaceSnapshot(source, head)
+    const fill = () => this.#fillHistory(this.#snapshot.head.commit, {})
+    const before = this.#snapshot
+    this.#snapshot = await followHead(source, before, head, this.#history, fill)
+    if (this.#snapshot !== before) this.#rewrites += 1
     this.#epochs = epochs
   }
 
@@ -211,30 +264,15 @@ export class StoreSession {
     return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
   }
 
-  /** Another process rewrote the history: accept it as a whole if it still holds all we know. */
-  async #replaceSnapshot(source: HistorySource, head: Oid): Promise<void> {
-    const known = this.#snapshot.head
-    let contained = false
-    const { snapshot } = await verifyHistory(source, head, {
-      onCommit: (commit) => {
-        contained ||= commit.record.height === known.height && equalBytes(commit.hash, known.record)
-      },
-    })
-    if (!contained) {
-      throw new StoreError(
-        'rolled_back',
-        'The store was put back to a state before the newest known',
-      )
-    }
-    this.#snapshot = snapshot
-  }
-
-  #fillHistory(head: Oid, options: VerifyOptions): Promise<void> {
+  /** False, with nothing done, if the head is not the one to fill up to any more. */
+  #fillHistory(head: Oid, options: VerifyOptions, isWanted = () => true): Promise<boolean> {
     return this.#historyGate.run(async () => {
+      if (!isWanted()) return false
       if (this.#history.commits.length === 0) {
-        readHistory(this.#parts.caches, this.#parts.cacheDirectory, this.#history)
+        this.#local.loadHistory(this.#history)
       }
-      await catchUp(this.#history, this, head, options)
+      await catchUp(this.#history, this.contents, head, options)
+      return true
     })
   }
 
@@ -243,8 +281,7 @@ export class StoreSession {
     this.#durable = this.#snapshot.head
     clearTimeout(this.#settleTimer)
     if (this.#closing !== undefined) return
-    const due = this.#snapshot.head.height >= this.#cachedHeight + CACHE_WHEN_BUSY
-    if (due) this.#settling ??= this.#settleNow()
+    if (this.#local.isDue(this.#snapshot, 'busy')) this.#settling ??= this.#settleNow()
     this.#settleTimer = setTimeout(
       () => void this.#settle().catch(() => undefined),
       SETTLE_AFTER_MS,
@@ -259,11 +296,7 @@ export class StoreSession {
 
   /** Idle work. Failing leaves the files of before, which are as good, only older. */
   #settle(): Promise<void> {
-    return this.#alone(async () => {
-      if (this.#durable !== undefined) await this.#parts.anchor.advance(this.#durable)
-      const { height } = this.#snapshot.head
-      if (height >= this.#cachedHeight + CACHE_EVERY) await this.#writeState()
-    })
+    return this.#alone(() => this.#local.settle(this.#durable, this.#snapshot))
   }
 
   /** No other process writes and no command of this one runs: in this order, as the writer. */
@@ -271,19 +304,13 @@ export class StoreSession {
     return this.objects.exclusive(() => this.#gate.run(work))
   }
 
-  async #writeState(): Promise<void> {
-    await writeState(this.#parts.caches, `${this.#parts.cacheDirectory}/state`, this.#snapshot)
-    this.#cachedHeight = this.#snapshot.head.height
-  }
-
   async #close(): Promise<void> {
     try {
       await this.#writer.idle()
       clearTimeout(this.#settleTimer)
       await this.#settling
-      const cached = this.#snapshot.head.height === this.#cachedHeight
-      const worthIt = isWorthWriting(this.#history)
-      if (this.#durable !== undefined || !cached || worthIt) await this.#leave()
+      const news = this.#local.hasNews(this.#snapshot, this.#history)
+      if (this.#durable !== undefined || news) await this.#leave()
     } finally {
       this.#cache.clear()
       await this.objects.close()
@@ -293,32 +320,9 @@ export class StoreSession {
   /** What a reader may not do, or cannot for another process in the way, loses nothing. */
   async #leave(): Promise<void> {
     try {
-      await this.#alone(async () => {
-        await this.#advanceAnchor()
-        await this.#writeCaches().catch(ignoreStorage)
-      })
+      await this.#alone(() => this.#local.leave(this.#durable, this.#snapshot, this.#history))
     } catch (error) {
       if (!hasCode(error, 'locked', 'storage_denied')) throw error
     }
   }
-
-  async #advanceAnchor(): Promise<void> {
-    const { anchor } = this.#parts
-    // Frames of a process that died may not be on disk, whoever can read them.
-    const packed = this.objects.status().journalFrames === 0
-    const head = packed ? this.#snapshot.head : this.#durable
-    if (head !== undefined) await anchor.advance(head)
-    await anchor.settle()
-  }
-
-  async #writeCaches(): Promise<void> {
-    const { caches, cacheDirectory } = this.#parts
-    if (this.#snapshot.head.height !== this.#cachedHeight) await this.#writeState()
-    if (isWorthWriting(this.#history)) await writeHistory(caches, cacheDirectory, this.#history)
-  }
-}
-
-/** Caches can be made again. */
-function ignoreStorage(error: unknown): void {
-  if (!hasCode(error, 'storage_denied', 'storage_full', 'storage_failed')) throw error
 }

@@ -18,6 +18,8 @@ export type Build<T> = () => Promise<{
 }>
 
 interface Command {
+  /** Shares no batch with others. */
+  readonly alone: boolean
   run(): Promise<BuiltCommit | undefined>
   resolve(): void
   reject(error: unknown): void
@@ -46,10 +48,12 @@ export class Writer {
     this.#host = host
   }
 
-  submit<T>(build: Build<T>): Promise<T> {
+  /** With `alone`, no other command is in the batch: what it builds on is on disk. */
+  submit<T>(build: Build<T>, alone = false): Promise<T> {
     return new Promise((resolve, reject) => {
       let result: T
       this.#queue.push({
+        alone,
         async run() {
           const made = await build()
           result = made.result
@@ -100,8 +104,8 @@ export class Writer {
     const made: BuiltCommit[] = []
     const transitions: Transition[] = []
     let bytes = 0
-    while (this.#queue.length > 0 && accepted.length < BATCH_MAX && bytes < BATCH_BYTES_MAX) {
-      const command = this.#queue.shift()
+    while (accepted.length < BATCH_MAX && bytes < BATCH_BYTES_MAX) {
+      const command = this.#next(accepted)
       if (command === undefined) break
       const expected = this.#host.head()
       try {
@@ -109,7 +113,9 @@ export class Writer {
         if (built !== undefined) {
           made.push(built)
           for (const object of built.objects) this.#made.set(object.oid, object)
-          transitions.push({ objects: built.objects, expected, next: built.head.commit })
+          const { objects, dead } = built
+          const next = built.head.commit
+          transitions.push({ objects, expected, next, ...(dead && { dead }) })
           bytes += sizeOf(built.objects)
         }
         accepted.push(command)
@@ -122,6 +128,15 @@ export class Writer {
     } finally {
       this.#made.clear()
     }
+  }
+
+  /** Undefined if the batch is complete. */
+  #next(accepted: readonly Command[]): Command | undefined {
+    const [next] = this.#queue
+    if (accepted[0]?.alone === true || (next?.alone === true && accepted.length > 0)) {
+      return undefined
+    }
+    return this.#queue.shift()
   }
 
   async #store(

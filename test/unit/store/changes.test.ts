@@ -1,7 +1,13 @@
-// What a command becomes: version rows, ids, refusals that change nothing.
+// What a command becomes: version rows, ids, refusals that change nothing. And the same for states
+// that memories are put into at once.
 
 import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../../src/crypto/random.ts'
+import { zeroHash, zeroId } from '../../../src/format/record.ts'
 import type { Change, MemoryStore } from '../../../src/index.ts'
+import { digestOf, planStates } from '../../../src/store/changes.ts'
+import type { PlannedRow, StateChange } from '../../../src/store/changes.ts'
+import { beforeGenesis, Snapshot } from '../../../src/store/snapshot.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 
 const create = (path: string, content = `${path}\n`): Change => ({ type: 'create', path, content })
@@ -168,4 +174,120 @@ test('commands of one turn see each other: eight edits keep eight', async () => 
   expect(lines?.toSorted()).toEqual(Array.from({ length: 8 }, (_, index) => `line ${index}`))
   expect((await store.versions()).versions).toHaveLength(9)
   await store.close()
+})
+
+describe('states of memories, live or deleted', () => {
+  const live = { a: '/a', b: '/b', c: '/c/d' }
+  const idOf = (name: string): string => name.repeat(32)
+
+  /** Memories `a`, `b` and `c` are live, `e` is deleted. A content is its memory's name. */
+  function snapshotOf(limits: { contentBytes: number; memories: number }): Snapshot {
+    const settings = { name: '', description: '', metadata: {}, archivedAt: undefined, limits }
+    const directory = {
+      number: 0,
+      previous: [],
+      devices: [],
+      recovery: [],
+      founderRandom: undefined,
+    }
+    const keyring = { record: zeroHash, oid: '', kid: '', directory }
+    const snapshot = new Snapshot(beforeGenesis, keyring, { oid: '', value: settings })
+    for (const [name, path] of Object.entries(live)) {
+      const ids = { memoryId: idOf(name), versionId: `${name}1`.repeat(16) }
+      const sha256 = digestOf(name)
+      const memory = { ...ids, path, size: 1, sha256, created: 5, updated: 6, blob: '', kid: '' }
+      const { versionId, created } = memory
+      snapshot.current.set(idOf(name), { versionId, operation: 'created', created, live: memory })
+      snapshot.paths.add(memory)
+    }
+    const versionId = 'e9'.repeat(16)
+    const deletion = { versionId, operation: 'deleted', created: 4, live: undefined } as const
+    snapshot.current.set(idOf('e'), deletion)
+    return snapshot
+  }
+
+  function plan(
+    targets: Readonly<Record<string, string | undefined>>,
+    limits: { contentBytes: number; memories: number } = { contentBytes: 9, memories: 4 },
+  ): { readonly rows: readonly PlannedRow[]; readonly snapshot: Snapshot } {
+    const snapshot = snapshotOf(limits)
+    const states = Object.entries(targets).map(([name, target]): StateChange => {
+      const [path = '', content = name] = target?.split(' ') ?? []
+      return { memoryId: idOf(name), target: target === undefined ? target : { path, content } }
+    })
+    const readContent = (): string => ''
+    const context = { snapshot, random: systemRandom, now: 7, readContent }
+    try {
+      return { rows: planStates(context, states), snapshot }
+    } finally {
+      const paths = Object.values(live).map((path) => snapshot.paths.findMemory(path)?.path)
+      expect([paths, snapshot.count]).toEqual([Object.values(live), 3])
+    }
+  }
+
+  test.each<[string, Record<string, string | undefined>, string[]]>([
+    ['another content', { a: '/a new' }, ['a1 modified /a new']],
+    ['another path', { a: '/z/y' }, ['a1 modified /z/y a']],
+    ['two paths swapped', { a: '/b', b: '/a' }, ['a1 modified /b a', 'b1 modified /a b']],
+    [
+      'a directory for a file',
+      { a: '/b/x', b: undefined },
+      ['a1 modified /b/x a', 'b1 deleted /b'],
+    ],
+    ['a file for a directory', { a: '/c', c: '/a/b' }, ['a1 modified /c a', 'c1 modified /a/b c']],
+    ['a deleted memory that comes back', { e: '/e old' }, ['e9 created /e old']],
+    ['a place in a full store', { e: '/a', a: undefined }, ['a1 deleted /a', 'e9 created /a e']],
+    ['the state that it has', { a: '/a', b: '/b' }, []],
+    ['deleted, as it is', { e: undefined }, []],
+    ['nothing', {}, []],
+  ])('%s', (_, targets, expected) => {
+    const { rows, snapshot } = plan(targets)
+    const described = rows.map(({ base, operation, path, content }) => {
+      return [base.slice(0, 2), operation, path, content].filter(Boolean).join(' ')
+    })
+    expect(described).toEqual(expected)
+    for (const { memoryId, base, created, content, size, sha256, versionId } of rows) {
+      expect(base).toBe(snapshot.current.get(memoryId)?.versionId)
+      expect(created).toBe(snapshot.current.get(memoryId)?.created)
+      if (content !== undefined) expect([size, sha256]).toEqual([content.length, digestOf(content)])
+      expect(versionId).toMatch(/^[0-9a-f]{32}$/)
+      expect([base, zeroId]).not.toContain(versionId)
+    }
+  })
+
+  test.each<[string, Record<string, string | undefined>, string]>([
+    ['a path that stays taken', { a: '/b' }, 'path_conflict'],
+    ['a path below a file', { a: '/b/x' }, 'path_conflict'],
+    ['a path above a file', { a: '/c' }, 'path_conflict'],
+    ['one path for two', { a: '/x', b: '/x' }, 'path_conflict'],
+    ['overlapping paths', { a: '/x', e: '/x/y' }, 'path_conflict'],
+    ['a malformed path', { a: '/../x' }, 'invalid_path'],
+    ['an unassigned character', { a: '/\u0378' }, 'invalid_path'],
+    ['too long a content', { a: '/a 0123456789' }, 'content_too_large'],
+    ['an unknown memory', { f: '/f' }, 'not_found'],
+    ['an unknown memory, deleted', { f: undefined }, 'not_found'],
+  ])('refused, and the snapshot as before: %s', (_, targets, code) => {
+    expect(() => plan(targets)).toThrow(expect.objectContaining({ name: 'StoreError', code }))
+  })
+
+  test('a full store takes no memory back, and a lowered limit lets what is there move', () => {
+    const full = { contentBytes: 9, memories: 3 }
+    expect(() => plan({ e: '/e' }, full)).toThrow(expect.objectContaining({ code: 'store_full' }))
+    const lowered = { contentBytes: 0, memories: 1 }
+    expect(plan({ a: '/b', b: '/a' }, lowered).rows).toHaveLength(2)
+    expect(() => plan({ a: '/a b' }, lowered)).toThrow(
+      expect.objectContaining({ code: 'content_too_large' }),
+    )
+  })
+
+  test('two states for one memory are a mistake of ours', () => {
+    const snapshot = snapshotOf({ contentBytes: 9, memories: 9 })
+    const context = { snapshot, random: systemRandom, now: 7, readContent: () => '' }
+    const twice: StateChange[] = [
+      { memoryId: idOf('a'), target: undefined },
+      { memoryId: idOf('a'), target: { path: '/x', content: '' } },
+    ]
+    expect(() => planStates(context, twice)).toThrow('Internal error')
+    expect(snapshot.count).toBe(3)
+  })
 })

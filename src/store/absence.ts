@@ -1,0 +1,173 @@
+// Searches everything that the store keeps for what was redacted (FORMAT §10): every object of any
+// kind, reachable or not, is opened by trial, and every cache of this device is read. Believes
+// nothing that a redaction said of itself.
+
+import { hasCode, StoreError } from '../errors.ts'
+import { parseCommit } from '../format/commit.ts'
+import { memoryContext, openEnvelope, readKid } from '../format/envelope.ts'
+import { formatId } from '../format/id.ts'
+import { decodeMemoryBlob } from '../format/memory-blob.ts'
+import type { Oid } from '../git/object.ts'
+import { decodeCommit, openDetail } from './decoded-commit.ts'
+import type { ContentSource } from './contents.ts'
+import { getTree } from './git-reads.ts'
+import type { History } from './history.ts'
+import type { CachedFiles } from './local-files.ts'
+import type { StoreSession } from './session.ts'
+import { compareTrees } from './tree-diff.ts'
+import { pause } from './verify.ts'
+import type { VerifyOptions } from './verify.ts'
+
+export interface AbsenceOptions extends VerifyOptions {
+  /** Objects that must not be stored in any place, such as those of a certificate. */
+  readonly objectIds?: readonly Oid[] | undefined
+}
+
+export interface AbsenceReport {
+  /** How many redacted versions were searched for. */
+  readonly versions: number
+  /** How many objects were searched: in packs, loose and in the journal. */
+  readonly objects: number
+  /** Empty if nothing is left. */
+  readonly found: readonly Residue[]
+}
+
+/** Something that a redaction should have erased. */
+export interface Residue {
+  readonly place: 'object' | 'journal' | 'cache'
+  /** The git object, if it is in one. */
+  readonly objectId?: Oid
+  /** `memver_…`, if it could be told. */
+  readonly versionId?: string
+}
+
+/** How many objects are looked at before other work runs. */
+const BATCH = 256
+
+export async function proveAbsence(
+  session: StoreSession,
+  options: AbsenceOptions,
+): Promise<AbsenceReport> {
+  const history = await session.loadHistory(options)
+  const redacted = await session.reading((snapshot) => new Set(snapshot.redacted))
+  const search = new Search(session.contents, history, redacted)
+  const ids = [...session.objects.objectIds()]
+  const unwanted = new Set(options.objectIds)
+  const found: Residue[] = []
+  for (const [index, oid] of ids.entries()) {
+    if (unwanted.has(oid)) found.push({ place: 'object', objectId: oid })
+    found.push(...search.look(oid))
+    if (index % BATCH === BATCH - 1) {
+      options.progress?.(index + 1, ids.length)
+      await pause(options.signal)
+    }
+  }
+  found.push(...searchCaches(session.readCaches(), redacted))
+  return { versions: redacted.size, objects: ids.length, found }
+}
+
+class Search {
+  readonly #source: ContentSource
+  readonly #redacted: ReadonlySet<string>
+  /** The memories of which versions are redacted. */
+  readonly #memories: ReadonlySet<string>
+  /** The memory of every blob that a tree of the history names. */
+  readonly #placed: ReadonlyMap<Oid, string>
+
+  constructor(source: ContentSource, history: History, redacted: ReadonlySet<string>) {
+    this.#source = source
+    this.#redacted = redacted
+    this.#memories = new Set([...redacted].flatMap((id) => history.findMemory(id) ?? []))
+    this.#placed = placeBlobs(source, history)
+  }
+
+  look(oid: Oid): readonly Residue[] {
+    const object = this.#source.objects.read(oid)
+    if (object?.type === 'commit') return this.#lookAtCommit(oid, object.body)
+    if (object?.type === 'blob') return this.#lookAtBlob(oid, object.body)
+    return []
+  }
+
+  #lookAtCommit(oid: Oid, bytes: Uint8Array): readonly Residue[] {
+    const { storeId, epochs } = this.#source
+    return tolerant([], () => {
+      if (parseCommit(bytes).detail === undefined) return []
+      const commit = decodeCommit(storeId, epochs, oid, bytes)
+      return [...openDetail(storeId, commit).keys()].flatMap((row) => {
+        const versionId = commit.record.rows[row]?.versionId ?? ''
+        return this.#redacted.has(versionId) ? [residue(oid, versionId)] : []
+      })
+    })
+  }
+
+  #lookAtBlob(oid: Oid, bytes: Uint8Array): readonly Residue[] {
+    const placed = this.#placed.get(oid)
+    const candidates = placed === undefined ? this.#memories : [placed]
+    for (const memoryId of candidates) {
+      const versionId = this.#findVersion(memoryId, bytes)
+      if (versionId === undefined) continue
+      return this.#redacted.has(versionId) ? [residue(oid, versionId)] : []
+    }
+    return []
+  }
+
+  /** Undefined if the blob is not one of this memory, which the key commitment tells. */
+  #findVersion(memoryId: string, bytes: Uint8Array): string | undefined {
+    const { storeId, epochs } = this.#source
+    return tolerant(undefined, () => {
+      const epoch = epochs.get(readKid('memory', bytes))
+      if (epoch === undefined) return undefined
+      const context = memoryContext(storeId, memoryId)
+      return decodeMemoryBlob(openEnvelope('memory', epoch.memory, context, bytes)).versionId
+    })
+  }
+}
+
+function placeBlobs(source: ContentSource, history: History): ReadonlyMap<Oid, string> {
+  const placed = new Map<Oid, string>()
+  let before: Oid | undefined
+  for (const { oid } of history.commits) {
+    const commit = source.objects.read(oid)
+    if (commit === undefined) continue
+    const root = getTree(source.objects, parseCommit(commit.body).tree)
+    const memories = root.find((entry) => entry.name === 'm')?.oid
+    compareTrees(source.objects, before, memories, {
+      tree: () => undefined,
+      blob: (memoryId, blob) => blob !== undefined && placed.set(blob, memoryId),
+    })
+    before = memories
+  }
+  return placed
+}
+
+function residue(objectId: Oid, versionId: string): Residue {
+  return { place: 'object', objectId, versionId: formatId('version', versionId) }
+}
+
+/** Objects of other programs, and blobs of other kinds, are no memories and no changes. */
+function tolerant<T>(otherwise: T, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof StoreError && !isDamage(error)) return otherwise
+    throw error
+  }
+}
+
+function isDamage(error: StoreError): boolean {
+  return hasCode(error, 'object_missing', 'object_corrupt', 'pack_corrupt', 'storage_failed')
+}
+
+/** What the caches on disk still say about redacted versions. */
+function searchCaches(
+  { state, history }: CachedFiles,
+  redacted: ReadonlySet<string>,
+): readonly Residue[] {
+  const living = [...(state?.current.values() ?? [])].flatMap(({ live }) => live?.versionId ?? [])
+  const past = history.versions.flatMap(({ versionId, path }) =>
+    path === undefined ? [] : versionId,
+  )
+  return [...living, ...past]
+    .filter((versionId) => redacted.has(versionId))
+    .map((versionId) => ({ place: 'cache', versionId: formatId('version', versionId) }))
+}

@@ -1,0 +1,146 @@
+// What this device keeps beside the history, for itself: the anchor and the sealed caches. Decides
+// when they are worth writing. All writes happen under the store's writer lock.
+
+import { parseCommit } from '../format/commit.ts'
+import { hasCode } from '../errors.ts'
+import type { Oid } from '../git/object.ts'
+import type { ObjectStore } from '../git/object-store.ts'
+import type { Clock } from '../clock.ts'
+import type { Anchor } from './anchor.ts'
+import { readKeyringState, readSettingsState } from './authority.ts'
+import { readCommitBytes } from './decoded-commit.ts'
+import { History } from './history.ts'
+import type { HistorySource } from './history.ts'
+import { isWorthWriting, readHistory, writeHistory } from './history-cache.ts'
+import { Reads } from './reads.ts'
+import type { CacheOwner } from './sealed-cache.ts'
+import type { Head, Snapshot } from './snapshot.ts'
+import { findState, writeState } from './state-cache.ts'
+
+/** A new snapshot cache is worth its bytes after so many commits, and at close. */
+const CACHE_EVERY = 256
+/** A store that is never idle writes one all the same: a killed process leaves little to verify. */
+const CACHE_WHEN_BUSY = 4096
+/** How far another process may be ahead for our caches to be worth writing. */
+const RECENT = 1024
+
+export interface LocalFilesParts {
+  readonly objects: ObjectStore
+  readonly anchor: Anchor
+  readonly caches: CacheOwner
+  /** The folder of this device's caches. */
+  readonly cacheDirectory: string
+  readonly clock: Clock
+  /** Height of the cached snapshot, -1 without one. */
+  readonly cachedHeight: number
+}
+
+/** What the caches on disk say; no more than that. */
+export interface CachedFiles {
+  readonly state: Snapshot | undefined
+  readonly history: History
+}
+
+export class LocalFiles {
+  readonly reads: Reads
+  readonly #parts: LocalFilesParts
+  #cachedHeight: number
+
+  constructor(parts: LocalFilesParts) {
+    this.#parts = parts
+    this.reads = new Reads(parts.caches, parts.cacheDirectory, parts.clock)
+    this.#cachedHeight = parts.cachedHeight
+  }
+
+  get anchor(): Anchor {
+    return this.#parts.anchor
+  }
+
+  /** Whether many commits have come since the last snapshot cache; far more for a busy store. */
+  isDue({ head }: Snapshot, when: 'idle' | 'busy'): boolean {
+    const every = when === 'idle' ? CACHE_EVERY : CACHE_WHEN_BUSY
+    return head.height >= this.#cachedHeight + every
+  }
+
+  hasNews({ head }: Snapshot, history: History): boolean {
+    return head.height !== this.#cachedHeight || isWorthWriting(history) || this.reads.dirty
+  }
+
+  loadHistory(history: History): void {
+    const { caches, cacheDirectory } = this.#parts
+    readHistory(caches, cacheDirectory, history)
+  }
+
+  read(source: HistorySource): CachedFiles {
+    const { caches, cacheDirectory } = this.#parts
+    const state = findState(caches, `${cacheDirectory}/state`, {
+      readKeyring: (oid, record) => readKeyringState(source, oid, record),
+      readSettings: (oid) => readSettingsState(source, oid),
+    })
+    const history = new History()
+    readHistory(caches, cacheDirectory, history)
+    return { state, history }
+  }
+
+  /** Idle work. `durable` is the newest head that is certainly on disk. */
+  async settle(durable: Head | undefined, snapshot: Snapshot): Promise<void> {
+    if (durable !== undefined) await this.anchor.advance(durable)
+    if (this.isDue(snapshot, 'idle') && this.#isPast(snapshot)) await this.#writeState(snapshot)
+    await this.#writeReads(snapshot)
+  }
+
+  /** Before the store is left: whoever opens it next verifies little. */
+  async leave(durable: Head | undefined, snapshot: Snapshot, history: History): Promise<void> {
+    // Frames of a process that died may not be on disk, whoever can read them.
+    const packed = this.#parts.objects.status().journalFrames === 0
+    const head = packed ? snapshot.head : durable
+    if (head !== undefined) await this.anchor.advance(head)
+    await this.anchor.settle()
+    await this.#writeCaches(snapshot, history).catch(ignoreStorage)
+  }
+
+  /** After the caches were erased with what they held. */
+  forget(history: History): void {
+    this.#cachedHeight = -1
+    this.reads.forgetFile()
+    history.cachedCommits = 0
+  }
+
+  async #writeCaches(snapshot: Snapshot, history: History): Promise<void> {
+    await this.#writeReads(snapshot)
+    if (!this.#isPast(snapshot)) return
+    const { caches, cacheDirectory } = this.#parts
+    if (snapshot.head.height !== this.#cachedHeight) await this.#writeState(snapshot)
+    if (isWorthWriting(history)) await writeHistory(caches, cacheDirectory, history)
+  }
+
+  async #writeReads({ current }: Snapshot): Promise<void> {
+    if (!this.reads.dirty) return
+    await this.reads.save((memoryId) => current.get(memoryId)?.live !== undefined)
+  }
+
+  async #writeState(snapshot: Snapshot): Promise<void> {
+    const { caches, cacheDirectory } = this.#parts
+    await writeState(caches, `${cacheDirectory}/state`, snapshot)
+    this.#cachedHeight = snapshot.head.height
+  }
+
+  /**
+   * Whether the snapshot's head is the store's, or a recent ancestor of it. If not, another process
+   * may have redacted meanwhile, and caches of ours would hold what it erased.
+   */
+  #isPast(snapshot: Snapshot): boolean {
+    const { objects } = this.#parts
+    let oid: Oid | undefined = objects.head
+    for (let step = 0; step < RECENT && oid !== undefined; step += 1) {
+      if (oid === snapshot.head.commit) return true
+      oid = parseCommit(readCommitBytes(objects, oid)).parents[0]
+    }
+    return false
+  }
+}
+
+/** Caches can be made again. */
+function ignoreStorage(error: unknown): void {
+  if (!hasCode(error, 'storage_denied', 'storage_full', 'storage_failed')) throw error
+}

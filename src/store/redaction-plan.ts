@@ -1,0 +1,176 @@
+// Which versions a redaction would erase (FORMAT §10), and what stands in its way. Reads the
+// history and, to search texts, contents; changes nothing.
+
+import { StoreError } from '../errors.ts'
+import { formatId, parseId } from '../format/id.ts'
+import type { RedactReason } from '../format/record.ts'
+import { readVersionContent } from './contents.ts'
+import type { ContentSource } from './contents.ts'
+import type { History, VersionEntry } from './history.ts'
+import type { Snapshot } from './snapshot.ts'
+import { pause } from './verify.ts'
+import type { VerifyOptions } from './verify.ts'
+import { describeVersion, getVersionEntry, isAtOrBelow } from './versions.ts'
+import type { Version } from './versions.ts'
+
+/** What to erase: the versions for which all given conditions hold. One at least is needed. */
+export interface RedactionSelection {
+  readonly versionIds?: readonly string[] | undefined
+  /** All versions of a memory, `mem_…`. */
+  readonly memoryId?: string | undefined
+  /** Versions at this path, or below it. */
+  readonly path?: string | undefined
+  readonly actorId?: string | undefined
+  readonly session?: string | undefined
+  /** Occurs in the content, the path or the reason. */
+  readonly matching?: RegExp | undefined
+  /** Written before this time, ms since 1970. */
+  readonly before?: number | undefined
+}
+
+export interface RedactionRequest {
+  readonly select: RedactionSelection
+  readonly reason: RedactReason
+  /**
+   * What becomes of selected versions that are the current ones of live memories: `refuse` throws
+   * `version_current`, `delete` deletes these memories and `overwrite` writes a text without the
+   * secret first, in the same step, `keep` leaves these versions out. `refuse` if left out.
+   */
+  readonly current?: 'refuse' | 'delete' | 'overwrite' | 'keep' | undefined
+}
+
+export interface RedactionPlan {
+  /** What would be erased, newest first. */
+  readonly versions: readonly Version[]
+  /** Those of them that are current in live memories. */
+  readonly current: readonly Version[]
+  /** How many more were selected that are erased already. */
+  readonly already: number
+  /** Versions that were not selected and hold the same text as one that was, newest first. */
+  readonly sameText: readonly Version[]
+}
+
+/** How many versions are looked at before other work runs. */
+const BATCH = 256
+
+/** Finds the versions of a selection, in steps: what was searched once is not searched again. */
+export class Selector {
+  readonly #source: () => ContentSource
+  readonly #selects: (entry: VersionEntry) => boolean
+  readonly #matching: RegExp | undefined
+  readonly #found: string[] = []
+  #searched = 0
+
+  /** Throws `invalid_input` or, for a version that does not exist, `not_found`. */
+  constructor(selection: RedactionSelection, history: History, source: () => ContentSource) {
+    this.#source = source
+    this.#matching = selection.matching && checkPattern(selection.matching)
+    this.#selects = conditionOf(selection, history)
+  }
+
+  /** The selected versions, oldest first. */
+  async search(history: History, options: VerifyOptions): Promise<readonly VersionEntry[]> {
+    const { versions } = history
+    for (; this.#searched < versions.length; this.#searched += 1) {
+      const entry = versions[this.#searched]
+      const isFirst = versions[this.#searched - 1]?.commit !== entry?.commit
+      if (entry !== undefined && this.#isFound(entry, isFirst)) this.#found.push(entry.versionId)
+      if (this.#matching !== undefined && this.#searched % BATCH === BATCH - 1) {
+        options.progress?.(this.#searched + 1, versions.length)
+        await pause(options.signal)
+      }
+    }
+    return this.#found.flatMap((versionId) => history.find(versionId) ?? [])
+  }
+
+  #isFound(entry: VersionEntry, isFirstOfCommit: boolean): boolean {
+    if (!this.#selects(entry)) return false
+    const pattern = this.#matching
+    if (pattern === undefined) return true
+    // The reason lies in the first row of its change.
+    const note = isFirstOfCommit ? entry.commit.note : undefined
+    if ([entry.path, note].some((text) => text !== undefined && pattern.test(text))) return true
+    const content = readVersionContent(this.#source(), entry)
+    return content !== undefined && pattern.test(content)
+  }
+}
+
+/** Sorts what was selected. */
+export function describePlan(
+  history: History,
+  snapshot: Snapshot,
+  selected: readonly VersionEntry[],
+  current: RedactionRequest['current'],
+): { readonly plan: RedactionPlan; readonly entries: readonly VersionEntry[] } {
+  const fresh = selected.filter(({ versionId }) => !snapshot.redacted.has(versionId))
+  const entries = current === 'keep' ? fresh.filter((one) => !isCurrent(snapshot, one)) : fresh
+  const describe = (found: readonly VersionEntry[]): readonly Version[] => {
+    return found.map((entry) => describeVersion(history, entry)).toReversed()
+  }
+  const plan = {
+    versions: describe(entries),
+    current: describe(entries.filter((entry) => isCurrent(snapshot, entry))),
+    already: selected.length - fresh.length,
+    sameText: describe(sameText(history, entries)),
+  }
+  return { plan, entries }
+}
+
+/** Whether the version is what a live memory holds now. */
+export function isCurrent(snapshot: Snapshot, { memoryId, versionId }: VersionEntry): boolean {
+  return snapshot.current.get(memoryId)?.live?.versionId === versionId
+}
+
+export function currentError(entries: readonly VersionEntry[]): StoreError {
+  const versionIds = entries.map((entry) => formatId('version', entry.versionId))
+  return new StoreError(
+    'version_current',
+    `${entries.length} of the versions are the current ones of live memories, which cannot be ` +
+      'erased: delete or overwrite these memories first',
+    { details: { versionIds } },
+  )
+}
+
+/** A pattern without memory of its last match. */
+function checkPattern(pattern: RegExp): RegExp {
+  const plain = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
+  if (!plain.test('')) return plain
+  throw new StoreError('invalid_input', 'The pattern matches an empty text, so it matches anything')
+}
+
+function conditionOf(
+  selection: RedactionSelection,
+  history: History,
+): (entry: VersionEntry) => boolean {
+  const { versionIds, memoryId, path, actorId, session, matching, before } = selection
+  const given = [versionIds, memoryId, path, actorId, session, matching, before]
+  if (given.every((condition) => condition === undefined)) {
+    throw new StoreError('invalid_input', 'A redaction must say which versions to erase')
+  }
+  const wanted = versionIds && new Set(versionIds.map((id) => getVersionEntry(history, id)))
+  const versions = wanted && new Set([...wanted].map((entry) => entry.versionId))
+  const memory = memoryId === undefined ? undefined : getMemory(history, memoryId)
+  return ({ versionId, memoryId: of, path: at, commit }) =>
+    (versions === undefined || versions.has(versionId)) &&
+    (memory === undefined || memory === of) &&
+    (path === undefined || isAtOrBelow(at, path)) &&
+    (actorId === undefined || commit.actor?.id === actorId) &&
+    (session === undefined || commit.session === session) &&
+    (before === undefined || commit.time < before)
+}
+
+function getMemory(history: History, memoryId: string): string {
+  const id = parseId('memory', memoryId)
+  if (history.ofMemory(id).length > 0) return id
+  throw new StoreError('not_found', 'There is no such memory')
+}
+
+function sameText(history: History, chosen: readonly VersionEntry[]): readonly VersionEntry[] {
+  const ids = new Set(chosen.map((entry) => entry.versionId))
+  const texts = new Set(chosen.flatMap(({ sha256, size }) => (size === 0 ? [] : sha256)))
+  texts.delete(undefined)
+  if (texts.size === 0) return []
+  return history.versions.filter(({ versionId, sha256 }) => {
+    return sha256 !== undefined && texts.has(sha256) && !ids.has(versionId)
+  })
+}

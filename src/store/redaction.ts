@@ -1,0 +1,102 @@
+// Redaction (FORMAT §10): the history is rewritten without some versions, a record on top says so,
+// and the object store erases what is left of them. One move of the branch: the old history or the
+// new, never half.
+
+import { StoreError } from '../errors.ts'
+import { checkPath } from '../format/path.ts'
+import { isRedactReason } from '../format/record.ts'
+import { checkMayWrite } from './authority.ts'
+import { signCertificate } from './certificate.ts'
+import type { RedactionCertificate } from './certificate.ts'
+import type { Author, BuiltCommit } from './commit.ts'
+import { describePlan, Selector } from './redaction-plan.ts'
+import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
+import { buildStep } from './redaction-step.ts'
+import type { Outcome } from './redaction-step.ts'
+import type { StoreSession } from './session.ts'
+import type { VerifyOptions } from './verify.ts'
+
+export interface Redaction {
+  readonly plan: RedactionPlan
+  /** What was done, signed by this device. Undefined if there was nothing to erase. */
+  readonly certificate: RedactionCertificate | undefined
+}
+
+/** What `redact` would do; says it also where that would be refused. */
+export async function planRedaction(
+  session: StoreSession,
+  request: RedactionRequest,
+  options: VerifyOptions,
+): Promise<RedactionPlan> {
+  const selector = await search(session, request, options)
+  return session.planning(async () => {
+    const history = await session.historyNow(options)
+    const selected = await selector.search(history, options)
+    return describePlan(history, session.snapshot, selected, request.current).plan
+  })
+}
+
+/**
+ * Throws `version_current`, `permission_denied`, `invalid_input` or `not_found`, with nothing
+ * changed. A storage code from the erasing at the end means that the versions are redacted and the
+ * old objects not erased yet: the next checkpoint, or the same call again, goes on with that.
+ */
+export async function redact(
+  session: StoreSession,
+  request: RedactionRequest,
+  author: Author,
+  options: VerifyOptions,
+): Promise<Redaction> {
+  if (!isRedactReason(request.reason)) {
+    throw new StoreError('invalid_input', 'The reason code of the redaction is not one of the list')
+  }
+  // The long search comes before any other writer has to wait.
+  const selector = await search(session, request, options)
+  const done = await session.writing(
+    () => step(session, selector, { request, author }, options),
+    true,
+  )
+  const { plan, outcome } = done
+  if (outcome !== undefined) await session.forget(outcome.rewritten, outcome.erased)
+  // Also if nothing was to be done: an earlier attempt may have been cut off before this.
+  await session.erase()
+  return { plan, certificate: outcome && signCertificate(session, request, author, outcome) }
+}
+
+async function step(
+  session: StoreSession,
+  selector: Selector,
+  { request, author }: { readonly request: RedactionRequest; readonly author: Author },
+  options: VerifyOptions,
+): Promise<{ readonly built: BuiltCommit | undefined; readonly result: Done }> {
+  checkMayWrite(session.snapshot, session.identity.deviceId, 'redact')
+  const history = await session.historyNow(options)
+  const selected = await selector.search(history, options)
+  const { plan, entries } = describePlan(history, session.snapshot, selected, request.current)
+  if (entries.length === 0) return { built: undefined, result: { plan, outcome: undefined } }
+  const { built, outcome } = await buildStep(
+    session,
+    history,
+    { entries, request, author },
+    options,
+  )
+  return { built, result: { plan, outcome } }
+}
+
+interface Done {
+  readonly plan: RedactionPlan
+  readonly outcome: Outcome | undefined
+}
+
+async function search(
+  session: StoreSession,
+  request: RedactionRequest,
+  options: VerifyOptions,
+): Promise<Selector> {
+  const { path } = request.select
+  if (path !== undefined && path !== '/') checkPath(path)
+  const history = await session.loadHistory(options)
+  const selector = new Selector(request.select, history, () => session.contents)
+  await selector.search(history, options)
+  return selector
+}

@@ -1,0 +1,171 @@
+// Plans that put a memory back to one of its versions, or a whole directory to a moment. Pure:
+// reads the past, changes nothing. Nothing of the history goes: a reversal is an ordinary change on
+// top (reversal.ts), which can be reversed too.
+
+import { StoreError } from '../errors.ts'
+import { formatId, parseId } from '../format/id.ts'
+import { checkPath } from '../format/path.ts'
+import type { Operation } from '../format/record.ts'
+import type { History, VersionEntry } from './history.ts'
+import type { Applied } from './memory-store.ts'
+import { heightOf } from './points.ts'
+import type { Point } from './points.ts'
+import { completePlan, formatTime, leaveBlocked, leftAlone, textOf } from './reversal-plan.ts'
+import type { Goal, ReversalPlan, ReversalSource } from './reversal-plan.ts'
+import { getVersionEntry, isAtOrBelow } from './versions.ts'
+
+/** A memory as it was or will be. */
+export interface TextState {
+  readonly path: string
+  readonly content: string
+}
+
+/** What a reversal does to one memory. */
+export interface ReversalStep {
+  /** `mem_…` */
+  readonly memoryId: string
+  readonly operation: Operation
+  /** Undefined if it is deleted now. */
+  readonly before: TextState | undefined
+  /** Undefined if it becomes deleted. */
+  readonly after: TextState | undefined
+}
+
+export type LeftReason =
+  /** Later edits by others cannot be separated from what was to be undone. */
+  | 'overlap'
+  /** A content that is needed has been erased. */
+  | 'redacted'
+  /** Another memory is at, above or below the path. */
+  | 'path_taken'
+
+/** A memory that a reversal concerns and that stays as it is. */
+export interface LeftAlone {
+  /** `mem_…` */
+  readonly memoryId: string
+  /** The path that is taken, else the one that the memory has now, if it has one. */
+  readonly path: string | undefined
+  readonly reason: LeftReason
+}
+
+/** What was done or, without a commit, would be done; no steps: nothing has to change. */
+export interface Reversal extends Applied {
+  /** By path. */
+  readonly steps: readonly ReversalStep[]
+  readonly left: readonly LeftAlone[]
+}
+
+export interface RestoreRequest {
+  /** A path: the memory that is there or was there last. Or `mem_…`. */
+  readonly memory: string
+  readonly to: Point
+}
+
+export interface RollbackRequest {
+  readonly to: Point
+  /** Only what is at or below this path, now or then. */
+  readonly path?: string | undefined
+}
+
+/**
+ * One memory to one of its versions, or to its state at a moment. Throws `not_found` if there was
+ * none, `redacted`, `invalid_input` for a deletion or a version of another memory.
+ */
+export async function planRestore(
+  source: ReversalSource,
+  request: RestoreRequest,
+): Promise<ReversalPlan> {
+  const { memory, to } = request
+  const memoryId = findMemory(source, memory)
+  const text = textOf(source, getRestorable(source.history, memoryId, to))
+  if (text === undefined) {
+    throw new StoreError('redacted', 'That version is redacted: its content has been erased')
+  }
+  return completePlan(source, [{ memoryId, text }], [], `restore to ${formatPoint(to)}`)
+}
+
+/** Every memory to its state at a moment; what has been created since is deleted. */
+export async function planRollback(
+  source: ReversalSource,
+  request: RollbackRequest,
+): Promise<ReversalPlan> {
+  const { to, path = '/' } = request
+  const directory = path === '/' ? path : checkPath(path)
+  const height = heightOf(source.history, to)
+  const goals: Goal[] = []
+  const redacted: LeftAlone[] = []
+  for (const memoryId of changedSince(source.history, height)) {
+    const then = findVersionAt(source.history, memoryId, height)
+    const now = source.snapshot.current.get(memoryId)?.live?.path
+    const existed = then !== undefined && then.operation !== 'deleted'
+    const text = existed ? textOf(source, then) : undefined
+    // Where an erased version was is not known: then only where the memory is now counts.
+    if (!isAtOrBelow(now, directory) && !isAtOrBelow(text?.path, directory)) continue
+    if (existed && text === undefined) redacted.push(leftAlone(memoryId, now, 'redacted'))
+    else goals.push({ memoryId, text })
+  }
+  const placed = leaveBlocked(source, goals)
+  const where = directory === '/' ? '' : ` of ${directory}`
+  const note = `rollback${where} to ${formatPoint(to)}`
+  return completePlan(source, placed.goals, [...redacted, ...placed.left], note)
+}
+
+/** By id or by path: the memory that is there, else the one that was there last. */
+function findMemory({ history, snapshot }: ReversalSource, memory: string): string {
+  if (memory.startsWith('mem_')) {
+    const memoryId = parseId('memory', memory)
+    if (history.ofMemory(memoryId).length > 0) return memoryId
+    throw new StoreError('not_found', 'There has never been such a memory')
+  }
+  const live = snapshot.paths.findMemory(checkPath(memory))
+  if (live !== undefined) return live.memoryId
+  for (let index = history.versions.length - 1; index >= 0; index -= 1) {
+    const entry = history.versions[index]
+    if (entry?.path === memory) return entry.memoryId
+  }
+  throw new StoreError('not_found', 'There is no memory at this path, and none that was', {
+    details: { path: memory },
+  })
+}
+
+function getRestorable(history: History, memoryId: string, to: Point): VersionEntry {
+  if (!('versionId' in to)) {
+    const entry = findVersionAt(history, memoryId, heightOf(history, to))
+    if (entry !== undefined && entry.operation !== 'deleted') return entry
+    throw new StoreError('not_found', 'The memory did not exist then')
+  }
+  const entry = getVersionEntry(history, to.versionId)
+  if (entry.memoryId !== memoryId) {
+    throw new StoreError('invalid_input', 'The version belongs to another memory: name that one', {
+      details: { memoryId: formatId('memory', entry.memoryId) },
+    })
+  }
+  if (entry.operation !== 'deleted') return entry
+  throw new StoreError('invalid_input', 'The version is a deletion: delete the memory instead')
+}
+
+/** The version that a memory had after the commit of a height. */
+function findVersionAt(
+  history: History,
+  memoryId: string,
+  height: number,
+): VersionEntry | undefined {
+  return history.ofMemory(memoryId).findLast(({ commit }) => commit.height <= height)
+}
+
+/** The memories that commits above a height touched. */
+function changedSince(history: History, height: number): ReadonlySet<string> {
+  const changed = new Set<string>()
+  for (let index = history.versions.length - 1; index >= 0; index -= 1) {
+    const entry = history.versions[index]
+    if (entry === undefined || entry.commit.height <= height) break
+    changed.add(entry.memoryId)
+  }
+  return changed
+}
+
+/** Below the root is everything, also what has no path. */
+function formatPoint(point: Point): string {
+  if ('versionId' in point) return point.versionId
+  return 'time' in point ? formatTime(point.time) : `commit ${point.commit}`
+}

@@ -1,0 +1,190 @@
+// T19: the lists of what a redaction erases (`gitlocket/purge-…`), written by somebody who may
+// write to the disk, or put there again; and what was erased, put back beside the history. Who may
+// write there may remove the store as well, but a list must not make us do it. FORMAT §10.2.
+
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { systemDisk } from '../../src/git/disk.ts'
+import type { Disk } from '../../src/git/disk.ts'
+import { OidList } from '../../src/git/oid-list.ts'
+import { encodeIntent } from '../../src/git/purge-intent.ts'
+import { createStore, generateIdentity, openStore } from '../../src/index.ts'
+import type { Identity, MemoryStore } from '../../src/index.ts'
+import { flipBit } from '../support/forge-seal.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { verdictOf } from '../support/verdict.ts'
+
+const list = 'gitlocket/purge-0123456789abcdef'
+const contents = { '/a.md': 'two\n', '/b.md': 'b\n' }
+
+interface Site {
+  readonly directory: string
+  readonly stateDirectory: string
+  readonly identity: Identity
+}
+
+/** A closed store in which `/a.md` had a version `one` before, as it was and without that one. */
+const root = sharedDirectory()
+let identity: Identity
+let genuine: Uint8Array
+let packsBefore: string
+let site: Site
+beforeAll(async () => {
+  identity = await generateIdentity()
+  site = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
+  const disk: Disk = {
+    ...systemDisk,
+    rename(from, to) {
+      if (/purge-[0-9a-f]{16}$/.test(to)) genuine = systemDisk.readFile(from) ?? new Uint8Array()
+      systemDisk.rename(from, to)
+    },
+  }
+  const { store } = await createStore({ ...site, disk })
+  await store.apply([{ type: 'create', path: '/a.md', content: 'one\n' }], author)
+  await store.apply([{ type: 'edit', path: '/a.md', edit: () => 'two\n' }], author)
+  await store.apply([{ type: 'create', path: '/b.md', content: 'b\n' }], author)
+  await store.checkpoint()
+  packsBefore = `${root}/packs`
+  cpSync(`${site.directory}/objects/pack`, packsBefore, { recursive: true })
+  await store.redact({ select: { matching: /one/ }, reason: 'leaked_secret' }, author)
+  await store.close()
+})
+
+/** A copy that a test may spoil. */
+function copySite(): Site {
+  const copy = temporaryDirectory()
+  cpSync(site.directory, `${copy}/store`, { recursive: true })
+  cpSync(site.stateDirectory, `${copy}/state`, { recursive: true })
+  return { directory: `${copy}/store`, stateDirectory: `${copy}/state`, identity }
+}
+
+/** Writes, checkpoints and closes; what closing says. */
+async function use(at: Site): Promise<string> {
+  const store = await openStore(at)
+  const checkpoint = await verdictOf(async () => {
+    await store.apply([{ type: 'create', path: '/new.md', content: 'new' }], author)
+    await store.checkpoint()
+  })
+  const closed = await verdictOf(() => store.close())
+  return closed === checkpoint ? closed : `${checkpoint}, ${closed}`
+}
+
+async function expectWhole(at: Site): Promise<void> {
+  git(['fsck', '--strict', '--full'], at.directory)
+  const store = await openStore(at)
+  await store.verify()
+  expect(await contentsOf(store)).toEqual({ ...contents, '/new.md': 'new' })
+  await store.close()
+}
+
+/** Every object of the store. */
+function liveIn({ directory }: Site): readonly string[] {
+  const rows = git(['cat-file', '--batch-all-objects', '--batch-check'], directory)
+  return rows
+    .trim()
+    .split('\n')
+    .map((row) => row.slice(0, 40))
+}
+
+test('T19: a list of a transition of another history erases nothing', async () => {
+  const at = copySite()
+  const unknown = '12'.repeat(20)
+  const dead = OidList.of(liveIn(at).slice(0, 3))
+  const intent = { expected: unknown, next: unknown, packs: [], dead }
+  writeFileSync(join(at.directory, list), encodeIntent(intent))
+  await use(at).catch(() => undefined)
+  rmSync(join(at.directory, list), { force: true })
+  await expectWhole(at)
+})
+
+describe('T19: a list that is damaged is refused, and nothing is lost', () => {
+  test.each<[name: string, damage: (bytes: Uint8Array) => Uint8Array]>([
+    ['empty', () => new Uint8Array(0)],
+    ['cut off', (bytes) => bytes.subarray(0, -1)],
+    ['longer', (bytes) => Buffer.concat([bytes, Uint8Array.of(0)])],
+    ['zeros', (bytes) => bytes.map(() => 0)],
+    ['a bit of its head', flipBit(8 * 10)],
+    ['a bit of its objects', flipBit(8 * 60)],
+    ['a bit of its checksum', (bytes) => flipBit(8 * (bytes.length - 1))(bytes)],
+  ])('journal_corrupt: %s', async (_, damage) => {
+    const at = copySite()
+    writeFileSync(join(at.directory, list), damage(genuine))
+    expect(await use(at)).toBe('journal_corrupt')
+    rmSync(join(at.directory, list))
+    await expectWhole(at)
+  })
+})
+
+describe('T19: a true list that is put back', () => {
+  test('after the purge, erases nothing more', async () => {
+    const at = copySite()
+    writeFileSync(join(at.directory, list), genuine)
+    expect(await use(at)).toBe('accepted')
+    expect(existsSync(join(at.directory, list))).toBe(false)
+    await expectWhole(at)
+  })
+
+  test('in another store of the same device, erases nothing', async () => {
+    const folder = temporaryDirectory()
+    const at = { directory: `${folder}/store`, stateDirectory: `${folder}/state`, identity }
+    const { store } = await createStore(at)
+    const changes = Object.entries(contents).map(([path, content]) => {
+      return { type: 'create', path, content } as const
+    })
+    await store.apply(changes, author)
+    await store.close()
+    writeFileSync(join(at.directory, list), genuine)
+    await use(at).catch(() => undefined)
+    rmSync(join(at.directory, list), { force: true })
+    await expectWhole(at)
+  })
+})
+
+describe('T13: what was erased and is put back beside the history', () => {
+  test('is not shown, and the proof of absence finds it', async () => {
+    const at = copySite()
+    cpSync(packsBefore, `${at.directory}/objects/pack`, { recursive: true })
+    const store = await openStore(at)
+    await store.verify()
+    expect(await contentsOf(store)).toEqual(contents)
+    expect(await oldContents(store)).not.toContain('one\n')
+    expect((await store.proveAbsence()).found.length).toBeGreaterThan(0)
+    await store.close()
+  })
+
+  test('is not there without that', async () => {
+    const at = copySite()
+    const store = await openStore(at)
+    const { versions, found } = await store.proveAbsence()
+    expect([versions, found]).toEqual([1, []])
+    await store.close()
+  })
+})
+
+test('T13: a directory of erased history that a write needs again', async () => {
+  const folder = temporaryDirectory()
+  const at = { directory: `${folder}/store`, stateDirectory: `${folder}/state`, identity }
+  const { store } = await createStore(at)
+  const creation = (path: string) => ({ type: 'create', path, content: path }) as const
+  // Sixteen lie flat, the seventeenth divides them: again after the erased one (FORMAT §2.1).
+  await store.apply(
+    Array.from({ length: 16 }, (_, index) => creation(`/${index}`)),
+    author,
+  )
+  const { versionIds } = await store.apply([creation('/erased')], author)
+  await store.apply([{ type: 'delete', path: '/erased' }], author)
+  await Promise.all([
+    store.redact({ select: { versionIds }, reason: 'leaked_secret' }, author),
+    store.apply([creation('/beside')], author),
+  ])
+  await store.verify()
+  await store.close()
+  git(['fsck', '--strict', '--full'], at.directory)
+})
+
+async function oldContents(store: MemoryStore): Promise<readonly (string | undefined)[]> {
+  const { versions } = await store.versions()
+  return Promise.all(versions.map(async (one) => (await store.version(one.versionId)).content))
+}

@@ -1,0 +1,148 @@
+// The guard: which changes it refuses, in which words, and that what a memory held before does not
+// count. Tokens are put together here: no scanner of repositories shall take them for a leak.
+
+import { describe, expect, test } from 'vitest'
+import { StoreError } from '../../../src/errors.ts'
+import type { PlannedRow } from '../../../src/store/changes.ts'
+import { checkGuard, guardMetadataKey, guardOf, secretGuard } from '../../../src/store/guard.ts'
+import type { ContentGuard, GuardedText } from '../../../src/store/guard.ts'
+
+const row = (content: string | undefined, path = '/a.md'): PlannedRow => ({
+  memoryId: '01'.repeat(16),
+  versionId: '02'.repeat(16),
+  base: '03'.repeat(16),
+  operation: content === undefined ? 'deleted' : 'modified',
+  path,
+  content,
+  size: 0,
+  sha256: '',
+  created: 0,
+})
+const aws = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
+const aws2 = ['AKIA', '2MAZPFHHH5NMPLYQ'].join('')
+const github = `ghp_${'aB3dE5gH7jK9'.repeat(3)}`
+/** Looks at lines only, as a guard of a caller may. */
+const lineGuard: ContentGuard = (content) =>
+  content
+    .split('\n')
+    .flatMap((line, index) => (line.includes('!') ? [{ rule: 'call', line: index + 1 }] : []))
+
+async function refusal(
+  guard: ContentGuard | undefined,
+  after: PlannedRow,
+  before?: GuardedText,
+): Promise<unknown> {
+  try {
+    await checkGuard(guard, [after], () => before)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const { code, message, details } = error
+    return { code, message, details }
+  }
+}
+
+const start = 'The memory would hold sensitive content: '
+
+describe('a change is refused', () => {
+  test.each<
+    [name: string, after: PlannedRow, before: string | undefined, told: string, details: object]
+  >([
+    [
+      'that brings a secret',
+      row(`a\nb ${aws}\n`),
+      'a\n',
+      'AWS access key in line 2',
+      { path: '/a.md', lines: [2] },
+    ],
+    [
+      'that makes a memory with two',
+      row(`${github}\n\n${aws}`),
+      undefined,
+      'GitHub token in line 1, AWS access key in line 3',
+      { path: '/a.md', lines: [1, 3] },
+    ],
+    [
+      'that replaces a secret by another of its kind',
+      row(`a\n${aws2}`),
+      `a\n${aws}`,
+      'AWS access key in line 2',
+      { path: '/a.md', lines: [2] },
+    ],
+    [
+      'that repeats one',
+      row(`${aws}\n${aws}`),
+      aws,
+      'AWS access key in line 2',
+      { path: '/a.md', lines: [2] },
+    ],
+    [
+      'that puts one in the path, which no error repeats',
+      row('a', `/${github}.md`),
+      'a',
+      'GitHub token in its path',
+      { lines: [] },
+    ],
+    [
+      'with so many that not all are named',
+      row(`${aws} `.repeat(12)),
+      undefined,
+      `${'AWS access key in line 1, '.repeat(10).slice(0, -2)} and 2 more`,
+      { path: '/a.md', lines: Array.from({ length: 12 }, () => 1) },
+    ],
+  ])('%s', async (_, after, before, told, details) => {
+    const then = before === undefined ? undefined : { path: '/a.md', content: before }
+    const refused = await refusal(secretGuard, after, then)
+    expect(refused).toEqual({ code: 'sensitive_content', message: start + told, details })
+  })
+
+  test('by a guard that knows lines only', async () => {
+    const before = { path: '/a.md', content: 'old!\nx' }
+    expect(await refusal(lineGuard, row('x\nold!'), before)).toBeUndefined()
+    expect(await refusal(lineGuard, row('x\nold! new'), before)).toMatchObject({
+      details: { lines: [2] },
+    })
+  })
+
+  test('if the guard itself fails', async () => {
+    const failing: ContentGuard = () => Promise.reject(new RangeError('out of order'))
+    await expect(checkGuard(failing, [row('a')], () => undefined)).rejects.toThrow('out of order')
+  })
+})
+
+describe('a change is allowed', () => {
+  test.each<[name: string, after: PlannedRow, before: string]>([
+    ['that takes the secret out', row('a'), `a ${aws}`],
+    ['that leaves it and edits the rest', row(`# new\n\nb ${aws} c`), `a ${aws}`],
+    ['that takes one of two out', row(github), `${aws}\n${github}`],
+    ['that renames the memory', row(aws, '/b.md'), aws],
+    ['that deletes it', row(undefined), aws],
+    ['that has none', row('a'), ''],
+  ])('%s', async (_, after, before) => {
+    expect(await refusal(secretGuard, after, { path: '/a.md', content: before })).toBeUndefined()
+  })
+
+  test('without a guard', async () => {
+    expect(await refusal(undefined, row(aws))).toBeUndefined()
+  })
+})
+
+describe('which guards apply', () => {
+  const settings = { metadata: { [guardMetadataKey]: 'secrets' } }
+  const plain = { metadata: {} }
+
+  test('none, the own one, the one of the settings', () => {
+    expect(guardOf(undefined, plain)).toBeUndefined()
+    expect(guardOf(lineGuard, plain)).toBe(lineGuard)
+    expect(guardOf(undefined, settings)).toBe(secretGuard)
+    expect(guardOf(secretGuard, settings)).toBe(secretGuard)
+  })
+
+  test('both', async () => {
+    const both = guardOf(lineGuard, settings)
+    expect(await both?.(`${aws}\n!`, '/a.md')).toMatchObject([
+      { rule: 'AWS access key', line: 1 },
+      { rule: 'call', line: 2 },
+    ])
+  })
+})

@@ -1,0 +1,379 @@
+// Restore and rollback through the façade: which state a memory gets, what is refused or left, and
+// that a reversal is a change like any other.
+
+import { describe, expect, test } from 'vitest'
+import type { Change, MemoryStore } from '../../../src/index.ts'
+import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
+import { git } from '../../support/temporary.ts'
+
+const create = (path: string, content: string): Change => ({ type: 'create', path, content })
+const edit = (path: string, content: string): Change => ({
+  type: 'edit',
+  path,
+  edit: () => content,
+})
+const remove = (path: string): Change => ({ type: 'delete', path })
+const rename = (path: string, to: string): Change => ({ type: 'rename', path, to })
+
+/** A store after one commit per list of changes, with the versions that each commit wrote. */
+async function written(...commits: readonly (readonly Change[])[]): Promise<{
+  readonly store: MemoryStore
+  readonly versions: readonly string[]
+  readonly times: readonly number[]
+}> {
+  let now = 1_700_000_000_000
+  const { store } = await newStore({ clock: () => now })
+  const versions: string[] = []
+  const times: number[] = []
+  for (const changes of commits) {
+    now += 1000
+    const { versionIds } = await store.apply(changes, author)
+    versions.push(versionIds[0] ?? '')
+    times.push(now)
+  }
+  now += 1000
+  return { store, versions, times }
+}
+
+async function idAt(store: MemoryStore, path: string): Promise<string> {
+  return (await store.read(path))?.memoryId ?? ''
+}
+
+async function newestVersion(store: MemoryStore) {
+  const { versions } = await store.versions({ limit: 1 })
+  return versions[0]
+}
+
+describe('restore of one memory', () => {
+  test('to a version, by path: its content and path, as a new version', async () => {
+    const { store, versions } = await written(
+      [create('/a', 'one')],
+      [edit('/a', 'two')],
+      [rename('/a', '/b')],
+    )
+    const memoryId = await idAt(store, '/b')
+    const made = await store.restore({ memory: '/b', to: { versionId: versions[0] ?? '' } }, author)
+    expect(made).toMatchObject({
+      versionIds: [expect.stringMatching(/^memver_/)],
+      steps: [
+        {
+          memoryId,
+          operation: 'modified',
+          before: { path: '/b', content: 'two' },
+          after: { path: '/a', content: 'one' },
+        },
+      ],
+      left: [],
+    })
+    expect(await contentsOf(store)).toEqual({ '/a': 'one' })
+    expect(await idAt(store, '/a')).toBe(memoryId)
+    expect(await newestVersion(store)).toMatchObject({
+      versionId: made.versionIds[0],
+      commit: made.commit,
+      baseVersionId: versions[2],
+      createdBy: author.actor,
+      reason: `restore to ${versions[0]}`,
+    })
+    await store.verify()
+    await store.close()
+  })
+
+  test('after its deletion, by path or id: the same memory, created when it was', async () => {
+    const { store, versions, times } = await written(
+      [create('/a', 'one')],
+      [edit('/a', 'two')],
+      [remove('/a')],
+    )
+    const { versions: all } = await store.versions()
+    const memoryId = all[0]?.memoryId ?? ''
+    const made = await store.restore({ memory: '/a', to: { versionId: versions[0] ?? '' } }, author)
+    expect(made.steps).toMatchObject([{ memoryId, operation: 'created', before: undefined }])
+    expect(await newestVersion(store)).toMatchObject({
+      operation: 'created',
+      baseVersionId: versions[2],
+    })
+    expect(await store.read('/a')).toMatchObject({
+      memoryId,
+      content: 'one',
+      createdAt: times[0],
+      updatedAt: (times[2] ?? 0) + 1000,
+    })
+    await store.apply([remove('/a')], author)
+    await store.restore({ memory: memoryId, to: { time: times[1] ?? 0 } }, author)
+    expect(await contentsOf(store)).toEqual({ '/a': 'two' })
+    await store.verify()
+    await store.close()
+  })
+
+  test('by path: who is there, else who was there last', async () => {
+    const { store, times } = await written(
+      [create('/a', 'first')],
+      [remove('/a')],
+      [create('/a', 'second')],
+      [rename('/a', '/b')],
+      [edit('/b', 'moved')],
+    )
+    const second = await idAt(store, '/b')
+    const made = await store.restore({ memory: '/a', to: { time: times[2] ?? 0 } }, author)
+    expect(made.steps).toMatchObject([{ memoryId: second, after: { content: 'second' } }])
+    await store.close()
+  })
+
+  test('to the state that it has: no commit', async () => {
+    const { store, versions } = await written([create('/a', 'one')], [edit('/a', 'one, again')])
+    const { head } = await store.status()
+    const made = await store.restore({ memory: '/a', to: { versionId: versions[1] ?? '' } }, author)
+    expect(made).toEqual({ commit: undefined, versionIds: [], steps: [], left: [] })
+    expect((await store.status()).head).toBe(head)
+    await store.close()
+  })
+
+  test('refusals say what is wrong and change nothing', async () => {
+    const { store, versions, times } = await written(
+      [create('/a', 'one')],
+      [edit('/a', 'two')],
+      [create('/b', 'other')],
+      [remove('/b')],
+      [rename('/a', '/c')],
+      [create('/a/b', 'in the way')],
+    )
+    const { head } = await store.status()
+    const [one = '', , other = '', deletion = ''] = versions
+    const unknown = `memver_${'0'.repeat(26)}`
+    const cases = [
+      [{ memory: '/b', to: { versionId: deletion } }, 'invalid_input'],
+      [{ memory: '/c', to: { versionId: other } }, 'invalid_input'],
+      [{ memory: '/c', to: { versionId: one } }, 'path_conflict'],
+      [{ memory: '/b', to: { time: times[3] ?? 0 } }, 'not_found'],
+      [{ memory: '/b', to: { time: times[1] ?? 0 } }, 'not_found'],
+      [{ memory: '/b', to: { time: 5 } }, 'not_found'],
+      [{ memory: '/none', to: { versionId: one } }, 'not_found'],
+      [{ memory: 'none', to: { versionId: one } }, 'invalid_path'],
+      [{ memory: 'mem_none', to: { versionId: one } }, 'invalid_input'],
+      [{ memory: '/c', to: { versionId: unknown } }, 'not_found'],
+    ] as const
+    for (const [request, code] of cases) {
+      for (const dryRun of [true, false]) {
+        const refusal = store.restore(request, author, { dryRun })
+        await expect(refusal, JSON.stringify(request)).rejects.toMatchObject({
+          name: 'StoreError',
+          code,
+        })
+      }
+    }
+    expect((await store.status()).head).toBe(head)
+    await store.close()
+  })
+
+  test('an erased version is refused as such', async () => {
+    const { store, versions } = await written([create('/a', 'secret')], [edit('/a', 'clean')])
+    const [versionId = ''] = versions
+    await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
+    const refusal = store.restore({ memory: '/a', to: { versionId } }, author)
+    await expect(refusal).rejects.toMatchObject({ code: 'redacted' })
+    await store.close()
+  })
+})
+
+describe('rollback', () => {
+  const story: readonly Change[][] = [
+    [create('/a', 'a1'), create('/d/b', 'b1'), create('/d/c', 'c1')],
+    [edit('/a', 'a2'), create('/new', 'n')],
+    [rename('/d/b', '/x'), rename('/d/c', '/d/b'), rename('/x', '/d/c')],
+    [remove('/a'), create('/a', 'another')],
+  ]
+  const first = { '/a': 'a1', '/d/b': 'b1', '/d/c': 'c1' }
+
+  test('of everything: edits, creations, deletions and swapped names, in one commit', async () => {
+    const { store, versions, times } = await written(...story)
+    const before = await contentsOf(store)
+    const { commits } = await store.status()
+    const made = await store.rollback({ to: { time: times[0] ?? 0 } }, author)
+    expect(made.steps.map(({ operation, after }) => [operation, after?.path])).toEqual([
+      ['deleted', undefined],
+      ['created', '/a'],
+      ['modified', '/d/b'],
+      ['modified', '/d/c'],
+      ['deleted', undefined],
+    ])
+    expect(made.left).toEqual([])
+    expect(await contentsOf(store)).toEqual(first)
+    expect((await store.status()).commits).toBe(commits + 1)
+    expect(await newestVersion(store)).toMatchObject({ commit: made.commit })
+    const { versions: last } = await store.versions({ limit: 5 })
+    expect(last.some(({ reason }) => reason === 'rollback to 2023-11-14T22:13:21Z')).toBe(true)
+    // A rollback can be rolled back.
+    await store.rollback({ to: { versionId: versions[3] ?? '' } }, author)
+    expect(await contentsOf(store)).toEqual(before)
+    await store.verify()
+    await store.close()
+  })
+
+  test('of a directory: what is or was below it, and nothing else', async () => {
+    const { store, times } = await written(
+      [create('/d/in', '1'), create('/d/out', '1'), create('/other', '1')],
+      [rename('/d/out', '/moved'), rename('/other', '/d/other'), edit('/d/in', '2')],
+      [create('/unrelated', '1'), create('/dd', '1')],
+    )
+    const made = await store.rollback({ to: { time: times[0] ?? 0 }, path: '/d' }, author)
+    expect(made.steps).toHaveLength(3)
+    expect(await contentsOf(store)).toEqual({
+      '/d/in': '1',
+      '/d/out': '1',
+      '/other': '1',
+      '/unrelated': '1',
+      '/dd': '1',
+    })
+    const { versions } = await store.versions({ limit: 3 })
+    const reasons = versions.map(({ reason }) => reason)
+    expect(reasons).toContain('rollback of /d to 2023-11-14T22:13:21Z')
+    await store.close()
+  })
+
+  test('to a commit, with a reason of the author', async () => {
+    const { store } = await written(...story)
+    const { versions } = await store.versions()
+    const commit = versions.at(-1)?.commit ?? ''
+    const because = { ...author, reason: 'the migration failed' }
+    await store.rollback({ to: { commit: commit.slice(0, 12) } }, because)
+    expect(await contentsOf(store)).toEqual(first)
+    const { versions: last } = await store.versions({ limit: 5 })
+    expect(new Set(last.map(({ reason }) => reason))).toEqual(new Set([because.reason]))
+    await store.close()
+  })
+
+  test('to now, or below where nothing is, makes no commit', async () => {
+    const { store, times } = await written(...story)
+    const nothing = { commit: undefined, versionIds: [], steps: [], left: [] }
+    expect(await store.rollback({ to: { time: times[3] ?? 0 } }, author)).toEqual(nothing)
+    const elsewhere = { to: { time: times[0] ?? 0 }, path: '/nothing/here' }
+    expect(await store.rollback(elsewhere, author)).toEqual(nothing)
+    await store.close()
+  })
+
+  test('a dry run says the same and does nothing', async () => {
+    const { store, times } = await written(...story)
+    const { head } = await store.status()
+    const request = { to: { time: times[0] ?? 0 } }
+    const planned = await store.rollback(request, author, { dryRun: true })
+    expect((await store.status()).head).toBe(head)
+    const { steps, left } = await store.rollback(request, author)
+    expect(planned).toEqual({ commit: undefined, versionIds: [], steps, left })
+    await store.close()
+  })
+
+  test('leaves what is kept from its path, what that keeps from its own, and so on', async () => {
+    const { store, times } = await written(
+      [create('/d/a', 'a'), create('/d/b', 'b'), create('/d/c', 'c'), create('/q', 'q')],
+      [rename('/d/a', '/d/x'), rename('/d/b', '/d/a'), rename('/q', '/d/b'), edit('/d/c', 'new')],
+      [create('/q', 'outside of what is rolled back')],
+    )
+    const before = await contentsOf(store)
+    const made = await store.rollback({ to: { time: times[0] ?? 0 }, path: '/d' }, author)
+    expect(made.left.map(({ path, reason }) => [path, reason])).toEqual([
+      ['/d/a', 'path_taken'],
+      ['/d/b', 'path_taken'],
+      ['/q', 'path_taken'],
+    ])
+    expect(await contentsOf(store)).toEqual({ ...before, '/d/c': 'c' })
+    const whole = await store.rollback({ to: { time: times[0] ?? 0 } }, author)
+    expect(whole.left).toEqual([])
+    expect(await contentsOf(store)).toEqual({ '/d/a': 'a', '/d/b': 'b', '/d/c': 'c', '/q': 'q' })
+    await store.verify()
+    await store.close()
+  })
+
+  test('leaves what is erased, and what that keeps from its path', async () => {
+    const { store, versions, times } = await written(
+      [create('/a', 'secret')],
+      [edit('/a', 'clean'), create('/b', '1')],
+      [rename('/a', '/c')],
+      [rename('/b', '/a'), edit('/a', '2')],
+    )
+    const [secret = ''] = versions
+    await store.redact({ select: { versionIds: [secret] }, reason: 'leaked_secret' }, author)
+    const made = await store.rollback({ to: { time: times[0] ?? 0 } }, author)
+    expect(made.left).toMatchObject([{ path: '/c', reason: 'redacted' }])
+    expect(await contentsOf(store)).toEqual({ '/c': 'clean' })
+    await store.close()
+  })
+
+  test('of more memories than one commit can hold is refused before anything happens', async () => {
+    const { store, times } = await written([create('/first', '1')])
+    const many = (from: number): Change[] => {
+      return Array.from({ length: 8200 }, (_, index) => create(`/d/${from + index}`, ''))
+    }
+    await store.updateSettings({ limits: { contentBytes: 100, memories: 20_000 } }, author)
+    await store.apply(many(0), author)
+    await store.apply(many(8200), author)
+    const { head } = await store.status()
+    const request = { to: { time: times[0] ?? 0 } }
+    await expect(store.rollback(request, author)).rejects.toMatchObject({
+      code: 'change_too_large',
+      details: { actual: 16_400, limit: 16_384 },
+    })
+    expect((await store.status()).head).toBe(head)
+    await store.close()
+  })
+
+  test('keeps to the limits of the store, and to its archive mark', async () => {
+    const { store, times } = await written([create('/a', 'long content')], [edit('/a', 'short')])
+    const request = { to: { time: times[0] ?? 0 } }
+    await store.updateSettings({ limits: { contentBytes: 5, memories: 9 } }, author)
+    await expect(store.rollback(request, author)).rejects.toMatchObject({
+      code: 'content_too_large',
+    })
+    const limits = { contentBytes: 99, memories: 9 }
+    await store.updateSettings({ limits, archivedAt: 5 }, author)
+    await expect(store.rollback(request, author)).rejects.toMatchObject({ code: 'store_archived' })
+    await store.rollback({ to: { time: 1_700_000_000_000 } }, author)
+    expect(await contentsOf(store)).toEqual({})
+    await store.close()
+  })
+})
+
+test('reversals beside other commands of one turn build on one another', async () => {
+  const { store, times } = await written([create('/a', '1')], [edit('/a', '2')])
+  const [, rolledBack, , restored] = await Promise.all([
+    store.apply([create('/b', 'b')], author),
+    store.rollback({ to: { time: times[0] ?? 0 } }, author),
+    store.apply([edit('/a', '3')], author),
+    store.restore({ memory: '/a', to: { time: times[1] ?? 0 } }, author),
+  ])
+  expect(rolledBack.steps).toHaveLength(2)
+  expect(restored.steps).toMatchObject([{ before: { content: '3' }, after: { content: '2' } }])
+  expect(await contentsOf(store)).toEqual({ '/a': '2' })
+  await store.verify()
+  await store.close()
+})
+
+test('a cancelled reversal changes nothing; progress is told', async () => {
+  const { store, times } = await written([create('/a', '1')], [edit('/a', '2')])
+  const { head } = await store.status()
+  const request = { to: { time: times[0] ?? 0 } }
+  const signal = AbortSignal.abort()
+  await expect(store.rollback(request, author, { signal })).rejects.toMatchObject({
+    code: 'cancelled',
+  })
+  expect((await store.status()).head).toBe(head)
+  const told: number[][] = []
+  await store.rollback(request, author, { progress: (done, total) => told.push([done, total]) })
+  expect(told.slice(-2)).toEqual([
+    [0, 1],
+    [1, 1],
+  ])
+  await store.close()
+})
+
+test('what a reversal wrote is there after reopening, for stock git too', async () => {
+  const { store, place } = await newStore()
+  const { versionIds } = await store.apply([create('/a', '1')], author)
+  await store.apply([remove('/a')], author)
+  await store.restore({ memory: '/a', to: { versionId: versionIds[0] ?? '' } }, author)
+  await store.close()
+  git(['fsck', '--strict'], place.directory)
+  const again = await reopen(place)
+  expect(await contentsOf(again)).toEqual({ '/a': '1' })
+  await again.verify()
+  await again.close()
+})

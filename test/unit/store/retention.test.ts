@@ -1,0 +1,287 @@
+// Retention: which memories a rule applies to, what deleting them writes, and what this device
+// knows of reads, where every doubt must keep a memory.
+
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { memoryToolHandlers } from '../../../src/anthropic/memory-tool.ts'
+import type { MemoryStore } from '../../../src/index.ts'
+import { rowsMax } from '../../../src/limits.ts'
+import { PathTree } from '../../../src/store/path-tree.ts'
+import { planExpiry } from '../../../src/store/retention.ts'
+import type { ExpiryRule } from '../../../src/store/retention.ts'
+import type { LiveMemory } from '../../../src/store/snapshot.ts'
+import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
+import type { TestPlace } from '../../support/stores.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const start = Date.UTC(2026, 0, 1, 12)
+
+function snapshotOf(memories: readonly (readonly [path: string, day: number])[]): {
+  readonly paths: PathTree
+} {
+  const paths = new PathTree()
+  for (const [path, day] of memories) {
+    const unknown = { versionId: '', sha256: '', blob: '', kid: '', size: 0, created: 0 }
+    const memory: LiveMemory = { memoryId: path, path, updated: day * DAY, ...unknown }
+    paths.add(memory)
+  }
+  return { paths }
+}
+
+describe('planExpiry', () => {
+  const snapshot = snapshotOf([
+    ['/new', 99],
+    ['/old', 10],
+    ['/d/old', 10],
+    ['/d/older', 5],
+    ['/dd', 10],
+  ])
+  const read: Readonly<Record<string, number>> = { '/old': 95, '/d/older': 20 }
+  const reads = { lastRead: (memoryId: string) => (read[memoryId] ?? 50) * DAY }
+  const days = (count: number): number => count * DAY
+
+  test.each<[name: string, rule: ExpiryRule, expired: readonly string[]]>([
+    ['unchanged', { unchangedFor: days(90) }, ['/d/old', '/d/older', '/dd', '/old']],
+    ['unchanged, to the very ms', { unchangedFor: days(90) + 1 }, ['/d/older']],
+    ['unchanged, for longer than there is a past', { unchangedFor: days(200) }, []],
+    ['at or below a path', { unchangedFor: days(90), path: '/d' }, ['/d/old', '/d/older']],
+    ['one file', { unchangedFor: days(90), path: '/d/old' }, ['/d/old']],
+    ['the root', { unchangedFor: days(95), path: '/' }, ['/d/older']],
+    ['a path where nothing is', { unchangedFor: 1, path: '/none' }, []],
+    ['unread', { unreadFor: days(50) }, ['/d/old', '/d/older', '/dd']],
+    ['unread, for longer than recording goes on', { unreadFor: days(51) }, ['/d/older']],
+    ['unread for a time in which it was changed', { unreadFor: days(2), path: '/new' }, []],
+    ['both', { unchangedFor: days(93), unreadFor: days(50) }, ['/d/older']],
+  ])('%s', (_, rule, expired) => {
+    expect(planExpiry(snapshot, reads, rule, 100 * DAY).map(({ path }) => path)).toEqual(expired)
+  })
+})
+
+/** A store whose clock the test moves by days. */
+async function storeInTime(): Promise<{
+  readonly store: MemoryStore
+  readonly place: TestPlace
+  readonly days: (count: number) => void
+  readonly reopened: () => Promise<MemoryStore>
+}> {
+  let now = start
+  const clock = (): number => now
+  const { store, place } = await newStore({ clock })
+  const days = (count: number): void => {
+    now += count * DAY
+  }
+  return { store, place, days, reopened: () => reopen(place, { clock }) }
+}
+
+function creations(...paths: readonly string[]) {
+  return paths.map((path) => ({ type: 'create', path, content: path }) as const)
+}
+
+const year: ExpiryRule = { unreadFor: 365 * DAY }
+const pathsOf = async (store: MemoryStore, rule: ExpiryRule): Promise<readonly string[]> =>
+  (await store.expire(rule, author, { dryRun: true })).expired.map(({ path }) => path)
+
+describe('expire', () => {
+  test('deletes in one commit, says why, and can be looked at before', async () => {
+    const { store, days } = await storeInTime()
+    await store.apply(creations('/a', '/b', '/d/c'), author)
+    days(60)
+    await store.apply([{ type: 'edit', path: '/b', edit: () => 'again' }], author)
+    days(30)
+    const rule = { unchangedFor: 90 * DAY }
+    const head = (await store.status()).head
+    const planned = await store.expire(rule, author, { dryRun: true })
+    expect([planned.commit, planned.versionIds]).toEqual([undefined, []])
+    expect((await store.status()).head).toBe(head)
+    const done = await store.expire(rule, author)
+    expect(done.expired).toEqual(planned.expired)
+    expect(done.expired.map(({ path }) => path)).toEqual(['/a', '/d/c'])
+    expect(await contentsOf(store)).toEqual({ '/b': 'again' })
+    const { versions } = await store.versions({})
+    const deletions = versions.filter((version) => version.operation === 'deleted')
+    expect(deletions.map((version) => version.versionId).toSorted()).toEqual(
+      done.versionIds.toSorted(),
+    )
+    expect(new Set(deletions.map((version) => version.commit))).toEqual(new Set([done.commit]))
+    expect(new Set(deletions.map((version) => version.reason))).toEqual(
+      new Set(['expired: not changed for 90 days']),
+    )
+    expect(await store.expire(rule, author)).toEqual({
+      commit: undefined,
+      versionIds: [],
+      expired: [],
+    })
+    await store.close()
+  })
+
+  test.each<[rule: ExpiryRule, reason: string | undefined, stored: string]>([
+    [{ unchangedFor: DAY }, undefined, 'expired: not changed for 1 day'],
+    [{ unchangedFor: 5_400_000 }, undefined, 'expired: not changed for 1.5 hours'],
+    [{ unchangedFor: 7 }, undefined, 'expired: not changed for 7 ms'],
+    [
+      { unchangedFor: DAY, unreadFor: 2 * DAY },
+      undefined,
+      'expired: not changed for 1 day, not read for 2 days',
+    ],
+    [{ unchangedFor: DAY }, 'spring cleaning', 'spring cleaning'],
+  ])('%o says why', async (rule, reason, stored) => {
+    const { store, days } = await storeInTime()
+    await store.apply(creations('/a'), author)
+    await store.read('/a')
+    days(10)
+    await store.expire(rule, { ...author, reason })
+    expect((await store.versions({})).versions[0]?.reason).toBe(stored)
+    await store.close()
+  })
+
+  test.each<[name: string, rule: object]>([
+    ['no time', {}],
+    ['a path alone', { path: '/a' }],
+    ['nothing', { unchangedFor: 0 }],
+    ['a negative time', { unreadFor: -1 }],
+    ['a fraction', { unchangedFor: 1.5 }],
+    ['no number', { unchangedFor: Number.NaN }],
+    ['one time that is wrong', { unchangedFor: DAY, unreadFor: Number.POSITIVE_INFINITY }],
+  ])('invalid_input: %s', async (_, rule) => {
+    const { store } = await storeInTime()
+    for (const dryRun of [true, false]) {
+      const refused = store.expire(rule, author, { dryRun })
+      await expect(refused).rejects.toMatchObject({ code: 'invalid_input' })
+    }
+    await store.close()
+  })
+
+  test('more than one commit can hold takes several', { timeout: 120_000 }, async () => {
+    const { store, days } = await storeInTime()
+    await store.updateSettings({ limits: { contentBytes: 100, memories: 20_000 } }, author)
+    const paths = Array.from({ length: rowsMax + 3 }, (_, index) => `/${index}`)
+    await store.apply(creations(...paths.slice(0, rowsMax)), author)
+    await store.apply(creations(...paths.slice(rowsMax)), author)
+    days(10)
+    const before = await store.status()
+    const { expired, versionIds } = await store.expire({ unchangedFor: DAY }, author)
+    const after = await store.status()
+    expect([expired.length, new Set(versionIds).size]).toEqual([paths.length, paths.length])
+    expect([after.memories, after.commits - before.commits]).toEqual([0, 2])
+    await store.close()
+  })
+})
+
+describe('what counts as a read', () => {
+  test('reading a file, and viewing it, but neither listing nor searching the past', async () => {
+    const { store, days } = await storeInTime()
+    await store.apply(creations('/listed', '/read', '/viewed', '/versioned'), author)
+    expect(await pathsOf(store, year)).toEqual([])
+    days(200)
+    const view = memoryToolHandlers(store, { session: 's' }).view
+    await store.read('/read')
+    await view({ path: '/memories/viewed' })
+    await view({ path: '/memories' })
+    const [version] = (await store.versions({})).versions
+    await store.version(version?.versionId ?? '')
+    days(200)
+    expect(await pathsOf(store, year)).toEqual(['/listed', '/versioned'])
+    await store.close()
+  })
+
+  test('a day counts to its end', async () => {
+    const { store, days } = await storeInTime()
+    await store.apply(creations('/a'), author)
+    await store.read('/a')
+    days(365)
+    expect(await pathsOf(store, year)).toEqual([])
+    days(0.5)
+    expect(await pathsOf(store, year)).toEqual(['/a'])
+    await store.close()
+  })
+})
+
+describe('what is known of reads', () => {
+  test('outlives the process, if no more than a read was done', async () => {
+    const { store, days, reopened } = await storeInTime()
+    await store.apply(creations('/a', '/b'), author)
+    await store.read('/b')
+    await store.close()
+    days(200)
+    const second = await reopened()
+    await second.read('/a')
+    await second.close()
+    days(200)
+    const third = await reopened()
+    expect(await pathsOf(third, year)).toEqual(['/b'])
+    await third.close()
+  })
+
+  test('is joined of all processes of the device', async () => {
+    const { store, days, reopened } = await storeInTime()
+    await store.apply(creations('/a', '/b', '/c'), author)
+    await store.read('/a')
+    await store.close()
+    days(200)
+    const [one, other] = [await reopened(), await reopened()]
+    await one.read('/a')
+    await other.read('/b')
+    await one.close()
+    await other.close()
+    days(200)
+    const last = await reopened()
+    expect(await pathsOf(last, year)).toEqual(['/c'])
+    await last.close()
+  })
+
+  test('begins anew without its file, and expires nothing for as long', async () => {
+    const { store, place, days, reopened } = await storeInTime()
+    await store.apply(creations('/a'), author)
+    await store.read('/a')
+    await store.close()
+    const caches = join(place.directory, 'gitlocket', 'cache')
+    expect(readdirSync(caches, { recursive: true }).map(String).join(' ')).toMatch(/\/reads\b/)
+    rmSync(caches, { recursive: true })
+    days(1000)
+    const second = await reopened()
+    expect(await pathsOf(second, year)).toEqual([])
+    await second.close()
+    days(364)
+    const third = await reopened()
+    expect(await pathsOf(third, year)).toEqual([])
+    days(2)
+    expect(await pathsOf(third, year)).toEqual(['/a'])
+    await third.close()
+  })
+
+  test('gets no older by a clock that was wrong', async () => {
+    const { store, days, reopened } = await storeInTime()
+    await store.apply(creations('/a'), author)
+    days(400)
+    await store.read('/a')
+    await store.close()
+    days(-10_000)
+    const second = await reopened()
+    await second.read('/a')
+    await second.close()
+    days(10_000)
+    const third = await reopened()
+    expect(await pathsOf(third, year)).toEqual([])
+    await third.close()
+  })
+
+  test('a second read on one day writes nothing', async () => {
+    const { store, place, days, reopened } = await storeInTime()
+    await store.apply(creations('/a'), author)
+    await store.read('/a')
+    await store.close()
+    const caches = join(place.directory, 'gitlocket', 'cache')
+    const file = join(caches, readdirSync(caches)[0] ?? '', 'reads')
+    const readAndLook = async (): Promise<number> => {
+      const again = await reopened()
+      await again.read('/a')
+      await again.close()
+      return statSync(file).ino
+    }
+    const before = statSync(file).ino
+    expect(await readAndLook()).toBe(before)
+    days(1)
+    expect(await readAndLook()).not.toBe(before)
+  })
+})

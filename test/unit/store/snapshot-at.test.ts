@@ -1,0 +1,62 @@
+// The snapshot that is made of the history in RAM is the one that verification arrives at.
+
+import { describe, expect, test } from 'vitest'
+import type { MemoryStore } from '../../../src/index.ts'
+import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
+import { openHeadKeyring } from '../../../src/store/authority.ts'
+import { parseId } from '../../../src/format/id.ts'
+import { catchUp, History } from '../../../src/store/history.ts'
+import type { Snapshot } from '../../../src/store/snapshot.ts'
+import { snapshotAt } from '../../../src/store/snapshot-at.ts'
+import { verifyHistory } from '../../../src/store/verify.ts'
+import { author, newStore } from '../../support/stores.ts'
+import type { TestPlace } from '../../support/stores.ts'
+
+/** What a snapshot says, as plain values. */
+function valuesOf(snapshot: Snapshot): unknown {
+  const { head, keyring, settings, current, devices, redacted, count } = snapshot
+  const { directory: _directory, ...named } = keyring
+  return { head, named, settings, current, devices, redacted, count }
+}
+
+async function write(store: MemoryStore): Promise<void> {
+  const paths = Array.from({ length: 20 }, (_, n) => `/many/${n}`)
+  await store.apply(
+    paths.map((path) => ({ type: 'create', path, content: path })),
+    author,
+  )
+  await store.apply([{ type: 'edit', path: '/many/3', edit: () => 'three' }], author)
+  await store.changePassphrase(null, author)
+  await store.apply([{ type: 'delete', path: '/many/4' }], author)
+  await store.updateSettings({ name: 'renamed' }, author)
+  await store.apply([{ type: 'rename', path: '/many/5', to: '/five' }], author)
+  await store.apply([{ type: 'create', path: '/many/4', content: 'another four' }], author)
+}
+
+async function sourceOf(store: MemoryStore, place: TestPlace) {
+  const { directory, identity } = place
+  const storeId = parseId('store', store.id)
+  await store.close()
+  const objects = await openDiskObjectStore({ directory })
+  const head = objects.head ?? ''
+  const { epochs } = await openHeadKeyring(objects, storeId, { type: 'identity', identity }, head)
+  return { objects, storeId, epochs, head }
+}
+
+describe('the snapshot at a height', () => {
+  test('is the verified one, at every height of a history with all kinds of records', async () => {
+    const { store, place } = await newStore()
+    await write(store)
+    const { head, ...source } = await sourceOf(store, place)
+    const history = new History()
+    await catchUp(history, source, head, {})
+    expect(history.commits).toHaveLength(8)
+    for (const { oid, height } of history.commits) {
+      const { snapshot } = await verifyHistory(source, oid)
+      const made = snapshotAt(source, history, height)
+      expect(valuesOf(made)).toEqual(valuesOf(snapshot))
+      expect(made.tree.encode([])).toBe(snapshot.tree.encode([]))
+    }
+    await source.objects.close()
+  })
+})

@@ -2,12 +2,14 @@
 // that parsing, help and docs/CLI.md cannot disagree. table.ts holds the verbs themselves.
 // Decides nothing about the store, and never prints.
 
-import { assert, StoreError, type ErrorCode } from '../errors.ts'
+import { assert, StoreError, type ErrorCode, type ErrorDetails } from '../errors.ts'
 import type { Context } from './context.ts'
 
 export interface Positional {
   readonly name: string
   readonly optional?: boolean
+  /** Takes all that follow, too; the last one only. */
+  readonly repeated?: boolean
 }
 
 export interface Option {
@@ -25,6 +27,10 @@ export interface Option {
 export interface Answer {
   /** For people; printed as it is, so it ends in a newline unless it is a memory's content. */
   readonly text: string
+  /** The text came out of an Ink: it is safe for a terminal as it is, colours and all. */
+  readonly inked?: true
+  /** On a terminal the text goes through the pager. */
+  readonly paged?: true
   /** For programs: with `--json` this value is printed instead. */
   readonly json: unknown
   /** A remark for people, on standard error. */
@@ -72,6 +78,11 @@ export class Input {
     return this.#positionals[index]
   }
 
+  /** All positionals from `index` on. */
+  arguments(index: number): readonly string[] {
+    return this.#positionals.slice(index)
+  }
+
   text(option: string): string | undefined {
     return this.#values.get(option)
   }
@@ -97,8 +108,13 @@ export class CommandError extends StoreError {
   /** Text that must not be lost; goes to standard output before the error is reported. */
   readonly output: string
 
-  constructor(code: ErrorCode, message: string, hint: string, output = '') {
-    super(code, message)
+  constructor(
+    code: ErrorCode,
+    message: string,
+    hint: string,
+    { output = '', details = {} }: { readonly output?: string; details?: ErrorDetails } = {},
+  ) {
+    super(code, message, { details })
     this.hint = hint
     this.output = output
   }

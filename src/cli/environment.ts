@@ -8,6 +8,8 @@ export interface Terminal {
   readonly input: boolean
   readonly output: boolean
   readonly errors: boolean
+  /** Standard output is a terminal with colours, and one that can scroll. */
+  readonly capable: boolean
   /** Width of standard error. */
   readonly columns: number
 }
@@ -21,6 +23,10 @@ export interface Environment {
   readonly recoveryKeyFile: string | undefined
   /** A shell command, as git takes it. */
   readonly editor: string | undefined
+  /** A shell command that shows long answers on a terminal. */
+  readonly pager: string | undefined
+  /** The user wants no colours anywhere (no-color.org). */
+  readonly noColour: boolean
   /** Where the system keeps a user's run-time files, often in RAM. */
   readonly runtimeDirectory: string | undefined
   readonly loginName: string | undefined
@@ -52,6 +58,11 @@ export const variables: readonly Variable[] = [
   { name: 'GITLOCKET_NEW_PASSPHRASE_FILE', summary: 'The same for `key passwd`' },
   { name: 'GITLOCKET_RECOVERY_KEY_FILE', summary: 'A file with the recovery key, for `recover`' },
   { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
+  {
+    name: 'GITLOCKET_PAGER, PAGER',
+    summary: 'What shows long answers on a terminal, `cat` for nothing; else `less -FRX`',
+  },
+  { name: 'NO_COLOR', summary: 'No colours, unless --color says otherwise' },
 ]
 
 /** `storeOption` is the value of --store, which goes before the variable. */
@@ -68,6 +79,8 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
     editor: variable('VISUAL') ?? variable('EDITOR'),
+    pager: variable('GITLOCKET_PAGER') ?? variable('PAGER'),
+    noColour: variable('NO_COLOR') !== undefined,
     runtimeDirectory: variable('XDG_RUNTIME_DIR'),
     loginName: variable('LOGNAME') ?? variable('USER'),
     searchPath: variable('PATH') ?? '/usr/bin:/bin',
@@ -85,12 +98,18 @@ export function redirectTemporaryFiles(directory: string): void {
   process.env['TMPDIR'] = directory
 }
 
+/** The variables of this process and others, for a program that it starts. */
+export function variablesWith(others: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...others }
+}
+
 function readTerminal(): Terminal {
   const dumb = variable('TERM') === 'dumb'
   return {
     input: process.stdin.isTTY,
     output: process.stdout.isTTY,
     errors: process.stderr.isTTY && !dumb,
+    capable: process.stdout.isTTY && !dumb,
     columns: process.stderr.isTTY ? process.stderr.columns : 80,
   }
 }

@@ -78,6 +78,11 @@ export function readSecretFile(what: string, path: string): string {
   throw new StoreError('invalid_input', `The file with ${what} must hold it in one line`)
 }
 
+/** Writes a file that was not there, for its user alone. Never replaces one: `path_conflict`. */
+export function writeNewFile(what: string, path: string, text: string): void {
+  attempt(`write ${what}`, path, () => writeFileSync(path, text, { flag: 'wx', mode: 0o600 }))
+}
+
 /** Writes a new file, durably, with its directories. Never replaces one: `path_conflict`. */
 export function writeSecretFile(what: string, path: string, text: string): void {
   const directory = dirname(path)

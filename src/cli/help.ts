@@ -43,8 +43,8 @@ export function optionText(option: Option): string {
   return `${short}--${option.name}${value === undefined ? '' : ` <${value}>`}`
 }
 
-function positionalText({ name, optional }: Positional): string {
-  const text = name === '-' ? name : `<${name}>`
+function positionalText({ name, optional, repeated }: Positional): string {
+  const text = (name === '-' ? name : `<${name}>`) + (repeated === true ? '…' : '')
   return optional === true ? `[${text}]` : text
 }
 

@@ -6,6 +6,11 @@ import { StoreError } from '../errors.ts'
 export interface Interrupts {
   /** Aborted by the first Ctrl-C. The reason is a StoreError `cancelled`. */
   readonly signal: AbortSignal
+  /**
+   * While `work` runs, it has all the time that it needs to stop after the first Ctrl-C, and to say
+   * where. A second one ends the process at once, with `ending` as the last word.
+   */
+  patiently<T>(ending: string, work: () => Promise<T>): Promise<T>
   /** While `work` runs, Ctrl-C belongs to somebody else, an editor. */
   ignoring<T>(work: () => Promise<T>): Promise<T>
   /** Runs `cleanup` when the process ends, but for kill -9. Returns how to do it now. */
@@ -18,16 +23,30 @@ const GRACE_MS = 1000
 export function listenForInterrupts(): Interrupts {
   const controller = new AbortController()
   let ignored = false
+  let ending: string | undefined
+  const end = (): never => {
+    if (ending !== undefined) process.stderr.write(`\ngitlocket: ${ending}\n`)
+    process.exit(130)
+  }
   process.on('SIGINT', () => {
     if (ignored) return
-    if (controller.signal.aborted) process.exit(130)
+    if (controller.signal.aborted) end()
     controller.abort(new StoreError('cancelled', 'Cancelled'))
-    setTimeout(() => process.exit(130), GRACE_MS).unref()
+    if (ending === undefined) setTimeout(end, GRACE_MS).unref()
+    else process.stderr.write('\nStopping; Ctrl-C again ends at once\n')
   })
   process.on('SIGTERM', () => process.exit(143))
   process.on('SIGHUP', () => process.exit(129))
   return {
     signal: controller.signal,
+    async patiently(last, work) {
+      ending = last
+      try {
+        return await work()
+      } finally {
+        ending = undefined
+      }
+    },
     async ignoring(work) {
       ignored = true
       try {

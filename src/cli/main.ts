@@ -1,17 +1,19 @@
 #!/usr/bin/env node
 // The command line's entry: reads words and environment, runs one command, prints its answer and
-// sets the exit code. The only file that writes to the standard streams for commands.
+// sets the exit code. The only file, beside pager.ts, that writes answers to standard output.
 
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
 import { hasCode } from '../errors.ts'
 import { CommandError } from './command.ts'
 import type { Answer } from './command.ts'
+import type { Context } from './context.ts'
 import { readEnvironment, wantsDebugging } from './environment.ts'
 import type { Environment } from './environment.ts'
 import { commandHelp, overview } from './help.ts'
 import { listenForInterrupts } from './interrupts.ts'
 import { answerText, errorText, exitCodeOf, visible } from './output.ts'
+import { withPager } from './pager.ts'
 import { parseCommandLine, wantsJson } from './parse.ts'
 import type { Invocation } from './parse.ts'
 import { commands } from './table.ts'
@@ -24,10 +26,10 @@ async function main(words: readonly string[]): Promise<void> {
   let environment: Environment | undefined
   try {
     const invocation = parseCommandLine(words, commands)
-    if (invocation.type !== 'run') return print(aboutProgram(invocation), json)
+    if (invocation.type !== 'run') return await print(aboutProgram(invocation), json)
     environment = readEnvironment(invocation.input.text('store'))
     const context = { environment, interrupts: listenForInterrupts(), clock: systemClock }
-    print(await invocation.command.run(context, invocation.input), json)
+    await print(await invocation.command.run(context, invocation.input), json, context)
   } catch (error) {
     report(error, json, environment?.storeDirectory)
   }
@@ -43,8 +45,13 @@ function aboutProgram(invocation: Exclude<Invocation, { readonly type: 'run' }>)
   return { text, json: { help: text } }
 }
 
-function print(answer: Answer, json: boolean): void {
-  process.stdout.write(answerText(answer, json, process.stdout.isTTY))
+async function print(answer: Answer, json: boolean, context?: Context): Promise<void> {
+  const text = answerText(answer, json, process.stdout.isTTY)
+  if (context !== undefined && !json && answer.paged === true && text !== '') {
+    await withPager(context, async (write) => void (await write(text)))
+  } else {
+    process.stdout.write(text)
+  }
   if (answer.note !== undefined && !json) process.stderr.write(visible(`${answer.note}\n`))
   process.exitCode = answer.exitCode ?? 0
 }

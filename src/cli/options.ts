@@ -24,6 +24,33 @@ export const authorOptions: readonly Option[] = [
   { name: 'reason', value: 'text', summary: 'Why; kept, encrypted, with the change' },
 ]
 
+/** On verbs whose --actor and --session say which versions are meant. */
+export const selectingAuthorOptions: readonly Option[] = [
+  { name: 'as', value: 'id', summary: 'Who is recorded as the user; else the login name' },
+  { name: 'reason', value: 'text', summary: 'Why; kept, encrypted, with the change' },
+]
+
+export const colourOption: Option = {
+  name: 'color',
+  value: 'when',
+  choices: ['auto', 'always', 'never'],
+  summary: 'Colours; else where there is a terminal and NO_COLOR is not set',
+}
+
+/** On verbs that only look. */
+export const atOption: Option = {
+  name: 'at',
+  value: 'point',
+  summary: 'As it was then: at a time, a version or a commit',
+}
+
+/** For the notes of verbs with an option that takes one. */
+export const pointForms: string =
+  'A point in time is a time (7d, 2026-01-31, or RFC 3339), a version (memver_3k9f0z2c1d: right ' +
+  'after it was written), or a commit (7 or more hex digits).'
+
+export const dryRunOption: Option = { name: 'dry-run', summary: 'Say what would be done' }
+
 export const contentOptions: readonly Option[] = [
   {
     name: 'text',
@@ -35,14 +62,22 @@ export const contentOptions: readonly Option[] = [
 
 /** Who a change is recorded for. What is given is checked by the store, not repaired. */
 export function authorOf(context: Context, input: Input): Author {
-  const id = input.text('actor') ?? recordable(context.environment.loginName ?? systemLogin())
   const session = input.text('session')
-  const reason = input.text('reason')
   return {
-    actor: { type: 'user', id },
+    ...authorNamed(context, input, 'actor'),
     ...(session === undefined ? {} : { session }),
-    ...(reason === undefined ? {} : { reason }),
   }
+}
+
+/** The same on verbs with `selectingAuthorOptions`. */
+export function selectingAuthorOf(context: Context, input: Input): Author {
+  return authorNamed(context, input, 'as')
+}
+
+function authorNamed(context: Context, input: Input, option: string): Author {
+  const id = input.text(option) ?? recordable(context.environment.loginName ?? systemLogin())
+  const reason = input.text('reason')
+  return { actor: { type: 'user', id }, ...(reason === undefined ? {} : { reason }) }
 }
 
 /** A login name in the characters of FORMAT §1.2. */

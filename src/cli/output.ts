@@ -10,7 +10,7 @@ import type { Answer } from './command.ts'
 /** What goes to standard output. */
 export function answerText(answer: Answer, json: boolean, terminal: boolean): string {
   if (json) return `${JSON.stringify(answer.json)}\n`
-  return terminal ? visible(answer.text) : answer.text
+  return terminal && answer.inked !== true ? visible(answer.text) : answer.text
 }
 
 /** What goes to standard error when a command fails. `store` is named where it may be the cause. */
@@ -55,6 +55,10 @@ function whereText(error: unknown): string {
 }
 
 function detailsOf(error: StoreError): Readonly<Record<string, unknown>> {
-  const { memoryId, ...others } = error.details
-  return { ...others, ...(memoryId === undefined ? {} : { memory_id: memoryId }) }
+  const { memoryId, versionIds, ...others } = error.details
+  return {
+    ...others,
+    ...(memoryId === undefined ? {} : { memory_id: memoryId }),
+    ...(versionIds === undefined ? {} : { memory_version_ids: versionIds }),
+  }
 }

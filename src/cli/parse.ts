@@ -142,7 +142,7 @@ function checkPositionals(command: Command, given: readonly string[]): void {
   const missing = positionals.find((one, index) => one.optional !== true && given.length <= index)
   if (missing !== undefined) throw usageError(`"${name}" needs <${missing.name}>`, name)
   const extra = given[positionals.length]
-  if (extra === undefined) return
+  if (extra === undefined || positionals.at(-1)?.repeated === true) return
   const most = positionals.length
   const count = most === 0 ? 'no argument' : most === 1 ? 'one argument' : `${most} arguments`
   throw usageError(`"${name}" takes ${count}; quote texts and paths with spaces`, name)

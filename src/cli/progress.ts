@@ -1,4 +1,5 @@
-// A progress bar on standard error, on a terminal only, for work that takes longer than a moment.
+// A progress bar on standard error, on a terminal only, for work that takes longer than a moment,
+// with how fast it goes and how long it may take.
 
 import type { Progress } from '../store/verify.ts'
 import type { Context } from './context.ts'
@@ -17,12 +18,15 @@ export async function withProgress<T>(
   if (!context.environment.terminal.errors) return work(() => undefined)
   const { clock } = context
   const start = clock()
+  let phase = { start, done: 0 }
   let drawn = 0
   const progress: Progress = (done, total) => {
     const now = clock()
+    // A second pass goes at its own speed.
+    phase = { start: done < phase.done ? now : phase.start, done }
     if (now - start < QUIET_MS || now - drawn < REDRAW_MS) return
     drawn = now
-    const line = progressLine(title, done, total, now - start)
+    const line = progressLine(title, done, total, now - phase.start)
     process.stderr.write(`\r${line.slice(0, context.environment.terminal.columns - 1)}\u001b[K`)
   }
   try {
@@ -32,7 +36,7 @@ export async function withProgress<T>(
   }
 }
 
-/** `Verifying  [######------]  50 %  1,000 of 2,000  12 s left` */
+/** `Verifying  [######------]  50 %  1,000 of 2,000  250/s  4 s left` */
 export function progressLine(
   title: string,
   done: number,
@@ -42,9 +46,15 @@ export function progressLine(
   const share = total === 0 ? 1 : Math.min(done / total, 1)
   const cells = Math.round(share * BAR_CELLS)
   const bar = '#'.repeat(cells) + '-'.repeat(BAR_CELLS - cells)
+  const rate = done === 0 || elapsedMs === 0 ? '' : `  ${rateText((done * 1000) / elapsedMs)}`
   const left = share === 0 ? '' : `  ${inWords((elapsedMs / share) * (1 - share))} left`
   const counts = `${done.toLocaleString('en')} of ${total.toLocaleString('en')}`
-  return `${title}  [${bar}]  ${Math.floor(share * 100)} %  ${counts}${left}`
+  return `${title}  [${bar}]  ${Math.floor(share * 100)} %  ${counts}${rate}${left}`
+}
+
+function rateText(perSecond: number): string {
+  const rounded = perSecond < 10 ? Number(perSecond.toFixed(1)) : Math.round(perSecond)
+  return `${rounded.toLocaleString('en')}/s`
 }
 
 function inWords(milliseconds: number): string {

@@ -1,5 +1,5 @@
-// Asks for secrets on a terminal, without echo. Off a terminal there is no prompt, ever: the
-// caller gets an error that names the variable to set instead.
+// Asks on a terminal: for secrets without echo, and for decisions. Off a terminal there is no
+// prompt, ever: the caller gets an error that names the variable or option to give instead.
 
 import { on } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -29,6 +29,33 @@ export function askNewSecret(
     if (first === second) return first
     throw new StoreError('invalid_input', 'The two inputs differ; nothing was changed')
   })
+}
+
+/** One line, as it is typed, without the white space around it. Call if `canAsk`. */
+export async function askLine(context: Context, question: string): Promise<string> {
+  const { signal } = context.interrupts
+  const reader = createInterface({ input: process.stdin, output: process.stderr, signal })
+  try {
+    return await new Promise((resolve, reject) => {
+      const cancel = (): void => reject(new StoreError('cancelled', 'Cancelled'))
+      reader.once('SIGINT', cancel)
+      reader.once('close', cancel)
+      reader.question(`${question} `, (line) => resolve(line.trim()))
+    })
+  } finally {
+    reader.close()
+  }
+}
+
+/** For an answer that is not the one that goes on. `state` says how everything is. */
+export function declined(state: string): CommandError {
+  const hint = '`--dry-run` shows what would be done; --yes does it without asking'
+  return new CommandError('cancelled', `Cancelled; ${state}`, hint)
+}
+
+/** Whether the answer is yes. Anything else, an empty line too, is no. */
+export async function askYes(context: Context, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test(await askLine(context, `${question} [y/N]`))
 }
 
 export function canAsk(context: Context): boolean {

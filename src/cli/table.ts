@@ -2,7 +2,8 @@
 // and a mistyped word cost nothing.
 
 import type { Command } from './command.ts'
-import { authorOptions, contentOptions } from './options.ts'
+import { atOption, authorOptions, contentOptions } from './options.ts'
+import { historyCommands } from './table-history.ts'
 
 const path = { name: 'path' }
 const maybePath = { name: 'path', optional: true }
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
     positionals: [],
     options: [
       { name: 'no-passphrase', summary: 'Ask for none; the recovery key alone lets machines join' },
+      { name: 'guard', summary: 'Refuse texts that hold private keys, tokens or card numbers' },
       {
         name: 'actor',
         value: 'id',
@@ -51,7 +53,10 @@ export const commands: readonly Command[] = [
     name: 'view',
     summary: 'Show a memory or a directory as an agent sees it',
     positionals: [maybePath],
-    options: [{ name: 'range', value: 'first:last', summary: 'Only these lines, as 10:20 or 10:' }],
+    options: [
+      { name: 'range', value: 'first:last', summary: 'Only these lines, as 10:20 or 10:' },
+      atOption,
+    ],
     run: async (...call) => (await import('./commands/view.ts')).view(...call),
   },
   {
@@ -62,6 +67,7 @@ export const commands: readonly Command[] = [
     options: [
       { name: 'recursive', short: 'R', summary: 'Every memory below it, by its path' },
       { name: 'long', short: 'l', summary: 'With sizes' },
+      atOption,
     ],
     run: async (...call) => (await import('./commands/read.ts')).ls(...call),
   },
@@ -69,7 +75,7 @@ export const commands: readonly Command[] = [
     name: 'cat',
     summary: 'Print the content of a memory, byte for byte',
     positionals: [path],
-    options: [],
+    options: [atOption],
     run: async (...call) => (await import('./commands/read.ts')).cat(...call),
   },
   {
@@ -133,51 +139,59 @@ export const commands: readonly Command[] = [
     options: authorOptions,
     run: async (...call) => (await import('./commands/write.ts')).mv(...call),
   },
-  {
-    name: 'log',
-    aliases: ['history'],
-    summary: 'Show the versions, newest first, at or below a path',
-    positionals: [maybePath],
-    options: [
-      { name: 'oneline', summary: 'One line for each' },
-      { name: 'follow', summary: 'Those of the memory that is at the path now, across renames' },
-      { name: 'limit', value: 'number', summary: 'No more than so many' },
-      { name: 'actor', value: 'id', summary: 'Only those of this actor' },
-      { name: 'session', value: 'id', summary: 'Only those of this session' },
-      {
-        name: 'operation',
-        value: 'operation',
-        choices: ['created', 'modified', 'deleted'],
-        summary: 'Only these',
-      },
-      { name: 'since', value: 'time', summary: 'Not older: 36h, 7d, 2026-01-31, or RFC 3339' },
-      { name: 'until', value: 'time', summary: 'Not newer' },
-    ],
-    run: async (...call) => (await import('./commands/history.ts')).log(...call),
-  },
-  {
-    name: 'show',
-    summary: 'Show a version with its content',
-    positionals: [{ name: 'version' }],
-    options: [],
-    notes: ['A version is named by its id, or by the first digits of it.'],
-    run: async (...call) => (await import('./commands/history.ts')).show(...call),
-  },
-  {
-    name: 'diff',
-    summary: 'Compare a version with the one before it, or with another',
-    positionals: [{ name: 'version' }, { name: 'version', optional: true }],
-    options: [],
-    run: async (...call) => (await import('./commands/history.ts')).diff(...call),
-  },
+  ...historyCommands,
   {
     name: 'verify',
     summary: 'Verify every commit from the first one on',
     positionals: [],
     options: [
+      { name: 'absence', summary: 'Search all that is stored for what was redacted, too' },
+      {
+        name: 'certificate',
+        value: 'file',
+        summary: 'With --absence: no object that this certificate of a redaction names, either',
+      },
       { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
     ],
+    notes: [
+      '--absence opens every object, reachable or not, every journal and every cache, and exits ' +
+        'with 11 if something is left of a redacted version.',
+    ],
     run: async (...call) => (await import('./commands/status.ts')).verify(...call),
+  },
+  {
+    name: 'compact',
+    summary: 'Rewrite all packs into one, as small as it gets',
+    positionals: [],
+    options: [],
+    notes: [
+      'Other processes read and write meanwhile. Erases what redactions have condemned, if ' +
+        'something kept them from doing so. Ctrl-C leaves the packs as they were.',
+    ],
+    run: async (context) => (await import('./commands/compact.ts')).compact(context),
+  },
+  {
+    name: 'settings',
+    summary: 'Show or change what belongs to the store as a whole',
+    positionals: [],
+    options: [
+      { name: 'name', value: 'text', summary: 'Its name' },
+      { name: 'description', value: 'text', summary: 'What it is for' },
+      { name: 'content-limit', value: 'bytes', summary: 'The most that one memory may hold' },
+      { name: 'memory-limit', value: 'number', summary: 'The most memories at a time' },
+      {
+        name: 'guard',
+        value: 'on|off',
+        choices: ['on', 'off'],
+        summary: 'On: refuse texts that hold private keys, tokens or card numbers',
+      },
+      ...authorOptions.filter(({ name }) => name !== 'reason'),
+    ],
+    notes: [
+      'Only an owner changes settings. They are encrypted, and every device of the store obeys ' +
+        'them. Their history cannot be redacted: no secrets in names and descriptions.',
+    ],
+    run: async (...call) => (await import('./commands/settings.ts')).settings(...call),
   },
   {
     name: 'doctor',
@@ -222,6 +236,7 @@ export const commands: readonly Command[] = [
     options: [
       { name: 'from', value: 'path', summary: 'Only what is at or below this path' },
       { name: 'force', summary: 'Write into a directory that is not empty' },
+      atOption,
       { name: 'skip-unsafe', summary: 'Leave out what cannot safely be a file, such as .git' },
       { name: 'dry-run', summary: 'Say what would be done' },
     ],

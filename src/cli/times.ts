@@ -15,18 +15,34 @@ const unitMs: Readonly<Record<string, number>> = {
  * beginning, UTC) or of an RFC 3339 time. Throws `invalid_input`.
  */
 export function parseTime(option: string, text: string, now: number): number {
-  const duration = /^(\d{1,6})([smhdw])$/.exec(text)
-  if (duration !== null) {
-    return now - Number(duration[1]) * (unitMs[duration[2] ?? ''] ?? 0)
-  }
-  const isTime =
-    /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/i.test(text)
-  const time = isTime ? Date.parse(text.replace(' ', 'T')) : Number.NaN
-  if (!Number.isNaN(time)) return time
+  const time = findTime(text, now)
+  if (time !== undefined) return time
   throw usageError(
     `--${option} must be a duration such as 36h or 7d, a date such as 2026-01-31, or a time such ` +
       'as 2026-01-31T12:00:00Z',
   )
+}
+
+/** The same, or undefined if the text is none of these. */
+export function findTime(text: string, now: number): number | undefined {
+  const duration = findDuration(text)
+  if (duration !== undefined) return now - duration
+  const isTime =
+    /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/i.test(text)
+  const time = isTime ? Date.parse(text.replace(' ', 'T')) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** Milliseconds of `90m`, `36h`, `7d`, `2w`. Throws `invalid_input`. */
+export function parseDuration(option: string, text: string): number {
+  const duration = findDuration(text)
+  if (duration !== undefined) return duration
+  throw usageError(`--${option} must be a duration such as 36h, 90d or 12w`)
+}
+
+function findDuration(text: string): number | undefined {
+  const match = /^(\d{1,6})([smhdw])$/.exec(text)
+  return match === null ? undefined : Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
 }
 
 /** `3 hours ago`, in the largest unit that is at least one. */

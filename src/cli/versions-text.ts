@@ -2,8 +2,9 @@
 
 import { StoreError } from '../errors.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { Version, VersionFilter } from '../store/versions.ts'
+import type { Version, VersionFilter, VersionPage } from '../store/versions.ts'
 import { usageError } from './command.ts'
+import type { Ink } from './ink.ts'
 import { timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
 
@@ -13,21 +14,18 @@ const ID_DIGITS = 26
 const SHORT_DIGITS = 10
 const SHORTEST = 4
 
-/** Every version that matches, newest first, up to `most`. */
-export async function* eachVersion(
+/** Every version that matches, in pages. */
+export async function* eachPage(
   store: MemoryStore,
   filter: VersionFilter,
-  most: number,
-): AsyncGenerator<Version> {
-  let left = most
-  let after: string | undefined
-  while (left > 0) {
-    const page = await store.versions({ ...filter, limit: Math.min(left, 1000), after })
-    yield* page.versions
-    left -= page.versions.length
+  size: number = 1000,
+): AsyncGenerator<VersionPage> {
+  let { after } = filter
+  do {
+    const page = await store.versions({ ...filter, limit: size, after })
+    yield page
     after = page.next
-    if (after === undefined) return
-  }
+  } while (after !== undefined)
 }
 
 /** The full id of a version given by its id or an unambiguous beginning of it. */
@@ -40,8 +38,9 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
     )
   }
   const found: string[] = []
-  for await (const version of eachVersion(store, {}, Number.POSITIVE_INFINITY)) {
-    if (version.versionId.startsWith(PREFIX + digits)) found.push(version.versionId)
+  for await (const { versions } of eachPage(store, {})) {
+    const ids = versions.map(({ versionId }) => versionId)
+    found.push(...ids.filter((id) => id.startsWith(PREFIX + digits)))
   }
   if (found[0] === undefined) throw new StoreError('not_found', 'There is no such version')
   if (found.length === 1) return found[0]
@@ -49,36 +48,48 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
 }
 
 /** As git's log prints a commit: the facts, then the reason, indented. */
-export function versionText(version: Version, now: number | undefined): string {
-  const lines = [
-    `version ${version.versionId}`,
+export function versionText(ink: Ink, version: Version, now: number | undefined): string {
+  const { reason, session } = version
+  const facts = [
     `Change:   ${version.operation} ${pathText(version)}`,
     `Actor:    ${authorText(version)}`,
-    ...(version.session === undefined ? [] : [`Session:  ${version.session}`]),
+    ...(session === undefined ? [] : [`Session:  ${session}`]),
     `Date:     ${dateText(version.createdAt, now)}`,
-    ...redactionLines(version),
   ]
-  if (version.reason !== undefined) {
-    lines.push('', ...version.reason.split('\n').map((line) => `    ${line}`))
-  }
+  const lines = [
+    ink.paint('yellow', `version ${version.versionId}`),
+    ...facts.map((line) => ink.plain(line)),
+    ...redactionLines(version).map((line) => ink.paint('red', line)),
+    ...(reason === undefined ? [] : ['', ...reason.split('\n').map((line) => `    ${line}`)]).map(
+      (line) => ink.plain(line),
+    ),
+  ]
   return `${lines.join('\n')}\n`
 }
 
 /** `memver_3k9f0z2c1d  modified  /notes.md  user:alice  2 hours ago` */
-export function versionLine(version: Version, now: number | undefined): string {
-  const id = version.versionId.slice(0, PREFIX.length + SHORT_DIGITS)
-  const date = now === undefined ? timestamp(version.createdAt) : timeAgo(version.createdAt, now)
-  const author = authorText(version)
+export function versionLine(ink: Ink, version: Version, now: number | undefined): string {
+  const { operation, createdAt } = version
+  const id = ink.paint('yellow', shortId(version.versionId))
+  const date = now === undefined ? timestamp(createdAt) : timeAgo(createdAt, now)
   const reason = version.reason === undefined ? '' : `  ${version.reason.split('\n')[0]}`
-  const operation = version.operation.padEnd(8)
-  return `${id}  ${operation}  ${pathText(version)}  ${author}  ${date}${reason}\n`
+  const change = ink.paint(operationColours[operation], operation.padEnd(8))
+  const rest = `${pathText(version)}  ${authorText(version)}  ${date}${reason}`
+  return `${id}  ${change}  ${ink.plain(rest)}\n`
+}
+
+const operationColours = { created: 'green', modified: 'cyan', deleted: 'red' } as const
+
+/** As many digits of the id as people want to see. */
+export function shortId(versionId: string): string {
+  return versionId.slice(0, PREFIX.length + SHORT_DIGITS)
 }
 
 function pathText(version: Version): string {
   return version.path ?? '(redacted)'
 }
 
-function authorText({ createdBy }: Version): string {
+export function authorText({ createdBy }: Version): string {
   return createdBy === undefined ? 'not recorded' : `${createdBy.type}:${createdBy.id}`
 }
 

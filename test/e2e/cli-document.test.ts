@@ -44,6 +44,16 @@ on a tmpfs (\`XDG_RUNTIME_DIR\`, else \`/dev/shm\`), and is removed when the edi
 is interrupted. Two limits: the system may swap a tmpfs out unless its swap is encrypted, and an
 editor that keeps swap, undo or backup files elsewhere writes plaintext there.
 
+**The pager** of a terminal gets long answers through a pipe. \`less\` is told to keep no history
+and to write no file; another pager is trusted as the user trusts it. In a pipe, and with
+\`--json\`, there is none.
+
+**\`rollback\` and \`redact\` ask** on a terminal, after they have shown what would change.
+\`restore\`, \`rollback\` and \`expire\` make ordinary changes, which can be taken back.
+\`redact\` cannot be undone, so off a terminal it needs \`--yes\`. It erases from this store: its
+packs, loose objects, journal and caches. It cannot reach hosts, other clones and backups, which
+keep the old objects until they take over the new history and forget the old one.
+
 **\`export\`** writes plaintext, because that is what it is for. It never follows links, and
 refuses names that git would obey as its own, such as \`.git/config\`.
 `

@@ -103,10 +103,11 @@ describe('the first five minutes', () => {
     expect(await home.ok('show', newest)).toMatch(/^version memver_[^]*\n\none\nthree\n$/)
     const patch = await home.ok('diff', newest)
     expect(patch.replaceAll(ids, '$1_…')).toBe(
-      '--- /a.md\tmemver_…\n+++ /a.md\tmemver_…\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n',
+      'diff --git a/a.md b/a.md\n--- a/a.md\tmemver_…\n+++ b/a.md\tmemver_…\n' +
+        '@@ -1,2 +1,2 @@\n one\n-two\n+three\n',
     )
     expect(await home.ok('diff', oldest, newest)).toBe(patch)
-    expect(await home.ok('diff', oldest)).toMatch(/^--- \/dev\/null\n\+\+\+ \/a.md/)
+    expect(await home.ok('diff', oldest)).toMatch(/\nnew file .*\n--- \/dev\/null\n\+\+\+ b\/a.md/)
   })
 })
 

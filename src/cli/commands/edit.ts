@@ -91,5 +91,5 @@ function keepingText(error: unknown, edited: string): unknown {
   if (!(error instanceof StoreError)) return error
   const message = `${error.message}; nothing was saved`
   const hint = 'Your text is on standard output; save it, and edit again'
-  return new CommandError(error.code, message, hint, edited)
+  return new CommandError(error.code, message, hint, { output: edited })
 }

@@ -4,15 +4,16 @@
 import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { utf8 } from '../../bytes.ts'
+import type { MemoryReader } from '../../api/operations.ts'
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/listing.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Input } from '../command.ts'
 import { CommandError } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { attempt, makeDirectory } from '../files.ts'
+import { listOf } from '../lists.ts'
 import { exportFile, exportProblem, isRealDirectory } from '../memory-files.ts'
+import { withReader } from '../past.ts'
 import { withProgress } from '../progress.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
@@ -21,7 +22,7 @@ export async function exportStore(context: Context, input: Input): Promise<Answe
   const directory = resolve(input.argument(0))
   const from = storePath(input.text('from') ?? '/')
   checkTarget(directory, input.flag('force'))
-  return withStore(context, async (store) => {
+  return withReader(context, input, async (store) => {
     const paths = await pathsBelow(store, from)
     const unsafe = paths.filter((path) => exportProblem(path) !== undefined)
     if (unsafe.length > 0 && !input.flag('skip-unsafe')) throw refuseUnsafe(unsafe)
@@ -47,7 +48,7 @@ function checkTarget(directory: string, force: boolean): void {
   throw new CommandError('path_conflict', `The directory ${directory} is not empty`, hint)
 }
 
-async function pathsBelow(store: MemoryStore, from: string): Promise<readonly string[]> {
+async function pathsBelow(store: MemoryReader, from: string): Promise<readonly string[]> {
   const listing = await store.list(from)
   if (listing === undefined) {
     throw new StoreError('not_found', 'There is no such file or directory', {
@@ -63,7 +64,7 @@ function filesOf(listing: DirectoryListing): string[] {
 
 async function writeAll(
   context: Context,
-  store: MemoryStore,
+  store: MemoryReader,
   directory: string,
   paths: readonly string[],
 ): Promise<void> {
@@ -116,11 +117,4 @@ function refuseUnsafe(paths: readonly string[]): CommandError {
     `Some memories cannot be files; nothing was written\n${listOf(reasons)}`,
     'Rename them, or leave them out with --skip-unsafe',
   )
-}
-
-/** The first lines of a long list. */
-export function listOf(lines: readonly string[]): string {
-  const shown = lines.slice(0, 20).map((line) => `  ${line}`)
-  const more = lines.length - shown.length
-  return [...shown, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')
 }

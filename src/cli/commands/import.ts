@@ -14,13 +14,13 @@ import type { Answer, Input } from '../command.ts'
 import { CommandError } from '../command.ts'
 import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
+import { listOf } from '../lists.ts'
 import { attempt, textOf } from '../files.ts'
 import { findFiles, isRealDirectory } from '../memory-files.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
-import { listOf } from './export.ts'
 
 /** Commits on their way at once; they share their writes to disk. */
 const WINDOW = 64

@@ -13,6 +13,7 @@ import { attempt, errnoOf } from '../files.ts'
 import { withIdentityFile } from '../identity-file.ts'
 import { authorOf } from '../options.ts'
 import { findFirstPassphrase } from '../secrets.ts'
+import { withGuard } from './settings.ts'
 
 export async function init(context: Context, input: Input): Promise<Answer> {
   const present = isEmpty(context.environment.storeDirectory)
@@ -36,7 +37,11 @@ async function create(context: Context, input: Input): Promise<Answer> {
     })
     const id = store.id
     const deviceId = formatId('device', identity.deviceId)
-    await store.close()
+    await closing(store, async () => {
+      if (!input.flag('guard')) return
+      const metadata = withGuard({}, 'on')
+      await store.updateSettings({ metadata }, authorOf(context, input))
+    })
     return {
       text: [
         `Created the store ${id}`,

@@ -1,11 +1,12 @@
-// `ls` and `cat`: what is in the store now, for people and scripts.
+// `ls` and `cat`: what is in the store, or was, for people and scripts.
 
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/listing.ts'
-import type { Memory, MemoryStore } from '../../store/memory-store.ts'
+import type { MemoryReader } from '../../api/operations.ts'
+import type { Memory } from '../../store/memory-store.ts'
 import type { Answer, Input } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
+import { withReader } from '../past.ts'
 import { sizeText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { listingJson, memoryJson } from '../wire.ts'
@@ -14,7 +15,7 @@ import { listingJson, memoryJson } from '../wire.ts'
 export function ls(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.findArgument(0) ?? '/')
   const recursive = input.flag('recursive')
-  return withStore(context, async (store) => {
+  return withReader(context, input, async (store) => {
     const listing = await store.list(path, recursive ? {} : { depth: 1 })
     if (listing === undefined) throw notFound(path)
     const entries = recursive ? filesBelow(listing) : childrenOrSelf(listing)
@@ -30,14 +31,14 @@ export function ls(context: Context, input: Input): Promise<Answer> {
 
 export function cat(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
-  return withStore(context, async (store) => {
+  return withReader(context, input, async (store) => {
     const memory = await getMemory(store, path)
     return { text: memory.content, json: memoryJson(memory) }
   })
 }
 
 /** Throws `not_found`, for a directory too. */
-export async function getMemory(store: MemoryStore, path: string): Promise<Memory> {
+export async function getMemory(store: MemoryReader, path: string): Promise<Memory> {
   const memory = await store.read(path)
   if (memory !== undefined) return memory
   if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)

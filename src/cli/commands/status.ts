@@ -1,12 +1,19 @@
-// `status` and `verify`: how the store is, and whether its whole history is what it claims.
+// `status` and `verify`: how the store is, whether its whole history is what it claims, and whether
+// anything is left of what was redacted.
 
 import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
+import { absenceExitCode, absenceJson, absenceLines, proveAbsence } from '../absence.ts'
 import type { Answer, Input } from '../command.ts'
+import { usageError } from '../command.ts'
 import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
+import { cacheBytes } from '../disk-usage.ts'
+import { readTextFile } from '../files.ts'
 import { withProgress } from '../progress.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { timestamp } from '../wire.ts'
+import { packedBytes, storageJson } from './compact.ts'
+import { guardText, settingsJson } from './settings.ts'
 
 export function status(context: Context): Promise<Answer> {
   return withStore(context, async (store) => {
@@ -18,27 +25,58 @@ export function status(context: Context): Promise<Answer> {
 export function verify(context: Context, input: Input): Promise<Answer> {
   const { signal } = context.interrupts
   const acceptRolledBack = input.flag('accept-rolled-back')
+  const ids = unwantedIds(input)
   const work = async (store: MemoryStore): Promise<Answer> => {
     const report = await withProgress(context, 'Verifying', (progress) =>
       store.verify({ progress, signal }),
     )
     const { commits, versions, memories, head } = report
+    const absence = ids === undefined ? undefined : await proveAbsence(context, store, ids)
+    const verified =
+      `Verified ${countText(commits, 'commit', 'commits')}, ` +
+      `${countText(versions, 'version', 'versions')} and ` +
+      `${countText(memories, 'memory', 'memories')}; the head is ${head}`
+    const json = { verified: true, commits, versions, memories, head }
+    if (absence === undefined) return { text: `${verified}\n`, json }
     return {
-      text:
-        `Verified ${countText(commits, 'commit', 'commits')}, ` +
-        `${countText(versions, 'version', 'versions')} and ` +
-        `${countText(memories, 'memory', 'memories')}; the head is ${head}\n`,
-      json: { verified: true, commits, versions, memories, head },
+      text: [verified, ...absenceLines(absence), ''].join('\n'),
+      json: { ...json, absence: absenceJson(absence) },
+      exitCode: absenceExitCode(absence),
     }
   }
   return withStore(context, work, { acceptRolledBack })
 }
 
+/** What --absence must not find beside redacted versions; undefined without it. */
+function unwantedIds(input: Input): readonly string[] | undefined {
+  const file = input.text('certificate')
+  if (!input.flag('absence')) {
+    if (file === undefined) return undefined
+    throw usageError('--certificate needs --absence', 'verify')
+  }
+  return file === undefined ? [] : objectIdsOf(readTextFile('the certificate', file))
+}
+
+function objectIdsOf(text: string): readonly string[] {
+  try {
+    const certificate: unknown = JSON.parse(text)
+    const isObject = typeof certificate === 'object' && certificate !== null
+    const ids = isObject && 'object_ids' in certificate ? certificate.object_ids : undefined
+    if (Array.isArray(ids) && ids.every(isObjectId)) return ids
+  } catch {
+    // What is no JSON is no certificate.
+  }
+  throw usageError('The file is no certificate of a redaction', 'verify')
+}
+
+function isObjectId(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{40}$/.test(value)
+}
+
 function statusText(context: Context, found: StoreStatus): string {
   const { storage, settings } = found
-  const { journalFrames, journalBytes, packs } = storage
+  const { journalFrames, journalBytes, packs, purgePending } = storage
   const waiting = countText(journalFrames, 'commit', 'commits')
-  const packed = packs.reduce((sum, pack) => sum + pack.bytes, 0)
   const { contentBytes, memories } = settings.limits
   const archived =
     settings.archivedAt === undefined ? [] : [`Archived   ${timestamp(settings.archivedAt)}`]
@@ -52,8 +90,13 @@ function statusText(context: Context, found: StoreStatus): string {
     `Epochs     ${found.epochs}`,
     `Limits     ${contentBytes.toLocaleString('en')} bytes per memory, ` +
       `${memories.toLocaleString('en')} memories`,
-    `Packs      ${packs.length}, ${sizeText(packed)}`,
+    `Guard      ${guardText(settings)}`,
+    `Packs      ${packs.length}, ${sizeText(packedBytes(storage))}`,
     `Journal    ${waiting} not packed yet, ${sizeText(journalBytes)}`,
+    `Caches     ${sizeText(cacheBytes(context.environment))}, sealed`,
+    ...(purgePending === 0
+      ? []
+      : [`To erase   ${countText(purgePending, 'object', 'objects')} of redacted versions`]),
     ...archived,
     '',
   ].join('\n')
@@ -61,14 +104,10 @@ function statusText(context: Context, found: StoreStatus): string {
 
 function statusJson(context: Context, found: StoreStatus): Readonly<Record<string, unknown>> {
   const { storage, settings } = found
-  const { lockOwner, checkpointError } = storage
   return {
     store: context.environment.storeDirectory,
     memory_store_id: found.storeId,
-    name: settings.name,
-    description: settings.description,
-    metadata: settings.metadata,
-    archived_at: settings.archivedAt === undefined ? null : timestamp(settings.archivedAt),
+    ...settingsJson(settings),
     device_id: found.deviceId,
     role: found.role,
     memories: found.memories,
@@ -76,17 +115,6 @@ function statusJson(context: Context, found: StoreStatus): Readonly<Record<strin
     commits: found.commits,
     head: found.head,
     epochs: found.epochs,
-    limits: {
-      content_size_bytes: settings.limits.contentBytes,
-      memories: settings.limits.memories,
-    },
-    storage: {
-      journal_bytes: storage.journalBytes,
-      journal_frames: storage.journalFrames,
-      packs: storage.packs,
-      loose_objects: storage.looseObjects,
-      lock_pid: lockOwner?.pid ?? null,
-      checkpoint_error: checkpointError?.code ?? null,
-    },
+    storage: { ...storageJson(storage), cache_bytes: cacheBytes(context.environment) },
   }
 }

@@ -1,15 +1,14 @@
 // `view`: a memory or a directory as an agent sees it, through the operation of the memory tool.
 
-import { runOperation, view as viewOperation } from '../../api/operations.ts'
+import { view as viewOperation, viewPath } from '../../api/operations.ts'
 import type { Lines, ViewResult } from '../../api/operations.ts'
 import { parseInput } from '../../api/schemas.ts'
 import { formatSize, renderSnippet } from '../../anthropic/render.ts'
 import type { DirectoryListing } from '../../store/listing.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
-import { authorOf } from '../options.ts'
+import { withReader } from '../past.ts'
 import { storePath } from '../store-path.ts'
 import { listingJson } from '../wire.ts'
 
@@ -18,10 +17,8 @@ export function view(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.findArgument(0) ?? '/')
   const view_range = rangeOf(input.text('range'))
   const request = parseInput(viewOperation.input, { path, view_range })
-  const author = authorOf(context, input)
-  return withStore(context, async (store) => {
-    const access = 'read_only'
-    const result = await runOperation(viewOperation, { store, author, access }, request)
+  return withReader(context, input, async (reader) => {
+    const result = await viewPath(reader, request)
     return result.type === 'file' ? fileAnswer(result) : directoryAnswer(result.listing)
   })
 }

@@ -2,12 +2,12 @@
 // caches, and what stock git says about it.
 
 import { spawnSync } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { isLiveProcess } from '../../git/process-owner.ts'
 import type { StoreStatus } from '../../store/memory-store.ts'
 import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
+import { packedBytes } from '../commands/compact.ts'
+import { cacheBytes, cacheDirectory, diskUsage } from '../disk-usage.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { fail, failed, ok, warn } from './finding.ts'
 import type { Finding } from './finding.ts'
@@ -20,7 +20,8 @@ export async function checkStore(context: Context): Promise<readonly Finding[]> 
   try {
     const status = await withStore(context, (store) => store.status())
     findings.push(ok('Store', `${status.storeId}, ${status.role}`))
-    findings.push(checkLock(status), checkPacks(status), checkSize(context, status))
+    findings.push(checkLock(status), checkPacks(status), checkPurge(status))
+    findings.push(checkSize(context, status))
   } catch (error) {
     findings.push(failed('Store', error))
   }
@@ -37,13 +38,22 @@ function checkLock({ storage }: StoreStatus): Finding {
 }
 
 function checkPacks({ storage }: StoreStatus): Finding {
-  const { packs, checkpointError, looseObjects } = storage
+  const { packs, checkpointError, looseObjects, journalBytes } = storage
   const check = 'Packs'
   if (checkpointError !== undefined) return failed(check, checkpointError)
-  const bytes = packs.reduce((sum, pack) => sum + pack.bytes, 0)
-  const found = `${packs.length}, ${sizeText(bytes)}; ${looseObjects} loose objects`
+  const found =
+    `${packs.length}, ${sizeText(packedBytes(storage))}; journal ${sizeText(journalBytes)}; ` +
+    `${looseObjects} loose objects`
   if (packs.length <= PACKS_MANY) return ok(check, found)
-  return warn(check, found, '`git repack -ad` in the store merges them')
+  return warn(check, found, '`gitlocket compact` merges them')
+}
+
+/** Objects of redacted versions go at a checkpoint, unless something keeps it from working. */
+function checkPurge({ storage }: StoreStatus): Finding {
+  const { purgePending } = storage
+  if (purgePending === 0) return ok('Redaction', 'nothing waits to be erased')
+  const found = `${countText(purgePending, 'object', 'objects')} of redacted versions to erase`
+  return warn('Redaction', found, '`gitlocket compact` erases them')
 }
 
 function checkSize(context: Context, status: StoreStatus): Finding {
@@ -57,8 +67,8 @@ function checkSize(context: Context, status: StoreStatus): Finding {
 }
 
 function checkCaches(context: Context): Finding {
-  const directory = join(context.environment.storeDirectory, 'gitlocket', 'cache')
-  const bytes = diskUsage(directory)
+  const directory = cacheDirectory(context.environment)
+  const bytes = cacheBytes(context.environment)
   if (bytes === 0) return ok('Caches', 'none; they are made when they help')
   return ok('Caches', `${sizeText(bytes)}, sealed; ${directory} may be deleted at any time`)
 }
@@ -90,15 +100,4 @@ function runGit(
       LC_ALL: 'C',
     },
   })
-}
-
-/** Bytes of all files below a directory; 0 if it does not exist. */
-function diskUsage(directory: string): number {
-  if (statSync(directory, { throwIfNoEntry: false }) === undefined) return 0
-  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' })
-  const sizes = names.map((name) => {
-    const found = statSync(join(directory, name), { throwIfNoEntry: false })
-    return found?.isFile() === true ? found.size : 0
-  })
-  return sizes.reduce((sum, size) => sum + size, 0)
 }

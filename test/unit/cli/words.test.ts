@@ -8,7 +8,7 @@ import { progressLine } from '../../../src/cli/progress.ts'
 import { sizeText } from '../../../src/cli/sizes.ts'
 import { storePath } from '../../../src/cli/store-path.ts'
 import { commands } from '../../../src/cli/table.ts'
-import { parseTime, timeAgo } from '../../../src/cli/times.ts'
+import { findTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
 
 describe('a command line', () => {
   test('may have its common options before or after the verb', () => {
@@ -39,6 +39,14 @@ describe('a command line', () => {
     const invocation = parseCommandLine(words, commands)
     if (invocation.type !== 'run') throw new Error('no command was found')
     expect(invocation.input.text('text')).toBe(text)
+  })
+
+  test('takes as many of a repeated argument as there are, none too', () => {
+    for (const typed of [[], ['a'], ['a', 'b', 'c']]) {
+      const invocation = parseCommandLine(['redact', ...typed], commands)
+      if (invocation.type !== 'run') throw new Error('no command was found')
+      expect(invocation.input.arguments(0)).toEqual(typed)
+    }
   })
 
   test('ends its options at --', () => {
@@ -83,6 +91,16 @@ describe('times', () => {
     },
   )
 
+  test('a text that is no time is not found to be one', () => {
+    expect(findTime('memver_3k9f', now)).toBeUndefined()
+    expect(findTime('deadbeef', now)).toBeUndefined()
+  })
+
+  test('durations are counted in units, and nothing else is one', () => {
+    expect(parseDuration('unchanged', '90d')).toBe(90 * 86_400_000)
+    expect(() => parseDuration('unchanged', '2026-01-31')).toThrow(/--unchanged must be a duration/)
+  })
+
   test.each([
     [0, 'just now'],
     [-5000, 'just now'],
@@ -110,9 +128,9 @@ describe('on the screen', () => {
 
   test.each([
     [0, 10, 'Work  [------------------------]  0 %  0 of 10'],
-    [5, 10, 'Work  [############------------]  50 %  5 of 10  8 s left'],
-    [10, 10, 'Work  [########################]  100 %  10 of 10  0 s left'],
-    [1, 1000, 'Work  [------------------------]  0 %  1 of 1,000  134 min left'],
+    [5, 10, 'Work  [############------------]  50 %  5 of 10  0.6/s  8 s left'],
+    [10, 10, 'Work  [########################]  100 %  10 of 10  1.3/s  0 s left'],
+    [1, 1000, 'Work  [------------------------]  0 %  1 of 1,000  0.1/s  134 min left'],
   ])('%d of %d', (done, total, line) => {
     expect(progressLine('Work', done, total, 8000)).toBe(line)
   })

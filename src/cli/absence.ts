@@ -1,0 +1,53 @@
+// The search for what was redacted: `verify --absence` and `redact --prove` ask the store for it
+// and report it alike.
+
+import type { MemoryStore } from '../store/memory-store.ts'
+import type { Context } from './context.ts'
+import { withProgress } from './progress.ts'
+import { countText } from './sizes.ts'
+import { listOf } from './lists.ts'
+
+export type Absence = Awaited<ReturnType<MemoryStore['proveAbsence']>>
+
+/** As for any store that is not what it claims to be. */
+const FOUND = 11
+
+/** `objectIds` must not be stored either: those that a certificate names. */
+export function proveAbsence(
+  context: Context,
+  store: MemoryStore,
+  objectIds: readonly string[],
+): Promise<Absence> {
+  const { signal } = context.interrupts
+  return withProgress(context, 'Searching for what was redacted', (progress) =>
+    store.proveAbsence({ progress, signal, objectIds }),
+  )
+}
+
+export function absenceExitCode({ found }: Absence): number {
+  return found.length === 0 ? 0 : FOUND
+}
+
+export function absenceLines({ objects, versions, found }: Absence): readonly string[] {
+  const places = `${countText(objects, 'object', 'objects')}, journals and caches`
+  const redacted = countText(versions, 'redacted version', 'redacted versions')
+  const searched = `Searched ${places} for ${redacted}`
+  if (found.length === 0) return [`${searched}: nothing is left`]
+  const lines = found.map(({ place, objectId, versionId }) =>
+    [place, objectId, versionId].filter((part) => part !== undefined).join(' '),
+  )
+  return [`${searched}: FOUND in ${countText(found.length, 'place', 'places')}`, listOf(lines)]
+}
+
+export function absenceJson(absence: Absence): Readonly<Record<string, unknown>> {
+  const { objects, versions, found } = absence
+  return {
+    objects,
+    redacted_versions: versions,
+    found: found.map(({ place, objectId, versionId }) => ({
+      place,
+      object_id: objectId ?? null,
+      memory_version_id: versionId ?? null,
+    })),
+  }
+}

@@ -1,0 +1,71 @@
+// `blame`: which version each line of a memory came from, and who wrote it.
+
+import type { BlameLine } from '../../store/blame.ts'
+import type { Answer, Input } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { inkOf } from '../ink.ts'
+import type { Ink } from '../ink.ts'
+import { loadHistory, pointOf } from '../points.ts'
+import { storePath } from '../store-path.ts'
+import { timeAgo } from '../times.ts'
+import { authorText, shortId } from '../versions-text.ts'
+import { timestamp, versionJson } from '../wire.ts'
+
+export function blame(context: Context, input: Input): Promise<Answer> {
+  const typed = input.argument(0)
+  const memory = typed.startsWith('mem_') ? typed : storePath(typed)
+  const ink = inkOf(context, input)
+  return withStore(context, async (store) => {
+    await loadHistory(context, store)
+    const at = await pointOf(context, input, 'at', store)
+    const lines = await store.blame(memory, at === undefined ? {} : { at })
+    const now = context.environment.terminal.output ? context.clock() : undefined
+    const uncertain = lines.some((line) => line.uncertain)
+    return {
+      text: blameText(ink, lines, now),
+      json: blameJson(memory, lines),
+      inked: true,
+      paged: true,
+      ...(uncertain ? { note: '? a version was redacted: the line may be older' } : {}),
+    }
+  })
+}
+
+/** `memver_3k9f0z2c1d (user:alice s1 2026-01-31T12:00:00.000Z  7) text`, in columns. */
+function blameText(ink: Ink, lines: readonly BlameLine[], now: number | undefined): string {
+  const rows = lines.map(({ version, uncertain, line }) => ({
+    id: shortId(version.versionId) + (uncertain ? '?' : ' '),
+    author: authorText(version),
+    session: version.session ?? '',
+    date: now === undefined ? timestamp(version.createdAt) : timeAgo(version.createdAt, now),
+    line,
+  }))
+  const width = (of: (row: (typeof rows)[number]) => string): number =>
+    rows.reduce((most, row) => Math.max(most, of(row).length), 0)
+  const authorWidth = width(({ author }) => author)
+  const sessionWidth = width(({ session }) => session)
+  const dateWidth = width(({ date }) => date)
+  const digits = String(lines.length).length
+  const text = rows.map(({ id, author, session, date, line }, index) => {
+    const who = author.padEnd(authorWidth) + (sessionWidth === 0 ? '' : ' ')
+    const facts = `${who}${session.padEnd(sessionWidth)} ${date.padEnd(dateWidth)}`
+    const number = String(index + 1).padStart(digits)
+    return `${ink.paint('yellow', id)}(${ink.plain(facts)} ${number}) ${ink.plain(line)}\n`
+  })
+  return text.join('')
+}
+
+function blameJson(memory: string, lines: readonly BlameLine[]): unknown {
+  const versions = new Map(lines.map(({ version }) => [version.versionId, version]))
+  return {
+    memory,
+    lines: lines.map(({ line, version, uncertain }, index) => ({
+      line_number: index + 1,
+      text: line,
+      memory_version_id: version.versionId,
+      uncertain,
+    })),
+    versions: [...versions.values()].map(versionJson),
+  }
+}

@@ -1,0 +1,110 @@
+// `diff`: between two versions, or of everything between two points in time.
+
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Answer, Input } from '../command.ts'
+import { usageError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { inkOf } from '../ink.ts'
+import type { Ink } from '../ink.ts'
+import { nameOf, paintPatch, patchesText, patchText, statText } from '../patch-text.ts'
+import type { TextChange } from '../patch-text.ts'
+import { getPoint, loadHistory, pointJson, pointOf } from '../points.ts'
+import { countText } from '../sizes.ts'
+import { storePath } from '../store-path.ts'
+import { findBase, versionPatch } from '../version-patch.ts'
+import { resolveVersion } from '../versions-text.ts'
+import { versionJson } from '../wire.ts'
+
+export function diff(context: Context, input: Input): Promise<Answer> {
+  checkWords(input)
+  const ink = inkOf(context, input)
+  return withStore(context, async (store) => {
+    await loadHistory(context, store)
+    if (input.text('from') === undefined) return betweenVersions(store, ink, input)
+    return betweenPoints(context, store, ink, input)
+  })
+}
+
+function checkWords(input: Input): void {
+  const points = input.text('from') !== undefined
+  if (!points) {
+    const extra = ['to', 'stat', 'name-only'].find((name) => input.text(name) ?? input.flag(name))
+    if (extra !== undefined) throw usageError(`--${extra} needs --from`, 'diff')
+    if (input.findArgument(0) === undefined) {
+      throw usageError('"diff" needs <version>, or --from', 'diff')
+    }
+  } else if (input.findArgument(1) !== undefined) {
+    throw usageError('With --from, "diff" takes one path', 'diff')
+  }
+  if (input.flag('stat') && input.flag('name-only')) {
+    throw usageError('Give --stat or --name-only, not both', 'diff')
+  }
+}
+
+async function betweenVersions(store: MemoryStore, ink: Ink, input: Input): Promise<Answer> {
+  const first = await store.version(await resolveVersion(store, input.argument(0)))
+  const second = input.findArgument(1)
+  const [from, to] =
+    second === undefined
+      ? [await findBase(store, first), first]
+      : [first, await store.version(await resolveVersion(store, second))]
+  const patch = versionPatch(from, to)
+  return {
+    text: paintPatch(ink, patch),
+    json: {
+      from: from === undefined ? null : versionJson(from),
+      to: versionJson(to),
+      diff: patch,
+    },
+    inked: true,
+    paged: true,
+  }
+}
+
+async function betweenPoints(
+  context: Context,
+  store: MemoryStore,
+  ink: Ink,
+  input: Input,
+): Promise<Answer> {
+  const from = await getPoint(context, input, 'from', store)
+  const to = await pointOf(context, input, 'to', store)
+  const path = input.findArgument(0)
+  const options = path === undefined ? {} : { path: storePath(path) }
+  const { changes, redacted } = await store.difference(from, to, options)
+  const count = countText(redacted, 'memory', 'memories')
+  return {
+    text: formOf(input)(ink, changes),
+    json: {
+      from: pointJson(from),
+      to: to === undefined ? null : pointJson(to),
+      changes: changes.map((change) => changeJson(change)),
+      redacted,
+    },
+    inked: true,
+    paged: true,
+    ...(redacted === 0 ? {} : { note: `${count} cannot be compared: redacted` }),
+  }
+}
+
+function formOf(input: Input): (ink: Ink, changes: readonly TextChange[]) => string {
+  if (input.flag('stat')) return statText
+  if (!input.flag('name-only')) return patchesText
+  return (ink, changes) => changes.map((change) => `${ink.plain(nameOf(change))}\n`).join('')
+}
+
+/** A memory that differs, with what it was and what it is. */
+export function changeJson(
+  change: TextChange & { readonly memoryId: string },
+  others: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  const { memoryId, before, after } = change
+  return {
+    memory_id: memoryId,
+    ...others,
+    path_before: before?.path ?? null,
+    path_after: after?.path ?? null,
+    diff: patchText(change),
+  }
+}

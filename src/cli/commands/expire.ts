@@ -1,0 +1,128 @@
+// `expire`: deletes what nobody has changed or read for a time, as ordinary changes; and, only if
+// that is asked for by its own name, erases old versions for good.
+
+import type { Author } from '../../store/commit.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Redaction } from '../../store/redaction.ts'
+import type { RedactionPlan, RedactionRequest } from '../../store/redaction-plan.ts'
+import type { Expiry, ExpiryRule } from '../../store/retention.ts'
+import type { Answer, Input } from '../command.ts'
+import { CommandError, usageError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { authorOf } from '../options.ts'
+import { loadHistory } from '../points.ts'
+import { askYes, canAsk, declined } from '../prompt.ts'
+import { countText } from '../sizes.ts'
+import { storePath } from '../store-path.ts'
+import { parseDuration } from '../times.ts'
+import { redacting } from './redact.ts'
+
+/** What was done, or would be. */
+interface Outcome {
+  readonly dryRun: boolean
+  readonly expiry: Expiry | undefined
+  readonly plan: RedactionPlan | undefined
+  readonly certificate: Redaction['certificate']
+}
+
+export function expire(context: Context, input: Input): Promise<Answer> {
+  const rule = ruleOf(input)
+  const request = redactionOf(context, input)
+  if (rule === undefined && request === undefined) {
+    throw usageError('expire needs --unchanged, --unread or --redact-older', 'expire')
+  }
+  const author = authorOf(context, input)
+  const dryRun = input.flag('dry-run')
+  return withStore(context, async (store) => {
+    const plan = request === undefined ? undefined : await planned(context, store, request)
+    const agreed = plan !== undefined && plan.versions.length > 0 && !dryRun
+    if (agreed) await agree(context, input, plan.versions.length)
+    // Erasing comes first: what this very call deletes can still be brought back.
+    const certificate = agreed ? await erase(context, store, request, author) : undefined
+    const expiry = rule === undefined ? undefined : await store.expire(rule, author, { dryRun })
+    return answerOf({ dryRun, expiry, plan, certificate })
+  })
+}
+
+function ruleOf(input: Input): ExpiryRule | undefined {
+  const [unchangedFor, unreadFor] = ['unchanged', 'unread'].map((option) => {
+    const text = input.text(option)
+    const duration = text === undefined ? undefined : parseDuration(option, text)
+    if (duration !== 0) return duration
+    throw usageError(`--${option} must be longer than that`, 'expire')
+  })
+  if (unchangedFor === undefined && unreadFor === undefined) return undefined
+  return {
+    ...(unchangedFor === undefined ? {} : { unchangedFor }),
+    ...(unreadFor === undefined ? {} : { unreadFor }),
+    ...pathOf(input),
+  }
+}
+
+function redactionOf(context: Context, input: Input): RedactionRequest | undefined {
+  const text = input.text('redact-older')
+  if (text === undefined) return undefined
+  const before = context.clock() - parseDuration('redact-older', text)
+  return { select: { before, ...pathOf(input) }, reason: 'retention', current: 'keep' }
+}
+
+function pathOf(input: Input): { readonly path?: string } {
+  const path = input.text('path')
+  return path === undefined ? {} : { path: storePath(path) }
+}
+
+async function planned(
+  context: Context,
+  store: MemoryStore,
+  request: RedactionRequest,
+): Promise<RedactionPlan> {
+  await loadHistory(context, store)
+  return store.planRedaction(request)
+}
+
+async function agree(context: Context, input: Input, count: number): Promise<void> {
+  if (input.flag('yes')) return
+  const versions = countText(count, 'old version', 'old versions')
+  if (!canAsk(context)) {
+    throw new CommandError(
+      'invalid_input',
+      `${versions} would be erased for good, and there is no terminal to ask on`,
+      '--dry-run says how many; add --yes to go on',
+    )
+  }
+  if (await askYes(context, `Erase ${versions} for good? Nothing brings them back.`)) return
+  throw declined('nothing was changed')
+}
+
+async function erase(
+  context: Context,
+  store: MemoryStore,
+  request: RedactionRequest | undefined,
+  author: Author,
+): Promise<Redaction['certificate']> {
+  if (request === undefined) return undefined
+  return (await redacting(context, store, request, author)).certificate
+}
+
+function answerOf({ dryRun, expiry, plan, certificate }: Outcome): Answer {
+  const expired = expiry?.expired ?? []
+  const redacted = dryRun ? plan?.versions.length : certificate?.versions.length
+  const memories = countText(expired.length, 'memory', 'memories')
+  const versions = countText(redacted ?? 0, 'old version', 'old versions')
+  const lines = [
+    ...(expiry === undefined ? [] : [`${dryRun ? 'Would delete' : 'Deleted'} ${memories}`]),
+    ...expired.map(({ path }) => `  ${path}`),
+    ...(plan === undefined ? [] : [`${dryRun ? 'Would redact' : 'Redacted'} ${versions}`]),
+  ]
+  return {
+    text: `${lines.join('\n')}\n`,
+    json: {
+      dry_run: dryRun,
+      commit: expiry?.commit ?? null,
+      expired: expired.map(({ memoryId, path }) => ({ memory_id: memoryId, path })),
+      redacted: redacted ?? 0,
+      certificate: certificate ?? null,
+    },
+  }
+}

@@ -1,0 +1,182 @@
+// `log` and `show`: versions as git prints commits, a page at a time, so that the first lines of a
+// long history are there at once.
+
+import { StoreError } from '../../errors.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Version, VersionFilter } from '../../store/versions.ts'
+import type { Answer, Input } from '../command.ts'
+import { usageError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { inkOf } from '../ink.ts'
+import type { Ink } from '../ink.ts'
+import { withPager } from '../pager.ts'
+import type { Write } from '../pager.ts'
+import { loadHistory } from '../points.ts'
+import { storePath } from '../store-path.ts'
+import { parseTime } from '../times.ts'
+import { findVersionPatch } from '../version-patch.ts'
+import { paintPatch } from '../patch-text.ts'
+import { eachPage, resolveVersion, versionLine, versionText } from '../versions-text.ts'
+import { versionJson } from '../wire.ts'
+
+/** Versions that are read before the first of them shows. */
+const PAGE = 200
+
+interface LogRequest {
+  readonly filter: VersionFilter
+  readonly skip: number
+  readonly most: number
+  readonly oneline: boolean
+  readonly patch: boolean
+  readonly ink: Ink
+  /** Undefined: times are printed as they are. */
+  readonly now: number | undefined
+}
+
+interface Shown {
+  readonly version: Version
+  readonly patch: string | undefined
+}
+
+export function log(context: Context, input: Input): Promise<Answer> {
+  const request = requestOf(context, input)
+  return withStore(context, async (store) => {
+    await loadHistory(context, store)
+    const filter = await filterIn(store, input, request.filter)
+    const found = selected(store, { ...request, filter })
+    if (input.flag('json')) return jsonAnswer(found)
+    await withPager(context, (write) => writeAll(write, request, found))
+    return { text: '', json: undefined }
+  })
+}
+
+export function show(context: Context, input: Input): Promise<Answer> {
+  const ink = inkOf(context, input)
+  return withStore(context, async (store) => {
+    await loadHistory(context, store)
+    const version = await store.version(await resolveVersion(store, input.argument(0)))
+    const { content } = version
+    const text = content === undefined ? '' : `\n${ink.plain(withFinalNewline(content))}`
+    return {
+      text: versionText(ink, version, nowIfShown(context)) + text,
+      json: { ...versionJson(version), content: content ?? null },
+      inked: true,
+      paged: true,
+    }
+  })
+}
+
+function requestOf(context: Context, input: Input): LogRequest {
+  const oneline = input.flag('oneline')
+  const patch = input.flag('patch')
+  if (oneline && patch) throw usageError('Give --oneline or --patch, not both', 'log')
+  return {
+    filter: filterOf(context, input),
+    skip: input.integer('skip', 0, 1_000_000_000) ?? 0,
+    most: input.integer('limit', 1, 1_000_000_000) ?? Number.POSITIVE_INFINITY,
+    oneline,
+    patch,
+    ink: inkOf(context, input),
+    now: nowIfShown(context),
+  }
+}
+
+function filterOf(context: Context, input: Input): VersionFilter {
+  const path = input.findArgument(0)
+  const operation = input.text('operation')
+  const time = (option: string): number | undefined => {
+    const text = input.text(option)
+    return text === undefined ? undefined : parseTime(option, text, context.clock())
+  }
+  return {
+    path: path === undefined ? undefined : storePath(path),
+    actorId: input.text('actor'),
+    session: input.text('session'),
+    operation: isOperation(operation) ? operation : undefined,
+    since: time('since'),
+    until: time('until'),
+    redacted: input.flag('redacted') ? true : undefined,
+    order: input.flag('reverse') ? 'oldest' : 'newest',
+  }
+}
+
+function isOperation(text: string | undefined): text is 'created' | 'modified' | 'deleted' {
+  return text === 'created' || text === 'modified' || text === 'deleted'
+}
+
+/** What only the store knows: ids in full, and which memory is at a path now. */
+async function filterIn(
+  store: MemoryStore,
+  input: Input,
+  filter: VersionFilter,
+): Promise<VersionFilter> {
+  const typed = input.text('after')
+  const after = typed === undefined ? undefined : await resolveVersion(store, typed)
+  if (!input.flag('follow')) return { ...filter, after }
+  const { path, ...others } = filter
+  const memory = path === undefined ? undefined : await store.read(path)
+  if (memory !== undefined) return { ...others, after, memoryId: memory.memoryId }
+  throw new StoreError('not_found', '--follow needs the path of a memory that exists')
+}
+
+/** In the order of the filter. Returns where to go on, if there is more. */
+async function* selected(
+  store: MemoryStore,
+  { filter, skip, most, patch }: LogRequest,
+): AsyncGenerator<Shown, string | undefined> {
+  let [skipped, given] = [0, 0]
+  let last: string | undefined
+  for await (const { versions } of eachPage(store, filter, PAGE)) {
+    for (const version of versions) {
+      if (given === most) return last
+      if (skipped < skip) {
+        skipped += 1
+        continue
+      }
+      const text = patch ? await findVersionPatch(store, version) : undefined
+      yield { version, patch: text }
+      given += 1
+      last = version.versionId
+    }
+  }
+  return undefined
+}
+
+async function writeAll(
+  write: Write,
+  request: LogRequest,
+  found: AsyncIterable<Shown>,
+): Promise<void> {
+  let isFirst = true
+  for await (const shown of found) {
+    const separator = isFirst || request.oneline ? '' : '\n'
+    isFirst = false
+    if (!(await write(separator + shownText(request, shown)))) return
+  }
+}
+
+function shownText({ ink, now, oneline }: LogRequest, { version, patch }: Shown): string {
+  if (oneline) return versionLine(ink, version, now)
+  const below = patch === undefined || patch === '' ? '' : `\n${paintPatch(ink, patch)}`
+  return versionText(ink, version, now) + below
+}
+
+async function jsonAnswer(found: AsyncGenerator<Shown, string | undefined>): Promise<Answer> {
+  const versions: unknown[] = []
+  let step = await found.next()
+  for (; step.done !== true; step = await found.next()) {
+    const { version, patch } = step.value
+    versions.push({ ...versionJson(version), ...(patch === undefined ? {} : { diff: patch }) })
+  }
+  return { text: '', json: { versions, next: step.value ?? null } }
+}
+
+/** On a terminal, people want to know how long ago. */
+function nowIfShown(context: Context): number | undefined {
+  return context.environment.terminal.output ? context.clock() : undefined
+}
+
+function withFinalNewline(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
+}

@@ -1,0 +1,273 @@
+// `redact`: erases versions from the history for good. What would go is always shown first, and a
+// person or --yes has to agree. The pattern to search for can come from a file, because a secret
+// must not show in the list of processes.
+
+import { StoreError } from '../../errors.ts'
+import { isRedactReason } from '../../format/record.ts'
+import type { RedactReason } from '../../format/record.ts'
+import type { Author } from '../../store/commit.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { RedactionCertificate } from '../../store/certificate.ts'
+import type { Redaction } from '../../store/redaction.ts'
+import type { RedactionPlan, RedactionRequest } from '../../store/redaction-plan.ts'
+import { absenceLines, absenceJson, absenceExitCode, proveAbsence } from '../absence.ts'
+import type { Absence } from '../absence.ts'
+import type { Answer, Input } from '../command.ts'
+import { CommandError, usageError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { listOf } from '../lists.ts'
+import { writeNewFile } from '../files.ts'
+import { plainInk } from '../ink.ts'
+import { isRealDirectory } from '../memory-files.ts'
+import { selectingAuthorOf } from '../options.ts'
+import { visible } from '../output.ts'
+import { loadHistory } from '../points.ts'
+import { withProgress } from '../progress.ts'
+import { askLine, canAsk, declined } from '../prompt.ts'
+import { checkSelects, selectionIn } from '../redaction-words.ts'
+import { countText } from '../sizes.ts'
+import { shortId, versionLine } from '../versions-text.ts'
+import { versionJson } from '../wire.ts'
+
+type Current = RedactionRequest['current']
+
+export function redact(context: Context, input: Input): Promise<Answer> {
+  checkSelects(input)
+  checkCertificateFile(input)
+  const author = selectingAuthorOf(context, input)
+  const given = currentOf(input)
+  const reason = reasonOf(input)
+  return withStore(context, async (store) => {
+    await loadHistory(context, store)
+    const select = await selectionIn(context, input, store)
+    const plan = await planned(context, store, { select, reason, current: given })
+    if (input.flag('dry-run')) return planAnswer(plan)
+    const current = given ?? (await chooseCurrent(context, plan))
+    const request = { select, reason, current }
+    const count = plan.versions.length - (current === 'keep' ? plan.current.length : 0)
+    if (count > 0) await agree(context, input, plan, count)
+    const redaction = await redacting(context, store, request, author)
+    return finish(context, input, store, redaction)
+  })
+}
+
+function currentOf(input: Input): Current {
+  const given = (['overwrite', 'delete', 'keep-current'] as const).filter((one) => input.flag(one))
+  if (given.length > 1) throw usageError(`Give --${given[0]} or --${given[1]}, not both`, 'redact')
+  return given[0] === 'keep-current' ? 'keep' : given[0]
+}
+
+function reasonOf(input: Input): RedactReason {
+  const text = input.text('reason-code') ?? 'unspecified'
+  if (isRedactReason(text)) return text
+  throw usageError('--reason-code is not one of the codes', 'redact')
+}
+
+function planned(
+  context: Context,
+  store: MemoryStore,
+  request: RedactionRequest,
+): Promise<RedactionPlan> {
+  const { signal } = context.interrupts
+  return withProgress(context, 'Searching', (progress) =>
+    store.planRedaction(request, { progress, signal }),
+  )
+}
+
+/** Versions that live memories hold cannot go before these memories let go of them. */
+async function chooseCurrent(context: Context, plan: RedactionPlan): Promise<Current> {
+  if (plan.current.length === 0) return undefined
+  const count = countText(plan.current.length, 'version is', 'versions are')
+  const sentence = `${count} what live memories hold now`
+  const list = listOf(plan.current.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`))
+  if (!canAsk(context)) {
+    throw new CommandError(
+      'version_current',
+      `${sentence}; nothing was redacted\n${list}`,
+      'Add --overwrite or --delete to change these memories first, or --keep-current to leave ' +
+        'these versions out',
+      { details: { versionIds: plan.current.map(({ versionId }) => versionId) } },
+    )
+  }
+  process.stderr.write(visible(`${sentence}:\n${list}\n`))
+  const question = 'First [o]verwrite these memories, [d]elete them, or [k]eep these versions?'
+  const choice = choices.get((await askLine(context, question)).toLowerCase())
+  if (choice !== undefined) return choice
+  throw declined('nothing was redacted')
+}
+
+const choices: ReadonlyMap<string, Current> = new Map([
+  ['o', 'overwrite'],
+  ['overwrite', 'overwrite'],
+  ['d', 'delete'],
+  ['delete', 'delete'],
+  ['k', 'keep'],
+  ['keep', 'keep'],
+])
+
+async function agree(
+  context: Context,
+  input: Input,
+  plan: RedactionPlan,
+  count: number,
+): Promise<void> {
+  if (input.flag('yes')) return
+  const versions = countText(count, 'version', 'versions')
+  if (!canAsk(context)) {
+    throw new CommandError(
+      'invalid_input',
+      `${versions} would be erased for good, and there is no terminal to ask on`,
+      '--dry-run shows them; add --yes to go on',
+    )
+  }
+  const lines = plan.versions.map((version) => versionLine(plainInk, version, undefined).trimEnd())
+  process.stderr.write(visible(`${listOf(lines)}\n`))
+  const question = `Nothing brings ${versions} back. Type ${count} to erase for good:`
+  if ((await askLine(context, question)).replaceAll(/[^0-9]/g, '') === String(count)) return
+  throw declined('nothing was redacted')
+}
+
+/** What stops half-way leaves a whole state, and says which. */
+export async function redacting(
+  context: Context,
+  store: MemoryStore,
+  request: RedactionRequest,
+  author: Author,
+): Promise<Redaction> {
+  const { signal } = context.interrupts
+  const before = (await store.status()).head
+  const ending = 'Ended in the old state or the new one; `gitlocket log --redacted` shows which'
+  try {
+    return await context.interrupts.patiently(ending, () =>
+      withProgress(context, 'Redacting', (progress) =>
+        store.redact(request, author, { progress, signal }),
+      ),
+    )
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code === 'version_current') throw error
+    const { head } = await store.status()
+    if (head === before) throw explained(error, 'nothing was redacted')
+    const hint = '`gitlocket compact` erases what is left of the versions from the disk'
+    throw explained(error, 'the versions are redacted, but not erased from the disk yet', hint)
+  }
+}
+
+function explained(error: StoreError, state: string, hint?: string): StoreError {
+  if (error.code !== 'cancelled' && hint === undefined) return error
+  const again = hint ?? 'Run it again to redact'
+  return new CommandError(error.code, `${error.message}; ${state}`, again)
+}
+
+async function finish(
+  context: Context,
+  input: Input,
+  store: MemoryStore,
+  { plan, certificate }: Redaction,
+): Promise<Answer> {
+  const file = input.text('certificate')
+  if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
+  const ids = certificate?.object_ids ?? []
+  const absence = input.flag('prove') ? await proveAbsence(context, store, ids) : undefined
+  const pending = (await store.status()).storage.purgePending
+  return {
+    text: doneLines(plan, certificate, file, absence).join('\n') + '\n',
+    json: {
+      dry_run: false,
+      redacted: certificate?.versions.length ?? 0,
+      already_redacted: plan.already,
+      same_text: plan.sameText.map(versionJson),
+      certificate: certificate ?? null,
+      objects_to_erase: pending,
+      ...(absence === undefined ? {} : { absence: absenceJson(absence) }),
+    },
+    exitCode: absence === undefined ? 0 : absenceExitCode(absence),
+    ...(certificate === undefined ? {} : { note: warnings }),
+  }
+}
+
+/** It is given once, so that it must not be lost if the file cannot be written. */
+function keepCertificate(certificate: RedactionCertificate, file: string): void {
+  const text = `${JSON.stringify(certificate, undefined, 2)}\n`
+  try {
+    writeNewFile('the certificate', file, text)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const hint = 'The versions are redacted. The certificate was printed: keep it'
+    throw new CommandError(error.code, error.message, hint, { output: text })
+  }
+}
+
+function checkCertificateFile(input: Input): void {
+  const file = input.text('certificate')
+  if (file === undefined || isRealDirectory(file) === undefined) return
+  throw new StoreError('path_conflict', `There is something at ${file} already`)
+}
+
+function doneLines(
+  plan: RedactionPlan,
+  certificate: Redaction['certificate'],
+  file: string | undefined,
+  absence: Absence | undefined,
+): readonly string[] {
+  const proof = absence === undefined ? [] : absenceLines(absence)
+  const already = plan.already === 0 ? '' : `; ${plan.already} were redacted before`
+  if (certificate === undefined) return [`Nothing to redact${already}`, ...proof]
+  const { versions, old_head, new_head, object_ids } = certificate
+  const ids = countText(object_ids.length, 'object id', 'object ids')
+  return [
+    `Redacted ${countText(versions.length, 'version', 'versions')}${already}`,
+    ...versions.map((one) => `  ${one.memory_version_id}  ${one.operation}`).slice(0, 20),
+    ...(versions.length > 20 ? [`  and ${versions.length - 20} more`] : []),
+    '',
+    `Old head     ${old_head}`,
+    `New head     ${new_head}`,
+    `For hosts    ${ids} to report; --json prints them, and --certificate writes them`,
+    ...(file === undefined ? [] : [`Certificate  ${file}, signed by this device`]),
+    ...sameTextLines(plan),
+    ...proof,
+  ]
+}
+
+const warnings =
+  'Other clones, hosts and backups keep the old objects until they take over this history and ' +
+  'forget the old one.\nThe settings of the store (its name, description and metadata) are not ' +
+  'part of any redaction.'
+
+function sameTextLines({ sameText }: RedactionPlan): readonly string[] {
+  if (sameText.length === 0) return []
+  const count = countText(sameText.length, 'other version holds', 'other versions hold')
+  const lines = sameText.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`)
+  return ['', `${count} the same text as one of these, and stay:`, listOf(lines)]
+}
+
+function planAnswer(plan: RedactionPlan): Answer {
+  const { versions, current, already, sameText } = plan
+  const live = new Set(current.map(({ versionId }) => versionId))
+  const lines = versions.map((version) => {
+    const mark = live.has(version.versionId) ? 'current ' : '        '
+    return mark + versionLine(plainInk, version, undefined).trimEnd()
+  })
+  return {
+    text: [
+      `Would redact ${countText(versions.length, 'version', 'versions')}`,
+      ...lines,
+      ...(already === 0 ? [] : ['', `${countText(already, 'more was', 'more were')} before`]),
+      ...sameTextLines(plan),
+      '',
+    ].join('\n'),
+    json: {
+      dry_run: true,
+      versions: versions.map(versionJson),
+      current: [...live],
+      already_redacted: already,
+      same_text: sameText.map(versionJson),
+    },
+    ...(current.length === 0 ? {} : { note: currentNote(current.length) }),
+  }
+}
+
+function currentNote(count: number): string {
+  const some = countText(count, 'version is', 'versions are')
+  return `${some} current: --overwrite, --delete or --keep-current says what becomes of them`
+}

@@ -1,0 +1,173 @@
+// `restore` and `rollback`: back to what was, as one new commit that can itself be taken back. The
+// store decides what becomes of each memory; here it is asked for, shown and agreed to.
+
+import type { Author } from '../../store/commit.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { LeftAlone, Reversal } from '../../store/restoration.ts'
+import type { UndoRequest } from '../../store/undo.ts'
+import type { Answer, Input } from '../command.ts'
+import { usageError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { listOf } from '../lists.ts'
+import { inkOf } from '../ink.ts'
+import type { Ink } from '../ink.ts'
+import { authorOf, selectingAuthorOf } from '../options.ts'
+import { nameOf, patchesText } from '../patch-text.ts'
+import { getPoint, pointOf } from '../points.ts'
+import { withProgress } from '../progress.ts'
+import { visible } from '../output.ts'
+import { askYes, canAsk, declined } from '../prompt.ts'
+import { countText } from '../sizes.ts'
+import { storePath } from '../store-path.ts'
+import { parseTime } from '../times.ts'
+import { changeJson } from './diff.ts'
+
+/** Something could not be taken back; the rest was. */
+const LEFT_ALONE = 4
+
+/** Plans, and does it unless that is all that was asked for. */
+type Reverse = (dryRun: boolean) => Promise<Reversal>
+
+export function restore(context: Context, input: Input): Promise<Answer> {
+  const named = input.argument(0)
+  const memory = named.startsWith('mem_') ? named : storePath(named)
+  if (input.text('to') === undefined) throw usageError('restore needs --to', 'restore')
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const to = await getPoint(context, input, 'to', store)
+    const reverse = withOptions(context, 'Restoring', (options) =>
+      store.restore({ memory, to }, author, options),
+    )
+    const dryRun = input.flag('dry-run')
+    return answerOf(inkOf(context, input), await reverse(dryRun), dryRun)
+  })
+}
+
+export function rollback(context: Context, input: Input): Promise<Answer> {
+  checkWords(input)
+  const undo = undoRequestOf(context, input)
+  const author = selectingAuthorOf(context, input)
+  const ink = inkOf(context, input)
+  return withStore(context, async (store) => {
+    const reverse = await reversalOf(context, input, store, { author, undo })
+    if (input.flag('dry-run')) return answerOf(ink, await reverse(true), true)
+    if (canAsk(context) && !input.flag('yes')) await agree(context, await reverse(true))
+    return answerOf(ink, await reverse(false), false)
+  })
+}
+
+function checkWords(input: Input): void {
+  const given = (...names: readonly string[]): string | undefined =>
+    names.find((name) => input.text(name) !== undefined)
+  const undo = given('session', 'actor')
+  if (input.text('to') !== undefined) {
+    const extra = undo ?? given('since', 'until')
+    if (extra !== undefined) throw usageError(`Give --to or --${extra}, not both`, 'rollback')
+    return
+  }
+  if (undo === undefined) {
+    throw usageError(
+      'rollback needs --to, or whose writes to undo: --session or --actor',
+      'rollback',
+    )
+  }
+  if (given('path') !== undefined) throw usageError('--path needs --to', 'rollback')
+}
+
+async function reversalOf(
+  context: Context,
+  input: Input,
+  store: MemoryStore,
+  { author, undo }: { readonly author: Author; readonly undo: UndoRequest },
+): Promise<Reverse> {
+  const to = await pointOf(context, input, 'to', store)
+  if (to !== undefined) {
+    const path = input.text('path')
+    const request = { to, ...(path === undefined ? {} : { path: storePath(path) }) }
+    return withOptions(context, 'Rolling back', (options) =>
+      store.rollback(request, author, options),
+    )
+  }
+  return withOptions(context, 'Undoing', (options) => store.undo(undo, author, options))
+}
+
+function undoRequestOf(context: Context, input: Input): UndoRequest {
+  const [actorId, session] = [input.text('actor'), input.text('session')]
+  const [since, until] = ['since', 'until'].map((option) => {
+    const text = input.text(option)
+    return text === undefined ? undefined : parseTime(option, text, context.clock())
+  })
+  return {
+    ...(actorId === undefined ? {} : { actorId }),
+    ...(session === undefined ? {} : { session }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  }
+}
+
+function withOptions(
+  context: Context,
+  title: string,
+  reverse: (options: Parameters<MemoryStore['rollback']>[2]) => Promise<Reversal>,
+): Reverse {
+  const { signal } = context.interrupts
+  return (dryRun) =>
+    withProgress(context, title, (progress) => reverse({ dryRun, signal, progress }))
+}
+
+/** Shows what would be done, and goes on only after a yes. */
+async function agree(context: Context, plan: Reversal): Promise<void> {
+  if (plan.steps.length === 0) return
+  const lines = [...plan.steps.map(stepText), ...plan.left.map(leftText)]
+  const count = countText(plan.steps.length, 'memory', 'memories')
+  process.stderr.write(visible(`${listOf(lines)}\n`))
+  if (await askYes(context, `Change ${count}, in one commit that can be rolled back?`)) return
+  throw declined('nothing was changed')
+}
+
+function answerOf(ink: Ink, reversal: Reversal, dryRun: boolean): Answer {
+  const { steps, left, commit, versionIds } = reversal
+  const count = countText(steps.length, 'memory', 'memories')
+  const head =
+    steps.length === 0
+      ? 'Nothing has to change\n'
+      : `${dryRun ? 'Would change' : 'Changed'} ${count}\n`
+  const lines = steps.map((step) => `  ${stepText(step)}\n`).join('')
+  const patch = dryRun && steps.length > 0 ? `\n${patchesText(ink, steps)}` : ''
+  return {
+    text: ink.plain(head + lines) + patch,
+    json: {
+      dry_run: dryRun,
+      changed: commit !== undefined,
+      commit: commit ?? null,
+      memory_version_ids: versionIds,
+      steps: steps.map((step) => changeJson(step, { operation: step.operation })),
+      left: left.map(({ memoryId, path, reason }) => {
+        return { memory_id: memoryId, path: path ?? null, reason }
+      }),
+    },
+    inked: true,
+    ...(dryRun ? { paged: true } : {}),
+    ...(left.length === 0 ? {} : { note: leftNote(left), exitCode: LEFT_ALONE }),
+  }
+}
+
+function stepText(step: Reversal['steps'][number]): string {
+  return `${step.operation.padEnd(8)}  ${nameOf(step)}`
+}
+
+function leftNote(left: readonly LeftAlone[]): string {
+  const count = countText(left.length, 'memory', 'memories')
+  return `Left ${count} as they are:\n${listOf(left.map(leftText))}`
+}
+
+function leftText({ memoryId, path, reason }: LeftAlone): string {
+  return `left      ${path ?? memoryId}: ${leftReasons[reason]}`
+}
+
+const leftReasons: Readonly<Record<LeftAlone['reason'], string>> = {
+  overlap: 'later edits by others touch the same lines',
+  redacted: 'the text that is needed was redacted',
+  path_taken: 'another memory is at, above or below its path',
+}

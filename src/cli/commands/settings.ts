@@ -1,0 +1,81 @@
+// `settings`: shows and changes what belongs to the store as a whole. Whoever changes it is an
+// owner; the library checks that.
+
+import type { Settings } from '../../format/settings.ts'
+import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
+import { guardMetadataKey } from '../../store/guard.ts'
+import type { Answer, Input } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { authorOf } from '../options.ts'
+import { timestamp } from '../wire.ts'
+
+export function settings(context: Context, input: Input): Promise<Answer> {
+  const author = authorOf(context, input)
+  const contentBytes = input.integer('content-limit', 1, contentBytesFormatMax)
+  const memories = input.integer('memory-limit', 1, memoriesMax)
+  return withStore(context, async (store) => {
+    const before = (await store.status()).settings
+    const limits = {
+      contentBytes: contentBytes ?? before.limits.contentBytes,
+      memories: memories ?? before.limits.memories,
+    }
+    const { name = before.name, description = before.description } = {
+      ...given('name', input),
+      ...given('description', input),
+    }
+    const metadata = withGuard(before.metadata, input.text('guard'))
+    const change = { name, description, limits, metadata }
+    const { commit } = await store.updateSettings(change, author)
+    const after = { ...before, ...change }
+    return {
+      text: settingsText(after),
+      json: { changed: commit !== undefined, commit: commit ?? null, ...settingsJson(after) },
+    }
+  })
+}
+
+/** The metadata with the guard of secrets on or off; as they are for undefined. */
+export function withGuard(
+  metadata: Settings['metadata'],
+  guard: string | undefined,
+): Settings['metadata'] {
+  if (guard === undefined) return metadata
+  const others = Object.fromEntries(
+    Object.entries(metadata).filter(([key]) => key !== guardMetadataKey),
+  )
+  return guard === 'on' ? { ...others, [guardMetadataKey]: 'secrets' } : others
+}
+
+export function guardText({ metadata }: Settings): string {
+  return Object.hasOwn(metadata, guardMetadataKey) ? 'on: texts with secrets are refused' : 'off'
+}
+
+export function settingsJson(found: Settings): Readonly<Record<string, unknown>> {
+  const { name, description, metadata, archivedAt, limits } = found
+  return {
+    name,
+    description,
+    metadata,
+    archived_at: archivedAt === undefined ? null : timestamp(archivedAt),
+    limits: { content_size_bytes: limits.contentBytes, memories: limits.memories },
+    guard: Object.hasOwn(metadata, guardMetadataKey),
+  }
+}
+
+function given(option: string, input: Input): Readonly<Record<string, string>> {
+  const text = input.text(option)
+  return text === undefined ? {} : { [option]: text }
+}
+
+function settingsText(found: Settings): string {
+  const { name, description, limits } = found
+  return [
+    `Name           ${name}`,
+    `Description    ${description === '' ? '(none)' : description}`,
+    `Content limit  ${limits.contentBytes.toLocaleString('en')} bytes per memory`,
+    `Memory limit   ${limits.memories.toLocaleString('en')} memories`,
+    `Guard          ${guardText(found)}`,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,8 @@
+// Lists within a message: long ones are cut.
+
+/** The first lines of a long list. */
+export function listOf(lines: readonly string[]): string {
+  const shown = lines.slice(0, 20).map((line) => `  ${line}`)
+  const more = lines.length - shown.length
+  return [...shown, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')
+}

@@ -1,0 +1,56 @@
+// `--at`: the store as it was. The verbs that only look read from here, and do not know whether it
+// is now or then.
+
+import type { MemoryReader } from '../api/operations.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import type { PastView } from '../store/past.ts'
+import type { Answer, Input } from './command.ts'
+import { withStore } from './context.ts'
+import type { Context } from './context.ts'
+import { pointOf } from './points.ts'
+import { withProgress } from './progress.ts'
+import { countText } from './sizes.ts'
+import { timestamp } from './wire.ts'
+
+/** Opens the store, and answers from it, or from what it was at the point that --at names. */
+export function withReader(
+  context: Context,
+  input: Input,
+  work: (reader: MemoryReader) => Promise<Answer>,
+): Promise<Answer> {
+  return withStore(context, async (store) => {
+    const past = await findPast(context, input, store)
+    if (past === undefined) return work(store)
+    const answer = await work(past)
+    const notes = [answer.note, noteOf(past)].filter((note) => note !== undefined)
+    return {
+      ...answer,
+      json: withFacts(answer.json, past),
+      ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
+    }
+  })
+}
+
+async function findPast(
+  context: Context,
+  input: Input,
+  store: MemoryStore,
+): Promise<PastView | undefined> {
+  const point = await pointOf(context, input, 'at', store)
+  if (point === undefined) return undefined
+  const { signal } = context.interrupts
+  return withProgress(context, 'Reading the history', (progress) =>
+    store.at(point, { progress, signal }),
+  )
+}
+
+function noteOf({ redacted }: PastView): string | undefined {
+  if (redacted === 0) return undefined
+  const count = countText(redacted, 'memory of then is', 'memories of then are')
+  return `${count} redacted, and left out`
+}
+
+function withFacts(json: unknown, { commit, time, redacted }: PastView): unknown {
+  const at = { commit, time: timestamp(time), redacted }
+  return typeof json === 'object' && json !== null ? { ...json, at } : json
+}

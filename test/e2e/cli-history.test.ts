@@ -1,0 +1,179 @@
+// The verbs that look at the past: log and its forms, diff between points in time, blame, and the
+// store as it was. What is on a terminal is in cli-terminal.test.ts.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { requires } from '../support/tools.ts'
+import { newHomeWithStore, sharedHome } from './cli-process.ts'
+import type { Home } from './cli-process.ts'
+
+const git = requires('git')
+
+/** Ids of all versions, oldest first. */
+async function versionsOf(home: Home): Promise<readonly string[]> {
+  const { versions } = await home.json('log', '--reverse')
+  if (!Array.isArray(versions)) throw new Error('log printed no versions')
+  return versions.map(({ id }) => String(id))
+}
+
+async function headOf(home: Home): Promise<string> {
+  return String((await home.json('status'))['head'])
+}
+
+describe('a history', () => {
+  const home = sharedHome()
+  let ids: readonly string[] = []
+  let beginning = ''
+  beforeAll(async () => {
+    await home.ok('init')
+    beginning = await headOf(home)
+    await home.ok('create', 'a.md', '--text', 'one\ntwo\n', '--session', 's1')
+    await home.ok('create', 'b/c.md', '--text', 'c\n')
+    await home.ok('str-replace', 'a.md', '--old', 'two', '--new', 'zwei', '--actor', 'bob')
+    await home.ok('mv', 'a.md', 'b/a.md')
+    await home.ok('rm', 'b/c.md')
+    ids = await versionsOf(home)
+  })
+
+  test('log prints a page at a time, and --after goes on', async () => {
+    const first = await home.json('log', '--limit', '2')
+    const cursor = String(first['next'])
+    expect(first['versions']).toMatchObject([{ id: ids[4] }, { id: ids[3] }])
+    expect(cursor).toBe(ids[3])
+    const second = await home.json('log', '--limit', '3', '--after', cursor)
+    expect(second).toMatchObject({ versions: [{ id: ids[2] }, { id: ids[1] }, { id: ids[0] }] })
+    expect(second['next']).toBeNull()
+    expect((await home.json('log', '--skip', '4'))['versions']).toMatchObject([{ id: ids[0] }])
+    expect((await home.json('log', '--skip', '9'))['versions']).toEqual([])
+  })
+
+  test('log --reverse begins with the oldest, and goes on from there', async () => {
+    const shown = (await home.ok('log', '--oneline', '--reverse', '-n', '2')).split('\n')
+    expect(shown.map((line) => line.slice(0, 17))).toEqual([
+      ids[0]?.slice(0, 17),
+      ids[1]?.slice(0, 17),
+      '',
+    ])
+    const after = ['--reverse', '--after', ids[2] ?? '']
+    expect((await home.json('log', ...after))['versions']).toMatchObject([
+      { id: ids[3] },
+      { id: ids[4] },
+    ])
+  })
+
+  test('log --patch shows what each version changed', async () => {
+    const text = await home.ok('log', '-p', '--actor', 'bob')
+    expect(text).toMatch(/^version memver_[^]*\n\ndiff --git a\/a.md b\/a.md\n--- a\/a.md\t/)
+    expect(text).toContain('\n one\n-two\n+zwei\n')
+    const { versions } = await home.json('log', '-p', '--limit', '2')
+    expect(versions).toMatchObject([
+      { diff: expect.stringContaining('deleted file mode 100644') },
+      { diff: expect.stringContaining('rename from a.md\nrename to b/a.md') },
+    ])
+  })
+
+  test.each([
+    ['auto', false],
+    ['never', false],
+    ['always', true],
+  ])('--color %s in a pipe: colours are %s', async (when, coloured) => {
+    const text = await home.ok('log', '--color', when)
+    expect(text.startsWith('\u001b[33mversion memver_')).toBe(coloured)
+    expect(text.includes('\u001b')).toBe(coloured)
+  })
+
+  test('diff --from compares two points in time', async () => {
+    const [, second = '', , , last = ''] = ids
+    const patch = await home.ok('diff', '--from', second)
+    expect(patch).toContain('rename from a.md\nrename to b/a.md\n')
+    expect(patch).toContain('deleted file mode 100644\n--- a/b/c.md\n+++ /dev/null\n')
+    expect(await home.ok('diff', '--from', second, '--name-only')).toBe(
+      '/a.md => /b/a.md\n/b/c.md\n',
+    )
+    expect(await home.ok('diff', '--from', second, '--stat')).toContain(
+      ' 2 memories changed, +1 -2 lines\n',
+    )
+    expect(await home.ok('diff', '--from', last)).toBe('')
+    expect(await home.ok('diff', '--from', second, '--to', last, 'b/c.md', '--name-only')).toBe(
+      '/b/c.md\n',
+    )
+    const whole = await home.json('diff', '--from', beginning.slice(0, 12))
+    expect(whole).toMatchObject({
+      from: { commit: beginning.slice(0, 12) },
+      to: null,
+      redacted: 0,
+      changes: [{ path_before: null, path_after: '/b/a.md', diff: expect.any(String) }],
+    })
+    const back = await home.ok('diff', '--from', last, '--to', second, '--name-only')
+    expect(back.split('\n').toSorted()).toEqual(['', '/b/a.md => /a.md', '/b/c.md'])
+  })
+
+  test('blame names the version, actor and session of each line', async () => {
+    const text = await home.ok('blame', 'b/a.md')
+    const [first = '', second = ''] = text.split('\n')
+    expect(first).toMatch(/^memver_[0-9a-z]{10} \(user:alice s1 +\d{4}-\S+Z +1\) one$/)
+    expect(second).toMatch(/^memver_[0-9a-z]{10} \(user:bob +\d{4}-\S+Z +2\) zwei$/)
+    expect(await home.json('blame', 'b/a.md')).toMatchObject({
+      lines: [
+        { line_number: 1, text: 'one', memory_version_id: ids[0], uncertain: false },
+        { line_number: 2, text: 'zwei', memory_version_id: ids[2] },
+      ],
+      versions: [{ id: ids[0] }, { id: ids[2] }],
+    })
+    const then = await home.json('blame', 'a.md', '--at', ids[1] ?? '')
+    expect(then['lines']).toMatchObject([{ text: 'one' }, { text: 'two' }])
+  })
+
+  test('--at shows the store as it was', async () => {
+    const [, second = ''] = ids
+    expect(await home.ok('ls', '-R')).toBe('/b/a.md\n')
+    expect(await home.ok('ls', '-R', '--at', second)).toBe('/a.md\n/b/c.md\n')
+    expect(await home.ok('cat', 'a.md', '--at', second)).toBe('one\ntwo\n')
+    expect(await home.ok('view', 'a.md', '--at', second)).toBe('     1\tone\n     2\ttwo\n')
+    expect(await home.ok('view', '--at', beginning)).toBe('0B\t/\n')
+    expect((await home.run(['cat', 'b/a.md', '--at', second])).exitCode).toBe(3)
+    expect(await home.json('cat', 'a.md', '--at', second)).toMatchObject({
+      content: 'one\ntwo\n',
+      memory_version_id: ids[0],
+      at: { commit: expect.stringMatching(/^[0-9a-f]{40}$/), redacted: 0 },
+    })
+    expect(await home.ok('ls', '-R', '--at', '0s')).toBe('/b/a.md\n')
+    expect((await home.run(['ls', '--at', '2020-01-01'])).exitCode).toBe(3)
+  })
+
+  test.skipIf(git.missing)(`git apply makes one export from another${git.note}`, async () => {
+    const [, second = ''] = ids
+    const [then, now] = [join(home.directory, 'then'), join(home.directory, 'now')]
+    await home.ok('export', then, '--at', second)
+    await home.ok('export', now)
+    const patch = await home.ok('diff', '--from', second)
+    execFileSync('git', ['apply', '-'], { cwd: then, input: patch, env: home.environment() })
+    expect(filesIn(then)).toEqual(filesIn(now))
+  })
+})
+
+describe('blame marks', () => {
+  test('a line that may be older than a redacted version', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'one\n')
+    await home.ok('insert', 'a.md', '--line', '1', '--text', 'two')
+    await home.ok('insert', 'a.md', '--line', '2', '--text', 'three')
+    const ids = await versionsOf(home)
+    await home.run(['redact', ids[1] ?? '', '--yes'])
+    const { stdout, stderr } = await home.run(['blame', 'a.md'])
+    expect(stdout).toMatch(/^memver_\S+\?\(/m)
+    expect(stderr).toMatch(/^\? a version was redacted/)
+  })
+})
+
+function filesIn(directory: string): Readonly<Record<string, string>> {
+  const names = readdirSync(directory, { recursive: true, withFileTypes: true })
+  const files = names
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+  return Object.fromEntries(
+    files.map((path) => [path.slice(directory.length), readFileSync(path, 'utf8')]),
+  )
+}

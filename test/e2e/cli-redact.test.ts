@@ -1,0 +1,244 @@
+// redact on the built command line: every way to say what goes, what must be agreed to, what stays,
+// and the proof. Every store here ends verified, by us and by stock git.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { git as stockGit } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
+import { newHomeWithStore } from './cli-process.ts'
+import type { Home } from './cli-process.ts'
+
+const git = requires('git')
+const ssh = requires('ssh-keygen')
+const SECRET = 'sk-live-4242424242'
+
+/** A leaked key that was replaced, a memory of two versions, and another text. */
+async function homeWithLeak(): Promise<Home> {
+  const home = await newHomeWithStore()
+  await home.ok('create', 'keys.md', '--text', `key: ${SECRET}\n`, '--session', 's1')
+  await home.ok('str-replace', 'keys.md', '--old', SECRET, '--new', 'in the vault')
+  await home.ok('create', 'other.md', '--text', 'other\n', '--actor', 'bob')
+  return home
+}
+
+async function listed(home: Home, ...words: string[]): Promise<readonly Listed[]> {
+  const { versions } = await home.json('log', '--reverse', ...words)
+  if (!Array.isArray(versions)) throw new Error('log printed no versions')
+  return versions
+}
+
+interface Listed {
+  readonly id: string
+  readonly path: string | null
+  readonly redacted_at: string | null
+}
+
+async function redactedCount(home: Home): Promise<number> {
+  return (await listed(home)).filter((version) => version.redacted_at !== null).length
+}
+
+async function expectWhole(home: Home): Promise<void> {
+  await home.ok('verify', '--absence')
+  if (!git.missing) stockGit(['fsck', '--strict', '--no-dangling'], home.store)
+}
+
+describe('redact', () => {
+  test('erases one version: the row stays, the text is nowhere, and it is proven', async () => {
+    const home = await homeWithLeak()
+    const [leak] = await listed(home)
+    const before = await home.json('status')
+    const done = await home.run(['redact', leak?.id ?? '', '--yes', '--prove'])
+    expect(done.exitCode).toBe(0)
+    expect(done.stdout).toMatch(
+      new RegExp(
+        `^Redacted 1 version\n  ${leak?.id}  created\n\nOld head     ${String(before['head'])}\n` +
+          'New head     [0-9a-f]{40}\nFor hosts    \\d+ object ids to report; .*\n' +
+          'Searched \\d+ objects, .* for 1 redacted version: nothing is left\n$',
+      ),
+    )
+    expect(done.stderr).toMatch(/Other clones, hosts and backups keep the old objects/)
+    const shown = await home.ok('show', leak?.id ?? '')
+    expect(shown).toMatch(/^Change: {3}created \(redacted\)\nActor: {4}user:alice\n/m)
+    expect(shown).toMatch(/^Redacted: \d{4}-.* by user:alice$/m)
+    expect(shown).not.toContain(SECRET)
+    expect((await listed(home, '--redacted')).map(({ id }) => id)).toEqual([leak?.id])
+    expect(await home.ok('cat', 'keys.md')).toBe('key: in the vault\n')
+    expect((await home.run(['restore', 'keys.md', '--to', leak?.id ?? ''])).exitCode).toBe(6)
+    await expectWhole(home)
+  })
+
+  test.each<[words: string[], count: number]>([
+    [['--memory', 'keys.md', '--keep-current'], 1],
+    // The deletion holds the path, too.
+    [['--path', 'keys.md', '--delete'], 3],
+    [['--path', '/', '--keep-current'], 1],
+    [['--session', 's1'], 1],
+    [['--actor', 'bob', '--overwrite'], 1],
+    [['--actor', 'alice', '--keep-current'], 1],
+    [['--matching', 'sk-[a-z]+-\\d+'], 1],
+    [['--matching', 'SK-LIVE', '-i', '--literal'], 1],
+    [['--before', '0s', '--keep-current'], 1],
+    [['--session', 's1', '--actor', 'bob'], 0],
+    [['--matching', 'no such text'], 0],
+  ])('%j erases %d versions', async (words, count) => {
+    const home = await homeWithLeak()
+    const { stdout, exitCode } = await home.run(['redact', ...words, '--yes', '--json'])
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ dry_run: false, redacted: count })
+    expect(await redactedCount(home)).toBe(count)
+    await expectWhole(home)
+  })
+
+  test('takes the secret from a file, so that it is in no list of processes', async () => {
+    const home = await homeWithLeak()
+    home.file('secret', `${SECRET}\n`)
+    const words = ['redact', '--matching-file', 'secret', '--literal', '--yes']
+    const { exitCode } = await home.run([...words, '--reason-code', 'leaked_secret'])
+    expect(exitCode).toBe(0)
+    expect(await redactedCount(home)).toBe(1)
+    const again = await home.ok(...words)
+    expect(again).toBe('Nothing to redact\n')
+  })
+
+  test('again changes nothing and says that it was done', async () => {
+    const home = await homeWithLeak()
+    await home.run(['redact', '--session', 's1', '--yes'])
+    const { head } = await home.json('status')
+    expect(await home.ok('redact', '--session', 's1', '--yes')).toBe(
+      'Nothing to redact; 1 were redacted before\n',
+    )
+    expect(await home.json('redact', '--session', 's1')).toMatchObject({
+      redacted: 0,
+      already_redacted: 1,
+      certificate: null,
+    })
+    expect((await home.json('status'))['head']).toBe(head)
+  })
+
+  test('--dry-run lists what would go, what is current, and where else the text is', async () => {
+    const home = await homeWithLeak()
+    await home.ok('create', 'copy.md', '--text', `key: ${SECRET}\n`)
+    const { head } = await home.json('status')
+    const { stdout, stderr } = await home.run(['redact', '--memory', 'keys.md', '--dry-run'])
+    const [title, newest, oldest, , same, copy] = stdout.split('\n')
+    expect(title).toBe('Would redact 2 versions')
+    expect(newest).toMatch(/^current memver_\w{10} {2}modified {2}\/keys.md/)
+    expect(oldest).toMatch(/^ {8}memver_\w{10} {2}created {3}\/keys.md/)
+    expect(same).toBe('1 other version holds the same text as one of these, and stay:')
+    expect(copy).toMatch(/^ {2}memver_\w{10} {2}\/copy.md$/)
+    expect(stderr).toMatch(/1 version is current: --overwrite, --delete or --keep-current/)
+    expect(await home.json('redact', '--memory', 'keys.md', '--dry-run')).toMatchObject({
+      dry_run: true,
+      versions: [{ operation: 'modified' }, { operation: 'created' }],
+      current: [expect.stringMatching(/^memver_/)],
+      already_redacted: 0,
+      same_text: [{ path: '/copy.md' }],
+    })
+    expect((await home.json('status'))['head']).toBe(head)
+  })
+})
+
+describe('what live memories hold', () => {
+  test('is refused with what to do, and with the versions for programs', async () => {
+    const home = await homeWithLeak()
+    const words = ['redact', '--path', 'other.md', '--yes']
+    const { stdout, stderr, exitCode } = await home.run(words)
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
+    expect(stderr).toMatch(/1 version is what live memories hold now; nothing was redacted/)
+    expect(stderr).toMatch(/hint: Add --overwrite or --delete .* --keep-current/)
+    const error = JSON.parse((await home.run([...words, '--json'])).stderr)
+    const [, , other] = await listed(home)
+    expect(error).toMatchObject({
+      error: { code: 'version_current', exit_code: 6, memory_version_ids: [other?.id] },
+    })
+  })
+
+  test('--overwrite replaces the secret alone; --delete removes the memory', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', `keep\nkey: ${SECRET}\n`)
+    await home.ok('create', 'b.md', '--text', `${SECRET}\n`)
+    home.file('secret', SECRET)
+    const first = ['redact', '--matching-file', 'secret', '--path', 'a.md', '--overwrite', '--yes']
+    expect((await home.run(first)).exitCode).toBe(0)
+    expect(await home.ok('cat', 'a.md')).toBe('keep\nkey: [redacted]\n')
+    const second = ['redact', '--matching-file', 'secret', '--delete', '--yes']
+    expect((await home.run(second)).exitCode).toBe(0)
+    expect(await home.ok('ls')).toBe('a.md\n')
+    await expectWhole(home)
+  })
+})
+
+describe('agreement', () => {
+  test('off a terminal there is none without --yes', async () => {
+    const home = await homeWithLeak()
+    const { stdout, stderr, exitCode } = await home.run(['redact', '--session', 's1'])
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 })
+    expect(stderr).toMatch(/1 version would be erased for good.*\nhint: --dry-run .* --yes/)
+    expect(await redactedCount(home)).toBe(0)
+  })
+})
+
+describe('the certificate', () => {
+  test('is written, names what went, and is never overwritten', async () => {
+    const home = await homeWithLeak()
+    const words = ['redact', '--session', 's1', '--yes', '--certificate', 'proof.json']
+    const code = ['--reason-code', 'legal', '--as', 'lawyer']
+    const { stdout } = await home.run([...words, ...code, '--json'])
+    const file = join(home.directory, 'proof.json')
+    const certificate = JSON.parse(readFileSync(file, 'utf8'))
+    expect(JSON.parse(stdout).certificate).toEqual(certificate)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(certificate).toMatchObject({
+      reason: 'legal',
+      actor: { type: 'user', id: 'lawyer' },
+      versions: [{ operation: 'created' }],
+      object_ids: expect.arrayContaining([expect.stringMatching(/^[0-9a-f]{40}$/)]),
+    })
+    await home.ok('verify', '--absence', '--certificate', 'proof.json')
+    const again = await home.run(words)
+    expect(again.exitCode).toBe(4)
+    expect(again.stderr).toMatch(/There is something at .*proof.json already/)
+  })
+
+  test.skipIf(ssh.missing)(`ssh-keygen verifies its signature${ssh.note}`, async () => {
+    const home = await homeWithLeak()
+    const { certificate } = await home.json('redact', '--session', 's1', '--yes')
+    if (typeof certificate !== 'object' || certificate === null) throw new Error('there is none')
+    const { signature, ...statement } = Object.fromEntries(Object.entries(certificate))
+    home.file('signature', signature.value)
+    home.file('signers', `device namespaces="${signature.namespace}" ${signature.public_key}\n`)
+    const verify = ['-Y', 'verify', '-f', 'signers', '-I', 'device', '-n', signature.namespace]
+    execFileSync('ssh-keygen', [...verify, '-s', 'signature'], {
+      cwd: home.directory,
+      input: JSON.stringify(statement),
+    })
+  })
+
+  test('verify --absence exits with 11 for an object that it names', async () => {
+    const home = await homeWithLeak()
+    const { head } = await home.json('status')
+    home.file('proof.json', JSON.stringify({ object_ids: [head] }))
+    const words = ['verify', '--absence', '--certificate', 'proof.json']
+    const { stdout, exitCode } = await home.run(words)
+    expect(exitCode).toBe(11)
+    expect(stdout).toMatch(new RegExp(`FOUND in 1 place\n  object ${String(head)}\n$`))
+    const json = await home.run([...words, '--json'])
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      verified: true,
+      absence: { found: [{ place: 'object', object_id: head, memory_version_id: null }] },
+    })
+  })
+})
+
+test('no file of the store holds the object of a redacted text', async () => {
+  const home = await homeWithLeak()
+  const { certificate } = await home.json('redact', '--session', 's1', '--yes')
+  const { object_ids: dead } = Object(certificate)
+  const names = readdirSync(home.store, { recursive: true, withFileTypes: true })
+  for (const entry of names.filter((one) => one.isFile())) {
+    const bytes = readFileSync(join(entry.parentPath, entry.name))
+    for (const oid of dead) expect(bytes.includes(Buffer.from(oid, 'hex'))).toBe(false)
+  }
+})

@@ -1,0 +1,151 @@
+// The verbs for the store as a whole: settings and the guard, compact, expire, and the sizes that
+// status and doctor show.
+
+import { setTimeout } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { git as stockGit } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
+import { newHome, newHomeWithStore } from './cli-process.ts'
+
+const git = requires('git')
+const privateKey = [
+  '-----BEGIN OPENSSH PRIVATE KEY-----',
+  'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW',
+  '-----END OPENSSH PRIVATE KEY-----',
+  '',
+].join('\n')
+
+describe('settings', () => {
+  test('are shown, and change one by one', async () => {
+    const home = await newHomeWithStore()
+    const text = await home.ok('settings', '--name', 'Team', '--description', 'Notes of the team')
+    expect(text).toBe(
+      [
+        'Name           Team',
+        'Description    Notes of the team',
+        'Content limit  102,400 bytes per memory',
+        'Memory limit   10,000 memories',
+        'Guard          off',
+        '',
+      ].join('\n'),
+    )
+    const limits = await home.json('settings', '--content-limit', '10', '--memory-limit', '1')
+    expect(limits).toMatchObject({
+      changed: true,
+      name: 'Team',
+      limits: { content_size_bytes: 10, memories: 1 },
+    })
+    expect(await home.json('settings')).toMatchObject({ changed: false, commit: null })
+    expect((await home.run(['create', 'a', '--text', 'x'.repeat(11)])).exitCode).toBe(5)
+    await home.ok('create', 'a', '--text', 'x')
+    expect((await home.run(['create', 'b', '--text', 'x'])).exitCode).toBe(5)
+    expect(await home.json('status')).toMatchObject({ name: 'Team', guard: false })
+    await home.ok('verify')
+  })
+})
+
+describe('the guard', () => {
+  test('refuses a text with a secret, by line and without the text, until it is off', async () => {
+    const home = newHome()
+    await home.ok('init', '--guard')
+    expect(await home.ok('status')).toMatch(/^Guard {6}on/m)
+    const words = ['create', 'a.md', '-']
+    const { stdout, stderr, exitCode } = await home.run(words, { input: `notes\n${privateKey}` })
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
+    expect(stderr).toMatch(/private key/i)
+    expect(stderr).not.toContain('b3BlbnNzaC1')
+    expect(await home.ok('ls')).toBe('')
+    await home.ok('create', 'b.md', '--text', 'harmless')
+    expect(await home.ok('settings', '--guard', 'off')).toContain('Guard          off\n')
+    expect((await home.run(words, { input: privateKey })).exitCode).toBe(0)
+    expect(await home.json('settings', '--guard', 'on')).toMatchObject({
+      guard: true,
+      metadata: { gitlocket_guard: 'secrets' },
+    })
+  })
+})
+
+describe('compact', () => {
+  test('leaves one pack, and everything in it', async () => {
+    const home = await newHomeWithStore()
+    for (const text of ['one', 'two', 'three']) {
+      await home.ok('create', `${text}.md`, '--text', text)
+    }
+    const before = await home.json('status')
+    const answer = await home.json('compact')
+    expect(answer).toMatchObject({
+      before: { packs: expect.any(Array) },
+      after: { packs: [{ objects: expect.any(Number) }], journal_bytes: 0, objects_to_erase: 0 },
+    })
+    expect(await home.ok('compact')).toMatch(/^Before {2}1 pack, .*\nAfter {3}1 pack, .*\n$/)
+    expect((await home.json('status'))['head']).toBe(before['head'])
+    await home.ok('verify')
+    if (!git.missing) stockGit(['fsck', '--strict'], home.store)
+  })
+})
+
+describe('expire', () => {
+  test('deletes what was not changed for long, as an ordinary change', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'old.md', '--text', 'old')
+    await home.ok('create', 'd/old.md', '--text', 'old')
+    expect(await home.ok('expire', '--unchanged', '1d')).toBe('Deleted 0 memories\n')
+    await setTimeout(1000)
+    const dry = await home.ok('expire', '--unchanged', '1s', '--path', 'd', '--dry-run')
+    expect(dry).toBe('Would delete 1 memory\n  /d/old.md\n')
+    expect(await home.ok('ls', '-R')).toBe('/d/old.md\n/old.md\n')
+    const { head } = await home.json('status')
+    expect(await home.json('expire', '--unchanged', '1s', '--path', 'd')).toMatchObject({
+      dry_run: false,
+      commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+      expired: [{ path: '/d/old.md' }],
+      redacted: 0,
+    })
+    expect(await home.ok('ls', '-R')).toBe('/old.md\n')
+    await home.ok('rollback', '--to', String(head))
+    expect(await home.ok('ls', '-R')).toBe('/d/old.md\n/old.md\n')
+  })
+
+  test('--unread counts from when reading was first recorded', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    await home.ok('cat', 'a.md')
+    expect(await home.ok('expire', '--unread', '30d')).toBe('Deleted 0 memories\n')
+  })
+
+  test('--redact-older erases old versions, and only with --yes', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'one')
+    await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two')
+    expect(await home.ok('expire', '--redact-older', '0s', '--dry-run')).toBe(
+      'Would redact 1 old version\n',
+    )
+    const refused = await home.run(['expire', '--redact-older', '0s'])
+    expect(refused).toMatchObject({ exitCode: 2, stderr: /add --yes to go on/ })
+    expect(await home.json('expire', '--redact-older', '0s', '--yes')).toMatchObject({
+      redacted: 1,
+      certificate: { reason: 'retention' },
+    })
+    expect(await home.ok('cat', 'a.md')).toBe('two')
+    await home.ok('verify', '--absence')
+  })
+})
+
+describe('sizes', () => {
+  test('status and doctor show packs, journal, caches and what waits to be erased', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    const text = await home.ok('status')
+    expect(text).toMatch(/^Packs {6}\d+, [\d.]+ kB$/m)
+    expect(text).toMatch(/^Caches {5}[\d.]+ k?B, sealed$/m)
+    expect(await home.json('status')).toMatchObject({
+      storage: {
+        pack_bytes: expect.any(Number),
+        cache_bytes: expect.any(Number),
+        objects_to_erase: 0,
+      },
+    })
+    const checks = await home.ok('doctor')
+    expect(checks).toMatch(/^ok {4}Redaction +nothing waits to be erased$/m)
+  })
+})

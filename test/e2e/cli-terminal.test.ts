@@ -1,0 +1,134 @@
+// What is only on a terminal: the pager, colours, relative times, and being asked.
+
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { newHomeWithStore, sharedHome } from './cli-process.ts'
+import type { Home } from './cli-process.ts'
+import { onTerminal, terminal } from './cli-terminal.ts'
+
+async function headOf(home: Home): Promise<unknown> {
+  return (await home.json('status'))['head']
+}
+
+describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
+  const home = sharedHome()
+  beforeAll(async () => {
+    await home.ok('init')
+    await home.ok('create', 'a.md', '--text', '\u001b[31mone\n')
+    await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two', '--session', 's1')
+  })
+
+  test('log goes through the pager, which gets the text through a pipe and writes no file', () => {
+    const script = 'echo "$LESSHISTFILE $LESSSECURE $LESS" > pager-saw; cat >> pager-saw'
+    const { screen, exitCode } = onTerminal(home, ['log'], { env: { GITLOCKET_PAGER: script } })
+    expect({ screen, exitCode }).toEqual({ screen: '', exitCode: 0 })
+    const saw = readFileSync(join(home.directory, 'pager-saw'), 'utf8')
+    expect(saw.startsWith('- 1 FRX\n\u001b[33mversion memver_')).toBe(true)
+    expect(saw).toMatch(/^Date: {5}\S+ \(.* ago\)|\(just now\)$/m)
+  })
+
+  test.each([
+    ['GITLOCKET_PAGER before PAGER', { GITLOCKET_PAGER: 'cat > first', PAGER: 'cat > second' }],
+    ['PAGER', { PAGER: 'cat > first' }],
+  ])('%s says which pager', (_, env) => {
+    onTerminal(home, ['log', '--oneline'], { env })
+    expect(readFileSync(join(home.directory, 'first'), 'utf8')).toContain('/a.md')
+    expect(existsSync(join(home.directory, 'second'))).toBe(false)
+  })
+
+  test('a pager that is left early is no failure; one that is not there is', () => {
+    const early = onTerminal(home, ['log'], { env: { PAGER: 'head -n 1' } })
+    expect(early.screen).toMatch(/^.\[33mversion memver_\w+.\[m\n$/)
+    expect(early.exitCode).toBe(0)
+    const none = onTerminal(home, ['log'], { env: { PAGER: 'no-such-pager' } })
+    expect(none.screen).toMatch(/The pager "no-such-pager" could not be started\nhint: /)
+    expect(none.exitCode).toBe(2)
+  })
+
+  test('less leaves nothing behind', () => {
+    onTerminal(home, ['log', '--oneline'])
+    expect(readdirSync(home.directory).filter((name) => name.startsWith('.less'))).toEqual([])
+  })
+
+  test('what an agent wrote is shown, not obeyed, between our own colours', () => {
+    const env = { PAGER: 'cat' }
+    const { screen } = onTerminal(home, ['log', '-p', '--limit', '1'], { env })
+    expect(screen).toContain('\u001b[31m-\\x{1b}[31mone\u001b[m\n')
+    expect(screen).toContain('\u001b[32m+\\x{1b}[31mtwo\u001b[m\n')
+    const plain = onTerminal(home, ['log', '-p'], { env: { ...env, NO_COLOR: '1' } })
+    expect(plain.screen).not.toContain('\u001b')
+    const never = onTerminal(home, ['log', '--color', 'never'], { env })
+    expect(never.screen).not.toContain('\u001b')
+  })
+
+  test('JSON is never paged', () => {
+    const { screen } = onTerminal(home, ['log', '--json'], { env: { PAGER: 'cat > paged' } })
+    expect(JSON.parse(screen)).toMatchObject({ next: null })
+    expect(existsSync(join(home.directory, 'paged'))).toBe(false)
+  })
+})
+
+describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
+  async function homeWithLeak(): Promise<Home> {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'one', '--session', 's1')
+    await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two', '--session', 's2')
+    return home
+  }
+
+  test.each([
+    ['y', 0, ''],
+    ['n', 130, 'two'],
+    ['', 130, 'two'],
+    ['\u0003', 130, 'two'],
+  ])('rollback after %j exits with %d', async (answer, exitCode, content) => {
+    const home = await homeWithLeak()
+    const typed = [['[y/N]', answer === '\u0003' ? answer : `${answer}\r`]] as const
+    const ended = onTerminal(home, ['undo', '--actor', 'alice'], { typed })
+    expect(ended.screen).toContain('deleted   /a.md')
+    expect(ended.exitCode).toBe(exitCode)
+    const { stdout } = await home.run(['cat', 'a.md'])
+    expect(stdout).toBe(content)
+  })
+
+  test('rollback does not ask with --yes, or when nothing would change', async () => {
+    const home = await homeWithLeak()
+    expect(onTerminal(home, ['rollback', '--to', '0s']).screen).toBe('Nothing has to change\n')
+    expect(onTerminal(home, ['undo', '--actor', 'alice', '-y']).exitCode).toBe(0)
+  })
+
+  test.each([
+    ['1', 0],
+    ['2', 130],
+    ['y', 130],
+    ['', 130],
+  ])('redact goes on after the number of versions alone: %j exits with %d', async (text, code) => {
+    const home = await homeWithLeak()
+    const head = await headOf(home)
+    const typed = [['Type 1 to erase', `${text}\r`]] as const
+    const ended = onTerminal(home, ['redact', '--session', 's1'], { typed })
+    expect(ended.exitCode).toBe(code)
+    expect(ended.screen).toMatch(/memver_\w{10} {2}created {3}\/a.md/)
+    if (code !== 0) expect(ended.screen).toContain('nothing was redacted')
+    expect((await headOf(home)) === head).toBe(code !== 0)
+    await home.ok('verify')
+  })
+
+  test.each([
+    ['o', '[redacted]', 0],
+    ['d', '', 0],
+    ['k', 'two', 0],
+    ['x', 'two', 130],
+  ])('redact of what a memory holds, after %j: %j', async (choice, content, exitCode) => {
+    const home = await homeWithLeak()
+    const typed = [
+      ['[k]eep these versions?', `${choice}\r`],
+      ['to erase for good:', `${choice === 'k' ? 1 : 2}\r`],
+    ] as const
+    const ended = onTerminal(home, ['redact', '--memory', 'a.md'], { typed })
+    expect(ended.exitCode).toBe(exitCode)
+    expect((await home.run(['cat', 'a.md'])).stdout.trimEnd()).toBe(content)
+    await home.ok('verify')
+  })
+})

@@ -1,0 +1,65 @@
+// Runs the built command line on a terminal: python3 makes a pseudo-terminal, types an answer when
+// a question shows, and passes on what the screen got.
+
+import { spawnSync } from 'node:child_process'
+import { requires } from '../support/tools.ts'
+import type { Requirement } from '../support/tools.ts'
+import { mainFile } from './cli-process.ts'
+import type { Home } from './cli-process.ts'
+
+/** Skip without it. */
+export const terminal: Requirement = requires('python3')
+
+export interface Session {
+  /** Standard output and standard error, as they came, with newlines as programs write them. */
+  readonly screen: string
+  readonly exitCode: number
+}
+
+export interface TerminalOptions {
+  /** What is typed when a text shows, in order. `\u0003` is Ctrl-C. */
+  readonly typed?: readonly (readonly [shown: string, answer: string])[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export function onTerminal(
+  home: Home,
+  words: readonly string[],
+  options: TerminalOptions = {},
+): Session {
+  const request = { words: [process.execPath, mainFile, ...words], typed: options.typed ?? [] }
+  const { status, stdout, stderr } = spawnSync('python3', ['-c', program], {
+    input: JSON.stringify(request),
+    cwd: home.directory,
+    env: home.environment({ TERM: 'xterm', ...options.env }),
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  if (status !== 0) throw new Error(`the terminal failed: ${stderr}`)
+  const [exitCode, screen] = JSON.parse(stdout)
+  return { exitCode, screen: screen.replaceAll('\r\n', '\n') }
+}
+
+const program = `
+import fcntl, json, os, pty, struct, sys, termios
+request = json.load(sys.stdin)
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(request["words"][0], request["words"])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+screen, seen, typed = b"", 0, list(request["typed"])
+while True:
+    try:
+        piece = os.read(fd, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    screen += piece
+    while typed and typed[0][0].encode() in screen[seen:]:
+        shown, answer = typed.pop(0)
+        seen = screen.index(shown.encode(), seen) + len(shown.encode())
+        os.write(fd, answer.encode())
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+json.dump([status, screen.decode("utf8", "replace")], sys.stdout)
+`

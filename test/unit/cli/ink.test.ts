@@ -1,0 +1,61 @@
+// Colours: when there are any, and that nothing an agent wrote reaches a terminal as an escape.
+
+import { describe, expect, test } from 'vitest'
+import { Input } from '../../../src/cli/command.ts'
+import type { Context } from '../../../src/cli/context.ts'
+import type { Environment, Terminal } from '../../../src/cli/environment.ts'
+import { inkOf } from '../../../src/cli/ink.ts'
+
+const escape = '\u001b[2J'
+const pipe: Terminal = {
+  input: false,
+  output: false,
+  errors: false,
+  capable: false,
+  columns: 80,
+}
+const screen: Terminal = { ...pipe, output: true, capable: true }
+
+function context(terminal: Terminal, noColour = false): Context {
+  const environment: Environment = {
+    storeDirectory: '',
+    identityFile: '',
+    stateDirectory: '',
+    passphraseFile: undefined,
+    newPassphraseFile: undefined,
+    recoveryKeyFile: undefined,
+    editor: undefined,
+    pager: undefined,
+    noColour,
+    runtimeDirectory: undefined,
+    loginName: undefined,
+    searchPath: '',
+    terminal,
+  }
+  const interrupts = {
+    signal: new AbortController().signal,
+    patiently: <T>(_: string, work: () => Promise<T>) => work(),
+    ignoring: <T>(work: () => Promise<T>) => work(),
+    atExit: () => () => undefined,
+  }
+  return { environment, interrupts, clock: () => 0 }
+}
+
+describe('ink', () => {
+  test.each<[name: string, terminal: Terminal, noColour: boolean, when: string, colours: boolean]>([
+    ['a terminal', screen, false, 'auto', true],
+    ['a dumb terminal', { ...screen, capable: false }, false, 'auto', false],
+    ['a terminal with NO_COLOR', screen, true, 'auto', false],
+    ['a terminal with NO_COLOR and --color', screen, true, 'always', true],
+    ['a terminal with --color never', screen, false, 'never', false],
+    ['a pipe', pipe, false, 'auto', false],
+    ['a pipe with --color', pipe, false, 'always', true],
+  ])('on %s', (_, terminal, noColour, when, colours) => {
+    const input = new Input([], new Map([['color', when]]), new Set())
+    const ink = inkOf(context(terminal, noColour), input)
+    expect(ink.paint('red', 'x')).toBe(colours ? '\u001b[31mx\u001b[m' : 'x')
+    const harmless = colours || terminal.output
+    expect(ink.plain(escape)).toBe(harmless ? String.raw`\x{1b}[2J` : escape)
+    expect(ink.paint('red', escape).includes(escape)).toBe(!harmless)
+  })
+})

@@ -1,6 +1,7 @@
-// The long history that the last section measures on, and the same history for its peers: some
-// thousand notes of 1 kB, then one changed line per commit. Made from seeds through the public
-// interface; nothing here is timed.
+// The long history that the last sections measure on, and the same history for its peers: some
+// thousand notes of 1 kB, then one changed line per commit. A part of the newest changes is by an
+// intruder, for what undoes a session. Made from seeds through the public interface; nothing here
+// is timed.
 
 import {
   closeSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import type { MemoryStore } from 'gitlocket'
+import type { Author, MemoryStore } from 'gitlocket'
 import { dirname, join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import type { OpenDatabase } from './contenders/sqlite.ts'
@@ -28,27 +29,59 @@ const atOnce = 128
 /** Rows in one transaction of the database, which is not what is measured. */
 const rowsAtOnce = 1000
 
-const author = { actor: { type: 'session', id: 'history' } } as const
+/** The session whose changes are to be undone. */
+export const intruder = 'intruder'
+/** Of the recent changes, each tenth is the intruder's. */
+const intruderEvery = 10
+
+export interface HistorySize {
+  readonly memories: number
+  readonly commits: number
+  /** How many of the newest changes the intruder takes part in. */
+  readonly recent: number
+}
 
 /** One command of the history. */
 export type Step =
   | { readonly type: 'create'; readonly path: string; readonly text: string }
-  | { readonly type: 'replace'; readonly path: string; readonly from: string; readonly to: string }
+  | {
+      readonly type: 'replace'
+      readonly path: string
+      readonly from: string
+      readonly to: string
+      readonly session: string
+    }
 
 /** The same steps each time it is called; `notes` follows what they leave. */
-function* historySteps(memories: number, commits: number, notes: Note[]): Generator<Step> {
+function* historySteps(size: HistorySize, notes: Note[]): Generator<Step> {
+  const { memories, commits, recent } = size
   const choose = seededChoice('history')
+  const ends: string[] = []
   for (let index = 0; index < memories; index += 1) {
     const path = notePath(index)
+    const text = noteText(choose)
     notes[index] = { path, revision: 0 }
-    yield { type: 'create', path, text: noteText(choose) }
+    ends[index] = text.slice(-intrusion(0).length)
+    yield { type: 'create', path, text }
   }
   for (let count = memories; count < commits; count += 1) {
     const index = choose(memories)
     const { path, revision } = notes[index] ?? { path: notePath(index), revision: 0 }
-    notes[index] = { path, revision: revision + 1 }
-    yield { type: 'replace', path, from: revisionLine(revision), to: revisionLine(revision + 1) }
+    if (count >= commits - recent && count % intruderEvery === 0) {
+      const [from = '', to] = [ends[index], intrusion(count)]
+      ends[index] = to
+      yield { type: 'replace', path, from, to, session: intruder }
+    } else {
+      notes[index] = { path, revision: revision + 1 }
+      const [from, to] = [revisionLine(revision), revisionLine(revision + 1)]
+      yield { type: 'replace', path, from, to, session: 'history' }
+    }
   }
+}
+
+/** What an intruder puts over the end of a note, far from the line that the others change. */
+function intrusion(count: number): string {
+  return `always trust remark ${String(count).padStart(8, '0')}\n`
 }
 
 /** Two levels, so that a view of the root lists every note. */
@@ -68,16 +101,16 @@ export interface History {
 /** Leaves a closed store. */
 export async function makeHistory(
   directory: string,
-  memories: number,
-  commits: number,
+  size: HistorySize,
   progress: (done: number) => void,
 ): Promise<History> {
+  const { memories, commits } = size
   const started = performance.now()
   const environment = { random: seededRandom('store'), clock: steppedClock() }
   const { store, places } = await createBenchStore(directory, environment)
   const objects = join(places.directory, 'objects')
   const notes: Note[] = []
-  const steps = historySteps(memories, commits, notes)
+  const steps = historySteps(size, notes)
   await applySteps(store, steps, memories, progress)
   await store.checkpoint()
   const bytesBefore = sizeOf(objects)
@@ -114,22 +147,21 @@ function take(steps: Generator<Step>, count: number): Step[] {
 async function applyStep(store: MemoryStore, step: Step): Promise<void> {
   const path = `/${step.path}`
   if (step.type === 'create') {
-    await store.apply([{ type: 'create', path, content: step.text }], author)
+    await store.apply([{ type: 'create', path, content: step.text }], authorOf('history'))
   } else {
     const edit = (content: string) => content.replace(step.from, step.to)
-    await store.apply([{ type: 'edit', path, edit }], author)
+    await store.apply([{ type: 'edit', path, edit }], authorOf(step.session))
   }
 }
 
+function authorOf(session: string): Author {
+  return { actor: { type: 'session', id: session }, session }
+}
+
 /** The database with the same history. */
-export function fillSqlite(
-  open: OpenDatabase,
-  directory: string,
-  memories: number,
-  commits: number,
-): SqliteNotes {
+export function fillSqlite(open: OpenDatabase, directory: string, size: HistorySize): SqliteNotes {
   const database = new SqliteNotes(open(join(directory, 'notes.db')))
-  const steps = historySteps(memories, commits, [])
+  const steps = historySteps(size, [])
   for (let burst = take(steps, rowsAtOnce); burst.length > 0; burst = take(steps, rowsAtOnce)) {
     database.atomically(() => {
       for (const step of burst) {
@@ -142,10 +174,10 @@ export function fillSqlite(
 }
 
 /** A repository with the same history in plaintext, as `git fast-import` packs it. */
-export function fillGit(directory: string, memories: number, commits: number): void {
+export function fillGit(directory: string, size: HistorySize): void {
   run('git', ['init', '--quiet', '--bare', '--initial-branch=main'], { cwd: directory })
   const file = join(directory, 'import')
-  writeImport(file, historySteps(memories, commits, []))
+  writeImport(file, historySteps(size, []))
   const stream = openSync(file, 'r')
   const options = ['-C', directory, 'fast-import', '--quiet']
   const { status } = spawnSync('git', options, { stdio: [stream, 'ignore', 'inherit'] })
@@ -172,7 +204,7 @@ function writeImport(file: string, steps: Iterable<Step>): void {
 
 /** The notes of the history's first part as the SDK's tool keeps them; nothing is synced. */
 export function fillPlainFiles(directory: string, memories: number): void {
-  for (const step of historySteps(memories, memories, [])) {
+  for (const step of historySteps({ memories, commits: memories, recent: 0 }, [])) {
     if (step.type !== 'create') continue
     const file = join(directory, 'memories', step.path)
     mkdirSync(dirname(file), { recursive: true })

@@ -11,18 +11,34 @@ import type { Section } from './report.ts'
 import { runContext } from './run-context.ts'
 import type { RunContext } from './run-context.ts'
 import { measureCommands } from './sections/commands.ts'
+import { measureCompaction } from './sections/compaction.ts'
 import { measureConcurrent } from './sections/concurrent.ts'
 import { measureHistory } from './sections/history.ts'
+import { measureRedaction } from './sections/redaction.ts'
+import { measureReversal } from './sections/reversal.ts'
+import { measureVerification } from './sections/verification.ts'
 import { measureViews } from './sections/views.ts'
+import { makeOriginal } from './site.ts'
+import type { OriginalSite } from './site.ts'
 import { digits } from './statistics.ts'
 
 const busyLoad = 0.5
 
-const measure: Readonly<Record<SectionName, (context: RunContext) => Promise<Section>>> = {
-  commands: measureCommands,
-  concurrent: measureConcurrent,
-  views: measureViews,
-  history: measureHistory,
+/** What the sections share: the long history is made when the first of them asks for it. */
+interface Bench {
+  readonly context: RunContext
+  readonly site: () => Promise<OriginalSite>
+}
+
+const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>> = {
+  commands: ({ context }) => measureCommands(context),
+  concurrent: ({ context }) => measureConcurrent(context),
+  views: ({ context }) => measureViews(context),
+  redaction: async ({ site }) => measureRedaction(await site()),
+  reversal: async ({ site }) => measureReversal(await site()),
+  verification: async ({ site }) => measureVerification(await site()),
+  compaction: async ({ site }) => measureCompaction(await site()),
+  history: async ({ site }) => measureHistory(await site()),
 }
 
 interface Start {
@@ -47,8 +63,10 @@ async function main({ options, scratch }: Start): Promise<void> {
   const context = runContext(scale, scratch, peers)
   const [load = 0] = loadavg()
   if (load > busyLoad) context.log(`the machine is busy (load ${digits(load)}): do not trust p99s`)
+  let original: Promise<OriginalSite> | undefined
+  const site = () => (original ??= makeOriginal(context))
   const done: Section[] = []
-  for (const name of sections) done.push(await measure[name](context))
+  for (const name of sections) done.push(await measure[name]({ context, site }))
   const report = renderReport(describeMachine(), command, done)
   console.log(report)
   context.log(`took ${digits(performance.now() / 60_000)} minutes`)

@@ -1,6 +1,7 @@
 // What the command line of the bench says, and how much work each mode means. Must not measure.
 
 import { parseArgs } from 'node:util'
+import type { HistorySize } from './long-history.ts'
 
 /** How large the histories are and how often each thing is done. */
 export interface Scale {
@@ -16,7 +17,13 @@ export interface Scale {
   readonly rootViews: number
   readonly commits: number
   readonly memories: number
+  /** How many changes the reversals go back, and the nearer redaction. */
+  readonly recent: number
   readonly opens: number
+  /** Copies of the long history that each rewriting of ours is measured on. */
+  readonly rewrites: number
+  /** A history for `git gc --aggressive`, which takes too long on the long one. */
+  readonly small: HistorySize
 }
 
 const scales: Readonly<Record<Scale['mode'], Scale>> = {
@@ -30,7 +37,10 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rootViews: 5,
     commits: 5_000,
     memories: 1_000,
+    recent: 500,
     opens: 3,
+    rewrites: 1,
+    small: { commits: 1_000, memories: 100, recent: 0 },
   },
   default: {
     mode: 'default',
@@ -42,7 +52,10 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rootViews: 20,
     commits: 100_000,
     memories: 10_000,
+    recent: 10_000,
     opens: 7,
+    rewrites: 3,
+    small: { commits: 10_000, memories: 1_000, recent: 0 },
   },
   full: {
     mode: 'full',
@@ -54,11 +67,23 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rootViews: 60,
     commits: 100_000,
     memories: 10_000,
+    recent: 10_000,
     opens: 20,
+    rewrites: 5,
+    small: { commits: 20_000, memories: 2_000, recent: 0 },
   },
 }
 
-export const sectionNames = ['commands', 'concurrent', 'views', 'history'] as const
+export const sectionNames = [
+  'commands',
+  'concurrent',
+  'views',
+  'redaction',
+  'reversal',
+  'verification',
+  'compaction',
+  'history',
+] as const
 export type SectionName = (typeof sectionNames)[number]
 
 export interface Options {
@@ -75,7 +100,7 @@ export interface Options {
 }
 
 export const usage = `npm run bench [-- options]
-  --quick            one or two minutes, a small history; prints and writes no file
+  --quick            a few minutes, a small history; prints and writes no file
   --full             more samples of everything
   --only <sections>  some of ${sectionNames.join(',')}; prints and writes no file
   --directory <dir>  where to work, on the disk to be measured

@@ -1,12 +1,140 @@
-// A finished long history, for everything that is measured on it.
+// The long history that several sections measure on: made once in a run, closed, and copied for
+// whatever changes it.
 
-import type { History } from './long-history.ts'
+import { formatIdentity, openStore } from 'gitlocket'
+import type { MemoryStore, Version } from 'gitlocket'
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { makeHistory } from './long-history.ts'
+import type { History, HistorySize } from './long-history.ts'
+import { run } from './machine.ts'
 import type { RunContext } from './run-context.ts'
+import { digits } from './statistics.ts'
+import { runTask } from './task.ts'
+import type { TaskAnswer } from './task-child.ts'
 
+const saidEvery = 10_000
+const pageSize = 1000
+
+/** A finished long history, for everything that is measured on it. */
 export interface Site {
   readonly context: RunContext
   readonly history: History
   readonly identityFile: string
   /** `at 100,000 commits and 10,000 memories` */
   readonly size: string
+}
+
+/** The original, never to be changed, with warm caches. */
+export interface OriginalSite extends Site {
+  /** What asking for its history took before there was a cache of it, and after. */
+  readonly firstQuestion: { readonly fromGit: TaskAnswer; readonly fromCache: TaskAnswer }
+}
+
+export async function makeOriginal(context: RunContext): Promise<OriginalSite> {
+  const site = await makeSite(context, 'original', context.scale)
+  const { memoryId } = await lastMemory(site)
+  const { places } = site.history
+  const ask = () => runTask(places, site.identityFile, { type: 'versions', memoryId })
+  return { ...site, firstQuestion: { fromGit: ask(), fromCache: ask() } }
+}
+
+export async function makeSite(
+  context: RunContext,
+  name: string,
+  historySize: HistorySize,
+): Promise<Site> {
+  const { memories, commits } = historySize
+  const size = `at ${digits(commits)} commits and ${digits(memories)} memories`
+  context.log(`making a history ${size}`)
+  const root = context.directory(name)
+  let said = 0
+  const history = await makeHistory(root, historySize, (done) => {
+    if (done - said < saidEvery) return
+    said = done
+    context.log(`${done} commits`)
+  })
+  context.log(`made in ${digits(history.seconds)} s`)
+  const identityFile = join(root, 'identity')
+  writeFileSync(identityFile, formatIdentity(history.places.identity), { mode: 0o600 })
+  return { context, history, identityFile, size }
+}
+
+/** Lends a copy to `work` and deletes it afterwards. The copy is on disk before work begins. */
+export async function withCopy<T>(
+  original: Site,
+  work: (copy: Site) => T | Promise<T>,
+): Promise<T> {
+  const { context, history } = original
+  const root = context.directory('copy')
+  const { directory, stateDirectory } = history.places
+  const places = {
+    ...history.places,
+    directory: join(root, 'store'),
+    stateDirectory: join(root, 'state'),
+  }
+  cpSync(directory, places.directory, { recursive: true })
+  cpSync(stateDirectory, places.stateDirectory, { recursive: true })
+  run('sync', [], { cwd: root })
+  try {
+    return await work({ ...original, history: { ...history, places } })
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+/** A directory beside the store for what a measurement needs. It goes with the copy. */
+export function besideStore({ history }: Site, name: string): string {
+  return join(dirname(history.places.directory), name)
+}
+
+/** The memory that was made last. Writes of the bench begin with the first ones. */
+export async function lastMemory({
+  history,
+}: Pick<Site, 'history'>): Promise<{ readonly path: string; readonly memoryId: string }> {
+  const path = history.notes.at(-1)?.path
+  const memory = await withStore(history, (store) => store.read(`/${path}`))
+  if (path === undefined || memory === undefined) throw new Error('The history has no notes')
+  return { path, memoryId: memory.memoryId }
+}
+
+/**
+ * For each number of changes the newest version that is at least so many back and that another
+ * version of its memory has replaced since.
+ */
+export function replacedVersions(
+  { history }: Site,
+  distances: readonly number[],
+): Promise<readonly Version[]> {
+  return withStore(history, async (store) => {
+    const found: Version[] = []
+    const seen = new Set<string>()
+    let after: string | undefined
+    let back = 0
+    do {
+      const page = await store.versions({ limit: pageSize, after })
+      for (const version of page.versions) {
+        const isFar = back >= (distances[found.length] ?? Number.POSITIVE_INFINITY)
+        if (isFar && seen.has(version.memoryId)) found.push(version)
+        seen.add(version.memoryId)
+        back += 1
+      }
+      after = page.next
+    } while (after !== undefined && found.length < distances.length)
+    if (found.length === distances.length) return found
+    throw new Error('The history is too short for a redaction so far back')
+  })
+}
+
+async function withStore<T>(
+  { places }: History,
+  work: (store: MemoryStore) => Promise<T>,
+): Promise<T> {
+  const { directory, stateDirectory, identity } = places
+  const store = await openStore({ directory, stateDirectory, identity })
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
 }

@@ -1,70 +1,44 @@
-// What a long history and many memories cost: writes, warm opens, the history of one memory, a view
-// of everything, bytes on disk, verification. Owns the order, since the store changes on the way.
+// What a long history and many memories cost: writes, opens, the history of one memory, a view of
+// everything, bytes on disk. Owns the order, since its copy of the store changes on the way.
 
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node'
-import { formatIdentity, openStore } from 'gitlocket'
+import { openStore } from 'gitlocket'
 import type { MemoryStore } from 'gitlocket'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createBenchStore, handlersOf, memoryCommands } from '../contenders/product.ts'
 import { Lane } from '../lane.ts'
-import { fillPlainFiles, makeHistory } from '../long-history.ts'
+import { fillPlainFiles } from '../long-history.ts'
 import { atMost } from '../report.ts'
 import type { Section, Table } from '../report.ts'
-import { takeTurns, timed } from '../rounds.ts'
-import type { RunContext } from '../run-context.ts'
-import type { Site } from '../site.ts'
+import { takeTurns } from '../rounds.ts'
+import { lastMemory, withCopy } from '../site.ts'
+import type { OriginalSite, Site } from '../site.ts'
 import { bytes, digits, ratio } from '../statistics.ts'
 import { Workload } from '../workload.ts'
-import type { Note } from '../workload.ts'
 import { measureOneMemory } from './one-memory.ts'
 import { measureOpens, measureWithoutCaches } from './opens.ts'
 import { cells, compareViews } from './views.ts'
 
-export async function measureHistory(context: RunContext): Promise<Section> {
-  const site = await prepare(context)
+export async function measureHistory(original: OriginalSite): Promise<Section> {
+  return withCopy(original, (site) => measureAll(site, original))
+}
+
+async function measureAll(site: Site, { firstQuestion }: OriginalSite): Promise<Section> {
   const disk = describeDisk(site)
   const opens = measureOpens(site)
+  // Before anything is written.
+  const memory = await lastMemory(site)
   const { directory, stateDirectory, identity } = site.history.places
   const store = await openStore({ directory, stateDirectory, identity })
-  // Before anything is written to that note.
-  const { path } = lastNote(site)
-  const memoryId = (await store.read(`/${path}`))?.memoryId ?? ''
-  const oneMemory = await measureOneMemory(site, store, path)
+  const oneMemory = await measureOneMemory(site, store, { ...memory, firstQuestion })
   const writes = await measureWrites(site, store)
   const root = await measureRoot(site, store)
-  const verify = await measureVerify(site, store)
   await store.close()
-  const rows = [...verify, ...measureWithoutCaches(site, memoryId)]
+  const rows = measureWithoutCaches(site)
   const sections = [writes, opens, oneMemory, root, disk]
   return {
     bounds: sections.flatMap(({ bounds }) => bounds),
     tables: [...sections.flatMap(({ tables }) => tables), informative(rows)],
   }
-}
-
-/** Writes begin with the first notes, so that the last one keeps its history. */
-function lastNote({ history }: Site): Note {
-  const note = history.notes.at(-1)
-  if (note === undefined) throw new RangeError('The history has no notes')
-  return note
-}
-
-async function prepare(context: RunContext): Promise<Site> {
-  const { memories, commits } = context.scale
-  const size = `at ${digits(commits)} commits and ${digits(memories)} memories`
-  context.log(`making a history ${size}`)
-  const root = context.directory('history')
-  let said = 0
-  const history = await makeHistory(root, memories, commits, (done) => {
-    if (done - said < 10_000) return
-    said = done
-    context.log(`${done} commits`)
-  })
-  context.log(`made in ${digits(history.seconds)} s`)
-  const identityFile = join(root, 'identity')
-  writeFileSync(identityFile, formatIdentity(history.places.identity), { mode: 0o600 })
-  return { context, history, identityFile, size }
 }
 
 function describeDisk({ context, history, size }: Site): Section {
@@ -143,15 +117,6 @@ async function measureRoot({ context, size }: Site, store: MemoryStore): Promise
     bounds: [atMost(subject, ours.median / theirs.median, 1 / 20, ratio)],
     tables: [{ title, columns: ['', '× SDK tool', 'median', 'p99', 'n'], rows, notes: [] }],
   }
-}
-
-async function measureVerify({ context }: Site, store: MemoryStore): Promise<[string, string][]> {
-  context.log('verifying all commits')
-  let commits = 0
-  const ms = await timed(async () => {
-    commits = (await store.verify()).commits
-  })
-  return [[`verify of ${digits(commits)} commits`, `${digits((commits / ms) * 1000)} per second`]]
 }
 
 function informative(rows: readonly (readonly string[])[]): Table {

@@ -8,36 +8,53 @@ import { run } from '../machine.ts'
 import { atMost } from '../report.ts'
 import type { Section, Table } from '../report.ts'
 import { timed } from '../rounds.ts'
-import type { Site } from '../site.ts'
+import type { OriginalSite, Site } from '../site.ts'
 import { milliseconds, ratio, summarize } from '../statistics.ts'
 import type { Summary } from '../statistics.ts'
+import { memoryBound } from '../task.ts'
+import type { TaskAnswer } from '../task-child.ts'
 import { cells } from './views.ts'
 
 const warmMsMax = 50
 const questions = 200
 const gitQuestions = 10
 
+interface Question {
+  readonly path: string
+  readonly memoryId: string
+  readonly firstQuestion: OriginalSite['firstQuestion']
+}
+
 export async function measureOneMemory(
   site: Site,
   store: MemoryStore,
-  path: string,
+  { path, memoryId, firstQuestion }: Question,
 ): Promise<Section> {
   const { size } = site
   site.context.log(`history of one memory ${size}`)
-  const memoryId = (await store.read(`/${path}`))?.memoryId
-  const first = await timed(() => store.versions({ memoryId }))
   const { versions } = await store.versions({ memoryId })
+  const { fromGit, fromCache } = firstQuestion
+  for (const { done } of [fromGit, fromCache]) checkCount(done, versions.length)
   const ours = await ask(questions, () => store.versions({ memoryId }))
   const rows = [
     ['gitlocket', ...cells(ours, ours)],
-    ['gitlocket, first, from git alone', ratio(first / ours.median), milliseconds(first), '', '1'],
+    ['gitlocket, first, from its cache', ...firstCells(fromCache, ours)],
+    ['gitlocket, first, from git alone', ...firstCells(fromGit, ours)],
     await peerRow('SQLCipher', ours, () => askSqlite(site, path, versions.length)),
     await peerRow('git log', ours, () => askGit(site, path, versions.length)),
   ]
   return {
-    bounds: [atMost(`history of one memory ${size}, warm`, ours.median, warmMsMax, milliseconds)],
+    bounds: [
+      atMost(`history of one memory ${size}, warm`, ours.median, warmMsMax, milliseconds),
+      memoryBound('history of one memory, from its cache', fromCache.rssMax),
+      memoryBound('history of one memory, from git alone', fromGit.rssMax),
+    ],
     tables: [historyTable(size, versions.length, rows)],
   }
+}
+
+function firstCells({ work }: TaskAnswer, ours: Summary): readonly string[] {
+  return [ratio(work / ours.median), milliseconds(work), '', '1']
 }
 
 function historyTable(size: string, count: number, rows: readonly (readonly string[])[]): Table {
@@ -46,9 +63,9 @@ function historyTable(size: string, count: number, rows: readonly (readonly stri
     columns: ['', '× gitlocket', 'median', 'p99', 'n'],
     rows,
     notes: [
-      `A memory with ${count} versions. Warm: the store is open and was asked before; the first ` +
-        'question without a cache reads and verifies every commit. SQLCipher answers from an ' +
-        'index on the path, git log by walking the history.',
+      `A memory with ${count} versions. Warm: the store is open and was asked before. The first ` +
+        'question of a process loads the whole history; without a cache it reads every commit. ' +
+        'SQLCipher answers from an index on the path, git log by walking the history.',
     ],
   }
 }
@@ -72,9 +89,8 @@ async function peerRow(
 }
 
 async function askSqlite({ context }: Site, path: string, expected: number): Promise<Summary> {
-  const { memories, commits } = context.scale
   const directory = context.directory('history/sqlite')
-  const database: SqliteNotes = fillSqlite(context.sqlite(), directory, memories, commits)
+  const database: SqliteNotes = fillSqlite(context.sqlite(), directory, context.scale)
   checkCount(database.history(path).length, expected)
   const summary = await ask(questions, () => database.history(path))
   database.close()
@@ -82,9 +98,8 @@ async function askSqlite({ context }: Site, path: string, expected: number): Pro
 }
 
 async function askGit({ context }: Site, path: string, expected: number): Promise<Summary> {
-  const { memories, commits } = context.scale
   const cwd = context.directory('history/git')
-  fillGit(cwd, memories, commits)
+  fillGit(cwd, context.scale)
   const log = () => run('git', ['log', '--format=%H', '--', path], { cwd }).toString()
   checkCount(log().trim().split('\n').length, expected)
   return ask(gitQuestions, log)

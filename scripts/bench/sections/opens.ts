@@ -42,27 +42,25 @@ export function measureOpens(site: Site): Section {
 }
 
 /** Call it last, on a closed store with caches: it deletes them. */
-export function measureWithoutCaches(site: Site, memoryId: string): [string, string][] {
+export function measureWithoutCaches(site: Site): [string, string][] {
   const { directory } = site.history.places
   const caches = join(directory, 'gitlocket', 'cache')
-  const warm = openInChild(site, memoryId)
   const cacheBytes = sizeOf(caches)
   site.context.log('opening without caches')
   rmSync(caches, { recursive: true })
   const cold = openInChild(site)
   return [
-    ['first history after a warm open', milliseconds(warm.historyMs ?? Number.NaN)],
     ['caches on disk', bytes(cacheBytes)],
     ['open without caches, to the first view', milliseconds(cold.viewed)],
     ['memory of that process', bytes(cold.rssMax)],
   ]
 }
 
-function openInChild(site: Site, memoryId?: string): OpenAnswer {
+function openInChild(site: Site): OpenAnswer {
   const { directory, stateDirectory } = site.history.places
   const { identityFile } = site
   const path = site.history.notes[0]?.path ?? ''
-  const request: OpenRequest = { directory, stateDirectory, identityFile, path, memoryId }
+  const request: OpenRequest = { directory, stateDirectory, identityFile, path }
   const module = fileURLToPath(new URL('../open-child.js', import.meta.url))
   const output = run(process.execPath, [module, JSON.stringify(request)], { cwd: directory })
   const answer: OpenAnswer = JSON.parse(output.toString())

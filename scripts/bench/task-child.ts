@@ -1,0 +1,107 @@
+// A process that opens a store, does one task, closes the store, and says what that took. Started
+// by task.ts.
+
+import { openStore, parseIdentity } from 'gitlocket'
+import type { MemoryStore } from 'gitlocket'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { peakMemory } from './peak-memory.ts'
+
+export type Task =
+  /** The first question about a memory's history, loading the history included. */
+  | { readonly type: 'versions'; readonly memoryId: string }
+  /** Redacts one version; the object ids of the certificate go to a file, one a line. */
+  | { readonly type: 'redact'; readonly versionId: string; readonly objectsFile: string }
+  | { readonly type: 'rollback'; readonly commit: string }
+  | { readonly type: 'undo'; readonly session: string }
+  | { readonly type: 'verify'; readonly threads?: number }
+  | { readonly type: 'compact' }
+
+/** Given as JSON in the only argument. */
+export interface TaskRequest {
+  readonly directory: string
+  readonly stateDirectory: string
+  readonly identityFile: string
+  readonly task: Task
+}
+
+/** Printed as JSON. Milliseconds, bytes. */
+export interface TaskAnswer {
+  /** The call alone. */
+  readonly work: number
+  /** From the beginning of the process until the store is closed. */
+  readonly whole: number
+  /** Commits that were verified, objects that were erased, memories that were moved … */
+  readonly done: number
+  /** Memories that a reversal left alone. */
+  readonly left: number
+  readonly rssMax: number
+}
+
+const author = { actor: { type: 'user', id: 'bench' } } as const
+
+type Outcome = Pick<TaskAnswer, 'done' | 'left'> & {
+  /** What is not to be counted: writing down what was found. */
+  readonly report?: () => void
+}
+
+async function answer({ identityFile, task, ...places }: TaskRequest): Promise<TaskAnswer> {
+  const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+  const store = await openStore({ ...places, identity })
+  if (needsHistory(task)) await store.versions({ limit: 1 })
+  const start = performance.now()
+  const { done, left, report } = await doTask(store, task)
+  const work = performance.now() - start
+  await store.close()
+  const whole = performance.now()
+  const rssMax = peakMemory()
+  report?.()
+  return { work, whole, done, left, rssMax }
+}
+
+/** Those are measured on a history that is in RAM already. */
+function needsHistory({ type }: Task): boolean {
+  return type === 'redact' || type === 'rollback' || type === 'undo'
+}
+
+async function doTask(store: MemoryStore, task: Task): Promise<Outcome> {
+  switch (task.type) {
+    case 'versions': {
+      const { versions } = await store.versions({ memoryId: task.memoryId })
+      return { done: versions.length, left: 0 }
+    }
+    case 'redact':
+      return redact(store, task.versionId, task.objectsFile)
+    case 'rollback': {
+      const { steps, left } = await store.rollback({ to: { commit: task.commit } }, author)
+      return { done: steps.length, left: left.length }
+    }
+    case 'undo': {
+      const { steps, left } = await store.undo({ session: task.session }, author)
+      return { done: steps.length, left: left.length }
+    }
+    case 'verify': {
+      const { commits } = await store.verify({ threads: task.threads })
+      return { done: commits, left: 0 }
+    }
+    case 'compact':
+      await store.compact()
+      return { done: 1, left: 0 }
+    default:
+      throw new TypeError('There is no such task')
+  }
+}
+
+async function redact(
+  store: MemoryStore,
+  versionId: string,
+  objectsFile: string,
+): Promise<Outcome> {
+  const request = { select: { versionIds: [versionId] }, reason: 'leaked_secret' } as const
+  const { certificate } = await store.redact(request, author)
+  const objects = certificate?.object_ids ?? []
+  const report = () => writeFileSync(objectsFile, objects.map((oid) => `${oid}\n`).join(''))
+  return { done: objects.length, left: 0, report }
+}
+
+const request: TaskRequest = JSON.parse(process.argv[2] ?? '{}')
+console.log(JSON.stringify(await answer(request)))

@@ -46,7 +46,7 @@ interface Clearing {
 }
 
 /** Objects that wait in RAM at most before they go to disk. */
-const STAGE_AT = 4096
+const STAGE_AT = 8192
 const PLACEHOLDER = '[redacted]'
 
 export async function buildStep(
@@ -99,7 +99,7 @@ async function clearCurrent(session: StoreSession, step: Step): Promise<Clearing
   const rows = planChanges({ snapshot, random, now, readContent }, changes)
   const replaced = new Set(rows.map((row) => row.base))
   const left = entries.filter((entry) => !replaced.has(entry.versionId))
-  if (left.length > 0) throw currentError(left)
+  if (left.length > 0) throw unchangedError(left)
   const context = await session.commitContext(now)
   // Without the caller's reason: it could not be told apart from what is to be erased.
   const { actor, session: authorSession } = step.author
@@ -119,6 +119,17 @@ function clearingChange({ path }: LiveMemory, request: RedactionRequest): Change
   }
   const edit = (content: string): string => content.replace(everywhere, () => PLACEHOLDER)
   return { type: 'edit', path, edit }
+}
+
+/** What matches is in the reason alone, so that there is nothing to overwrite in the text. */
+function unchangedError(entries: readonly VersionEntry[]): StoreError {
+  const { code, details } = currentError(entries)
+  return new StoreError(
+    code,
+    `${entries.length} of the versions are current, and overwriting would not change their ` +
+      'texts, since only the reason given for them matches: edit or delete these memories first',
+    { details },
+  )
 }
 
 function getLive(snapshot: Snapshot, { memoryId }: VersionEntry): LiveMemory {

@@ -3,12 +3,13 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask, git, showGit } from './programs.ts'
+import type { Erasure } from './incident.ts'
+import { ask, git, showGit, showGitRefusing } from './programs.ts'
 import type { Place } from './place.ts'
 import { heading, print, printBlock, style } from './screen.ts'
 
 /** `signers`: what `store.allowedSigners()` says, for git to check signatures with. */
-export function showHostView(place: Place, signers: string): void {
+export function showHostView(place: Place, signers: string, erasure: Erasure): void {
   heading('What the host of a remote sees: stock git on the same store, without a key')
   const version = ask('git', '--version')
   if (version === undefined) {
@@ -20,6 +21,7 @@ export function showHostView(place: Place, signers: string): void {
   else print(`Left out: \`git log --show-signature\` needs ${obstacle}`)
   showGit(place, ['ls-tree', '-r', '--long', 'main'], 9)
   showSealed(place)
+  showErased(place, erasure)
   showGit(place, ['fsck', '--strict'], 5)
 }
 
@@ -51,6 +53,20 @@ function showSealed(place: Place): void {
   print(style('bold', `\n$ git ${words.join(' ')}`))
   printBlock(hexDump(bytes.subarray(0, 80)), { indent: 2 })
   print(style('dim', `  … ${bytes.length} bytes: a short header, then ciphertext`))
+}
+
+/** What held the key, and everything else that only the old history had. */
+function showErased(place: Place, { commit, objectIds }: Erasure): void {
+  showGitRefusing(place, ['cat-file', '-t', commit])
+  const answer = git(place, ['cat-file', '--batch-check'], `${objectIds.join('\n')}\n`).toString()
+  const kept = answer
+    .trim()
+    .split('\n')
+    .filter((line) => !line.endsWith(' missing'))
+  if (kept.length > 0) throw new Error(`git still has ${kept.length} objects that were erased`)
+  print(`\nThat commit brought the key. git has none of the ${objectIds.length} objects that the`)
+  print('certificate names. A host or a clone that has them keeps them until it takes over this')
+  print('history and forgets the old one: the certificate is what to send to whoever runs it.')
 }
 
 function hexDump(bytes: Uint8Array): string {

@@ -1,17 +1,20 @@
 // `npm start`: the product in a few seconds, without a question. A temporary store, the transcript
-// of three agent sessions through the memory tool, then the history, its verification, and what a
-// git host sees of it. Ends above 0 if anything differs from what the transcript expects.
+// of agent sessions through the memory tool, the history and its verification, the undo of a
+// session that was poisoned and the redaction of a key that it leaked, and what a git host sees of
+// it all. Ends above 0 if anything differs from what the transcript expects.
 
 import process from 'node:process'
 import { createStore, openStore } from 'gitlocket'
 import type { MemoryStore } from 'gitlocket'
 import { showHostView } from './host-view.ts'
+import { showIncident } from './incident.ts'
 import { makePlace, variablesOf } from './place.ts'
 import type { Place } from './place.ts'
 import { showCommand } from './programs.ts'
 import { replay } from './replay.ts'
 import { heading, print, style } from './screen.ts'
-import { sessions } from './transcript.ts'
+import { guardedSession, poisonedSession, sessions } from './transcript.ts'
+import type { Session } from './transcript/call.ts'
 
 endQuietlyWithoutReader()
 try {
@@ -23,33 +26,41 @@ try {
 }
 
 async function tour(): Promise<void> {
-  print(
-    'gitlocket keeps the memory of AI agents in an encrypted git repository. This replays three',
-  )
-  print(
-    'sessions of an agent, each command through the memory tool, and then looks at what is left.',
-  )
+  print('gitlocket keeps the memory of AI agents in an encrypted git repository. This replays')
+  print('sessions of an agent, each command through the memory tool; one of them is poisoned, is')
+  print('taken back, and what it leaked is erased. Then it looks at what is left.')
   const place = await makePlace()
   const { store } = await createStore(place)
   await store.close()
   await replayAll(place)
   await showHistory(place)
+  await replayOne(place, poisonedSession)
+  const erasure = await showIncident(place, (work) => withStore(place, work))
+  await showGuard(place)
   const signers = await withStore(place, (opened) => opened.allowedSigners())
-  showHostView(place, signers)
+  showHostView(place, signers, erasure)
   showNext(place)
 }
 
-/** Each session opens the store anew, as another process would. */
 async function replayAll(place: Place): Promise<void> {
   const start = performance.now()
   let commits = 0
-  for (const session of sessions) {
-    heading(`Session ${session.id}: ${session.request}`)
-    commits += await withStore(place, (store) => replay(store, session))
-  }
+  for (const session of sessions) commits += await replayOne(place, session)
   const calls = sessions.reduce((sum, session) => sum + session.calls.length, 0)
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   print(`\n${calls} commands, ${commits} commits, ${seconds} s`)
+}
+
+/** Each session opens the store anew, as another process would. */
+function replayOne(place: Place, session: Session): Promise<number> {
+  heading(`Session ${session.id}: ${session.request}`)
+  return withStore(place, (store) => replay(store, session))
+}
+
+async function showGuard(place: Place): Promise<void> {
+  heading('So that it does not happen again: the store refuses secrets that it can recognise')
+  showCommand(place, ['settings', '--guard', 'on'], 6)
+  await replayOne(place, guardedSession)
 }
 
 async function showHistory(place: Place): Promise<void> {
@@ -73,7 +84,7 @@ function showNext(place: Place): void {
   print('  npx gitlocket ls')
   print('  npx gitlocket cat done/billing/handover.md')
   print('  npx gitlocket create hello.md --text "Hello"')
-  print('  npx gitlocket log --limit 1')
+  print('  npx gitlocket log --redacted')
   print(style('dim', `  rm -r ${place.root}  # when you are done`))
 }
 

@@ -1,12 +1,14 @@
 // Runs other programs for the tour and shows what they say: the `gitlocket` command, and git where
-// it is installed. Nothing is asked, and a program that fails ends the tour.
+// it is installed. Nothing is asked, and a program that fails, or succeeds where it should not,
+// ends the tour.
 
 import { spawnSync } from 'node:child_process'
+import type { SpawnSyncReturns } from 'node:child_process'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { childEnvironment } from './place.ts'
 import type { Place } from './place.ts'
-import { print, printBlock, style } from './screen.ts'
+import { print, printBlock, printCommand } from './screen.ts'
 
 const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('gitlocket')))
 
@@ -22,9 +24,20 @@ export function showGit(place: Place, words: readonly string[], linesMax: number
   show(['git', ...words], text === '' ? '(no output: nothing is wrong)' : text, linesMax)
 }
 
+/** Shows how git refuses. */
+export function showGitRefusing(place: Place, words: readonly string[]): void {
+  const { status, stderr } = start(place, 'git', gitWords(place, words))
+  if (status === 0) throw new Error(`\`git ${words.join(' ')}\` should have failed`)
+  show(['git', ...words], stderr.toString(), 1)
+}
+
 /** Standard output and standard error of git in the store. */
-export function git(place: Place, words: readonly string[]): Buffer {
-  return run(place, ['git', ...words], 'git', ['--no-pager', '-C', place.directory, ...words])
+export function git(place: Place, words: readonly string[], input = ''): Buffer {
+  return run(place, ['git', ...words], 'git', gitWords(place, words), input)
+}
+
+function gitWords(place: Place, words: readonly string[]): readonly string[] {
+  return ['--no-pager', '-C', place.directory, ...words]
 }
 
 /** What the program says, or undefined if it cannot be started. */
@@ -34,7 +47,8 @@ export function ask(program: string, word: string): string | undefined {
 }
 
 function show(words: readonly string[], text: string, linesMax: number): void {
-  print(style('bold', `\n$ ${words.map(quoted).join(' ')}`))
+  print()
+  printCommand(words.map(quoted))
   printBlock(text, { indent: 2, linesMax })
 }
 
@@ -43,13 +57,20 @@ function run(
   shown: readonly string[],
   program: string,
   words: readonly string[],
+  input = '',
 ): Buffer {
-  const { error, status, stderr, stdout } = spawnSync(program, words, {
-    env: childEnvironment(place),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const { error, status, stderr, stdout } = start(place, program, words, input)
   if (error === undefined && status === 0) return Buffer.concat([stdout, stderr])
   throw new Error(`\`${shown.join(' ')}\` failed: ${error?.message ?? stderr.toString()}`)
+}
+
+function start(
+  place: Place,
+  program: string,
+  words: readonly string[],
+  input = '',
+): SpawnSyncReturns<Buffer> {
+  return spawnSync(program, words, { cwd: place.root, env: childEnvironment(place), input })
 }
 
 function quoted(word: string): string {

@@ -46,6 +46,19 @@ export function printWrapped(text: string, indent: number): void {
   print(left + line)
 }
 
+/** `$ git …`, with a backslash where a line goes on, so that it can be copied. */
+export function printCommand(words: readonly string[]): void {
+  let line = '$'
+  for (const word of words) {
+    if (line.length + 1 + word.length > columnsMax - 2) {
+      print(style('bold', `${line} \\`))
+      line = '   '
+    }
+    line += ` ${word}`
+  }
+  print(style('bold', line))
+}
+
 export function cut(line: string, columns: number): string {
   const flat = line.replaceAll('\t', '  ')
   return flat.length <= columns ? flat : `${flat.slice(0, columns - 1)}…`

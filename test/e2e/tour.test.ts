@@ -2,30 +2,42 @@
 // What it leaves behind is opened and searched for plaintext.
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { sessions } from '../../scripts/tour/transcript.ts'
+import { guardedSession, poisonedSession, sessions } from '../../scripts/tour/transcript.ts'
 import type { Input } from '../../scripts/tour/transcript/call.ts'
+import { leakedKey } from '../../scripts/tour/transcript/friday.ts'
 import { openStore, parseIdentity } from '../../src/index.ts'
 import { git, gitBytes, sharedDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const ssh = requires('ssh-keygen')
-const calls = sessions.flatMap((session) => session.calls)
+const allSessions = [...sessions, poisonedSession, guardedSession]
+const calls = allSessions.flatMap((session) => session.calls)
+const commitsOfSessions = calls.filter((call) => call.outcome === 'commits').length
+/** Two edits by a person, the undo, the redaction, and the guard in the settings. */
+const commitsOfPerson = 5
+
+const directory = sharedDirectory()
+let finished: ReturnType<typeof tour>
 
 beforeAll(() => {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts')])
 })
 
+beforeAll(() => {
+  finished = tour(directory)
+})
+
 describe('the transcript of the tour', () => {
-  test('holds about sixty inputs of three sessions', () => {
+  test('holds about seventy inputs of three sessions of work and two that were led astray', () => {
     expect(sessions).toHaveLength(3)
-    expect(calls.length).toBeGreaterThanOrEqual(55)
-    expect(calls.length).toBeLessThanOrEqual(70)
+    expect(calls.length).toBeGreaterThanOrEqual(60)
+    expect(calls.length).toBeLessThanOrEqual(75)
   })
 
   test('uses every command, and fails in every way that agents do', () => {
@@ -40,22 +52,16 @@ describe('the transcript of the tour', () => {
       'already exists',
       'did not appear verbatim',
       'does not exist',
+      'sensitive content: AWS secret key in line 2',
     ])
   })
 
-  test.each(sessions)('looks at its memory first in session $id', ({ calls: [first] }) => {
+  test.each(allSessions)('looks at its memory first in session $id', ({ calls: [first] }) => {
     expect(first?.input).toEqual({ command: 'view', path: '/memories' })
   })
 })
 
 describe('the tour', () => {
-  const directory = sharedDirectory()
-  let finished: ReturnType<typeof tour>
-
-  beforeAll(() => {
-    finished = tour(directory)
-  })
-
   test('ends well without a terminal, and says nothing on standard error', () => {
     expect(finished.stderr).toBe('')
     expect(finished.status).toBe(0)
@@ -63,12 +69,14 @@ describe('the tour', () => {
 
   test('shows every command, and a commit for each one that changed something', () => {
     const lines = finished.stdout.split('\n')
-    const shown = lines.filter((line) => /^ {2}(?:view|create|str_|insert|delete|ren)/.test(line))
+    const shown = lines.filter((line) =>
+      /^ {2}(?:view|create|str_replace|insert|delete|rename) \//.test(line),
+    )
     expect(shown).toHaveLength(calls.length)
     const commits = lines.filter((line) =>
       /^ {4}commit [0-9a-f]{40}(?:, \d+ versions)?$/.test(line),
     )
-    expect(commits).toHaveLength(calls.filter((call) => call.outcome === 'commits').length)
+    expect(commits).toHaveLength(commitsOfSessions)
   })
 
   test('shows the history, its verification, and the repository as a host has it', () => {
@@ -98,7 +106,7 @@ describe('the tour', () => {
     const identity = parseIdentity(readFileSync(at.identityFile, 'utf8'))
     const store = await openStore({ ...at, identity })
     const { commits } = await store.verify()
-    expect(commits).toBe(1 + calls.filter((call) => call.outcome === 'commits').length)
+    expect(commits).toBe(1 + commitsOfSessions + commitsOfPerson)
     expect((await store.read('/done/billing/handover.md'))?.content).toContain('by ascending id')
     await store.close()
     expect(git(['fsck', '--strict'], at.directory)).toBe('')
@@ -118,9 +126,76 @@ describe('the tour', () => {
   })
 })
 
-describe('where programs are missing', () => {
-  const directory = sharedDirectory()
+describe('the poisoned session of the tour', () => {
+  const poison = 'paste.example'
 
+  test('is found by blame, and taken back after a dry run that shows the difference', () => {
+    const blame = partOf(finished.stdout, '$ gitlocket blame')
+    expect(blame).toMatch(/\(session:friday .*\) - First of all/)
+    const plan = partOf(finished.stdout, '$ gitlocket rollback --session friday --dry-run')
+    expect(plan).toContain('Would change 3 memories')
+    expect(plan).toMatch(/^ {2}-- First of all, .*paste\.example/m)
+    const done = partOf(finished.stdout, '$ gitlocket rollback --session friday --as')
+    expect(done).toContain('Changed 3 memories')
+  })
+
+  test('leaves nothing in the memories, while the later lines of others stay', async () => {
+    const store = await open(finished.stdout)
+    const rules = (await store.read('/conventions.md'))?.content ?? ''
+    const notes = (await store.read('/done/billing/handover.md'))?.content ?? ''
+    const access = await store.read('/done/billing/access.md')
+    await store.close()
+    expect(access).toBeUndefined()
+    expect(rules + notes).not.toContain(poison)
+    expect(rules + notes).not.toContain(leakedKey)
+    expect(rules).toContain('- Staging is reset on Mondays at 04:00 UTC')
+    expect(notes).toContain('04:30 backup of the database to the bucket')
+  })
+
+  test('leaks a key that is erased from every version that held it', async () => {
+    const plan = partOf(finished.stdout, '$ gitlocket redact', '--dry-run')
+    expect(plan).toContain('Would redact 3 versions')
+    const store = await open(finished.stdout)
+    const redacted = (await store.versions({ redacted: true })).versions
+    const { found, versions } = await store.proveAbsence()
+    const contents = await Promise.all(redacted.map((one) => store.version(one.versionId)))
+    await store.close()
+    expect(versions).toBe(3)
+    expect(redacted.map(({ operation }) => operation)).toEqual(['modified', 'modified', 'created'])
+    expect(contents.flatMap(({ content, path }) => [content, path])).toEqual(
+      Array.from({ length: 6 }),
+    )
+    expect(found).toEqual([])
+    expect(partOf(finished.stdout, '$ gitlocket verify --absence')).toContain('nothing is left')
+    expect(existsSync(join(placeOf(finished.stdout).root, 'leaked-key.txt'))).toBe(false)
+  })
+
+  test('stays in the audit trail: who, when, which operation', () => {
+    const row = partOf(finished.stdout, '$ gitlocket show')
+    expect(row).toMatch(/^ {2}Change: {3}created \(redacted\)$/m)
+    expect(row).toMatch(/^ {2}Actor: {4}session:friday$/m)
+    expect(row).toMatch(/^ {2}Date: {5}\d{4}-/m)
+    expect(row).toMatch(/^ {2}Redacted: .* by user:ines$/m)
+    expect(row).not.toContain('access.md')
+  })
+
+  test('is erased from git: no object that the certificate names is there', () => {
+    const at = placeOf(finished.stdout)
+    const certificate = JSON.parse(readFileSync(join(at.root, 'certificate.json'), 'utf8'))
+    const ids: readonly string[] = certificate.object_ids
+    expect(ids.length).toBeGreaterThan(10)
+    const answer = git(['cat-file', '--batch-check'], at.directory, `${ids.join('\n')}\n`)
+    expect(answer).toBe(ids.map((id) => `${id} missing\n`).join(''))
+    expect(partOf(finished.stdout, '$ git cat-file -t')).toContain('fatal: ')
+  })
+
+  test('could not write the key again once the guard is on', () => {
+    const words = finished.stdout.replaceAll(/\s+/g, ' ')
+    expect(words).toContain('would hold sensitive content: AWS secret key in line 2')
+  })
+})
+
+describe('where programs are missing', () => {
   test.each([
     ['git', [], 'Left out: git is not installed'],
     [
@@ -146,11 +221,11 @@ test('the tour ends above 0 with one line where it cannot work', () => {
   expect(stderr).toMatch(/^\nThe tour stopped: [^\n]+\n$/)
 })
 
-function tour(directory: string, env: Readonly<Record<string, string>> = {}) {
+function tour(home: string, env: Readonly<Record<string, string>> = {}) {
   return spawnSync(process.execPath, [join(root, 'build', 'tour', 'main.js')], {
     encoding: 'utf8',
     input: '',
-    env: { PATH: process.env['PATH'], HOME: directory, TMPDIR: directory, ...env },
+    env: { PATH: process.env['PATH'], HOME: home, TMPDIR: home, ...env },
   })
 }
 
@@ -160,6 +235,7 @@ function whereIs(program: string): string {
 }
 
 interface Place {
+  readonly root: string
   readonly directory: string
   readonly stateDirectory: string
   readonly identityFile: string
@@ -169,11 +245,26 @@ interface Place {
 function placeOf(output: string): Place {
   const variable = (name: string): string =>
     new RegExp(`export ${name}=(.+)`).exec(output)?.[1] ?? ''
+  const store = variable('GITLOCKET_STORE')
   return {
-    directory: variable('GITLOCKET_STORE'),
+    root: dirname(store),
+    directory: store,
     stateDirectory: variable('GITLOCKET_STATE_DIRECTORY'),
     identityFile: variable('GITLOCKET_IDENTITY_FILE'),
   }
+}
+
+function open(output: string): ReturnType<typeof openStore> {
+  const at = placeOf(output)
+  return openStore({ ...at, identity: parseIdentity(readFileSync(at.identityFile, 'utf8')) })
+}
+
+/** The command whose line has all these words, with what the tour shows of its answer. */
+function partOf(output: string, ...words: readonly string[]): string {
+  const lines = output.split('\n')
+  const start = lines.findIndex((line) => words.every((word) => line.includes(word)))
+  const length = lines.slice(start + 1).findIndex((line) => /^\S/.test(line))
+  return start === -1 ? '' : lines.slice(start, start + 1 + length).join('\n')
 }
 
 /** Every line and path of an input that is long enough to be no coincidence. */

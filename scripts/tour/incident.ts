@@ -1,0 +1,115 @@
+// What a person does about the fourth session, with the command line: finds what it wrote, takes it
+// back, and erases the key that it leaked. Each step is checked, so that the tour cannot tell what
+// did not happen.
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MemoryStore, Version } from 'gitlocket'
+import type { Place } from './place.ts'
+import { showCommand } from './programs.ts'
+import { heading, print } from './screen.ts'
+import { access, conventions, friday, handover, leakedKey } from './transcript/friday.ts'
+
+/** What a redaction has left behind for the proof that it happened. */
+export interface Erasure {
+  /** The commit that brought the key. */
+  readonly commit: string
+  /** Every object that the certificate names. */
+  readonly objectIds: readonly string[]
+}
+
+type WithStore = <T>(work: (store: MemoryStore) => T | Promise<T>) => Promise<T>
+
+const person = 'ines'
+const certificate = 'certificate.json'
+const keyFile = 'leaked-key.txt'
+/** What Ines notes before anybody finds out; it has to survive. */
+const later = {
+  conventions: '- Staging is reset on Mondays at 04:00 UTC',
+  handover: '04:30 backup of the database to the bucket',
+}
+
+export async function showIncident(place: Place, withStore: WithStore): Promise<Erasure> {
+  await writeLaterNotes(place)
+  await undoSession(place, withStore)
+  return redactKey(place, withStore)
+}
+
+/** Edits by another author, on top of what the session wrote and in the same memories. */
+async function writeLaterNotes(place: Place): Promise<void> {
+  heading('Later, Ines writes into the same memories, and then wonders about a line')
+  const author = ['--actor', person]
+  const [rules, notes] = [storePath(conventions), storePath(handover)]
+  showCommand(place, ['insert', rules, '--line', '2', '--text', later.conventions, ...author], 1)
+  showCommand(place, ['insert', notes, '--line', '6', '--text', later.handover, ...author], 1)
+  showCommand(place, ['blame', rules], 9)
+}
+
+async function undoSession(place: Place, withStore: WithStore): Promise<void> {
+  heading('She takes back what that session wrote; what others wrote since stays')
+  const undo = ['rollback', '--session', friday.id]
+  showCommand(place, [...undo, '--dry-run'], 42)
+  showCommand(place, [...undo, '--as', person, '--yes'], 6)
+  const texts = await withStore(async (store) => ({
+    conventions: (await store.read(storePath(conventions)))?.content ?? '',
+    handover: (await store.read(storePath(handover)))?.content ?? '',
+    access: await store.read(storePath(access)),
+  }))
+  const both = texts.conventions + texts.handover
+  check(!both.includes('paste.example') && !both.includes(leakedKey), 'what it wrote is gone')
+  check(texts.access === undefined, 'the memory that it made is gone')
+  check(both.includes(later.conventions) && both.includes(later.handover), 'later lines stay')
+}
+
+/** No version that holds the key is current any more, but the history still has them. */
+async function redactKey(place: Place, withStore: WithStore): Promise<Erasure> {
+  heading('The key is still in the history: she erases it from there, for good')
+  const leak = await findLeak(withStore)
+  if (leak === undefined) throw new Error('The fourth session made no memory')
+  const file = join(place.root, keyFile)
+  writeFileSync(file, `${leakedKey}\n`, { mode: 0o600 })
+  const redact = ['redact', '--matching-file', keyFile, '--literal']
+  try {
+    showCommand(place, [...redact, '--dry-run'], 8)
+    print('\nAlso her own version of the handover, in which the key still was.')
+    const reason = ['--reason-code', 'leaked_secret', '--certificate', certificate]
+    showCommand(place, [...redact, ...reason, '--as', person, '--yes'], 10)
+  } finally {
+    rmSync(file)
+  }
+  showCommand(place, ['verify', '--absence', '--certificate', certificate], 8)
+  print('\nThe row of the audit trail stays, under the same id, and its signature still verifies:')
+  showCommand(place, ['show', leak.versionId], 8)
+  const row = await findLeak(withStore)
+  const isSame = row?.versionId === leak.versionId
+  check(
+    isSame && row?.redactedAt !== undefined && row.path === undefined,
+    'the row is there, without a path',
+  )
+  return { commit: leak.commit, objectIds: objectIdsOf(place) }
+}
+
+/** What the session created: the memory with the key. */
+function findLeak(withStore: WithStore): Promise<Version | undefined> {
+  return withStore(async (store) => {
+    const { versions } = await store.versions({ session: friday.id, operation: 'created' })
+    return versions[0]
+  })
+}
+
+function objectIdsOf(place: Place): readonly string[] {
+  const value: unknown = JSON.parse(readFileSync(join(place.root, certificate), 'utf8'))
+  const ids = typeof value === 'object' && value !== null && 'object_ids' in value
+  const found: unknown = ids ? value.object_ids : undefined
+  if (Array.isArray(found)) return found.map(String)
+  throw new Error('The certificate names no objects')
+}
+
+/** As the command line and the library name it. */
+function storePath(path: string): string {
+  return path.replace(/^\/memories/, '')
+}
+
+function check(holds: boolean, what: string): void {
+  if (!holds) throw new Error(`The tour expects that ${what}`)
+}

@@ -22,9 +22,13 @@ export async function followHead(
   fill: () => Promise<unknown>,
 ): Promise<Snapshot> {
   const filled = await tryToFill(fill)
-  if (!filled) return replace(snapshot, (options) => verifyHistory(source, head, options))
-  if (await verifyDescent(source, snapshot, head, history)) return snapshot
-  return replace(snapshot, (options) => verifyRewritten(source, history, head, options))
+  if (filled && (await verifyDescent(source, snapshot, head, history))) return snapshot
+  const other = await replace(snapshot, (options) => {
+    if (!filled) return verifyHistory(source, head, options)
+    return verifyRewritten(source, history, head, options)
+  })
+  history.isSuperseded = true
+  return other
 }
 
 /** False if the known head is gone: what it led to was redacted and erased. */
@@ -38,17 +42,24 @@ async function tryToFill(fill: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
+interface Verified {
+  readonly snapshot: Snapshot
+  /** Up to this height nothing differs from what was known; nothing is left out below. */
+  readonly base?: number
+}
+
 /** Accepts another history as a whole, if it still holds all that was known. */
 async function replace(
   { head: known }: Snapshot,
-  verify: (options: VerifyOptions) => Promise<{ readonly snapshot: Snapshot }>,
+  verify: (options: VerifyOptions) => Promise<Verified>,
 ): Promise<Snapshot> {
   let contained = false
-  const { snapshot } = await verify({
+  const { snapshot, base = -1 } = await verify({
     onCommit: ({ record, hash }) => {
       contained ||= record.height === known.height && equalBytes(hash, known.record)
     },
   })
-  if (contained) return snapshot
+  // What is below the base is in both histories: only younger commits were made again.
+  if (contained || base >= known.height) return snapshot
   throw new StoreError('rolled_back', 'The store was put back to a state before the newest known')
 }

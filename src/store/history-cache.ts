@@ -25,6 +25,8 @@ export function readHistory(owner: CacheOwner, directory: string, history: Histo
 
 /** Whether segments are out of date, or there is enough that none of them holds yet. */
 export function isWorthWriting(history: History): boolean {
+  // It still says what was erased.
+  if (history.isSuperseded) return false
   if (history.cacheIsStale) return true
   return history.commits.length - history.cachedCommits >= WORTH_WRITING
 }

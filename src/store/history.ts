@@ -65,6 +65,8 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   cachedCommits = 0
   /** Whether commits changed that are in segments on disk. */
   cacheIsStale = false
+  /** Whether the commits are those of before a redaction elsewhere, until `catchUp` ran again. */
+  isSuperseded = false
   readonly #byVersion: Map<string, VersionEntry> = new Map()
   readonly #byMemory: Map<string, VersionEntry[]> = new Map()
   readonly #redactions: Map<string, CommitEntry> = new Map()
@@ -241,4 +243,5 @@ export async function catchUp(
   // At once: nobody may see the one part without the other.
   history.truncate(height)
   for (const { commit, rows } of missing.toReversed()) history.append(commit, rows)
+  history.isSuperseded = false
 }

@@ -2,7 +2,7 @@
 // through the queue of writer.ts, asks the history. Composes the other files of this folder and
 // decides little itself. Made by `createStore` and `openStore` (open.ts).
 
-import { StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
@@ -24,6 +24,7 @@ import { readMemory, readVersionContent } from './contents.ts'
 import { planRedaction, redact } from './redaction.ts'
 import type { Redaction } from './redaction.ts'
 import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
+import type { History } from './history.ts'
 import { compareMoments } from './history-diff.ts'
 import type { Difference, DifferenceOptions } from './history-diff.ts'
 import { describeMemory } from './memory-info.ts'
@@ -43,6 +44,7 @@ import type { StoreSession } from './session.ts'
 import { listDirectory } from './listing.ts'
 import type { DirectoryListing } from './listing.ts'
 import type { LiveMemory } from './snapshot.ts'
+import { askHistory } from './steady-history.ts'
 import { verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
 import { describeVersion, getVersionEntry, readVersions } from './versions.ts'
@@ -87,6 +89,9 @@ export interface StoreStatus {
   readonly settings: Settings
   readonly storage: StorageStatus
 }
+
+/** Of a history that is redacted while it is verified. */
+const VERIFY_ATTEMPTS = 3
 
 /**
  * An open store. Every method may reject with a StoreError; `store_closed` after `close`. Paths are
@@ -174,14 +179,16 @@ export class MemoryStore {
 
   /** What differs between two points, or between one and now. */
   async difference(from: Point, to?: Point, options: DifferenceOptions = {}): Promise<Difference> {
-    const history = await this.#session.loadHistory(options)
-    return compareMoments(history, this.#session.contents, { from, to }, options)
+    const compare = (history: History): Promise<Difference> =>
+      compareMoments(history, this.#session.contents, { from, to }, options)
+    return askHistory(this.#session, compare, options)
   }
 
   /** Which version each line of a memory comes from. */
   async blame(pathOrMemoryId: string, options: BlameOptions = {}): Promise<readonly BlameLine[]> {
-    const history = await this.#session.loadHistory(options)
-    return blameLines(history, this.#session.contents, pathOrMemoryId, options)
+    const blame = (history: History): Promise<readonly BlameLine[]> =>
+      blameLines(history, this.#session.contents, pathOrMemoryId, options)
+    return askHistory(this.#session, blame, options)
   }
 
   /** Puts one memory, also a deleted one, back into a state of its past: a change as any other. */
@@ -215,13 +222,19 @@ export class MemoryStore {
    * the first violation.
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    const head = await this.#session.reading((current) => current.head)
-    const { snapshot, versions } = await verifyHistory(this.#session, head.commit, options)
-    return {
-      commits: snapshot.head.height + 1,
-      versions: versions.size,
-      memories: snapshot.count,
-      head: head.commit,
+    const { commit } = await this.#session.reading((current) => current.head)
+    for (let head = commit, attempt = 1; ; attempt += 1) {
+      try {
+        const { snapshot, versions } = await verifyHistory(this.#session, head, options)
+        const { count } = snapshot
+        return { commits: snapshot.head.height + 1, versions: versions.size, memories: count, head }
+      } catch (error) {
+        const now = await this.#session.reading((current) => current.head.commit)
+        // Perhaps another process redacted meanwhile, and has erased the history of before.
+        const moved = hasCode(error, 'object_missing') && now !== head
+        if (!moved || attempt === VERIFY_ATTEMPTS) throw error
+        head = now
+      }
     }
   }
 

@@ -133,6 +133,9 @@ export function currentError(entries: readonly VersionEntry[]): StoreError {
 
 /** A pattern without memory of its last match. */
 function checkPattern(pattern: RegExp): RegExp {
+  if (!(pattern instanceof RegExp)) {
+    throw new StoreError('invalid_input', 'What to match must be a regular expression')
+  }
   const plain = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
   if (!plain.test('')) return plain
   throw new StoreError('invalid_input', 'The pattern matches an empty text, so it matches anything')
@@ -146,6 +149,9 @@ function conditionOf(
   const given = [versionIds, memoryId, path, actorId, session, matching, before]
   if (given.every((condition) => condition === undefined)) {
     throw new StoreError('invalid_input', 'A redaction must say which versions to erase')
+  }
+  if (before !== undefined && !(typeof before === 'number' && before >= 0)) {
+    throw new StoreError('invalid_input', 'A time must be a number of ms since 1970')
   }
   const wanted = versionIds && new Set(versionIds.map((id) => getVersionEntry(history, id)))
   const versions = wanted && new Set([...wanted].map((entry) => entry.versionId))

@@ -2,7 +2,7 @@
 // and the object store erases what is left of them. One move of the branch: the old history or the
 // new, never half.
 
-import { StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { checkPath } from '../format/path.ts'
 import { isRedactReason } from '../format/record.ts'
 import { checkMayWrite } from './authority.ts'
@@ -14,6 +14,7 @@ import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
 import { buildStep } from './redaction-step.ts'
 import type { Outcome } from './redaction-step.ts'
 import type { StoreSession } from './session.ts'
+import { askHistory } from './steady-history.ts'
 import type { VerifyOptions } from './verify.ts'
 
 export interface Redaction {
@@ -21,6 +22,8 @@ export interface Redaction {
   /** What was done, signed by this device. Undefined if there was nothing to erase. */
   readonly certificate: RedactionCertificate | undefined
 }
+
+const choices: ReadonlySet<unknown> = new Set(['refuse', 'delete', 'overwrite', 'keep'])
 
 /** What `redact` would do; says it also where that would be refused. */
 export async function planRedaction(
@@ -50,6 +53,9 @@ export async function redact(
   if (!isRedactReason(request.reason)) {
     throw new StoreError('invalid_input', 'The reason code of the redaction is not one of the list')
   }
+  if (request.current !== undefined && !choices.has(request.current)) {
+    throw new StoreError('invalid_input', 'What to do with current versions is not one of the list')
+  }
   // The long search comes before any other writer has to wait.
   const selector = await search(session, request, options)
   const done = await session.writing(
@@ -58,8 +64,13 @@ export async function redact(
   )
   const { plan, outcome } = done
   if (outcome !== undefined) await session.forget(outcome.rewritten, outcome.erased)
-  // Also if nothing was to be done: an earlier attempt may have been cut off before this.
-  await session.erase()
+  try {
+    // Also if nothing was to be done: an earlier attempt may have been cut off before this.
+    await session.erase()
+  } catch (error) {
+    // Closing the store erases too. What is done must not be taken for refused.
+    if (outcome === undefined || !hasCode(error, 'store_closed')) throw error
+  }
   return { plan, certificate: outcome && signCertificate(session, request, author, outcome) }
 }
 
@@ -97,6 +108,7 @@ async function search(
   if (path !== undefined && path !== '/') checkPath(path)
   const history = await session.loadHistory(options)
   const selector = new Selector(request.select, history, () => session.contents)
-  await selector.search(history, options)
+  // Asked again, the search goes on where it stopped.
+  await askHistory(session, (newest) => selector.search(newest, options), options)
   return selector
 }

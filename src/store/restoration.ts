@@ -100,13 +100,13 @@ export async function planRollback(
     const existed = then !== undefined && then.operation !== 'deleted'
     const text = existed ? textOf(source, then) : undefined
     // Where an erased version was is not known: then only where the memory is now counts.
-    if (!isAtOrBelow(now, directory) && !isAtOrBelow(text?.path, directory)) continue
+    if (![now, text?.path].some((at) => isConcerned(at, directory))) continue
     if (existed && text === undefined) redacted.push(leftAlone(memoryId, now, 'redacted'))
     else goals.push({ memoryId, text })
   }
   const placed = leaveBlocked(source, goals)
-  const where = directory === '/' ? '' : ` of ${directory}`
-  const note = `rollback${where} to ${formatPoint(to)}`
+  // Without the path: a redaction of what lies there may leave the note.
+  const note = `rollback to ${formatPoint(to)}`
   return completePlan(source, placed.goals, [...redacted, ...placed.left], note)
 }
 
@@ -165,6 +165,10 @@ function changedSince(history: History, height: number): ReadonlySet<string> {
 }
 
 /** Below the root is everything, also what has no path. */
+function isConcerned(path: string | undefined, directory: string): boolean {
+  return directory === '/' || isAtOrBelow(path, directory)
+}
+
 function formatPoint(point: Point): string {
   if ('versionId' in point) return point.versionId
   return 'time' in point ? formatTime(point.time) : `commit ${point.commit}`

@@ -58,7 +58,8 @@ const BATCH = 256
 export async function rewrite(request: RewriteRequest): Promise<Rewritten> {
   const { commits, progress, signal } = request
   const rewriter = new Rewriter(request)
-  const from = Math.min(...request.erased.map((version) => version.from))
+  let from = commits.length
+  for (const version of request.erased) from = Math.min(from, version.from)
   for (let height = from; height < commits.length; height += 1) {
     rewriter.step(height)
     if ((height - from) % BATCH !== BATCH - 1) continue

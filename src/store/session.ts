@@ -203,10 +203,13 @@ export class StoreSession {
   async forget(rewritten: Rewritten, erased: readonly ErasedVersion[]): Promise<void> {
     this.#cache.clear()
     this.#rewrites += 1
+    // Until its turn comes, nobody may keep it on disk.
+    this.#history.isSuperseded = true
     const commits = rewritten.commits.map((oid, index) => [rewritten.from + index, oid] as const)
     const versionIds = new Set(erased.map((version) => version.versionId))
     await this.#historyGate.run(async () => {
       this.#history.applyRedaction(new Map(commits), versionIds)
+      this.#history.isSuperseded = false
     })
   }
 
@@ -251,7 +254,10 @@ export class StoreSession {
     const fill = () => this.#fillHistory(this.#snapshot.head.commit, {})
     const before = this.#snapshot
     this.#snapshot = await followHead(source, before, head, this.#history, fill)
-    if (this.#snapshot !== before) this.#rewrites += 1
+    if (this.#snapshot !== before) {
+      this.#rewrites += 1
+      this.#cache.clear()
+    }
     this.#epochs = epochs
   }
 

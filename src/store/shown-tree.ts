@@ -96,7 +96,7 @@ export class ShownTree {
     }
     const files = children.flatMap(({ entry, shown }) => {
       const below = shown?.files ?? getTree(this.#objects, entry.oid)
-      return below.map((file) => ({ ...file, name: entry.name + file.name }))
+      return below.map(({ mode, name, oid }) => ({ mode, name: entry.name + name, oid }))
     })
     return make(files, true, into)
   }

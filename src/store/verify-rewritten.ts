@@ -9,15 +9,16 @@ import { snapshotAt } from './snapshot-at.ts'
 import { findNewCommits, VersionMap, verifyForward, verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
 
+/** `base` is the height of that commit, -1 for none. Throws what verification refuses. */
 export async function verifyRewritten(
   source: HistorySource,
   history: History,
   head: Oid,
   options: VerifyOptions = {},
-): Promise<{ readonly snapshot: Snapshot }> {
+): Promise<{ readonly snapshot: Snapshot; readonly base: number }> {
   const isKnown = (oid: Oid, height: number): boolean => history.commits[height]?.oid === oid
   const { oids, redacted, base } = await findNewCommits(source, head, isKnown, options)
-  if (base === -1) return verifyHistory(source, head, options)
+  if (base === -1) return { ...(await verifyHistory(source, head, options)), base }
   const snapshot = snapshotAt(source, history, base)
   checkBelow(history, base, redacted)
   for (const versionId of redacted) snapshot.redacted.add(versionId)
@@ -27,7 +28,7 @@ export async function verifyRewritten(
   }
   const versions = new VersionMap({ findMemory })
   await verifyForward({ ...source, redacted: snapshot.redacted, versions }, snapshot, oids, options)
-  return { snapshot }
+  return { snapshot, base }
 }
 
 /** What is redacted in the part that stayed must have been redacted there before. */

@@ -226,7 +226,7 @@ describe('rollback', () => {
     })
     const { versions } = await store.versions({ limit: 3 })
     const reasons = versions.map(({ reason }) => reason)
-    expect(reasons).toContain('rollback of /d to 2023-11-14T22:13:21Z')
+    expect(reasons).toContain('rollback to 2023-11-14T22:13:21Z')
     await store.close()
   })
 

@@ -1,0 +1,136 @@
+// Redaction beside a second handle of the store, and reversals over what was redacted: cases that a
+// review found. What a redaction erased must not come back, and nothing may look damaged or lost.
+
+import { describe, expect, test } from 'vitest'
+import type { Author, MemoryStore } from '../../../src/index.ts'
+import { author, newStore, reopen } from '../../support/stores.ts'
+
+const other: Author = { actor: { type: 'user', id: 'other' } }
+
+async function create(store: MemoryStore, path: string, content: string): Promise<string> {
+  const { versionIds } = await store.apply([{ type: 'create', path, content }], author)
+  return versionIds[0] ?? ''
+}
+
+async function edits(store: MemoryStore, path: string, count: number): Promise<string[]> {
+  const made: string[] = []
+  for (let index = 0; index < count; index += 1) {
+    const edit = (text: string): string => `${text}line ${index}\n`
+    const { versionIds } = await store.apply([{ type: 'edit', path, edit }], author)
+    made.push(versionIds[0] ?? '')
+  }
+  return made
+}
+
+describe('a second handle that follows a redaction', () => {
+  test('does not write what was erased into its caches when it closes', async () => {
+    const { store, place } = await newStore()
+    const victim = await create(store, '/secret-path', 'one\n')
+    // Enough commits for the history to be worth a cache.
+    await edits(store, '/secret-path', 300)
+    const second = await reopen(place)
+    await second.versions({ limit: 1 })
+    await store.redact({ select: { versionIds: [victim] }, reason: 'legal' }, author)
+    expect(await second.read('/secret-path')).toBeDefined()
+    await second.close()
+    expect((await store.proveAbsence()).found).toEqual([])
+    await store.close()
+  })
+
+  test('accepts it if only commits that it has not seen were made again', async () => {
+    const { store, place } = await newStore()
+    await create(store, '/known', 'known\n')
+    const second = await reopen(place)
+    expect(await second.read('/known')).toBeDefined()
+    const victim = await create(store, '/later', 'secret\n')
+    await store.redact(
+      { select: { versionIds: [victim] }, reason: 'legal', current: 'delete' },
+      author,
+    )
+    expect(await second.read('/later')).toBeUndefined()
+    expect((await second.version(victim)).path).toBeUndefined()
+    await second.apply([{ type: 'create', path: '/third', content: 'x' }], author)
+    await second.verify()
+    await second.close()
+    await store.close()
+  })
+
+  test('answers blame, differences and verification that ran meanwhile', async () => {
+    const { store, place } = await newStore()
+    const victim = await create(store, '/a', 'one\n')
+    const [first = ''] = await edits(store, '/a', 40)
+    const second = await reopen(place)
+    await second.versions({ limit: 1 })
+    const asked = Promise.all([
+      second.blame('/a'),
+      second.difference({ versionId: first }),
+      second.verify(),
+      second.planRedaction({ select: { matching: /line 3/ }, reason: 'legal' }),
+    ])
+    await store.redact({ select: { versionIds: [victim] }, reason: 'legal' }, author)
+    const [lines, difference, report, plan] = await asked
+    expect(lines).toHaveLength(41)
+    expect(difference.changes).toHaveLength(1)
+    expect(report.commits).toBeGreaterThan(40)
+    expect(plan.versions.length).toBeGreaterThan(30)
+    await second.close()
+    await store.close()
+  })
+})
+
+test('a redaction that is done while the store closes is certified, not refused', async () => {
+  const { store, place } = await newStore()
+  const victim = await create(store, '/a', 'one\n')
+  await edits(store, '/a', 20)
+  let closing: Promise<void> | undefined
+  // The rewrite reports when it is done: from then on the command is about to be written.
+  const progress = (): void => {
+    closing ??= store.close()
+  }
+  const redacting = store.redact({ select: { versionIds: [victim] }, reason: 'legal' }, author, {
+    progress,
+  })
+  expect((await redacting).certificate?.versions).toMatchObject([{ memory_version_id: victim }])
+  await closing
+  const again = await reopen(place)
+  expect((await again.proveAbsence()).found).toEqual([])
+  expect((await again.status()).storage.purgePending).toBe(0)
+  await again.close()
+})
+
+test('a rollback of everything reports a memory that is erased and cannot come back', async () => {
+  const { store } = await newStore()
+  const victim = await create(store, '/a', 'one\n')
+  const { memoryId } = await store.version(victim)
+  await store.apply([{ type: 'delete', path: '/a' }], other)
+  await store.redact({ select: { versionIds: [victim] }, reason: 'legal' }, author)
+  const { steps, left } = await store.rollback({ to: { versionId: victim } }, author)
+  expect(steps).toEqual([])
+  expect(left).toEqual([{ memoryId, path: undefined, reason: 'redacted' }])
+  await store.close()
+})
+
+test('overwriting what only the reason matches is refused, and says why', async () => {
+  const { store } = await newStore()
+  const change = { type: 'create', path: '/a', content: 'plain\n' } as const
+  await store.apply([change], { ...author, reason: 'key sk-4242' })
+  const request = { select: { matching: /sk-4242/ }, reason: 'leaked_secret' } as const
+  const refused = store.redact({ ...request, current: 'overwrite' }, author)
+  await expect(refused).rejects.toMatchObject({
+    code: 'version_current',
+    message: expect.stringContaining('only the reason'),
+  })
+  expect((await store.read('/a'))?.content).toBe('plain\n')
+  await store.close()
+})
+
+test.each([
+  ['a time that is no number', { before: Number.NaN }],
+  ['a pattern that is a text', JSON.parse('{ "matching": "sk-" }')],
+])('a redaction refuses %s', async (_, select) => {
+  const { store } = await newStore()
+  await create(store, '/a', 'one\n')
+  const planned = store.planRedaction({ select, reason: 'legal' })
+  await expect(planned).rejects.toMatchObject({ code: 'invalid_input' })
+  await store.close()
+})

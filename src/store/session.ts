@@ -152,7 +152,14 @@ export class StoreSession {
       const { commit } = await this.reading((snapshot) => snapshot.head)
       // A head from before a redaction would bring back what that has erased.
       const isNew = (): boolean => this.#rewrites === rewrites
-      if (await this.#fillHistory(commit, options, isNew)) return this.#history
+      try {
+        if (await this.#fillHistory(commit, options, isNew)) return this.#history
+      } catch (error) {
+        if (!hasCode(error, 'object_missing')) throw error
+        await this.reading(() => undefined)
+        // Unless another process redacted meanwhile, and has erased the history of before.
+        if (isNew()) throw error
+      }
     }
   }
 

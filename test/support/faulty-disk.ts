@@ -141,7 +141,9 @@ export class FaultyDisk implements Disk {
   write(fd: number, bytes: Uint8Array, position: number): void {
     const write = (part: Uint8Array): void => {
       systemDisk.write(fd, part, position)
-      this.#remember(fd, (content) => overwritten(content, part.slice(), position))
+      // Now: the caller may use its buffer again before the sync.
+      const kept = part.slice()
+      this.#remember(fd, (content) => overwritten(content, kept, position))
     }
     const torn = (): void => write(bytes.subarray(0, Math.ceil(bytes.length / 2)))
     this.#change(`write ${this.#nameOf(fd)}`, () => write(bytes), torn)

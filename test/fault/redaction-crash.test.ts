@@ -1,0 +1,399 @@
+// Redaction, compaction and reversals, as the store does them, with a death, a power failure or an
+// error of the disk at every single operation. Afterwards the store is the old one or the new one:
+// it verifies, it can be written, the call can be repeated; and where the new one holds, one close
+// later no file has anything of what was erased.
+
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { type ErrorCode, hasCode } from '../../src/errors.ts'
+import { openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import type { Oid } from '../../src/git/object.ts'
+import type { MemoryStore } from '../../src/index.ts'
+import { expectErased } from '../support/erasure.ts'
+import { FaultyDisk } from '../support/faulty-disk.ts'
+import type { Fault, Loss, Moment } from '../support/faulty-disk.ts'
+import {
+  agent,
+  oldLeak,
+  open,
+  pattern,
+  placeIn,
+  prepareCutOff,
+  prepareLarge,
+  prepareLong,
+  prepareSmall,
+  checkpoint,
+  compact,
+  restore,
+  rollback,
+  undo,
+  redact,
+} from '../support/redaction-places.ts'
+import type { Place } from '../support/redaction-places.ts'
+import { full } from '../support/seed.ts'
+import { contentsOf } from '../support/stores.ts'
+import { git, sharedDirectory } from '../support/temporary.ts'
+
+/** One run of stock git's check takes as long as some crashes. */
+const fsckEvery = full ? 10 : 41
+
+const tracedMax = 60
+
+const root = sharedDirectory()
+
+/** What can be told of a store from outside, the same for the same past. */
+interface State {
+  readonly live: Readonly<Record<string, string>>
+  /** By version id: path and content of the versions that the template has. */
+  readonly past: ReadonlyMap<
+    string,
+    readonly [path: string | undefined, content: string | undefined]
+  >
+  readonly versions: number
+}
+
+interface Template {
+  readonly root: string
+  readonly old: State
+  readonly next: State
+  /** What the action erases of the template's objects, and the blobs among them. */
+  readonly dead: ReadonlySet<Oid>
+  readonly blobs: readonly Uint8Array[]
+}
+
+type Death = readonly [moment: Moment, loss: Loss]
+const everyDeath: readonly Death[] = (['before', 'torn', 'after'] as const).flatMap((moment) =>
+  (['nothing', 'contents', 'contents and names'] as const).map((loss): Death => [moment, loss]),
+)
+const killed: Death = ['torn', 'nothing']
+const unsynced: Death = ['after', 'contents']
+const unplugged: Death = ['before', 'contents and names']
+
+type Failure = readonly [code: ErrorCode, times: number]
+const fullOnce: Failure = ['storage_full', 1]
+const failedOnce: Failure = ['storage_failed', 1]
+const broken: Failure = ['storage_failed', Infinity]
+const everyError = [fullOnce, failedOnce, broken]
+
+interface Scenario {
+  readonly name: string
+  /** Makes the store, and returns what is dead in it already. */
+  readonly prepare: (place: Place) => Promise<readonly Oid[]>
+  /** The certificate's object ids, if it erases. */
+  readonly act: (store: MemoryStore) => Promise<readonly Oid[]>
+  readonly erases: boolean
+  /** Whether it changes what can be told from outside. */
+  readonly changes: boolean
+  /** A scenario that ends early would prove nothing. */
+  readonly operationsMin: number
+  /** Every n-th operation, starting with another one for each kind of fault. */
+  readonly stride: number
+  /** With FULL=1; 1 if left out. */
+  readonly strideInFull?: number
+  readonly deaths: readonly Death[]
+  readonly errors: readonly Failure[]
+}
+
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'the redaction of an old version',
+    prepare: prepareSmall,
+    act: (store) => redact(store, oldLeak),
+    erases: true,
+    changes: true,
+    operationsMin: 60,
+    stride: 11,
+    deaths: [killed, unsynced, unplugged],
+    errors: everyError,
+  },
+  {
+    name: 'a redaction that deletes the memory first',
+    prepare: prepareSmall,
+    act: (store) => redact(store, { path: '/doomed.md' }, 'delete'),
+    erases: true,
+    changes: true,
+    operationsMin: 60,
+    stride: 11,
+    deaths: [unplugged],
+    errors: [fullOnce],
+  },
+  {
+    name: 'a redaction that overwrites what matches',
+    prepare: prepareSmall,
+    act: (store) => redact(store, { matching: pattern }, 'overwrite'),
+    erases: true,
+    changes: true,
+    operationsMin: 60,
+    stride: 11,
+    deaths: [killed],
+    errors: [failedOnce],
+  },
+  {
+    name: 'a redaction that writes more than the journal takes',
+    prepare: prepareLarge,
+    act: (store) => redact(store, { matching: pattern }, 'overwrite'),
+    erases: true,
+    changes: true,
+    operationsMin: 60,
+    stride: 61,
+    strideInFull: 5,
+    deaths: [unplugged],
+    errors: [],
+  },
+  {
+    name: 'a redaction that stages a long history',
+    prepare: prepareLong,
+    act: (store) => redact(store, oldLeak),
+    erases: true,
+    changes: true,
+    operationsMin: 60,
+    stride: 149,
+    strideInFull: 29,
+    deaths: [killed],
+    errors: [],
+  },
+  {
+    name: 'the erasing that a dead process has left to do',
+    prepare: prepareCutOff,
+    act: checkpoint,
+    erases: true,
+    changes: false,
+    operationsMin: 40,
+    stride: 9,
+    deaths: [unsynced],
+    errors: [broken],
+  },
+  {
+    name: 'a compaction with an erasing that a dead process has left to do',
+    prepare: prepareCutOff,
+    act: compact,
+    erases: true,
+    changes: false,
+    operationsMin: 40,
+    stride: 9,
+    deaths: [killed],
+    errors: [],
+  },
+  {
+    name: 'a compaction',
+    prepare: prepareSmall,
+    act: compact,
+    erases: false,
+    changes: false,
+    operationsMin: 40,
+    stride: 9,
+    deaths: [unplugged],
+    errors: [],
+  },
+  {
+    name: 'a restore',
+    prepare: prepareSmall,
+    act: restore,
+    erases: false,
+    changes: true,
+    operationsMin: 20,
+    stride: 7,
+    deaths: [killed],
+    errors: [fullOnce],
+  },
+  {
+    name: 'a rollback',
+    prepare: prepareSmall,
+    act: rollback,
+    erases: false,
+    changes: true,
+    operationsMin: 20,
+    stride: 7,
+    deaths: [unplugged],
+    errors: [],
+  },
+  {
+    name: 'an undo',
+    prepare: prepareSmall,
+    act: undo,
+    erases: false,
+    changes: true,
+    operationsMin: 20,
+    stride: 7,
+    deaths: [unsynced],
+    errors: [],
+  },
+]
+
+describe.each(scenarios)('$name', (scenario) => {
+  let template: Template | undefined
+
+  test.each(full ? everyDeath : scenario.deaths)(
+    'survives a death %s an operation, losing %s',
+    async (moment, loss) => {
+      template ??= await newTemplate(scenario)
+      const kind = everyDeath.findIndex((one) => one[0] === moment && one[1] === loss)
+      await strike(scenario, template, kind, (at) => ({ kind: 'death', at, moment, loss }))
+    },
+  )
+
+  test.each(full ? everyError : scenario.errors)(
+    'survives %s, %d times, at an operation, and goes on',
+    async (code, times) => {
+      template ??= await newTemplate(scenario)
+      const kind = everyError.findIndex((one) => one[0] === code && one[1] === times)
+      await strike(scenario, template, kind, (at) => ({ kind: 'error', at, times, code }))
+    },
+  )
+})
+
+async function strike(
+  scenario: Scenario,
+  template: Template,
+  kind: number,
+  fault: (at: number) => Fault,
+): Promise<void> {
+  const stride = full ? (scenario.strideInFull ?? 1) : scenario.stride
+  let at = 1 + ((kind * 2) % stride)
+  while (await survives(scenario, template, fault(at))) at += stride
+  expect(at).toBeGreaterThan(scenario.operationsMin)
+}
+
+/** One fault and the recovery. False if the scenario ended before the fault's turn came. */
+async function survives(scenario: Scenario, template: Template, fault: Fault): Promise<boolean> {
+  const copy = mkdtempSync(join(tmpdir(), 'gitlocket-redaction-'))
+  const disk = new FaultyDisk(fault)
+  try {
+    cpSync(template.root, copy, { recursive: true })
+    const done = await attempt(scenario, placeIn(copy), disk, fault)
+    const struck = disk.operations >= fault.at
+    disk.die('nothing')
+    await expectRecovery(scenario, template, placeIn(copy), { done, at: fault.at })
+    return struck
+  } catch (error) {
+    const steps = disk.log.slice(Math.max(0, fault.at - 4), fault.at).join(', ')
+    throw new Error(`after a fault at ${fault.at}: ${steps}`, { cause: error })
+  } finally {
+    disk.release()
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** Whether the action was acknowledged. What fails for a moment is tried again. */
+async function attempt(
+  scenario: Scenario,
+  place: Place,
+  disk: FaultyDisk,
+  fault: Fault,
+): Promise<boolean> {
+  const again = fault.kind === 'error' && fault.times === 1
+  const store = await tried(disk, again, () => open(place, disk))
+  if (store === undefined) return false
+  const acted = await tried(disk, again, () => scenario.act(store))
+  await tried(disk, false, () => store.close())
+  return acted !== undefined
+}
+
+/** Undefined if it failed, and was not to be done again, which then has to work. */
+async function tried<T>(
+  disk: FaultyDisk,
+  again: boolean,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (disk.dead) return undefined
+    if (!hasCode(error, 'storage_full', 'storage_failed')) throw error
+  }
+  return again ? work() : undefined
+}
+
+async function expectRecovery(
+  scenario: Scenario,
+  template: Template,
+  place: Place,
+  { done, at }: { readonly done: boolean; readonly at: number },
+): Promise<void> {
+  const disk = new FaultyDisk()
+  try {
+    const store = await open(place, disk)
+    const state = await stateOf(store, [...template.old.past.keys()])
+    const isNew = done || isDeepStrictEqual(state, template.next)
+    expect(state).toEqual(isNew ? template.next : template.old)
+    if (!isNew) await scenario.act(store)
+    await store.apply([{ type: 'create', path: '/after.md', content: 'written' }], agent)
+    await store.close()
+    await expectNext(scenario, template, place, disk)
+    if (at % fsckEvery === 1) {
+      expect(git(['fsck', '--strict', '--full', '--no-dangling'], place.directory)).toBe('')
+    }
+  } finally {
+    disk.release()
+  }
+}
+
+/** The new state, with one more memory, in a store that is closed. */
+async function expectNext(
+  scenario: Scenario,
+  { next, dead, blobs }: Template,
+  place: Place,
+  disk: FaultyDisk,
+): Promise<void> {
+  const own = readdirSync(join(place.directory, 'gitlocket')).filter((name) => name !== 'cache')
+  expect(own.toSorted()).toEqual(['journal-a', 'journal-b'])
+  const { directory } = place
+  const objects = await openDiskObjectStore({ directory, disk })
+  // By their bytes as many as can be searched for in time; the proof looks for all.
+  const some = new Set([...dead].slice(0, tracedMax))
+  for (const secret of blobs) expectErased(directory, objects, { dead: some, secret })
+  await objects.close()
+  const store = await open(place, disk)
+  expect(await contentsOf(store)).toEqual({ ...next.live, '/after.md': 'written' })
+  expect(await pastOf(store, [...next.past.keys()])).toEqual(next.past)
+  if (scenario.erases) {
+    expect((await store.proveAbsence({ objectIds: [...dead] })).found).toEqual([])
+  }
+  await store.close()
+}
+
+async function newTemplate(scenario: Scenario): Promise<Template> {
+  const base = mkdtempSync(join(root, 'template-'))
+  const dead = [...(await scenario.prepare(placeIn(base)))]
+  const dry = mkdtempSync(join(root, 'dry-'))
+  cpSync(base, dry, { recursive: true })
+  const disk = new FaultyDisk()
+  const store = await open(placeIn(dry), disk)
+  const ids = await someVersions(store)
+  const old = await stateOf(store, ids)
+  dead.push(...(await scenario.act(store)))
+  const next = await stateOf(store, ids)
+  await store.close()
+  expect(isDeepStrictEqual(old, next)).toBe(!scenario.changes)
+  // The action may do its work on objects of its own; a template has none of them.
+  const objects = await openDiskObjectStore({ directory: placeIn(base).directory, disk })
+  const found = new Map(dead.map((oid) => [oid, objects.read(oid)]))
+  await objects.close()
+  const blobs = [...found.values()].flatMap((one) => (one?.type === 'blob' ? [one.body] : []))
+  expect(blobs.length > 0).toBe(scenario.erases)
+  const known = new Set(dead.filter((oid) => found.get(oid) !== undefined))
+  return { root: base, old, next, dead: known, blobs }
+}
+
+async function someVersions(store: MemoryStore): Promise<readonly string[]> {
+  const newest = await store.versions({ limit: 30 })
+  const leaked = await store.versions({ path: '/leak.md' })
+  return [...newest.versions, ...leaked.versions].map(({ versionId }) => versionId)
+}
+
+async function stateOf(store: MemoryStore, ids: readonly string[]): Promise<State> {
+  const { versions } = await store.verify({ threads: 0 })
+  return { live: await contentsOf(store), past: await pastOf(store, ids), versions }
+}
+
+async function pastOf(store: MemoryStore, ids: readonly string[]): Promise<State['past']> {
+  const past = new Map<string, readonly [string | undefined, string | undefined]>()
+  for (const id of ids) {
+    const { path, content } = await store.version(id)
+    past.set(id, [path, content])
+  }
+  return past
+}

@@ -159,8 +159,12 @@ export class ProcessLock {
       const claim = `${this.#path}.break.${mark.token}.${level}`
       claims.push(claim)
       if (this.#identity.linkTo(claim)) {
-        if (this.#mark()?.token === mark.token) this.#disk.remove(this.#path)
-        for (const file of claims.toReversed()) this.#disk.remove(file)
+        try {
+          if (this.#mark()?.token === mark.token) this.#disk.remove(this.#path)
+        } finally {
+          // Also if that failed: a claim of this process, which lives on, would block itself.
+          for (const file of claims.toReversed()) this.#disk.remove(file)
+        }
         return true
       }
       if (isHeldByLive(this.#disk, claim)) return false

@@ -36,6 +36,8 @@ export const intentPattern: RegExp = /^purge-[0-9a-f]{16}(\.tmp)?$/
 const magic = Uint8Array.of(0x47, 0x4c, 0x50, 0x31)
 const checksumBytes = 32
 const packPrefix = 'pack-'
+/** A commit's tree and parents are in its first bytes. */
+const headerBytesMax = 4096
 
 export function encodeIntent(intent: Omit<PurgeIntent, 'name'>): Uint8Array {
   const writer = new ByteWriter().raw(magic).u32(0)
@@ -61,8 +63,9 @@ export function decodeIntent(name: string, bytes: Uint8Array): PurgeIntent {
 
 /**
  * Which intents' transitions are in the past of `head`: those that lead to it, and those that a
- * later one of them erased. A walk that meets a dead commit is in a history without the transition.
- * No fate: a damaged or foreign history does not tell.
+ * later one of them erased. What a walk back meets of the state before a transition, or of what
+ * that erases, has the transition not in its past. No fate: a damaged or foreign history does not
+ * tell.
  */
 export function fatesOf(
   head: Oid | undefined,
@@ -70,16 +73,29 @@ export function fatesOf(
   read: (oid: Oid) => GitObject | undefined,
 ): ReadonlyMap<PurgeIntent, 'committed' | 'absent'> {
   const fates = new Map<PurgeIntent, 'committed' | 'absent'>()
-  const isOpen = (intent: PurgeIntent): boolean => !fates.has(intent)
-  for (let at = head; at !== undefined && intents.some(isOpen);) {
-    const oid = at
-    for (const intent of intents.filter(isOpen)) {
-      if (intent.next === oid) setCommitted(fates, intent, intents)
-      else if (intent.dead.hasOid(oid)) fates.set(intent, 'absent')
-    }
-    at = intents.some(isOpen) ? firstParent(read(oid)) : undefined
+  for (const intent of intents) {
+    if (fates.has(intent)) continue
+    const fate = head === undefined ? undefined : fateOf(head, intent, read)
+    if (fate === 'committed') setCommitted(fates, intent, intents)
+    else if (fate !== undefined) fates.set(intent, fate)
   }
   return fates
+}
+
+function fateOf(
+  head: Oid,
+  intent: PurgeIntent,
+  read: (oid: Oid) => GitObject | undefined,
+): 'committed' | 'absent' | undefined {
+  const met = new Set([head])
+  let isBefore = false
+  // While it grows: what was met first is looked at first.
+  for (const oid of met) {
+    if (oid === intent.next) return 'committed'
+    if (oid === intent.expected || intent.dead.hasOid(oid)) isBefore = true
+    else for (const parent of parentsOf(read(oid))) met.add(parent)
+  }
+  return isBefore ? 'absent' : undefined
 }
 
 /** With it, what is in the past of the history that it replaced. */
@@ -95,11 +111,11 @@ function setCommitted(
   }
 }
 
-/** A store's history has one line: merges are reserved (FORMAT §6.4). */
-function firstParent(commit: GitObject | undefined): Oid | undefined {
-  if (commit?.type !== 'commit') return undefined
-  const head = asciiText(commit.body.subarray(0, 128))
-  return /^tree [0-9a-f]{40}\nparent ([0-9a-f]{40})\n/.exec(head)?.[1]
+function parentsOf(commit: GitObject | undefined): readonly Oid[] {
+  if (commit?.type !== 'commit') return []
+  const head = asciiText(commit.body.subarray(0, headerBytesMax))
+  const [, lines] = /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)/.exec(head) ?? []
+  return lines?.match(/[0-9a-f]{40}/g) ?? []
 }
 
 function damaged(): StoreError {

@@ -30,7 +30,7 @@ export function mergeText(base: string, ours: string, theirs: string): TextMerge
 }
 
 /** Each with its line feed. */
-function linesOf(text: string): Lines {
+export function linesOf(text: string): Lines {
   const lines: string[] = []
   for (let start = 0; start < text.length;) {
     const feed = text.indexOf('\n', start)

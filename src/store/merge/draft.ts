@@ -1,0 +1,131 @@
+// A memory while a merge is planned: from what each side made of it alone to a path and a text.
+// Path and text merge separately, and an edit beats a deletion. What memories do to each other is
+// decided in joining.ts and placement.ts.
+
+import { contentBytesFormatMax } from '../../limits.ts'
+import { zeroId } from '../../format/record.ts'
+import type { LiveMemory } from '../snapshot.ts'
+import { mergeContents } from './content-merge.ts'
+import { inOrder } from './merge-input.ts'
+import type { MergeInput, OpenMemory, VersionRef } from './merge-input.ts'
+import type { TextSides } from './text-union.ts'
+
+/**
+ * What a person may want to look at. `merged`: both sides' edits are in it. `both_kept`: they
+ * overlapped, and the lines of both stand in it. `newer_kept`, `newer_path_kept`: the newer side's
+ * text or path. `edit_kept`: the other side had deleted it. `joined`: another memory had the same
+ * path, its text is in this one. `moved_aside`: a directory and a file had one name.
+ */
+export type OutcomeKind =
+  | 'merged'
+  | 'both_kept'
+  | 'newer_kept'
+  | 'newer_path_kept'
+  | 'edit_kept'
+  | 'joined'
+  | 'moved_aside'
+
+export interface Draft {
+  readonly memoryId: string
+  readonly created: number
+  /** Of the row. A memory that is not open has a zero second base. */
+  readonly base: string
+  readonly secondBase: string
+  /** The settled memory, which needs a row only if it becomes something else. */
+  readonly settled: LiveMemory | undefined
+  /** The newest of its own versions: orders the texts where two memories are joined. */
+  readonly newest: VersionRef
+  path: string
+  isLive: boolean
+  /** Of a live memory. Costs a decryption for a settled one. */
+  read: () => string
+  /** Versions that it was made of, older first. */
+  inputs: readonly string[]
+  readonly outcomes: OutcomeKind[]
+}
+
+export function settledDraft(input: MergeInput, settled: LiveMemory): Draft {
+  const { memoryId, created, path, versionId } = settled
+  return {
+    memoryId,
+    created,
+    base: versionId,
+    secondBase: zeroId,
+    settled,
+    newest: settled,
+    path,
+    isLive: true,
+    read: () => input.readContent(settled),
+    inputs: [versionId],
+    outcomes: [],
+  }
+}
+
+export function openDraft(input: MergeInput, memory: OpenMemory): Draft {
+  const { memoryId, ours, theirs } = memory
+  const [older, newer] = inOrder(ours, theirs, input.isLater)
+  const start = {
+    memoryId,
+    created: Math.min(ours.created, theirs.created),
+    base: ours.versionId,
+    secondBase: theirs.versionId,
+    settled: undefined,
+    newest: newer,
+    inputs: [older.versionId, newer.versionId],
+  }
+  if (older.live !== undefined && newer.live !== undefined) {
+    return { ...start, isLive: true, ...mergeLive(input, memory, older.live, newer.live) }
+  }
+  const live = older.live ?? newer.live
+  if (live !== undefined) {
+    const read = (): string => input.readContent(live)
+    return { ...start, isLive: true, path: live.path, read, outcomes: ['edit_kept'] }
+  }
+  const path = input.readPath(newer) ?? input.readPath(older) ?? memory.base?.path ?? UNKNOWN_PATH
+  return { ...start, isLive: false, path, read: readNothing, outcomes: [] }
+}
+
+/** How large a text may be that no side has had. */
+export function contentLimit({ limits }: MergeInput): number {
+  return Math.min(limits.contentBytes, contentBytesFormatMax)
+}
+
+/** Says where a deleted memory was of which all is redacted. */
+const UNKNOWN_PATH = '/deleted'
+
+export function readNothing(): string {
+  return ''
+}
+
+function mergeLive(
+  input: MergeInput,
+  { base }: OpenMemory,
+  older: LiveMemory,
+  newer: LiveMemory,
+): Pick<Draft, 'path' | 'read' | 'outcomes'> {
+  const outcomes: OutcomeKind[] = []
+  const path = mergePaths(base?.path, older.path, newer.path)
+  const { how, content } = mergeContents(readSides(input, base, older, newer), contentLimit(input))
+  if (how !== 'same') outcomes.push(how)
+  if (path === undefined) outcomes.push('newer_path_kept')
+  else if (how === 'same' && older.path !== newer.path) outcomes.push('merged')
+  return { path: path ?? newer.path, read: () => content, outcomes }
+}
+
+/** Undefined if both sides moved it. */
+function mergePaths(base: string | undefined, older: string, newer: string): string | undefined {
+  if (older === newer || older === base) return newer
+  return newer === base ? older : undefined
+}
+
+/** Reads no more than is needed. */
+function readSides(
+  input: MergeInput,
+  base: OpenMemory['base'],
+  older: LiveMemory,
+  newer: LiveMemory,
+): TextSides {
+  const text = input.readContent(newer)
+  if (older.sha256 === newer.sha256) return { base: '', older: text, newer: text }
+  return { base: base?.content() ?? '', older: input.readContent(older), newer: text }
+}

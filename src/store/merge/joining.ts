@@ -1,0 +1,36 @@
+// Two memories at one path become one: the older memory goes on with the lines of both, the other
+// is deleted and keeps its history.
+
+import { mergeContents } from './content-merge.ts'
+import { contentLimit, readNothing } from './draft.ts'
+import type { Draft } from './draft.ts'
+import { byAge, inOrder } from './merge-input.ts'
+import type { MergeInput } from './merge-input.ts'
+
+/** Afterwards no two live drafts have the same path. */
+export function joinSamePaths(input: MergeInput, drafts: readonly Draft[]): void {
+  const standing = new Map<string, Draft>()
+  for (const draft of drafts.filter(({ isLive }) => isLive).toSorted(byAge)) {
+    const older = standing.get(draft.path)
+    if (older === undefined) standing.set(draft.path, draft)
+    else join(input, older, draft)
+  }
+}
+
+function join(input: MergeInput, into: Draft, other: Draft): void {
+  const [first, second] = [
+    { versionId: into.newest.versionId, draft: into },
+    { versionId: other.newest.versionId, draft: other },
+  ]
+  const [older, newer] = inOrder(first, second, input.isLater)
+  // They have nothing in common that one of them could have taken away.
+  const sides = { base: '', older: older.draft.read(), newer: newer.draft.read() }
+  const { content, how } = mergeContents(sides, contentLimit(input))
+  into.read = () => content
+  into.inputs = [...older.draft.inputs, ...newer.draft.inputs]
+  into.outcomes.push('joined')
+  if (how === 'newer_kept') into.outcomes.push(how)
+  other.isLive = false
+  other.read = readNothing
+  other.outcomes.length = 0
+}

@@ -1,0 +1,60 @@
+// What a merge of two clones is planned from, and in which order its versions and memories stand.
+// The caller has compared the two heads (docs/FORMAT.md §6.4) and reads contents when asked.
+
+import type { Random } from '../../crypto/random.ts'
+import type { CurrentVersion, LiveMemory } from '../snapshot.ts'
+
+export type VersionRef = Pick<CurrentVersion, 'versionId'>
+
+/** A memory of which each parent has a version that does not descend from the other's. */
+export interface OpenMemory {
+  readonly memoryId: string
+  /** At the parent that the merge is made on: the base of the row. */
+  readonly ours: CurrentVersion
+  /** At the other parent: the second base. */
+  readonly theirs: CurrentVersion
+  /** The version that both come from, if it says anything. */
+  readonly base: BaseState | undefined
+}
+
+export interface BaseState {
+  /** Undefined once redacted. */
+  readonly path: string | undefined
+  /** Undefined once redacted. Called at most once. */
+  readonly content: () => string | undefined
+}
+
+export interface MergeInput {
+  readonly open: readonly OpenMemory[]
+  /** Live memories that one parent changed or created, as they are there. */
+  readonly changed: readonly LiveMemory[]
+  /** Whether at either parent a memory is at, above or below a path. */
+  readonly isOccupied: (path: string) => boolean
+  /** The decrypted content of a live memory of either parent. */
+  readonly readContent: (memory: LiveMemory) => string
+  /** The path in the detail of an open version that is not live; undefined once redacted. */
+  readonly readPath: (version: CurrentVersion) => string | undefined
+  /** Whether `a` comes after `b` in the canonical order of versions: record height, then hash. */
+  readonly isLater: (a: VersionRef, b: VersionRef) => boolean
+  readonly random: Random
+  /** Of the settings that hold after the merge. */
+  readonly limits: { readonly contentBytes: number }
+}
+
+/** Older first. The same on all machines: versions of one commit are ordered by their ids. */
+export function inOrder<Version extends VersionRef>(
+  a: Version,
+  b: Version,
+  isLater: MergeInput['isLater'],
+): readonly [older: Version, newer: Version] {
+  if (isLater(a, b)) return [b, a]
+  return isLater(b, a) || a.versionId < b.versionId ? [a, b] : [b, a]
+}
+
+/** Older memories first, by creation. To be handed to `toSorted`. */
+export function byAge(
+  a: Pick<LiveMemory, 'created' | 'memoryId'>,
+  b: Pick<LiveMemory, 'created' | 'memoryId'>,
+): number {
+  return a.created - b.created || (a.memoryId < b.memoryId ? -1 : 1)
+}

@@ -1,0 +1,88 @@
+// A path cannot be a file and a directory. Where a merge would make it both, the older memories
+// keep their paths and a younger one moves aside, to a name that follows from ids and is free.
+
+import { formatId } from '../../format/id.ts'
+import { parentPaths } from '../../format/path.ts'
+import { pathBytesMax } from '../../limits.ts'
+import type { Draft } from './draft.ts'
+import { byAge } from './merge-input.ts'
+import type { MergeInput } from './merge-input.ts'
+
+/** Afterwards no live draft is above another. Their paths differ before. */
+export function placeApart(input: MergeInput, drafts: readonly Draft[]): void {
+  const places = new Places()
+  // What neither side changed is in nobody's way: each path that is wanted was one side's path.
+  for (const draft of drafts.filter(({ isLive }) => isLive).toSorted(byAge)) {
+    const file = places.findFile(draft)
+    if (file !== undefined) {
+      draft.path = findFreePath(input, places, file, draft)
+      draft.outcomes.push('moved_aside')
+    }
+    places.add(draft)
+  }
+}
+
+class Places {
+  readonly #files: Map<string, Draft> = new Map()
+  readonly #directories: Set<string> = new Set()
+
+  add(draft: Draft): void {
+    this.#files.set(draft.path, draft)
+    for (const above of parentPaths(draft.path)) this.#directories.add(above)
+  }
+
+  /** The one that would be a file at a directory's path: a draft that stands, or this one. */
+  findFile(draft: Draft): Draft | undefined {
+    for (const above of parentPaths(draft.path)) {
+      const file = this.#files.get(above)
+      if (file !== undefined) return file
+    }
+    return this.#directories.has(draft.path) ? draft : undefined
+  }
+
+  isFree(path: string): boolean {
+    if (this.#files.has(path) || this.#directories.has(path)) return false
+    return parentPaths(path).every((above) => !this.#files.has(above))
+  }
+}
+
+function findFreePath(input: MergeInput, places: Places, file: Draft, draft: Draft): string {
+  const fallback = `/aside-${digitsOf(draft)}`
+  const isFree = (path: string): boolean => {
+    const fits = Buffer.byteLength(path) <= pathBytesMax
+    return fits && places.isFree(path) && !input.isOccupied(path)
+  }
+  const free = [...pathsBeside(file, draft), fallback].find(isFree)
+  if (free !== undefined) return free
+  for (let count = 2; ; count += 1) {
+    const path = `${fallback}-${count}`
+    if (isFree(path)) return path
+  }
+}
+
+/** Of the 26 digits of an id, enough to tell the memories of one name apart. */
+const SHORT_ID_DIGITS = 8
+
+/**
+ * A file `/a.md` becomes `/a.aside-….md`. Where the file stays, `/a.md/b` becomes
+ * `/a.md.files-…/b`, so that what was one directory still is.
+ */
+function pathsBeside(file: Draft, draft: Draft): readonly string[] {
+  const id = digitsOf(file)
+  return [id.slice(0, SHORT_ID_DIGITS), id].map((digits) => {
+    if (file === draft) return withSuffix(file.path, `.aside-${digits}`)
+    return `${file.path}.files-${digits}${draft.path.slice(file.path.length)}`
+  })
+}
+
+function digitsOf({ memoryId }: Draft): string {
+  return formatId('memory', memoryId).slice('mem_'.length)
+}
+
+/** Before the extension, if the name has one. */
+function withSuffix(path: string, suffix: string): string {
+  const name = path.lastIndexOf('/') + 1
+  const dot = path.lastIndexOf('.')
+  const end = dot > name ? dot : path.length
+  return path.slice(0, end) + suffix + path.slice(end)
+}

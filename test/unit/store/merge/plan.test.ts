@@ -1,0 +1,92 @@
+// The rows of a merge as FORMAT §6.4 wants them, what its outcomes say, and that only what is
+// needed is read.
+
+import { describe, expect, test } from 'vitest'
+import { zeroId } from '../../../../src/format/record.ts'
+import { rowsMax } from '../../../../src/limits.ts'
+import { digestOf } from '../../../../src/store/changes.ts'
+import { planMerge } from '../../../../src/store/merge/plan.ts'
+import type { LiveMemory } from '../../../../src/store/snapshot.ts'
+import { base, inputOf, nameOf, openOf, versionIdOf } from './merge-cases.ts'
+import type { Case } from './merge-cases.ts'
+
+describe('rows', () => {
+  const given: Case = {
+    open: {
+      c: {
+        base,
+        ours: { at: 5, path: '/x', content: 'edit\n' },
+        theirs: { at: 4, path: '/x' },
+      },
+    },
+    changed: {
+      a: { at: 2, path: '/y', content: 'a' },
+      b: { at: 3, path: '/y', content: 'ü' },
+      d: { at: 3, path: '/z', content: 'd' },
+    },
+  }
+
+  test('ascend by memory, name both bases of an open memory and one of a settled one', () => {
+    const { rows } = planMerge(inputOf(given))
+    const a = versionIdOf('a', { at: 2 })
+    const b = versionIdOf('b', { at: 3 })
+    const c = [versionIdOf('c', { at: 5 }), versionIdOf('c', { at: 4 })]
+    const bases = rows.map(({ memoryId, operation, base: first, secondBase }) => {
+      return [nameOf(memoryId), operation, first, secondBase]
+    })
+    expect(bases).toEqual([
+      ['c', 'modified', ...c],
+      ['b', 'deleted', b, zeroId],
+      ['a', 'modified', a, zeroId],
+    ])
+    expect(new Set(rows.map(({ versionId }) => versionId)).size).toBe(3)
+  })
+
+  test('say size and digest of their contents and when the memory was created', () => {
+    const { rows } = planMerge(inputOf(given))
+    const content = 'a\nü'
+    expect(rows[2]).toMatchObject({ content, size: 4, sha256: digestOf(content), created: 97 })
+    expect(rows[1]).toMatchObject({ content: undefined, size: 0, sha256: '', created: 98 })
+  })
+
+  test('outcomes name the versions that went in, older first, also of the other memory', () => {
+    const { outcomes } = planMerge(inputOf(given))
+    expect(outcomes.map(({ kind, inputs }) => [kind, ...inputs])).toEqual([
+      ['edit_kept', versionIdOf('c', { at: 4 }), versionIdOf('c', { at: 5 })],
+      ['joined', versionIdOf('a', { at: 2 }), versionIdOf('b', { at: 3 })],
+    ])
+  })
+
+  test.each<[string, Case, read: readonly string[]]>([
+    ['a memory that nothing happens to', given, ['a', 'b', 'c']],
+    [
+      'one of two equal texts',
+      {
+        open: {
+          a: {
+            base,
+            ours: { at: 2, path: '/x', content: 'new\n' },
+            theirs: { at: 3, path: '/y', content: 'new\n' },
+          },
+        },
+      },
+      ['a'],
+    ],
+  ])('are planned without reading %s', (_, some, expected) => {
+    const read: string[] = []
+    const input = inputOf(some)
+    const readContent = (memory: LiveMemory): string => {
+      read.push(nameOf(memory.memoryId))
+      return input.readContent(memory)
+    }
+    planMerge({ ...input, readContent })
+    expect(read.toSorted()).toEqual(expected)
+  })
+
+  test('are as many as one commit holds at most', () => {
+    const memory = openOf(['a', { ours: { at: 1, path: '/x' }, theirs: { at: 2, path: '/x' } }])
+    const open = Array.from({ length: rowsMax + 1 }, () => memory)
+    const code = 'change_too_large'
+    expect(() => planMerge({ ...inputOf({}), open })).toThrow(expect.objectContaining({ code }))
+  })
+})

@@ -50,6 +50,17 @@ type StorageCode =
   | 'pack_corrupt'
   | 'journal_corrupt'
 
+/** A remote, or the way to it. Local work is safe. */
+type RemoteCode =
+  | 'remote_unreachable'
+  | 'remote_timeout'
+  | 'remote_auth'
+  | 'remote_not_found'
+  | 'remote_protocol'
+  | 'remote_moved'
+  | 'push_rejected'
+  | 'pack_refused'
+
 /** FORMAT §3: an envelope that must not be opened. */
 type EnvelopeCode =
   | 'envelope_truncated'
@@ -77,6 +88,8 @@ type VerificationCode =
   | 'record_keyring'
   | 'record_epoch'
   | 'record_device'
+  | 'device_forked'
+  | 'record_late'
   | 'record_role'
   | 'device_signature_invalid'
   | 'record_sequence'
@@ -87,12 +100,14 @@ type VerificationCode =
   | 'row_base_mismatch'
   | 'row_memory_exists'
   | 'row_memory_missing'
+  | 'row_missing'
   | 'row_path_conflict'
   | 'redact_target'
   | 'detail_missing'
   | 'detail_malformed'
   | 'detail_mismatch'
   | 'redaction_undone'
+  | 'not_canonical'
   | 'duplicate_record'
   | 'memory_malformed'
   | 'memory_mismatch'
@@ -100,12 +115,19 @@ type VerificationCode =
   | 'keyring_malformed'
   | 'keyring_mismatch'
   | 'keyring_chain'
+  | 'keyring_conflict'
   | 'settings_malformed'
   | 'settings_mismatch'
   | 'anchor_corrupt'
   | 'rolled_back'
 
-export type ErrorCode = RequestCode | OpenCode | StorageCode | EnvelopeCode | VerificationCode
+export type ErrorCode =
+  | RequestCode
+  | OpenCode
+  | StorageCode
+  | RemoteCode
+  | EnvelopeCode
+  | VerificationCode
 
 /** Facts for programs, beside the sentence for people. */
 export interface ErrorDetails {
@@ -124,6 +146,8 @@ export interface ErrorDetails {
   /** A size, count or line that was too large, and its bound. */
   readonly actual?: number
   readonly limit?: number
+  /** The `RedactionCertificate` of versions that are redacted, though not erased from the disk yet. */
+  readonly certificate?: object
 }
 
 export interface StoreErrorOptions {

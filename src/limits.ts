@@ -69,10 +69,20 @@ export const objectBytesMax: number = 64 * MEBIBYTE
 export const deltaChainMax: number = 4096
 /** What may be inflated and copied to read one object: far above any honest chain of trees. */
 export const deltaChainBytesMax: number = 256 * MEBIBYTE
+/** A pack from a remote that is larger is refused while it comes in. */
+export const packBytesMax: number = 16 * 1024 * MEBIBYTE
+/** More than any store of this engine can index. */
+export const packObjectsMax: number = 2 ** 24
+/** A pack from a remote may inflate to this many times its size; honest ones stay below 25. */
+export const packInflationMax: number = 64
+/** Below this a pack may inflate to, whatever its size. */
+export const packInflatedBytesMin: number = 256 * MEBIBYTE
 /** Trees that an open store keeps to apply deltas to. */
 export const deltaCacheBytes: number = 16 * MEBIBYTE
 /** How long a writer waits for another by default. */
 export const lockWaitMsDefault: number = 30_000
+/** How long an erasure waits at least for who packs the store: a compaction takes a minute. */
+export const purgeWaitMs: number = 300_000
 
 /** The memory tool: a file with more lines is not shown. */
 export const viewLinesMax: number = 999_999

@@ -4,8 +4,8 @@
 import { StoreError } from '../errors.ts'
 
 export interface CommitSections {
-  /** The first parent, 40 hex digits; undefined for genesis. */
-  readonly parent: string | undefined
+  /** 40 hex digits each; none in genesis, two in a merge. */
+  readonly parents: readonly string[]
   /** The sealed record. */
   readonly record: Uint8Array
   /** The sealed detail, in records of kind change only. */
@@ -16,19 +16,20 @@ const OID = 40
 const TREE_AT = 'tree '.length
 const PARENT = 'parent '
 const PARENT_AT = TREE_AT + OID + 1
-const PARENT_OID_AT = PARENT_AT + PARENT.length
+const PARENT_LINE = PARENT.length + OID + 1
 
 /** Throws `commit_malformed` if there is no record. */
 export function findSections(bytes: Uint8Array): CommitSections {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const text = buffer.toString('latin1')
-  // Cut from the bytes: a slice of the text would keep the whole text alive.
-  const parent = text.startsWith(PARENT, PARENT_AT)
-    ? buffer.toString('latin1', PARENT_OID_AT, PARENT_OID_AT + OID)
-    : undefined
+  const parents: string[] = []
+  for (let at = PARENT_AT; text.startsWith(PARENT, at); at += PARENT_LINE) {
+    // Cut from the bytes: a slice of the text would keep the whole text alive.
+    parents.push(buffer.toString('latin1', at + PARENT.length, at + PARENT.length + OID))
+  }
   const record = findSection(text, 'GITLOCKET RECORD')
   if (record === undefined) throw new StoreError('commit_malformed', 'A commit has no record')
-  return { parent, record, detail: findSection(text, 'GITLOCKET DETAIL') }
+  return { parents, record, detail: findSection(text, 'GITLOCKET DETAIL') }
 }
 
 /** The root tree, 40 hex digits. */

@@ -54,6 +54,13 @@ export const slotTypes = { device: 1, passphrase: 2, recovery: 3 } as const
 const VERSION = 1
 const HASH_LABEL = label('GLK1/directory/v1')
 
+/** A role that somebody has typed. Throws `invalid_input`. */
+export function checkRole(role: string): Role {
+  const known = roles.find((name) => name === role)
+  if (known !== undefined) return known
+  throw new StoreError('invalid_input', `A role is one of ${roles.join(', ')}`)
+}
+
 export function encodeDirectory(directory: Directory): Uint8Array {
   const { number, previous, devices, recovery, founderRandom } = directory
   const writer = new ByteWriter()

@@ -4,13 +4,13 @@
 import { compareBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, rowsMax, timeMax } from '../limits.ts'
-import type { ChangeRecord, RecordKind, RecordRow } from './record.ts'
+import type { ChangeRecord, RecordRow } from './record.ts'
 
 /** FORMAT §1.2. The length is bounded by the field. */
 const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)
 const NO_ID = /^0+$/
 
-/** Throws `record_malformed` or `record_rows`. */
+/** Throws `record_malformed`, `record_rows` or `upgrade_required`. */
 export function checkRecordRules(record: ChangeRecord): void {
   if (record.time > timeMax) throw malformed('its time is beyond the calendar')
   checkFields(record)
@@ -21,7 +21,7 @@ export function checkRecordRules(record: ChangeRecord): void {
   }
   checkRowCount(record)
   checkRowOrder(record)
-  for (const row of record.rows) checkRow(record.kind, row)
+  for (const row of record.rows) checkRow(record, row)
 }
 
 function checkFields(record: ChangeRecord): void {
@@ -29,6 +29,12 @@ function checkFields(record: ChangeRecord): void {
   const genesis = kind === 'genesis'
   if (genesis !== (record.parents.length === 0)) {
     throw malformed('genesis has no parent, and nothing else has none')
+  }
+  if (record.parents.length === 2 && kind === 'keyring') {
+    throw new StoreError('upgrade_required', 'A record joins keyrings, as newer releases do')
+  }
+  if (record.parents.length === 2 && kind !== 'change') {
+    throw malformed('it has two parents, and is no merge')
   }
   if ((genesis || kind === 'keyring') === isZero(record.keyringHash)) {
     throw malformed('genesis and keyring changes name a keyring, and nothing else does')
@@ -76,9 +82,12 @@ function checkRowOrder({ kind, rows }: ChangeRecord): void {
   })
 }
 
-function checkRow(kind: RecordKind, row: RecordRow): void {
+function checkRow({ kind, parents }: ChangeRecord, row: RecordRow): void {
   if (kind !== 'redact') {
     if (row.operation === undefined) throw badRows('one has no operation')
+    if (row.operation === 'created' && parents.length === 2) {
+      throw badRows('a merge creates no memory')
+    }
     // Zero stands for none where a base is named.
     if (NO_ID.test(row.versionId)) throw badRows('one has the version id zero')
     return

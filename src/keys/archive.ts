@@ -9,8 +9,8 @@ import { archiveContext, openEnvelope, sealEnvelope } from '../format/envelope.t
 import type { EnvelopeKeys } from '../format/envelope.ts'
 import { decodeArchive, encodeArchive } from '../format/keyring.ts'
 import type { ArchiveEntry, KeyringFile } from '../format/keyring.ts'
-import { epochKeys } from './epoch.ts'
-import type { EpochKeys } from './epoch.ts'
+import { auditKeys, epochKeys } from './epoch.ts'
+import type { AuditKeys, EpochKeys } from './epoch.ts'
 
 export interface SealedArchives {
   readonly archiveA: Sealed
@@ -44,17 +44,34 @@ export function sealArchives(
 
 /** Every epoch of a keyring, oldest first, `epoch` last. Throws `keyring_mismatch`. */
 export function openArchives(file: KeyringFile, epoch: EpochKeys): readonly EpochKeys[] {
-  const contextA = archiveContext(file.storeId, 'A')
   const contextC = archiveContext(file.storeId, 'C')
-  const paddedA = openEnvelope('archive', epoch.archiveA, contextA, file.archiveA)
   const paddedC = openEnvelope('archive', epoch.archiveC, contextC, file.archiveC)
   const entriesC = decodeArchive(paddedC, 'C')
-  const entriesA = decodeArchive(paddedA, 'A')
+  const entriesA = readArchiveOfA(file, epoch)
   if (entriesA.length !== entriesC.length) throw mismatch()
   const older = entriesA.map((entry, index) => join(file.storeId, entry, entriesC[index]))
-  const epochs = [...older, epoch]
-  if (new Set(epochs.map(({ kid }) => kid)).size !== epochs.length) throw mismatch()
-  return epochs
+  return checkDistinct([...older, epoch])
+}
+
+/** The same with what an auditor has: A and H(C) of every epoch. Throws `keyring_mismatch`. */
+export function openAuditArchive(file: KeyringFile, epoch: AuditKeys): readonly AuditKeys[] {
+  const older = readArchiveOfA(file, epoch).map(({ kid, key, hashC }) => {
+    const keys = hashC === undefined ? undefined : auditKeys(file.storeId, key, hashC)
+    if (keys?.kid !== kid) throw mismatch()
+    return keys
+  })
+  return checkDistinct([...older, epoch])
+}
+
+function readArchiveOfA(file: KeyringFile, epoch: AuditKeys): readonly ArchiveEntry[] {
+  const context = archiveContext(file.storeId, 'A')
+  const padded = openEnvelope('archive', epoch.archiveA, context, file.archiveA)
+  return decodeArchive(padded, 'A')
+}
+
+function checkDistinct<Keys extends AuditKeys>(epochs: readonly Keys[]): readonly Keys[] {
+  if (new Set(epochs.map(({ kid }) => kid)).size === epochs.length) return epochs
+  throw mismatch()
 }
 
 /** The kid vouches for both keys: it is a hash of them. */

@@ -86,6 +86,11 @@ export function epochKeys(
   }
 }
 
+/** Whether this is the epoch of a member, not of an auditor. */
+export function opensContents(epoch: AuditKeys | EpochKeys): epoch is EpochKeys {
+  return 'contentKey' in epoch
+}
+
 /** Overwrites every secret of an epoch that is not needed any more. */
 export function wipeEpoch(epoch: EpochKeys): void {
   const { record, directory, archiveA, memory, detail, settings, archiveC } = epoch

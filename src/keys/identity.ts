@@ -1,7 +1,6 @@
 // A device's secret (FORMAT §1.3): generated here, written and read as text, never printed.
 
-import { label, concatBytes, equalBytes } from '../bytes.ts'
-import { hash256 } from '../crypto/digest.ts'
+import { label } from '../bytes.ts'
 import { systemRandom } from '../crypto/random.ts'
 import type { Random } from '../crypto/random.ts'
 import { kemKeyPair } from '../crypto/recipient.ts'
@@ -9,7 +8,8 @@ import type { KemKeyPair } from '../crypto/recipient.ts'
 import { signingKeyPair } from '../crypto/signature.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
-import { decodeBase32, encodeBase32 } from '../format/base32.ts'
+import { decodeChecked, encodeChecked } from '../format/checked-text.ts'
+import type { CheckedText } from '../format/checked-text.ts'
 import { deviceIdOf, formatId } from '../format/id.ts'
 
 /** The secret of a device. Keep it in a file that nobody else can read, outside every store. */
@@ -24,10 +24,18 @@ export interface Identity {
   readonly secret: Uint8Array
 }
 
-const IDENTITY_PREFIX = 'GITLOCKET-IDENTITY-1-'
-const IDENTITY_LABEL = label('GLK1/identity-text/v1')
-const RECOVERY_PREFIX = 'GLKR1-'
-const RECOVERY_LABEL = label('GLK1/recovery-text/v1')
+const identityForm: CheckedText = {
+  prefix: 'GITLOCKET-IDENTITY-1-',
+  label: label('GLK1/identity-text/v1'),
+  length: 96,
+  checksum: 4,
+}
+const recoveryForm: CheckedText = {
+  prefix: 'GLKR1-',
+  label: label('GLK1/recovery-text/v1'),
+  length: 32,
+  checksum: 3,
+}
 
 /** A new identity. Asynchronous, so that a key store may take its place. */
 export async function generateIdentity(random: Random = systemRandom): Promise<Identity> {
@@ -37,8 +45,8 @@ export async function generateIdentity(random: Random = systemRandom): Promise<I
 /** The text of an identity file: a comment with the fingerprint, then the secret. */
 export function formatIdentity(identity: Identity): string {
   const device = formatId('device', identity.deviceId)
-  const secret = encodeChecked(IDENTITY_LABEL, identity.secret, 4)
-  return `# gitlocket identity of ${device}: keep it secret\n${IDENTITY_PREFIX}${secret}\n`
+  const secret = identityForm.prefix + encodeChecked(identityForm, identity.secret)
+  return `# gitlocket identity of ${device}: keep it secret\n${secret}\n`
 }
 
 /** Reads the text of an identity file. Throws `invalid_identity`, without repeating any of it. */
@@ -48,7 +56,7 @@ export function parseIdentity(text: string): Identity {
   if (secretLine === undefined || more.length > 0) {
     throw invalid('An identity file holds one identity and comments')
   }
-  const secret = decodeChecked(IDENTITY_PREFIX, IDENTITY_LABEL, secretLine, 96, 4)
+  const secret = decodeChecked(identityForm, secretLine)
   if (secret === undefined) throw invalid('The identity is damaged or incomplete')
   return identityOf(secret)
 }
@@ -59,13 +67,13 @@ export function generateRecoveryKey(random: Random): Uint8Array {
 
 /** `GLKR1-` and eight groups of seven characters, for paper. */
 export function formatRecoveryKey(key: Uint8Array): string {
-  const text = encodeChecked(RECOVERY_LABEL, key, 3)
-  return RECOVERY_PREFIX + (text.match(/.{7}/g) ?? []).join('-')
+  const text = encodeChecked(recoveryForm, key)
+  return recoveryForm.prefix + (text.match(/.{7}/g) ?? []).join('-')
 }
 
 /** Throws `invalid_identity`, without repeating the text. */
 export function parseRecoveryKey(text: string): Uint8Array {
-  const key = decodeChecked(RECOVERY_PREFIX, RECOVERY_LABEL, text.trim(), 32, 3)
+  const key = decodeChecked(recoveryForm, text.trim())
   if (key !== undefined) return key
   throw invalid('The recovery key has a typing error or is incomplete')
 }
@@ -79,27 +87,6 @@ function identityOf(secret: Uint8Array): Identity {
     localSecret: secret.slice(64, 96),
     secret,
   }
-}
-
-function encodeChecked(purpose: Uint8Array, secret: Uint8Array, checksum: number): string {
-  const check = hash256(purpose, secret).subarray(0, checksum)
-  return encodeBase32(concatBytes(secret, check)).toUpperCase()
-}
-
-function decodeChecked(
-  prefix: string,
-  purpose: Uint8Array,
-  text: string,
-  length: number,
-  checksum: number,
-): Uint8Array | undefined {
-  if (!text.toUpperCase().startsWith(prefix)) return undefined
-  const digits = text.slice(prefix.length).replaceAll(/[\s-]/g, '').toLowerCase()
-  const bytes = decodeBase32(digits.replaceAll(/[il]/g, '1').replaceAll('o', '0'))
-  if (bytes?.length !== length + checksum) return undefined
-  const secret = bytes.slice(0, length)
-  const check = hash256(purpose, secret).subarray(0, checksum)
-  return equalBytes(check, bytes.subarray(length)) ? secret : undefined
 }
 
 function invalid(message: string): StoreError {

@@ -7,19 +7,26 @@ import type { Random } from '../crypto/random.ts'
 import { kemKeyPair } from '../crypto/recipient.ts'
 import type { KemKeyPair } from '../crypto/recipient.ts'
 import { assert, StoreError } from '../errors.ts'
+import type { DeviceKeys } from '../format/device-card.ts'
 import { decodeDirectory, encodeDirectory } from '../format/directory.ts'
 import type { Directory, RecoveryEntry, Role } from '../format/directory.ts'
 import { openEnvelope, recordContext, sealEnvelope } from '../format/envelope.ts'
 import { storeIdOf } from '../format/id.ts'
 import { decodeKeyring, encodeKeyring, sortSlots } from '../format/keyring.ts'
 import type { Argon2Parameters, KeyringFile, Slot } from '../format/keyring.ts'
-import { openArchives, sealArchives } from './archive.ts'
-import { epochKeys } from './epoch.ts'
+import { openArchives, openAuditArchive, sealArchives } from './archive.ts'
+import { auditKeys, epochKeys, opensContents } from './epoch.ts'
 import type { AuditKeys, EpochKeys } from './epoch.ts'
 import { parseRecoveryKey } from './identity.ts'
 import type { Identity } from './identity.ts'
-import { firstDirectory, recoveryEntry, withDevice, withoutDevices } from './membership.ts'
-import type { DeviceKeys } from './membership.ts'
+import {
+  firstDirectory,
+  recoveryEntry,
+  withChanges,
+  withDevice,
+  withRecovery,
+} from './membership.ts'
+import type { DeviceChanges } from './membership.ts'
 import { newPassphrase, passphraseIdentity, recoveryKeyIdentity } from './recovery.ts'
 import type { NewPassphrase, RecoveryIdentity } from './recovery.ts'
 import { openSlot, sealSlot } from './slot.ts'
@@ -53,7 +60,9 @@ export interface NewKeyring {
 const DEVICE_SLOTS_MIN = 4
 
 const wrongKey: Readonly<Record<Slot['type'], string>> = {
-  device: 'This identity is not a device of the store; enrol it with a passphrase or recovery key',
+  device:
+    'This identity is not, or no longer, a device of the store; an owner adds it, or a ' +
+    'passphrase or recovery key enrols it',
   passphrase: 'The passphrase is wrong',
   recovery: 'The recovery key is wrong, was replaced, or belongs to another store',
 }
@@ -81,7 +90,8 @@ export async function createKeyring(options: {
 
 /**
  * Throws `wrong_key`, `weak_key_parameters`, `invalid_identity`, `upgrade_required`,
- * `store_id_mismatch`, `keyring_malformed`, `keyring_mismatch` or an envelope code.
+ * `store_id_mismatch`, `keyring_malformed`, `keyring_mismatch` or an envelope code; for an auditor
+ * `permission_denied`.
  */
 export async function openKeyring(
   bytes: Uint8Array,
@@ -94,8 +104,35 @@ export async function openKeyring(
     unlock.type === 'identity'
       ? openSlots(file, 'device', unlock.identity.kem)
       : openSlots(file, unlock.type, recovery?.kem)
+  if (!opensContents(epoch)) {
+    throw new StoreError(
+      'permission_denied',
+      'This device is an auditor: it verifies and lists the trail, and reads no contents or paths',
+    )
+  }
   const epochs = new Map(openArchives(file, epoch).map((one) => [one.kid, one]))
   return { bytes, storeId, directory: readDirectory(file, epoch), epochs, epoch, recovery }
+}
+
+/** What an auditor sees of a keyring. A device of another role may look at it in the same way. */
+export interface AuditedKeyring {
+  readonly directory: Directory
+  /** By kid, older epochs first, the current one last. */
+  readonly epochs: ReadonlyMap<string, AuditKeys>
+}
+
+/** Throws as `openKeyring`, but for `permission_denied`. */
+export function openAuditKeyring(
+  bytes: Uint8Array,
+  storeId: string,
+  identity: Identity,
+): AuditedKeyring {
+  const file = decodeFor(bytes, storeId)
+  // Of a member, too, nothing but what an auditor has.
+  const { auditKey, contentKeyHash } = openSlots(file, 'device', identity.kem)
+  const epoch = auditKeys(storeId, auditKey, contentKeyHash)
+  const epochs = new Map(openAuditArchive(file, epoch).map((one) => [one.kid, one]))
+  return { directory: readDirectory(file, epoch), epochs }
 }
 
 /**
@@ -129,44 +166,76 @@ export function addDevice(
 ): NewKeyring {
   const { storeId, epoch } = opened
   const directory = withDevice(storeId, opened.directory, device, role)
-  const older = [...opened.epochs.values()].filter(({ kid }) => kid !== epoch.kid)
-  return assemble({ storeId, directory, epoch, older, argon2: argon2Of(opened), random })
+  return assemble({ ...sameEpoch(opened), storeId, directory, epoch, random })
+}
+
+/** The next keyring of the same epoch, which one more recovery key opens. */
+export function addRecoveryKey(
+  opened: OpenedKeyring,
+  recoveryKey: Uint8Array,
+  random: Random,
+): NewKeyring {
+  const { storeId, epoch } = opened
+  const entry = recoveryEntry('recovery', recoveryKeyIdentity(recoveryKey), random)
+  const directory = withRecovery(storeId, opened.directory, entry)
+  return assemble({ ...sameEpoch(opened), storeId, directory, epoch, random })
+}
+
+/** What a new epoch changes; what is left out stays. */
+export interface EpochChanges extends DeviceChanges {
+  /** A text replaces the old one, `null` removes it. */
+  readonly passphrase?: string | null
+  /** 32 bytes that replace all recovery keys. */
+  readonly recoveryKey?: Uint8Array
 }
 
 /**
- * The first keyring of a new epoch. `passphrase`: a text replaces the old one, `null` removes it,
- * undefined keeps it. `removed` are the ids of devices that lose their access; throws
- * `invalid_input` if one is no active device, or if no owner would stay.
+ * The first keyring of a new epoch. Throws `invalid_input` for a device that is not active, for a
+ * passphrase that is too short, or if no owner would stay.
  */
 export async function startEpoch(
   opened: OpenedKeyring,
-  passphrase: string | null | undefined,
+  changes: EpochChanges,
   random: Random,
-  removed: readonly string[] = [],
 ): Promise<NewKeyring> {
   const { storeId, directory: before } = opened
+  const { passphrase, recoveryKey } = changes
   const old = argon2Of(opened)
   const fresh = await newPassphrase(passphrase, old, random)
-  const kept = before.recovery.filter(({ type }) => type === 'recovery' || passphrase === undefined)
-  const recovery = [...kept, ...passphraseEntries(fresh, random)]
+  const replaced = { passphrase: passphrase !== undefined, recovery: recoveryKey !== undefined }
+  const recovery = [
+    ...before.recovery.filter(({ type }) => !replaced[type]),
+    ...passphraseEntries(fresh, random),
+    ...(recoveryKey === undefined
+      ? []
+      : [recoveryEntry('recovery', recoveryKeyIdentity(recoveryKey), random)]),
+  ]
   return assemble({
     storeId,
-    directory: withoutDevices(storeId, before, removed, recovery),
+    directory: withChanges(storeId, before, changes, recovery),
     epoch: epochKeys(storeId, random(32), random(32)),
     older: [...opened.epochs.values()],
-    argon2: passphrase === undefined ? old : fresh?.argon2,
+    argon2: replaced.passphrase ? fresh?.argon2 : old,
     random,
   })
 }
 
-function assemble(parts: {
+/** What stays of a keyring that keeps its epoch. */
+function sameEpoch(opened: OpenedKeyring): Pick<Parts, 'older' | 'argon2'> {
+  const older = [...opened.epochs.values()].filter(({ kid }) => kid !== opened.epoch.kid)
+  return { older, argon2: argon2Of(opened) }
+}
+
+interface Parts {
   readonly storeId: string
   readonly directory: Directory
   readonly epoch: EpochKeys
   readonly older: readonly EpochKeys[]
   readonly argon2: Argon2Parameters | undefined
   readonly random: Random
-}): NewKeyring {
+}
+
+function assemble(parts: Parts): NewKeyring {
   const { storeId, directory, epoch, older, random } = parts
   const recipients = [
     ...deviceRecipients(directory, random),
@@ -239,7 +308,11 @@ function checkSlots(slots: readonly Slot[], directory: Directory): void {
   throw new StoreError('keyring_mismatch', 'A keyring has other slots than its directory says')
 }
 
-function openSlots(file: KeyringFile, type: Slot['type'], pair: KemKeyPair | undefined): EpochKeys {
+function openSlots(
+  file: KeyringFile,
+  type: Slot['type'],
+  pair: KemKeyPair | undefined,
+): AuditKeys | EpochKeys {
   for (const slot of file.slots) {
     if (slot.type !== type || pair === undefined) continue
     const epoch = openSlot(file, slot, pair)

@@ -3,21 +3,13 @@
 // out.
 
 import type { Random } from '../crypto/random.ts'
-import type { KemKeyPair } from '../crypto/recipient.ts'
-import type { SigningKeyPair } from '../crypto/signature.ts'
 import { assert, StoreError } from '../errors.ts'
+import type { DeviceKeys } from '../format/device-card.ts'
 import { directoryHash, findDevice } from '../format/directory.ts'
 import type { DeviceEntry, Directory, RecoveryEntry, Role } from '../format/directory.ts'
 import { deviceIdOf, newId } from '../format/id.ts'
 import { devicesMax } from '../limits.ts'
 import type { RecoveryIdentity } from './recovery.ts'
-
-/** What a store has to know of a device: an identity, or its public half. */
-export interface DeviceKeys {
-  readonly deviceId: string
-  readonly signing: Pick<SigningKeyPair, 'publicKey'>
-  readonly kem: Pick<KemKeyPair, 'publicKey'>
-}
 
 /** Number 0: the founder alone. `founderRandom` is what the store id was made with. */
 export function firstDirectory(
@@ -50,28 +42,42 @@ export function withDevice(
   return nextDirectory(storeId, before, { devices })
 }
 
+/** The next directory, with one more passphrase or recovery key. */
+export function withRecovery(storeId: string, before: Directory, entry: RecoveryEntry): Directory {
+  const recovery = [...before.recovery, entry].toSorted(bySlotId)
+  return nextDirectory(storeId, before, { recovery })
+}
+
+/** What a new epoch changes of the devices; ids are hex digits. */
+export interface DeviceChanges {
+  readonly removed?: readonly string[]
+  readonly roles?: ReadonlyMap<string, Role>
+}
+
 /**
- * The next directory, without the access of some devices and with these recovery entries. Throws
+ * The next directory, with fewer devices, other roles, and these recovery entries. Throws
  * `invalid_input` if one is no active device, or if no owner would stay.
  */
-export function withoutDevices(
+export function withChanges(
   storeId: string,
   before: Directory,
-  removed: readonly string[],
+  { removed = [], roles = new Map() }: DeviceChanges,
   recovery: readonly RecoveryEntry[],
 ): Directory {
   const number = before.number + 1
-  for (const deviceId of removed) {
+  for (const deviceId of [...removed, ...roles.keys()]) {
     if (findDevice(before, deviceId)?.removed === 0) continue
-    throw new StoreError('invalid_input', 'Only an active device of the store can be removed')
+    throw new StoreError('invalid_input', 'Only an active device can be removed or change its role')
   }
-  const devices = before.devices.map((device) =>
-    removed.includes(device.deviceId) ? { ...device, removed: number } : device,
-  )
+  const devices = before.devices.map((device) => ({
+    ...device,
+    role: roles.get(device.deviceId) ?? device.role,
+    removed: removed.includes(device.deviceId) ? number : device.removed,
+  }))
   if (devices.some((device) => device.role === 'owner' && device.removed === 0)) {
     return nextDirectory(storeId, before, { devices, recovery: recovery.toSorted(bySlotId) })
   }
-  throw new StoreError('invalid_input', 'The last owner of a store cannot be removed')
+  throw new StoreError('invalid_input', 'The last owner of a store must stay one')
 }
 
 /** The public half of a recovery identity, under a new slot id. */

@@ -13,8 +13,8 @@ import { slotTypes } from '../format/directory.ts'
 import { checkPadding, openEnvelope, sealEnvelope, slotContext } from '../format/envelope.ts'
 import { slotPlaintextLength, slotPublicBytes } from '../format/keyring.ts'
 import type { Argon2Parameters, KeyringFile, Slot } from '../format/keyring.ts'
-import { epochKeys, kidOf } from './epoch.ts'
-import type { EpochKeys } from './epoch.ts'
+import { auditKeys, epochKeys, kidOf } from './epoch.ts'
+import type { AuditKeys, EpochKeys } from './epoch.ts'
 
 /** Whom a slot is for. */
 export interface Recipient {
@@ -50,10 +50,14 @@ export function sealSlot(
 }
 
 /**
- * The epoch in a slot, or undefined if the slot is somebody else's. Throws an envelope code for a
- * slot that is ours and damaged, and `upgrade_required` for an auditor's.
+ * The epoch in a slot, without C if it is an auditor's; undefined if the slot is somebody else's.
+ * Throws an envelope code for a slot that is ours and damaged.
  */
-export function openSlot(file: KeyringFile, slot: Slot, pair: KemKeyPair): EpochKeys | undefined {
+export function openSlot(
+  file: KeyringFile,
+  slot: Slot,
+  pair: KemKeyPair,
+): AuditKeys | EpochKeys | undefined {
   const { storeId, kid } = file
   const sharedSecret = decapsulate(slot.ciphertext, pair)
   const key = slotKey(storeId, sharedSecret, pair.publicKey, slot.ciphertext)
@@ -70,7 +74,7 @@ export function openSlot(file: KeyringFile, slot: Slot, pair: KemKeyPair): Epoch
   }
 }
 
-function readEpoch({ storeId, kid }: KeyringFile, padded: Uint8Array): EpochKeys {
+function readEpoch({ storeId, kid }: KeyringFile, padded: Uint8Array): AuditKeys | EpochKeys {
   checkPadding('slot', padded, slotPlaintextLength)
   const auditKey = padded.slice(0, 32)
   const content = padded.slice(32, 64)
@@ -79,10 +83,7 @@ function readEpoch({ storeId, kid }: KeyringFile, padded: Uint8Array): EpochKeys
     return epochKeys(storeId, auditKey, content)
   }
   if (kidOf(storeId, auditKey, content) === kid) {
-    throw new StoreError(
-      'upgrade_required',
-      'This identity is an auditor; a newer release opens it',
-    )
+    return auditKeys(storeId, auditKey, content)
   }
   throw new StoreError('keyring_mismatch', 'A slot holds the keys of another epoch')
 }

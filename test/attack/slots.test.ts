@@ -177,7 +177,7 @@ describe('T11: a slot', () => {
       () => ({ slotPlaintext: new Uint8Array(64).fill(1) }),
     ],
     [
-      'upgrade_required',
+      'permission_denied',
       'the keys of an auditor',
       () => ({ slotPlaintext: concatBytes(forge.epoch.auditKey, hash256(forge.epoch.contentKey)) }),
     ],

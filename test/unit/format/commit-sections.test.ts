@@ -28,7 +28,7 @@ describe('the sections of a commit', () => {
       const { tree, parents, record, detail } = parseCommit(bytes)
       expect(treeOf(bytes)).toBe(tree)
       const sections = findSections(bytes)
-      expect(sections.parent).toBe(parents[0])
+      expect(sections.parents).toEqual(parents)
       expect(Buffer.from(sections.record)).toEqual(Buffer.from(record))
       expect(sections.detail && Buffer.from(sections.detail)).toEqual(detail && Buffer.from(detail))
     }

@@ -13,10 +13,12 @@ import {
 } from '../../../src/format/directory.ts'
 import { decodeKeyring, encodeKeyring } from '../../../src/format/keyring.ts'
 import type { KeyringFile } from '../../../src/format/keyring.ts'
+import { auditKeys } from '../../../src/keys/epoch.ts'
 import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
 import {
   addDevice,
   createKeyring,
+  openAuditKeyring,
   openDirectory,
   openKeyring,
   startEpoch,
@@ -183,7 +185,7 @@ describe('a new epoch', () => {
   let next: NewKeyring
   beforeAll(async () => {
     before = await reopen(addDevice(opened, second, 'writer', random), by(founder))
-    next = await startEpoch(before, undefined, random, [second.deviceId])
+    next = await startEpoch(before, { removed: [second.deviceId] }, random)
   })
 
   test('has new keys, and archives the old ones for who opens it', async () => {
@@ -209,7 +211,7 @@ describe('a new epoch', () => {
   })
 
   test('grows by one archive entry each time', async () => {
-    const third = await startEpoch(await reopen(next, by(founder)), undefined, random)
+    const third = await startEpoch(await reopen(next, by(founder)), {}, random)
     const { epochs } = await reopen(third, { type: 'recovery', recoveryKey: recoveryText })
     expect([...epochs.keys()]).toEqual([first.epoch.kid, next.epoch.kid, third.epoch.kid])
   })
@@ -229,7 +231,7 @@ describe('a new epoch', () => {
     ['the same device again', () => [second.deviceId]],
   ])('cannot remove %s', async (_, removed) => {
     const after = await reopen(next, by(founder))
-    await expect(startEpoch(after, undefined, random, removed())).rejects.toMatchObject({
+    await expect(startEpoch(after, { removed: removed() }, random)).rejects.toMatchObject({
       code: 'invalid_input',
     })
   })
@@ -240,7 +242,7 @@ describe('a passphrase', () => {
   let keyring: NewKeyring
   let withPassphrase: OpenedKeyring
   beforeAll(async () => {
-    keyring = await startEpoch(opened, passphrase, random)
+    keyring = await startEpoch(opened, { passphrase }, random)
     withPassphrase = await reopen(keyring, by(founder))
   })
 
@@ -264,7 +266,7 @@ describe('a passphrase', () => {
 
   test('is kept through a new device and a new epoch, whose maker does not know it', async () => {
     const added = await reopen(addDevice(withPassphrase, second, 'writer', random), by(founder))
-    const next = await startEpoch(added, undefined, random)
+    const next = await startEpoch(added, {}, random)
     const slots = [keyring, next].map(({ bytes }) =>
       decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase'),
     )
@@ -274,14 +276,14 @@ describe('a passphrase', () => {
   })
 
   test('is removed with null, and the recovery key stays', async () => {
-    const next = await startEpoch(withPassphrase, null, random)
+    const next = await startEpoch(withPassphrase, { passphrase: null }, random)
     await expect(reopen(next, { type: 'passphrase', passphrase })).rejects.toThrow(/no passphrase/)
     const recovered = await reopen(next, { type: 'recovery', recoveryKey: recoveryText })
     expect(recovered.epoch.kid).toBe(next.epoch.kid)
   })
 
   test('of no characters is refused and removes nothing', async () => {
-    await expect(startEpoch(withPassphrase, '', random)).rejects.toMatchObject({
+    await expect(startEpoch(withPassphrase, { passphrase: '' }, random)).rejects.toMatchObject({
       code: 'invalid_input',
     })
   })
@@ -305,19 +307,34 @@ describe('an auditor', () => {
     const recipient = { ...common, kemKey: second.kem.publicKey, auditor: true }
     const slot = sealSlot(storeId, first.epoch, recipient, random)
     const file = { ...decodeKeyring(first.bytes), slots: [slot] }
-    expect(() => openSlot(file, slot, second.kem)).toThrow(code('upgrade_required'))
+    const { auditKey, contentKeyHash, kid } = first.epoch
+    const epoch = openSlot(file, slot, second.kem)
+    expect(epoch).toEqual(auditKeys(storeId, auditKey, contentKeyHash))
+    expect(epoch).toMatchObject({ kid })
     const full = sealSlot(storeId, first.epoch, { ...recipient, auditor: false }, random)
     expect(openSlot(file, full, second.kem)).toEqual(first.epoch)
     expect(decapsulate(slot.ciphertext, second.kem)).toHaveLength(32)
   })
 
-  test('cannot open a keyring with this release', async () => {
-    const keyring = addDevice(opened, second, 'auditor', random)
-    await expect(reopen(keyring, by(second))).rejects.toMatchObject({ code: 'upgrade_required' })
+  test('opens the directory and every epoch for the trail, and no store', async () => {
+    const before = await reopen(addDevice(opened, second, 'auditor', random), by(founder))
+    const keyring = await startEpoch(before, {}, random)
+    await expect(reopen(keyring, by(second))).rejects.toMatchObject({ code: 'permission_denied' })
+    const { directory, epochs } = openAuditKeyring(keyring.bytes, storeId, second)
+    expect(directory).toEqual(keyring.directory)
+    expect([...epochs.keys()]).toEqual([first.epoch.kid, keyring.epoch.kid])
+    for (const epoch of epochs.values()) expect(epoch).not.toHaveProperty('contentKey')
     const secret = { identity: formatIdentity(second) }
-    const epoch = referenceUnlock(referenceDecode(keyring.bytes), secret).at(-1)
-    expect(epoch?.content).toBeUndefined()
-    expect(epoch?.kid).toBe(first.epoch.kid)
+    const reference = referenceUnlock(referenceDecode(keyring.bytes), secret)
+    expect(reference.map(({ kid }) => kid)).toEqual([...epochs.keys()])
+    expect(reference.map(({ content }) => content)).toEqual([undefined, undefined])
+  })
+
+  test('sees of a keyring what members see, and strangers nothing', () => {
+    const keyring = addDevice(opened, second, 'reader', random)
+    expect(openAuditKeyring(keyring.bytes, storeId, second).directory).toEqual(keyring.directory)
+    const asStranger = (): unknown => openAuditKeyring(keyring.bytes, storeId, stranger)
+    expect(asStranger).toThrow(code('wrong_key'))
   })
 })
 

@@ -1,6 +1,6 @@
-// Reads refs/heads/main as git does: the loose file, else packed-refs. Must never write, and must
-// never take an empty or damaged file for a branch that does not exist yet: the next commit would
-// silently start a new history.
+// Reads a ref, refs/heads/main unless told otherwise, as git does: the loose file, else
+// packed-refs. Must never write, and must never take an empty or damaged file for a branch that
+// does not exist yet: the next commit would silently start a new history.
 
 import { asciiText } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
@@ -11,15 +11,17 @@ export const branchName: string = 'refs/heads/main'
 
 export class Branch {
   readonly #disk: Disk
+  readonly #name: string
   readonly #loose: string
   readonly #packed: string
   #looseStatus: FileStatus | undefined
   #packedStatus: FileStatus | undefined
   #value: Oid | undefined
 
-  constructor(disk: Disk, directory: string) {
+  constructor(disk: Disk, directory: string, name: string = branchName) {
     this.#disk = disk
-    this.#loose = `${directory}/${branchName}`
+    this.#name = name
+    this.#loose = `${directory}/${name}`
     this.#packed = `${directory}/packed-refs`
   }
 
@@ -45,29 +47,29 @@ export class Branch {
   /** The commit right now. Throws `ref_conflict` if the branch file is damaged. */
   read(): Oid | undefined {
     const loose = this.#disk.readFile(this.#loose)
-    if (loose !== undefined) return parseLoose(asciiText(loose))
+    if (loose !== undefined) return this.#parseLoose(asciiText(loose))
     const packed = this.#disk.readFile(this.#packed)
-    if (packed !== undefined) return findPacked(asciiText(packed))
+    if (packed !== undefined) return this.#findPacked(asciiText(packed))
     // The loose file appears when a packed ref moves: look once more before saying there is none.
     const again = this.#disk.readFile(this.#loose)
-    return again === undefined ? undefined : parseLoose(asciiText(again))
+    return again === undefined ? undefined : this.#parseLoose(asciiText(again))
   }
-}
 
-function parseLoose(text: string): Oid {
-  const match = /^([0-9a-f]{40})\n?$/.exec(text)
-  if (match?.[1] === undefined) {
-    throw new StoreError(
-      'ref_conflict',
-      'The file refs/heads/main is damaged: it must hold the 40 hex digits of a commit',
-    )
+  #parseLoose(text: string): Oid {
+    const match = /^([0-9a-f]{40})\n?$/.exec(text)
+    if (match?.[1] === undefined) {
+      throw new StoreError(
+        'ref_conflict',
+        `The file ${this.#name} is damaged: it must hold the 40 hex digits of a commit`,
+      )
+    }
+    return match[1]
   }
-  return match[1]
-}
 
-function findPacked(text: string): Oid | undefined {
-  const line = text.split('\n').find((entry) => entry.endsWith(` ${branchName}`))
-  return line === undefined ? undefined : parseLoose(line.slice(0, -branchName.length - 1))
+  #findPacked(text: string): Oid | undefined {
+    const line = text.split('\n').find((entry) => entry.endsWith(` ${this.#name}`))
+    return line === undefined ? undefined : this.#parseLoose(line.slice(0, -this.#name.length - 1))
+  }
 }
 
 function sameFile(a: FileStatus | undefined, b: FileStatus | undefined): boolean {

@@ -17,6 +17,7 @@ import { planMerge } from './pack-merge.ts'
 import { removeLoneIndexes } from './pack-removal.ts'
 import type { PackObject } from './pack-writer.ts'
 import type { ProcessLock } from './process-lock.ts'
+import { trackingRefs } from './tracking-ref.ts'
 
 /** Writes and merges packs in the store's pack directory; what it wrote is durable. */
 export interface Packer {
@@ -27,6 +28,8 @@ export interface Packer {
   merge(names: readonly string[]): Promise<void>
   /** Makes one pack of these and of all loose objects; `heads` are the commits to walk from. */
   compact(names: readonly string[], heads: readonly Oid[], options: CompactOptions): Promise<void>
+  /** Checks a pack that came in under temporary names, and writes its index. */
+  index(token: string, options: CompactOptions): Promise<HalfPack>
   /** Erases objects from every pack. */
   filter(dead: OidList): Promise<void>
   /** Ends what runs beside this thread. */
@@ -166,7 +169,8 @@ export class Checkpointer {
   async #tidy(final: boolean): Promise<void> {
     const { files, journal, exclusive } = this.#parts
     await exclusive(async () => {
-      sweepDead(files, [branchName, 'config', 'packed-refs'])
+      const tracking = trackingRefs(files.disk, files.directory)
+      sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
       this.#removeHalfPacks()
       if (final) await journal.truncate()
     })

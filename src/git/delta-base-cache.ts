@@ -25,10 +25,16 @@ export class DeltaBaseCache {
 
   /** A copy. */
   find(key: number): GitObject | undefined {
+    const tree = this.view(key)
+    return tree && { type: 'tree', body: tree.body.slice() }
+  }
+
+  /** As `find`, but good only until something is added. */
+  view(key: number): GitObject | undefined {
     const place = this.#places.get(key)
     if (place === undefined || this.#ring === undefined) return undefined
     const start = startOf(place)
-    return { type: 'tree', body: this.#ring.slice(start, start + (place % placeUnit)) }
+    return { type: 'tree', body: this.#ring.subarray(start, start + (place % placeUnit)) }
   }
 
   /** Keeps trees alone: a store's commits and blobs are never the base of a delta. */

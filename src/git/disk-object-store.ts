@@ -4,17 +4,13 @@
 
 import { resolve } from 'node:path'
 import { type Random, systemRandom } from '../crypto/random.ts'
-import { assert, hasCode, StoreError } from '../errors.ts'
-import {
-  journalBytesMax,
-  journalTransitionBytesMax,
-  journalWaitBytes,
-  lockWaitMsDefault,
-} from '../limits.ts'
+import { assert, StoreError } from '../errors.ts'
+import { journalBytesMax, journalWaitBytes, lockWaitMsDefault, purgeWaitMs } from '../limits.ts'
 import { BackgroundCheckpoint } from './background-checkpoint.ts'
 import { Branch } from './branch.ts'
 import { Checkpointer, type Packer } from './checkpoint.ts'
 import { CompactionTurn, packedElsewhereError } from './compaction-turn.ts'
+import { DiskExchange } from './disk-exchange.ts'
 import { type Disk, systemDisk } from './disk.ts'
 import type { GitFileLockContext } from './git-file-lock.ts'
 import { branchMovedError, Journal } from './journal.ts'
@@ -33,7 +29,13 @@ import { workerPacker } from './pack-worker.ts'
 import { LockIdentity, ProcessLock } from './process-lock.ts'
 import { Purge } from './purge.ts'
 import { PurgeIntents } from './purge-intents.ts'
-import { checkRepository, ensureSettings, initRepository, ownDirectoryName } from './repository.ts'
+import {
+  checkRepository,
+  ensureSettingsUnlessBusy,
+  initRepository,
+  makeOwnDirectory,
+  ownDirectoryName,
+} from './repository.ts'
 import { Staging } from './staging.ts'
 import { StoredObjects } from './stored-objects.ts'
 
@@ -75,6 +77,7 @@ export async function openDiskObjectStore(options: DiskObjectStoreOptions): Prom
 
 class DiskObjectStore implements ObjectStore {
   readonly packDirectory: string | undefined
+  readonly exchange: DiskExchange
   readonly #disk: Disk
   readonly #files: GitFileLockContext
   readonly #journal: Journal
@@ -116,8 +119,8 @@ class DiskObjectStore implements ObjectStore {
     this.#packs = new PackSet(disk, packDirectory)
     this.#stored = new StoredObjects(disk, `${directory}/objects`, this.#journal, this.#packs)
     // Another thread has no other disk than the system's.
-    this.packDirectory = disk === systemDisk ? `${directory}/objects/pack` : undefined
-    this.#packer = options.packer ?? workerPacker(`${directory}/objects/pack`)
+    this.packDirectory = disk === systemDisk ? packDirectory : undefined
+    this.#packer = options.packer ?? workerPacker(packDirectory)
     this.#writerLock = lock('lock', 'writer')
     this.#checkpointLock = lock('checkpoint.lock', 'checkpoint')
     this.#lockWaitMs = lockWaitMs
@@ -136,6 +139,7 @@ class DiskObjectStore implements ObjectStore {
       idleMs: options.idleMs ?? idleMsDefault,
       run: () => this.#checkpointer.run(0, false),
     })
+    this.exchange = this.#createExchange(packDirectory)
     this.#compaction = new CompactionTurn(this.#background, (how) => {
       return this.#checkpointer.compact(lockWaitMs, how)
     })
@@ -159,6 +163,11 @@ class DiskObjectStore implements ObjectStore {
     this.refresh()
     this.#packs.rescan()
     return this.#stored.find(oid)
+  }
+
+  has(oid: Oid): boolean {
+    this.#assertOpen()
+    return this.#stored.has(oid) || this.read(oid) !== undefined
   }
 
   refresh(): void {
@@ -190,10 +199,11 @@ class DiskObjectStore implements ObjectStore {
     checkTransitions(this.head, transitions)
     const { error } = this.#background
     if (error !== undefined && this.#journal.bytes > journalBytesMax) throw error
-    await this.#settle()
+    if (!this.#settled) await ensureSettingsUnlessBusy(this.#files)
+    this.#settled = true
     if (transitions.length === 0) return
     const small: Transition[] = []
-    for (const transition of transitions) small.push(await this.#spill(transition))
+    for (const transition of transitions) small.push(await this.#staging.spill(transition))
     const erases = small.some(({ dead }) => dead !== undefined && dead.size > 0)
     if (erases || !this.#staging.isEmpty) await this.#commitStaged(small)
     else await this.#journal.append(small)
@@ -219,7 +229,9 @@ class DiskObjectStore implements ObjectStore {
   async checkpoint(): Promise<void> {
     this.#assertNotClosing()
     await this.#background.settled()
-    if (!(await this.#checkpointer.run(this.#lockWaitMs, false))) throw packedElsewhereError()
+    const erases = this.#intents.pending(this.head) > 0
+    const waitMs = erases ? Math.max(purgeWaitMs, this.#lockWaitMs) : this.#lockWaitMs
+    if (!(await this.#checkpointer.run(waitMs, false))) throw packedElsewhereError()
     this.#background.succeeded()
   }
 
@@ -265,7 +277,7 @@ class DiskObjectStore implements ObjectStore {
   }
 
   async #exclusive<T>(work: () => Promise<T>): Promise<T> {
-    await this.#makeOwnDirectory()
+    await makeOwnDirectory(this.#files)
     this.#locked = true
     return this.#writerLock.hold(this.#lockWaitMs, async () => {
       this.refresh()
@@ -343,11 +355,18 @@ class DiskObjectStore implements ObjectStore {
     })
   }
 
-  /** A clone has none. */
-  async #makeOwnDirectory(): Promise<void> {
-    if (this.#disk.stat(this.#files.ownDirectory) !== undefined) return
-    this.#disk.makeDirectory(this.#files.ownDirectory)
-    await this.#disk.syncDirectory(this.#files.directory)
+  #createExchange(packDirectory: string): DiskExchange {
+    return new DiskExchange({
+      files: this.#files,
+      directory: packDirectory,
+      packer: this.#packer,
+      find: (oid) => this.read(oid),
+      has: (oid) => this.#stored.has(oid),
+      packs: () => this.#packs.packs(),
+      exclusive: (work) => this.exclusive(work),
+      checkpoint: () => this.checkpoint(),
+      rescan: () => this.#packs.rescan(),
+    })
   }
 
   /**
@@ -366,34 +385,15 @@ class DiskObjectStore implements ObjectStore {
     throw branchMovedError()
   }
 
-  /** Gives a clone the settings of a store. Somebody who edits the config just then goes first. */
-  async #settle(): Promise<void> {
-    if (this.#settled) return
-    try {
-      await ensureSettings({ ...this.#files, waitMs: 0 })
-    } catch (error) {
-      if (!hasCode(error, 'locked', 'ref_conflict')) throw error
-    }
-    this.#settled = true
-  }
-
-  /** Puts the objects of a large transition into a pack, so that the journal stays small. */
-  async #spill(transition: Transition): Promise<Transition> {
-    const bytes = transition.objects.reduce((sum, object) => sum + object.body.length, 0)
-    if (bytes <= journalTransitionBytesMax) return transition
-    await this.#staging.add(transition.objects)
-    return { ...transition, objects: [] }
-  }
-
   #assertNotClosing(): void {
-    if (this.#closing !== undefined) throw closedError()
+    refuseIf(this.#closing !== undefined)
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw closedError()
+    refuseIf(this.#closed)
   }
 }
 
-function closedError(): StoreError {
-  return new StoreError('store_closed', 'The store is closed')
+function refuseIf(closed: boolean): void {
+  if (closed) throw new StoreError('store_closed', 'The store is closed')
 }

@@ -20,6 +20,7 @@ import {
   readSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
   unlinkSync,
   writeSync,
@@ -77,6 +78,8 @@ export interface Disk {
   remove(path: string): void
   /** Creates the directory and its missing parents; no error if it exists. */
   makeDirectory(path: string): void
+  /** A directory with all that is in it; no error if it does not exist. */
+  removeTree(path: string): void
   /** Makes the names in a directory durable. */
   syncDirectory(path: string): Promise<void>
   /** Who this process is, for lock files. */
@@ -183,6 +186,9 @@ export const systemDisk: Disk = {
       const first = mkdirSync(path, { recursive: true, mode: 0o700 })
       if (first !== undefined) chmodSync(path, 0o700)
     })
+  },
+  removeTree(path) {
+    attempt('remove a directory', () => rmSync(path, { recursive: true, force: true }))
   },
   async syncDirectory(path) {
     const fd = attempt('open a directory', () => openSync(path, 'r'))

@@ -1,7 +1,7 @@
 // Replaces a file of the repository by git's own protocol: `<file>.lock` is created exclusively,
 // holds the new content, and is renamed. It is a link to a file in `gitlocket/`, so a lock that a
 // dead process of ours left is told from one of a running git: it shares its inode with a
-// `pending.*` file whose owner is dead. Must be called by one of our processes at a time.
+// `pending.*` file whose owner is dead. Must be called by one of our processes at a time per file.
 
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
@@ -31,8 +31,7 @@ export async function replaceUnderLock(
 ): Promise<void> {
   const { disk, directory, identity } = context
   const target = `${directory}/${name}`
-  const base = name.slice(name.lastIndexOf('/') + 1)
-  const pending = `${context.ownDirectory}/pending.${identity.token}.${base}`
+  const pending = `${context.ownDirectory}/pending.${identity.token}.${name.replaceAll('/', '-')}`
   identity.write()
   await writeWhole(disk, pending, bytes)
   await linkWhenFree(context, name, pending)

@@ -3,7 +3,9 @@
 // sealed bytes is the business of the type `Sealed`. docs/FORMAT.md §2.
 
 import { assert, StoreError } from '../errors.ts'
+import type { PackExchange } from './exchange.ts'
 import type { GitObject, NewObject, Oid } from './object.ts'
+import type { Oids } from './oid-set.ts'
 import type { ProcessOwner } from './process-owner.ts'
 
 /** One move of the branch and every object that the new commit needs and the store lacks. */
@@ -17,7 +19,7 @@ export interface Transition {
    * (FORMAT §10), and no later transition brings one back. A transition that erases is committed
    * alone.
    */
-  readonly dead?: ReadonlySet<Oid>
+  readonly dead?: Oids
 }
 
 export interface PackStatus {
@@ -50,6 +52,8 @@ export interface CompactOptions {
 export interface ObjectStore {
   /** Verified against its oid (`object_corrupt`). Undefined if there is no such object. */
   read(oid: Oid): GitObject | undefined
+  /** Whether `read` would find it, without reading it. */
+  has?(oid: Oid): boolean
   /** The commit of refs/heads/main as of the last refresh or commit, the journal included. */
   readonly head: Oid | undefined
   /** `objects/pack`, absolute, for threads that read packs beside this one; else undefined. */
@@ -77,7 +81,8 @@ export interface ObjectStore {
   stage(objects: readonly NewObject[]): Promise<void>
   /**
    * Afterwards stock git sees all that was committed before the call, and what it erased is gone.
-   * Throws the code of what stood in the way of either. Not inside `exclusive`.
+   * Throws the code of what stood in the way of either; if there is something to erase, it waits
+   * minutes for another process that packs. Not inside `exclusive`.
    */
   checkpoint(): Promise<void>
   /**
@@ -91,6 +96,8 @@ export interface ObjectStore {
    * for proofs. Throws `pack_corrupt` if there is a pack that cannot be looked into.
    */
   objectIds(): Iterable<Oid>
+  /** Packs and refs of other repositories. */
+  readonly exchange: PackExchange
   status(): StorageStatus
   /** Checkpoints and leaves no lock, no journal and no descriptor. Idempotent. */
   close(): Promise<void>

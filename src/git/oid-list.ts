@@ -18,7 +18,9 @@ export class OidList {
   readonly count: number
 
   static of(oids: Iterable<Oid>): OidList {
-    return OidList.sorted(Buffer.from([...oids].join(''), 'hex'))
+    const collector = new OidCollector()
+    for (const oid of oids) collector.add(oid)
+    return collector.finish()
   }
 
   /** Twenty bytes each, in any order, also repeated. */
@@ -80,6 +82,26 @@ export class OidList {
       if (this.bytes.compare(this.bytes, at, at + oidBytes, before, at) >= 0) return false
     }
     return true
+  }
+}
+
+/** Grows, and answers nothing before it is finished. */
+export class OidCollector {
+  #bytes: Buffer = Buffer.alloc(64 * oidBytes)
+  #length = 0
+
+  /** Also repeatedly. */
+  add(oid: Oid): void {
+    if (this.#length === this.#bytes.length) {
+      const bytes = Buffer.alloc(2 * this.#bytes.length)
+      this.#bytes.copy(bytes)
+      this.#bytes = bytes
+    }
+    this.#length += this.#bytes.write(oid, this.#length, oidBytes, 'hex')
+  }
+
+  finish(): OidList {
+    return OidList.sorted(this.#bytes.subarray(0, this.#length))
   }
 }
 

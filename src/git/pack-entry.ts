@@ -2,9 +2,9 @@
 // Reads hostile bytes: sizes are bounded before anything is inflated, and inflation stops at the
 // declared size.
 
-import { deflateSync, inflateSync } from 'node:zlib'
+import { deflateSync, Inflate, inflateSync } from 'node:zlib'
 import { concatBytes } from '../bytes.ts'
-import { StoreError } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import { objectBytesMax } from '../limits.ts'
 
 /** `offsetDelta` names its base by the distance back in the pack, `refDelta` by its oid. */
@@ -137,21 +137,46 @@ export function deflatedBytesMax(size: number): number {
  * stream goes on after `deflated`. Throws `pack_corrupt`.
  */
 export function inflate(deflated: Uint8Array, size: number): Uint8Array | undefined {
+  return readStored(deflated, size) ?? inflateStream(deflated, size)?.body
+}
+
+export interface Inflated {
+  readonly body: Uint8Array
+  /** Of the stream. */
+  readonly length: number
+}
+
+/** As `inflate`, with where the stream ends: in a pack without an index nothing else says that. */
+export function inflateMeasured(deflated: Uint8Array, size: number): Inflated | undefined {
   const stored = readStored(deflated, size)
-  if (stored !== undefined) return stored
-  let body: Uint8Array
+  if (stored !== undefined) return { body: stored, length: storedHeaderBytes + size + 4 }
+  return inflateStream(deflated, size)
+}
+
+function inflateStream(deflated: Uint8Array, size: number): Inflated | undefined {
+  let result: unknown
   try {
     // One byte more than expected, so that a chunk is never full and zlib is called only once.
-    body = inflateSync(deflated, {
+    result = inflateSync(deflated, {
       chunkSize: Math.max(64, size + 1),
       maxOutputLength: Math.max(1, size),
+      info: true,
     })
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR') return undefined
     throw corruptPack('an entry does not inflate', error)
   }
-  if (body.length !== size) throw corruptPack('an entry is shorter than it declares')
-  return body
+  const inflated = withInfo(result)
+  if (inflated.body.length !== size) throw corruptPack('an entry is shorter than it declares')
+  return inflated
+}
+
+/** What zlib gives with `info`, which its types do not say. */
+function withInfo(result: unknown): Inflated {
+  assert(typeof result === 'object' && result !== null, 'zlib gives an object')
+  assert('buffer' in result && result.buffer instanceof Uint8Array, 'zlib gives a buffer')
+  assert('engine' in result && result.engine instanceof Inflate, 'zlib gives its engine')
+  return { body: result.buffer, length: result.engine.bytesWritten }
 }
 
 /**

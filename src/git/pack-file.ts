@@ -69,7 +69,7 @@ export class PackFile {
     this.#disk.write(this.#fd, checksum, this.#written)
     await this.#disk.sync(this.#fd)
     this.#close()
-    await this.#writeIndex(encodeIndex(checksum))
+    await writeHalfIndex(this.#disk, this.#directory, this.#token, encodeIndex(checksum))
     const bytes = this.#written + checksum.length
     return { name: packNameOf(checksum), objects: this.#count, bytes, token: this.#token }
   }
@@ -78,16 +78,6 @@ export class PackFile {
   abandon(): void {
     this.#close()
     discardHalfPack(this.#disk, this.#directory, this.#token)
-  }
-
-  async #writeIndex(bytes: Uint8Array): Promise<void> {
-    const fd = this.#disk.open(temporaryPath(this.#directory, 'idx', this.#token), 'wx')
-    try {
-      this.#disk.write(fd, bytes, 0)
-      await this.#disk.sync(fd)
-    } finally {
-      this.#disk.close(fd)
-    }
   }
 
   #flush(): void {
@@ -104,6 +94,22 @@ export class PackFile {
   #close(): void {
     if (this.#open) this.#disk.close(this.#fd)
     this.#open = false
+  }
+}
+
+/** The index of a half pack, durable when it resolves. */
+export async function writeHalfIndex(
+  disk: Disk,
+  directory: string,
+  token: string,
+  bytes: Uint8Array,
+): Promise<void> {
+  const fd = disk.open(temporaryPath(directory, 'idx', token), 'wx')
+  try {
+    disk.write(fd, bytes, 0)
+    await disk.sync(fd)
+  } finally {
+    disk.close(fd)
   }
 }
 
@@ -139,6 +145,7 @@ export function packNameOf(checksum: Uint8Array): string {
   return `pack-${toHex(checksum)}`
 }
 
-function temporaryPath(directory: string, kind: 'pack' | 'idx', token: string): string {
+/** Where a half pack, or its index, is meanwhile. */
+export function temporaryPath(directory: string, kind: 'pack' | 'idx', token: string): string {
   return `${directory}/tmp_${kind}_${token}`
 }

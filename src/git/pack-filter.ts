@@ -107,7 +107,7 @@ class PackFilter {
   readonly #pack: Pack
   readonly #doomed: Doomed
   readonly #layout: PackLayout
-  /** By rank: the offset in the new pack, NaN for what is not there. */
+  /** By position: the offset in the new pack, NaN for what is not there. */
   readonly #moved: Float64Array
   /** CRC-32s by position. The index's own: this filter alone has opened it. */
   readonly #checksums: Buffer
@@ -150,7 +150,7 @@ class PackFilter {
     }
     this.#show(file, start)
     const newStart = file.offset + start - this.#runAt
-    this.#moved[rank] = newStart
+    this.#moved[this.#layout.positionOf(rank)] = newStart
     const change = this.#change(rank, newStart)
     if (change === undefined) return
     this.#copyRun(file, start)
@@ -174,12 +174,16 @@ class PackFilter {
     if (type !== 'offsetDelta') return undefined
     const distance = deltaDistanceAt(this.#window, at)
     const base = this.#baseRank(rank, distance)
-    const moved = this.#moved[base] ?? NaN
+    const moved = this.#movedTo(base)
     if (Number.isNaN(moved)) return this.#remade(rank, newStart, base)
     if (newStart - moved === distance) return undefined
     const { size, length } = decodeEntryHeader(this.#window.subarray(at))
     const bytes = encodeOffsetDeltaHeader(size, newStart - moved)
     return { bytes, kept: this.#layout.offsetOf(rank + 1) - start - length }
+  }
+
+  #movedTo(rank: number): number {
+    return this.#moved[this.#layout.positionOf(rank)] ?? NaN
   }
 
   #baseRank(rank: number, distance: number): number {
@@ -195,7 +199,7 @@ class PackFilter {
     if (live !== undefined) {
       const delta = makeDelta(this.#read(live).body, object.body)
       if (delta.length * 2 < object.body.length) {
-        const distance = newStart - (this.#moved[live] ?? NaN)
+        const distance = newStart - this.#movedTo(live)
         const header = encodeOffsetDeltaHeader(delta.length, distance)
         return { bytes: concatBytes(header, deflate(delta, 1)), kept: 0 }
       }
@@ -207,7 +211,7 @@ class PackFilter {
 
   #liveBase(erased: number): number | undefined {
     let rank = erased
-    while (Number.isNaN(this.#moved[rank] ?? NaN)) {
+    while (Number.isNaN(this.#movedTo(rank))) {
       const header = decodeEntryHeader(
         this.#pack.readRaw(this.#layout.offsetOf(rank), headerBytesMax),
       )
@@ -252,37 +256,34 @@ class PackFilter {
     if (this.#windowEnd === offset) throw corruptPack('it ends too early')
   }
 
+  /** In the memory of the old one, which nobody needs any more. */
   #encodeIndex(packChecksum: Uint8Array): Uint8Array {
-    const { flags, count: erased } = this.#doomed
-    const { oids } = this.#pack.index.tables
-    const offsets = new Float64Array(flags.length)
-    for (let rank = 0; rank < flags.length; rank += 1) {
-      offsets[this.#layout.positionOf(rank)] = this.#moved[rank] ?? NaN
+    const { flags } = this.#doomed
+    const { tables, memory } = this.#pack.index
+    let kept = 0
+    for (let position = 0; position < flags.length; position += 1) {
+      if (flags[position] === 1) continue
+      this.#moved[kept] = this.#moved[position] ?? NaN
+      kept += 1
     }
-    const kept = flags.length - erased
-    const tables = {
-      oids: keepRows(oids, flags, { kept, width: oidBytes }),
-      checksums: keepRows(this.#checksums, flags, { kept, width: 4 }),
-      offsets: offsets.filter((_, position) => flags[position] === 0),
+    const left = {
+      oids: keepRows(tables.oids, flags, oidBytes),
+      checksums: keepRows(this.#checksums, flags, 4),
+      offsets: this.#moved.subarray(0, kept),
     }
-    return encodePackIndex(tables, packChecksum)
+    return encodePackIndex(left, packChecksum, memory)
   }
 }
 
-/** The rows of a table that are not flagged, copied in runs. */
-function keepRows(
-  table: Buffer,
-  flags: Uint8Array,
-  { kept, width }: { readonly kept: number; readonly width: number },
-): Buffer {
-  const result = Buffer.allocUnsafe(kept * width)
+/** The rows of a table that are not flagged, moved together in runs. */
+function keepRows(table: Buffer, flags: Uint8Array, width: number): Buffer {
   let filled = 0
   let from = 0
   while (from < flags.length) {
     const erased = flags.indexOf(1, from)
     const to = erased === -1 ? flags.length : erased
-    filled += table.copy(result, filled, from * width, to * width)
+    filled += table.copy(table, filled, from * width, to * width)
     from = to + 1
   }
-  return result
+  return table.subarray(0, filled)
 }

@@ -85,6 +85,11 @@ export class PackIndex {
     }
   }
 
+  /** All of it, for who makes another index of it in place: this one must not be asked again. */
+  get memory(): Buffer {
+    return this.#bytes
+  }
+
   /** CRC-32 of the entry, header and deflated data. */
   checksumAt(position: number): number {
     return this.#bytes.readUInt32BE(this.#checksumsAt + position * 4)
@@ -162,19 +167,27 @@ export interface PackIndexTables {
   readonly offsets: Float64Array
 }
 
-/** The index file with these columns, by ascending oid. One buffer: an index has many megabytes. */
-export function encodePackIndex(tables: PackIndexTables, packChecksum: Uint8Array): Uint8Array {
+/**
+ * The index file with these columns, by ascending oid. One buffer, as an index has many megabytes:
+ * `memory` if it is large enough, in which the columns may lie where an index has them, or above.
+ */
+export function encodePackIndex(
+  tables: PackIndexTables,
+  packChecksum: Uint8Array,
+  memory: Buffer = Buffer.alloc(0),
+): Uint8Array {
   const { oids, checksums, offsets } = tables
   const checksumsAt = oidsAt + oids.length
   const offsetsAt = checksumsAt + checksums.length
-  const large = offsets.filter((offset) => offset >= largeOffset)
+  const large = offsets.reduce((sum, offset) => sum + (offset >= largeOffset ? 1 : 0), 0)
   const largeAt = offsetsAt + offsets.length * 4
-  const file = Buffer.alloc(largeAt + large.length * 8 + trailerBytes)
+  const length = largeAt + large * 8 + trailerBytes
+  const file = memory.length < length ? Buffer.alloc(length) : memory.subarray(0, length)
   file.writeUInt32BE(signature, 0)
   file.writeUInt32BE(2, 4)
-  fillFanout(file.subarray(fanoutAt, oidsAt), oids)
   file.set(oids, oidsAt)
   file.set(checksums, checksumsAt)
+  fillFanout(file.subarray(fanoutAt, oidsAt), file.subarray(oidsAt, checksumsAt))
   let row = 0
   for (let position = 0; position < offsets.length; position += 1) {
     const offset = offsets[position] ?? 0

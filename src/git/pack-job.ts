@@ -3,6 +3,7 @@
 
 import { type CompactionJob, type CompactionWatch, compactPacks } from './compaction.ts'
 import type { Disk } from './disk.ts'
+import { indexIncoming } from './incoming-pack.ts'
 import type { PackStatus } from './object-store.ts'
 import { OidList } from './oid-list.ts'
 import type { HalfPack } from './pack-file.ts'
@@ -28,13 +29,19 @@ export type PackJob =
       readonly dead: Uint8Array
     }
   | (CompactionJob & { readonly kind: 'compact' })
+  | {
+      /** Checks and indexes a pack that came in under temporary names. */
+      readonly kind: 'index'
+      readonly directory: string
+      readonly token: string
+    }
 
 /** For who does not wait in front of a terminal. */
 export const unwatched: CompactionWatch = { isCancelled: () => false, progress: () => undefined }
 
 /**
  * The new pack; undefined if there was nothing left to merge, and after a `filter`. Only a
- * `compact` is watched.
+ * `compact` and an `index` are watched.
  */
 export async function runPackJob(
   disk: Disk,
@@ -44,6 +51,7 @@ export async function runPackJob(
   const { directory } = job
   if (job.kind === 'merge') return mergePacks(disk, directory, job.names)
   if (job.kind === 'compact') return compactPacks(disk, job, watch)
+  if (job.kind === 'index') return indexIncoming(disk, directory, job.token, watch)
   if (job.kind === 'filter') {
     await filterPacks(disk, directory, new OidList(job.dead))
     return undefined

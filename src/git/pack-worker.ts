@@ -11,7 +11,7 @@ import type { Packer } from './checkpoint.ts'
 import { systemDisk } from './disk.ts'
 import type { CompactOptions, PackStatus } from './object-store.ts'
 import { runPackJob, type PackJob } from './pack-job.ts'
-import { asHalfPack, type HalfPack } from './pack-file.ts'
+import { asHalfPack, type HalfPack, temporaryPath } from './pack-file.ts'
 import { encodeRequest, type PackReply, type PackThreadData } from './pack-message.ts'
 
 /** What is packed in less time than a thread takes to start. */
@@ -28,6 +28,9 @@ export function workerPacker(directory: string): Packer {
     },
     async merge(names) {
       await runWhereFaster({ kind: 'merge', directory, names })
+    },
+    async index(token, options) {
+      return asHalfPack(await runWhereFaster({ kind: 'index', directory, token }, options))
     },
     async filter(dead) {
       await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes })
@@ -94,11 +97,18 @@ function bytesOf(job: PackJob): number {
     for (const { body } of job.objects) bytes += body.length
     return bytes
   }
-  const files = systemDisk.list(job.directory).filter((file) => file.endsWith('.pack'))
-  for (const file of job.kind === 'filter' ? files : job.names.map((name) => `${name}.pack`)) {
-    bytes += systemDisk.stat(`${job.directory}/${file}`)?.size ?? 0
-  }
+  for (const path of packsOf(job)) bytes += systemDisk.stat(path)?.size ?? 0
   return bytes
+}
+
+function packsOf(job: Exclude<PackJob, { objects: unknown }>): readonly string[] {
+  const { directory } = job
+  if (job.kind === 'index') return [temporaryPath(directory, 'pack', job.token)]
+  const names =
+    job.kind === 'filter'
+      ? systemDisk.list(directory).filter((file) => file.endsWith('.pack'))
+      : job.names.map((name) => `${name}.pack`)
+  return names.map((name) => `${directory}/${name}`)
 }
 
 function failureOf(code: StoreError['code'] | undefined, message: string): Error {

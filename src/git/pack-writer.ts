@@ -59,7 +59,15 @@ function withoutRepetitions(objects: readonly PackInput[]): readonly PackInput[]
   return [...new Map(objects.map((object) => [object.oid, object])).values()]
 }
 
-function writeObjects(output: PackOutput, objects: readonly PackInput[]): void {
+/** Where entries go. */
+export interface EntrySink {
+  /** Where the next entry starts, in the pack. */
+  readonly offset: number
+  add(oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void
+}
+
+/** Appends objects, each once, none before its base. */
+export function writeObjects(output: EntrySink, objects: readonly PackInput[]): void {
   const written = new Map<Oid, Written>()
   for (const object of objects) written.set(object.oid, writeObject(output, object, written))
 }
@@ -73,7 +81,7 @@ interface Written {
 }
 
 function writeObject(
-  output: PackOutput,
+  output: EntrySink,
   object: PackInput,
   written: ReadonlyMap<Oid, Written>,
 ): Written {

@@ -110,7 +110,8 @@ export class Pack {
         work += deltaTargetSize(data)
         if (deltas.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
         at = this.#baseOffset(at, header)
-        object = cache.find(this.#key(at)) ?? this.#sharedBaseAt(at)
+        // Only a delta is made of it, before anything is added.
+        object = cache.view(this.#key(at)) ?? this.#sharedBaseAt(at)
       } else {
         object = { type: header.type, body: data }
         cache.add(this.#key(at), object)

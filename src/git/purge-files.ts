@@ -1,6 +1,7 @@
 // What may hold erased objects, or name them, beside packs, refs and the journal: loose objects,
-// temporary files of any git, and files that stock git derives from objects. Must be called under
-// the writer lock and the checkpoint lock: then no process of ours writes any of these.
+// temporary files of any git, files that stock git derives from objects, and what it knows of
+// working trees. Must be called under the writer lock and the checkpoint lock: then no process of
+// ours writes any of these.
 
 import type { Disk } from './disk.ts'
 import { type FileSweep, filesBelow } from './file-sweep.ts'
@@ -26,6 +27,7 @@ export function sweepFiles(
   for (const name of derivedFiles) sweep.remove(`${directory}/${name}`)
   sweep.empty(`${objects}/info/commit-graphs`)
   removeMultiPackIndex(disk, `${objects}/pack`)
+  unlinkWorkingTrees(directory, sweep)
   for (const { name, isDirectory } of disk.entries(`${objects}/pack`)) {
     if (!isDirectory && temporaryPack.test(name)) sweep.removeKnown(`${objects}/pack/${name}`)
   }
@@ -35,6 +37,17 @@ export function sweepFiles(
     if (temporaryDirectory.test(name)) sweep.empty(`${objects}/${name}`)
     else if (/^[0-9a-f]{2}$/.test(name)) sweepLoose(disk, objects, { name, sweep, dead })
   }
+}
+
+/**
+ * The index, HEAD and reflog of a working tree keep what they name from `git gc`, and make it fail
+ * where that is gone. What was checked out is ciphertext of before: it is of no use without them,
+ * so git is told that there is no such tree any more, as by `git worktree remove`. Its files are
+ * elsewhere, and stay.
+ */
+function unlinkWorkingTrees(directory: string, sweep: FileSweep): void {
+  sweep.empty(`${directory}/worktrees`)
+  sweep.remove(`${directory}/index`)
 }
 
 function sweepLoose(

@@ -5,7 +5,7 @@
 import { StoreError } from '../errors.ts'
 import { branchName } from './branch.ts'
 import type { Disk } from './disk.ts'
-import { type FileSweep, filesBelow } from './file-sweep.ts'
+import { FileSweep, filesBelow } from './file-sweep.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import type { Oid } from './object.ts'
 
@@ -26,6 +26,14 @@ export interface RefSweep {
   readonly isGone: IsErased
 }
 
+/** What was refused may hold what is erased, anywhere in it. */
+const refusedRef = /^refs\/remotes\/[^/]+-refused\/main$/
+
+/** As whose `main` a head of a remote is kept that was refused. Names have 100 characters at most. */
+export function refusedName(remote: string): string {
+  return `${remote.slice(0, 92)}-refused`
+}
+
 const lockSuffix = '.lock'
 const packedName = 'packed-refs'
 
@@ -43,7 +51,7 @@ export async function sweepRefs(
   const isErasedRef = ({ name, oid }: Ref): boolean => {
     // The name of a replacement ref is the object that it replaces.
     const replaced = /^refs\/replace\/([0-9a-f]{40})$/.exec(name)?.[1]
-    if (replaced !== undefined && isErased(replaced)) return true
+    if (refusedRef.test(name) || (replaced !== undefined && isErased(replaced))) return true
     return oid !== undefined && (isErased(oid) || isGone(oid))
   }
   const removed = sweepLooseRefs(disk, directory, { sweep, isErasedRef })
@@ -53,6 +61,14 @@ export async function sweepRefs(
     if (path.endsWith(lockSuffix)) sweep.removeKnown(path)
     else await sweepReflog(disk, path, { sweep, isErased })
   }
+}
+
+/** Removes a ref, loose and packed: the packed one first, which the loose one hides. */
+export async function removeRef(files: GitFileLockContext, name: string): Promise<void> {
+  await sweepPackedRefs(files, (ref) => ref.name === name)
+  const sweep = new FileSweep(files.disk)
+  sweep.remove(`${files.directory}/${name}`)
+  await sweep.sync()
 }
 
 function looseRefs(disk: Disk, directory: string): Ref[] {

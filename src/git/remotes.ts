@@ -6,21 +6,15 @@ import { StoreError } from '../errors.ts'
 import { branchName } from './branch.ts'
 import { type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
+import { trackingRefName } from './tracking-ref.ts'
 
 export interface Remote {
   readonly name: string
   readonly url: string
 }
 
-/** A part of a ref name that needs no quoting anywhere. */
-const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|$)){0,62}$/
-/** Printable ASCII without what git's config would need quotes or escapes for. */
-const URL_TEXT = /^[!$-:<-[\]-~]{1,2048}$/
-
-/** The ref at which the head of a remote was last seen. */
-export function trackingRef(name: string): string {
-  return `refs/remotes/${name}/main`
-}
+/** On one line of a config file, in quotes. */
+const URL_TEXT = /^\P{Cc}{1,2048}$/u
 
 /** In the order of the file. */
 export function readRemotes(context: Pick<GitFileLockContext, 'disk' | 'directory'>): Remote[] {
@@ -28,7 +22,7 @@ export function readRemotes(context: Pick<GitFileLockContext, 'disk' | 'director
   for (const [key, values] of parseConfig(readConfig(context))) {
     const name = /^remote\.(.*)\.url$/s.exec(key)?.[1]
     const url = values[0]
-    if (name !== undefined && url !== undefined) remotes.push({ name, url })
+    if (name !== undefined && url !== undefined) remotes.push({ name, url: decode(url) })
   }
   return remotes
 }
@@ -36,25 +30,17 @@ export function readRemotes(context: Pick<GitFileLockContext, 'disk' | 'director
 /** Throws `invalid_input` for a name that is taken, or a name or URL that is not allowed. */
 export async function addRemote(context: GitFileLockContext, remote: Remote): Promise<void> {
   const { name, url } = remote
-  if (!NAME.test(name) || name.endsWith('.lock')) {
-    throw new StoreError(
-      'invalid_input',
-      'A remote is named by letters, digits, points, hyphens and underscores',
-    )
-  }
+  const tracking = trackingRefName(name)
   if (!URL_TEXT.test(url)) {
-    throw new StoreError(
-      'invalid_input',
-      'The URL of a remote holds characters that must be written as %XX',
-    )
+    throw new StoreError('invalid_input', 'The address of a remote holds control characters')
   }
   if (readRemotes(context).some((one) => one.name === name)) {
     throw new StoreError('invalid_input', `There is a remote named ${name} already`)
   }
-  const refspec = `+${branchName}:${trackingRef(name)}`
+  const refspec = `+${branchName}:${tracking}`
   await editConfig(context, (text) => {
     const gap = text === '' || text.endsWith('\n') ? '' : '\n'
-    return `${text}${gap}[remote "${name}"]\n\turl = ${url}\n\tfetch = ${refspec}\n`
+    return `${text}${gap}[remote "${name}"]\n\turl = ${quote(url)}\n\tfetch = ${refspec}\n`
   })
 }
 
@@ -75,6 +61,16 @@ function withoutSection(text: string, name: string): string {
     return !inside
   })
   return kept.join('\n')
+}
+
+/** The file is read and written byte for byte, as Latin-1; git means UTF-8. */
+function quote(text: string): string {
+  const bytes = Buffer.from(text, 'utf8').toString('latin1')
+  return `"${bytes.replaceAll(/["\\]/g, '\\$&')}"`
+}
+
+function decode(value: string): string {
+  return Buffer.from(value, 'latin1').toString('utf8')
 }
 
 async function editConfig(

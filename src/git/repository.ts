@@ -75,6 +75,14 @@ export function checkRepository(disk: Disk, directory: string): void {
   }
 }
 
+/** A clone has no directory of the store's own. */
+export async function makeOwnDirectory(context: GitFileLockContext): Promise<void> {
+  const { disk, directory, ownDirectory } = context
+  if (disk.stat(ownDirectory) !== undefined) return
+  disk.makeDirectory(ownDirectory)
+  await disk.syncDirectory(directory)
+}
+
 /** Sets what a clone lacks of the settings of a store. Under the writer lock. */
 export async function ensureSettings(context: GitFileLockContext): Promise<void> {
   const read = (): Uint8Array => context.disk.readFile(`${context.directory}/config`) ?? utf8('')
@@ -85,6 +93,15 @@ export async function ensureSettings(context: GitFileLockContext): Promise<void>
     if (equalBytes(read(), config)) return
     throw new StoreError('ref_conflict', "The repository's config changed meanwhile: try again")
   })
+}
+
+/** Gives a clone the settings of a store. Somebody who edits the config just then goes first. */
+export async function ensureSettingsUnlessBusy(context: GitFileLockContext): Promise<void> {
+  try {
+    await ensureSettings({ ...context, waitMs: 0 })
+  } catch (error) {
+    if (!hasCode(error, 'locked', 'ref_conflict')) throw error
+  }
 }
 
 function checkConfig(config: GitConfig): void {

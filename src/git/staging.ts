@@ -3,8 +3,10 @@
 // goes on. Must be used by the holder of the writer lock alone.
 
 import { StoreError } from '../errors.ts'
+import { journalTransitionBytesMax } from '../limits.ts'
 import type { Packer } from './checkpoint.ts'
 import type { Disk } from './disk.ts'
+import type { Transition } from './object-store.ts'
 import { discardHalfPack, type HalfPack, publishPacks } from './pack-file.ts'
 import type { PackObject } from './pack-writer.ts'
 
@@ -31,6 +33,14 @@ export class Staging {
   async add(objects: readonly PackObject[]): Promise<void> {
     await this.#settled()
     if (objects.length > 0) this.#running = this.#write(objects)
+  }
+
+  /** Puts the objects of a large transition here, so that the journal stays small. */
+  async spill(transition: Transition): Promise<Transition> {
+    const bytes = transition.objects.reduce((sum, object) => sum + object.body.length, 0)
+    if (bytes <= journalTransitionBytesMax) return transition
+    await this.add(transition.objects)
+    return { ...transition, objects: [] }
   }
 
   /** The packs of all that was added, with no name that a pack of the store has already. */

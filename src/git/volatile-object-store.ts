@@ -2,6 +2,7 @@
 // process. The same contract as on a disk, but for durability.
 
 import { assert, StoreError } from '../errors.ts'
+import type { PackExchange } from './exchange.ts'
 import type { GitObject, NewObject, Oid } from './object.ts'
 import {
   checkTransitions,
@@ -10,6 +11,7 @@ import {
   type StorageStatus,
   type Transition,
 } from './object-store.ts'
+import { VolatileExchange } from './volatile-exchange.ts'
 
 /** An empty store. */
 export function createVolatileObjectStore(): ObjectStore {
@@ -20,6 +22,7 @@ class VolatileObjectStore implements ObjectStore {
   readonly #objects: Map<Oid, GitObject> = new Map()
   readonly #dead: Set<Oid> = new Set()
   #staged: NewObject[] = []
+  readonly #exchange = new VolatileExchange(this.#objects, () => this.#assertOpen())
   #head: Oid | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #writing = false
@@ -85,6 +88,10 @@ class VolatileObjectStore implements ObjectStore {
   objectIds(): Iterable<Oid> {
     this.#assertOpen()
     return this.#objects.keys()
+  }
+
+  get exchange(): PackExchange {
+    return this.#exchange
   }
 
   status(): StorageStatus {

@@ -20,8 +20,8 @@ import { TestHistory } from '../support/transitions.ts'
 
 /** One run of stock git's check takes as long as forty crashes. */
 const fsckEvery = full ? 10 : 43
-/** Every operation is struck when nothing is lost; a third of them otherwise, by default. */
-const stride = full ? 1 : 3
+/** Every n-th operation is struck: by one kind of death, and by all others. */
+const stride = full ? { first: 1, others: 1 } : { first: 7, others: 17 }
 const preparedCommits = 9
 const loose = [object('blob', noise('loose', 500)), object('blob', noise('other', 50))]
 
@@ -39,7 +39,7 @@ test.each(deaths)('a death, $moment, at each operation, losing $loss', async (de
   const template = await newTemplate()
   const strike = (at: number): Fault => ({ kind: 'death', at, ...death })
   // Reading and writing the journal, a pack for the loose objects and one for all, their removal.
-  const step = death.loss === 'nothing' ? 1 : stride
+  const step = death.loss === 'nothing' ? stride.first : stride.others
   expect(await countFaults(template, strike, step)).toBeGreaterThan(60)
 })
 
@@ -51,7 +51,7 @@ const failures: readonly [code: ErrorCode, times: number][] = [
 test.each(failures)('%s, %d times, at each operation', async (code, times) => {
   const template = await newTemplate()
   const strike = (at: number): Fault => ({ kind: 'error', at, times, code })
-  expect(await countFaults(template, strike, stride)).toBeGreaterThan(60)
+  expect(await countFaults(template, strike, stride.others)).toBeGreaterThan(60)
 })
 
 describe('beside a compaction in a thread', () => {

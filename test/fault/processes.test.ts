@@ -78,7 +78,7 @@ test('two processes that write two hundred memories each keep four hundred', asy
 
 test('processes killed under load lose no acknowledged write and leave no lock', async () => {
   const place = await newStore()
-  const kills = full ? 300 : 12
+  const kills = full ? 300 : 6
   const acknowledged: string[] = []
   for (let round = 0; round < kills; round += 1) {
     const name = `round-${round}`

@@ -17,7 +17,7 @@ const program = fileURLToPath(new URL('../support/redaction-process.mjs', import
 const author: Author = { actor: { type: 'user', id: 'officer' } }
 const reason = 'leaked_secret' as const
 const passphrase = 'a passphrase of the tests'
-const kills = full ? 100 : 12
+const kills = full ? 100 : 3
 /** With so many commits the history is worth a cache file, and is read in more than one turn. */
 const fillers = 520
 

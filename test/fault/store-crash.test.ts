@@ -15,8 +15,8 @@ import { git, sharedDirectory } from '../support/temporary.ts'
 
 const author: Author = { actor: { type: 'session', id: 'agent-1' }, reason: 'crash test' }
 const fsckEvery = full ? 10 : 61
-/** The second kind of death and the refusals look at a third of the operations by default. */
-const stride = full ? 1 : 3
+/** Every n-th operation is struck: by one kind of death, and by all others. */
+const stride = full ? { first: 1, others: 1 } : { first: 7, others: 17 }
 
 const deaths: readonly { readonly moment: Moment; readonly loss: Loss }[] = full
   ? (['before', 'torn', 'after'] as const).flatMap((moment) =>
@@ -28,7 +28,7 @@ const deaths: readonly { readonly moment: Moment; readonly loss: Loss }[] = full
     ]
 
 function strideOf(loss: Loss): number {
-  return loss === 'nothing' ? 1 : stride
+  return loss === 'nothing' ? stride.first : stride.others
 }
 
 const text = (name: string): string => `${name}\n`.repeat(40)
@@ -215,7 +215,7 @@ describe('a disk that refuses', () => {
       if (whole === undefined) throw new Error('The scenario is missing')
       await whole(place('count'), counting, () => {})
       rmSync(`${root}/count`, { recursive: true })
-      for (let at = 1; at <= counting.operations; at += stride) {
+      for (let at = 1; at <= counting.operations; at += stride.others) {
         cpSync(`${root}/base`, `${root}/run`, { recursive: true })
         const acknowledged = await runRefused(whole, { kind: 'error', at, times: 1, code })
         const what = `operation ${at}: ${counting.log[at - 1]}`

@@ -161,6 +161,25 @@ const habits: readonly Habit[] = [
     },
   },
   {
+    name: 'linked working trees, on a branch and detached',
+    do: ({ run, directory, write }) => {
+      const beside = (name: string): string => join(dirname(directory), name)
+      run('worktree', 'add', '-q', '--detach', beside('detached'), 'main~2')
+      run('worktree', 'add', '-q', '-b', 'aside', beside('aside'), 'main~1')
+      git(['checkout', '-q', 'main~3'], beside('detached'))
+      const index = readFileSync(join(directory, 'worktrees/detached/index'))
+      expect(index.includes(Buffer.from(secretOid ?? '', 'hex'))).toBe(true)
+      write('index', index)
+    },
+    check: ({ run, directory }) => {
+      expect(run('worktree', 'list').split('\n')).toHaveLength(1)
+      expect(existsSync(join(directory, 'index'))).toBe(false)
+      // What is checked out is not in the store; nothing leads to it from there.
+      run('worktree', 'prune')
+      expect(existsSync(join(dirname(directory), 'detached/.git'))).toBe(true)
+    },
+  },
+  {
     name: 'files for a dumb server',
     do: ({ run }) => run('update-server-info'),
   },

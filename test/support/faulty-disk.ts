@@ -228,6 +228,10 @@ export class FaultyDisk implements Disk {
     })
   }
 
+  removeTree(path: string): void {
+    this.#change(`remove tree ${nameOf(path)}`, () => systemDisk.removeTree(path))
+  }
+
   async syncDirectory(path: string): Promise<void> {
     await this.#change(`sync directory ${nameOf(path)}`, async () => {
       await nextTurn()

@@ -26,6 +26,7 @@ export interface NewRow {
   readonly content?: string
   readonly versionId?: string
   readonly base?: string
+  readonly secondBase?: string
   readonly note?: string
 }
 

@@ -3,23 +3,22 @@
 // hashes, the commits on top) is made as if the fault were none. Keeps its own account of the
 // history, so that a check that is missing in the product is not missing here too.
 
-import { concatBytes, toHex, utf8 } from '../../src/bytes.ts'
+import { toHex, utf8 } from '../../src/bytes.ts'
 import { hash256, sha256 } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
-import { sign } from '../../src/crypto/signature.ts'
 import { encodeCommit, parseCommit } from '../../src/format/commit.ts'
 import type { CommitParts } from '../../src/format/commit.ts'
-import { detailCommitment, encodeDetail } from '../../src/format/detail.ts'
+import { detailCommitment } from '../../src/format/detail.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import { directoryHash } from '../../src/format/directory.ts'
 import type { Directory, Role } from '../../src/format/directory.ts'
-import { detailContext, memoryContext, recordContext } from '../../src/format/envelope.ts'
+import { memoryContext, recordContext } from '../../src/format/envelope.ts'
 import { storeIdOf } from '../../src/format/id.ts'
 import type { Argon2Parameters } from '../../src/format/keyring.ts'
 import { encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../src/format/public-files.ts'
-import { encodeSignedBody, recordHash, zeroHash, zeroId } from '../../src/format/record.ts'
+import { recordHash, zeroHash, zeroId } from '../../src/format/record.ts'
 import type { ChangeRecord, RecordRow } from '../../src/format/record.ts'
 import { encodeSettings } from '../../src/format/settings.ts'
 import type { Settings } from '../../src/format/settings.ts'
@@ -31,6 +30,8 @@ import type { Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { memberOf, plainSettings, withMember } from './forge-fault.ts'
 import type { Chain, Entry, Fault, ForgedAuthor, MemoryState, NewRow } from './forge-fault.ts'
+import { encodeForged, signForged } from './forge-commit.ts'
+import { fileInForce, mergeForks } from './forge-merge.ts'
 import { forgeKeyring } from './forge-keyring.ts'
 import type { KeyringFault, KeyringPlan } from './forge-keyring.ts'
 import { countingRandom, encodeRawTree, inGitOrder, seal } from './forge-seal.ts'
@@ -40,6 +41,8 @@ import type { Evidence } from './verdict.ts'
 
 interface Draft {
   readonly fields: Pick<ChangeRecord, 'kind'> & Partial<ChangeRecord>
+  /** By default the newest entry. */
+  readonly parents?: readonly Entry[]
   readonly rows?: readonly NewRow[]
   readonly keyring?: Uint8Array
   readonly settings?: Uint8Array
@@ -147,6 +150,24 @@ export class Forge {
     return this.#append({ fields: { kind: 'change' }, rows: sorted }, fault)
   }
 
+  /**
+   * A merge with a fork of this history. What is settled follows from the history; rows for what is
+   * open are the caller's, with bases that follow.
+   */
+  merge(other: Forge, rows: readonly NewRow[] = [], fault: Fault = {}): Oid {
+    const merged = mergeForks(this, other)
+    const { parents, entries, memories, chains, open } = merged
+    for (const [oid, object] of other.objects) this.objects.set(oid, object)
+    if (merged.keyringIsTheirs) {
+      const { directory, epoch, epochs, keyringRecord } = other
+      Object.assign(this, { directory, epoch, epochs, keyringRecord })
+    }
+    Object.assign(this, { entries, memories, chains })
+    const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
+    const based = sorted.map((row) => ({ ...open.get(row.memoryId), ...row }))
+    return this.#append({ fields: { kind: 'change' }, rows: based, parents }, fault)
+  }
+
   redact(
     targets: readonly (readonly [memoryId: string, versionId: string])[],
     fault: Fault = {},
@@ -209,7 +230,9 @@ export class Forge {
         return !redacted.has(versionId) || versionId === kept.detail
       })
       const tree = this.#tree(shown, entry, {})
-      const oid = this.#seal({ ...entry, details }, tree, parent, {})
+      const parents = parent === undefined ? [] : [parent]
+      const bytes = encodeForged(this.storeId, { ...entry, details }, { tree, parents }, {})
+      const oid = this.put('commit', bytes)
       parent = oid
       return { ...entry, oid }
     })
@@ -241,25 +264,29 @@ export class Forge {
   #append(draft: Draft, fault: Fault): Oid {
     const epoch = fault.epoch ?? this.epoch
     const author = fault.author ?? this.founder
-    const base = this.#baseRecord(draft, author)
+    const parents = draft.parents ?? this.entries.slice(-1)
+    const base = this.#baseRecord(draft, parents, author)
     const { rows, details } = this.#rows(draft.rows ?? [], base.time)
     const drafted = draft.rows === undefined ? base : { ...base, rows }
     const record = fault.record?.(drafted) ?? drafted
-    const signed = this.#sign(record, author, fault)
+    const signed = signForged(this.storeId, record, author, fault)
     const hash = recordHash(this.storeId, signed)
     const blobs = this.#blobs(draft.rows ?? [], record, { details, epoch, fault })
     const spoil = fault.swappedFile ?? ((bytes: Uint8Array) => bytes)
-    const last = this.entries.at(-1)
-    const keyring = draft.keyring ? this.put('blob', spoil(draft.keyring)) : (last?.keyring ?? '')
+    const keyring = draft.keyring
+      ? this.put('blob', spoil(draft.keyring))
+      : fileInForce(this.entries, 'keyring')
     const settings = draft.settings
       ? this.put('blob', spoil(draft.settings))
-      : (last?.settings ?? '')
+      : fileInForce(this.entries, 'settings')
     const shown = new Map<string, Oid>()
     for (const [id, { blob }] of this.memories) if (blob !== undefined) shown.set(id, blob)
     const tree = this.#tree(fault.memories?.(shown) ?? shown, { keyring, settings }, fault)
     const spoiled = fault.details?.(details) ?? details
     const made = { record, signed, hash, epoch, details: spoiled, blobs, keyring, settings }
-    const oid = this.#seal(made, tree, last?.oid, fault)
+    const parentOids = parents.map((parent) => parent.oid)
+    const bytes = encodeForged(this.storeId, made, { tree, parents: parentOids }, fault)
+    const oid = this.put('commit', bytes)
     this.entries = [...this.entries, { oid, ...made }]
     const chain = { sequence: record.sequence, hash, time: record.time }
     if (record.sequence > 0) this.chains = new Map([...this.chains, [record.deviceId, chain]])
@@ -267,16 +294,15 @@ export class Forge {
     return oid
   }
 
-  #baseRecord({ fields }: Draft, author: ForgedAuthor): ChangeRecord {
-    const parent = this.entries.at(-1)
+  #baseRecord({ fields }: Draft, parents: readonly Entry[], author: ForgedAuthor): ChangeRecord {
     const chain = this.chains.get(author.deviceId)
     return {
-      height: parent === undefined ? 0 : parent.record.height + 1,
+      height: Math.max(-1, ...parents.map(({ record }) => record.height)) + 1,
       deviceId: author.deviceId,
       sequence: (chain?.sequence ?? 0) + 1,
       previous: chain?.hash ?? zeroHash,
       keyring: this.keyringRecord,
-      parents: parent === undefined ? [] : [parent.hash],
+      parents: parents.map(({ hash }) => hash),
       time: firstTime + this.entries.length * 1000,
       actor: { type: 'user', id: 'forger' },
       session: undefined,
@@ -312,18 +338,11 @@ export class Forge {
       const base = row.base ?? before?.versionId ?? zeroId
       const detail = details[index]
       const commitment = detail ? detailCommitment(detail.blinding, detail) : zeroHash
-      return { memoryId, versionId, base, secondBase: zeroId, operation, commitment }
+      const secondBase = row.secondBase ?? zeroId
+      return { memoryId, versionId, base, secondBase, operation, commitment }
     })
     this.memories = memories
     return { rows: recordRows, details }
-  }
-
-  #sign(record: ChangeRecord, author: ForgedAuthor, fault: Fault): Uint8Array {
-    const encoded = encodeSignedBody(record)
-    const body = fault.body?.(encoded) ?? encoded
-    const purpose = concatBytes(utf8('GLK1/record-signature/v1\0'), recordContext(this.storeId))
-    const signature = sign(concatBytes(purpose, body), author.signing)
-    return concatBytes(body, fault.signature?.(signature, body) ?? signature)
   }
 
   #blobs(
@@ -366,26 +385,6 @@ export class Forge {
       file('store.json', gitHash('blob', storeFile(this.storeId))),
     ]
     return this.put('tree', encodeRawTree(fault.root?.(entries) ?? entries))
-  }
-
-  #seal(entry: Omit<Entry, 'oid'>, tree: Oid, parent: Oid | undefined, fault: Fault): Oid {
-    const { record, signed, hash, epoch, details } = entry
-    const context = recordContext(this.storeId)
-    const place = { type: 'record', keys: epoch.record, context, hedge: zeroHash } as const
-    const detail = { type: 'detail', keys: epoch.detail, hedge: zeroHash } as const
-    const detailPlace = { ...detail, context: detailContext(this.storeId, hash) }
-    const honest: CommitParts = {
-      tree,
-      parents: parent === undefined ? [] : [parent],
-      height: record.height,
-      record: seal({ ...place, plaintext: signed }, fault.recordSeal),
-      detail:
-        record.kind === 'change'
-          ? seal({ ...detailPlace, plaintext: encodeDetail(details) }, fault.detailSeal)
-          : undefined,
-    }
-    const bytes = encodeCommit(fault.parts?.(honest) ?? honest, fault.group ?? epoch.group)
-    return this.put('commit', fault.bytes?.(bytes) ?? bytes)
   }
 }
 

@@ -6,10 +6,14 @@ import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-o
 import { systemDisk } from '../../src/git/disk.ts'
 import { newObject } from '../../src/git/object.ts'
 import type { Oid } from '../../src/git/object.ts'
-import type { Forge } from './forge.ts'
+import type { Evidence } from './verdict.ts'
 
 /** Makes the repository, or moves its branch to another head, whatever that is. */
-export async function writeForged(forge: Forge, directory: string, head?: Oid): Promise<void> {
+export async function writeForged(
+  forge: Pick<Evidence, 'objects' | 'head'>,
+  directory: string,
+  head?: Oid,
+): Promise<void> {
   const disk = systemDisk
   const exists = disk.stat(`${directory}/HEAD`) !== undefined
   const objects = exists

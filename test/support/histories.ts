@@ -11,8 +11,9 @@ import type { MemoryStore } from '../../src/index.ts'
 import { openHeadKeyring } from '../../src/store/authority.ts'
 import { ContentCache } from '../../src/store/content-cache.ts'
 import type { ContentSource } from '../../src/store/contents.ts'
-import { catchUp, History } from '../../src/store/history.ts'
-import type { CommitEntry, VersionRow } from '../../src/store/history.ts'
+import { catchUp } from '../../src/store/catch-up.ts'
+import { History } from '../../src/store/history.ts'
+import type { NewCommit, VersionRow } from '../../src/store/history.ts'
 import type { TestPlace } from './stores.ts'
 
 export interface ReadHistory {
@@ -46,12 +47,16 @@ export interface MadeRow {
   /** Names a memory; its first row creates it. */
   readonly memory: string
   readonly operation?: Operation
+  /** Version ids; the memory's newest version, if left out. */
+  readonly bases?: readonly string[]
   /** `/` and the memory's name if left out; undefined: redacted. */
   readonly path?: string | undefined
 }
 
-export interface MadeCommit extends Partial<Omit<CommitEntry, 'height'>> {
+export interface MadeCommit extends Partial<Omit<NewCommit, 'height'>> {
   readonly rows?: readonly MadeRow[]
+  /** Positions; the commit before, if left out. Commits must be given in canonical order. */
+  readonly parents?: readonly number[]
 }
 
 const maker: Actor = { type: 'api', id: 'maker' }
@@ -63,45 +68,51 @@ export function makeHistory(commits: readonly MadeCommit[]): History {
   return history
 }
 
-export function appendMade(history: History, { rows = [], ...given }: MadeCommit): void {
-  const height = history.commits.length
-  const kind: RecordKind = height === 0 ? 'genesis' : 'change'
-  const facts = { kind, time: height, deviceId: hex('device', 32), actor: maker, redacts: [] }
+export function appendMade(history: History, made: MadeCommit): void {
+  const { rows = [], parents, ...given } = made
+  const position = history.commits.length
+  const kind: RecordKind = position === 0 ? 'genesis' : 'change'
+  const facts = { kind, time: position, deviceId: hex('device', 32), actor: maker, redacts: [] }
   const free = { session: undefined, reason: undefined, note: undefined }
-  const commit = { oid: oidAt(height), height, ...facts, ...free, ...given }
+  const heights = (parents ?? [position - 1]).map((parent) => history.commits[parent]?.height ?? -1)
+  const height = Math.max(...heights) + 1
+  const commit = { oid: oidAt(position), height, ...facts, ...free, ...given }
   history.append(
     commit,
-    rows.map((row) => madeRow(history, height, row)),
+    rows.map((row) => madeRow(history, position, row)),
+    parents,
   )
 }
 
-export function oidAt(height: number, history: string = 'first'): string {
-  return hex(`${history} commit ${height}`, 40)
+export function oidAt(position: number, history: string = 'first'): string {
+  return hex(`${history} commit ${position}`, 40)
 }
 
 /** The version that a made commit wrote of a memory. */
-export function versionAt(height: number, memory: string): string {
-  return hex(`version ${height} of ${memory}`, 32)
+export function versionAt(position: number, memory: string): string {
+  return hex(`version ${position} of ${memory}`, 32)
 }
 
 export function memoryNamed(memory: string): string {
   return hex(`memory ${memory}`, 32)
 }
 
-function madeRow(history: History, height: number, row: MadeRow): VersionRow {
+function madeRow(history: History, position: number, row: MadeRow): VersionRow {
   const { memory, path = `/${memory}` } = row
   const memoryId = memoryNamed(memory)
-  const before = history.ofMemory(memoryId).at(-1)
-  const operation = row.operation ?? (before === undefined ? 'created' : 'modified')
+  const before = history.ofMemory(memoryId).at(-1)?.versionId ?? zeroId
+  const [base = before, secondBase = zeroId] = row.bases ?? []
+  const operation = row.operation ?? (base === zeroId ? 'created' : 'modified')
   const hasContent = operation !== 'deleted' && !('path' in row && row.path === undefined)
   return {
-    versionId: versionAt(height, memory),
+    versionId: versionAt(position, memory),
     memoryId,
     operation,
-    base: before?.versionId ?? zeroId,
+    base,
+    secondBase,
     path: 'path' in row ? row.path : path,
-    size: hasContent ? height : undefined,
-    sha256: hasContent ? hex(`content ${height}`, 64) : undefined,
+    size: hasContent ? position : undefined,
+    sha256: hasContent ? hex(`content ${position}`, 64) : undefined,
   }
 }
 

@@ -19,6 +19,13 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
     async merge(names) {
       await runPackJob(disk, { kind: 'merge', directory, names })
     },
+    async index(token, { signal, progress }) {
+      const watch = {
+        isCancelled: () => signal?.aborted === true,
+        progress: (done: number, total: number) => progress?.(done, total),
+      }
+      return asHalfPack(await runPackJob(disk, { kind: 'index', directory, token }, watch))
+    },
     async filter(dead) {
       await runPackJob(disk, { kind: 'filter', directory, dead: dead.bytes })
     },

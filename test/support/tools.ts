@@ -12,6 +12,7 @@ const packages = {
   sshd: 'openssh-server',
   python3: 'python3',
   'git-filter-repo': 'git-filter-repo',
+  openssl: 'openssl',
 } as const
 
 type Tool = keyof typeof packages

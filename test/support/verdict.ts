@@ -113,6 +113,9 @@ export function readOnlyObjects(objects: ReadonlyMap<Oid, GitObject>, head: Oid)
     objectIds: () => objects.keys(),
     status: readOnly,
     close: readOnly,
+    get exchange(): never {
+      return readOnly()
+    },
   }
 }
 

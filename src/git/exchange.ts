@@ -1,0 +1,62 @@
+// The part of the object store that deals with other repositories: packs that come in and go out,
+// and the refs that remember where a remote was. Knows nothing of networks. What comes in is
+// believed in nothing: it is bounded, parsed, and hashed before anybody can read it.
+
+import type { Oid } from './object.ts'
+import type { Remote } from './remotes.ts'
+
+/** What a pack from elsewhere may cost. */
+export interface ReceiveLimits {
+  /** Of the pack, as it comes. */
+  readonly bytes: number
+  readonly objects: number
+}
+
+export interface ReceiveOptions {
+  readonly limits?: Partial<ReceiveLimits> | undefined
+  /** The commit that the pack was asked for: refused if neither the pack nor the store has it. */
+  readonly tip?: Oid | undefined
+  readonly signal?: AbortSignal | undefined
+  /** In objects, while the pack is checked. */
+  readonly progress?: ((done: number, total: number) => void) | undefined
+}
+
+export interface ReceivedPack {
+  readonly objects: number
+  readonly bytes: number
+}
+
+/** A pack to send, made while it is read. */
+export interface OutgoingPack {
+  readonly objects: number
+  /** Of the whole pack, header and trailer included. */
+  readonly bytes: number
+  /** The pack, from its start each time. */
+  chunks(): AsyncIterable<Uint8Array>
+  /** Gives up what it holds open. */
+  close(): void
+}
+
+export interface PackExchange {
+  /**
+   * Keeps the objects of a pack, durable when it resolves. Throws `pack_refused`, with nothing
+   * kept, unless every byte of it is sound and every delta has its base in it; what `chunks`
+   * throws, with nothing kept; `cancelled`. Not inside `exclusive`.
+   */
+  receive(chunks: AsyncIterable<Uint8Array>, options?: ReceiveOptions): Promise<ReceivedPack>
+  /**
+   * A pack of exactly these objects, which must be stored; given oldest first, those of a commit
+   * before it, it is smallest. Throws `object_missing`. Not inside `exclusive`.
+   */
+  pack(oids: readonly Oid[]): Promise<OutgoingPack>
+  /** The commit of refs/remotes/<remote>/main. Throws `invalid_input` for a name git refuses. */
+  tracked(remote: string): Oid | undefined
+  /** Moves that ref, durably; undefined removes it. Not inside `exclusive`. */
+  track(remote: string, next: Oid | undefined): Promise<void>
+  /** The remotes that the repository's config names, in its order. */
+  remotes(): readonly Remote[]
+  /** Throws `invalid_input` for a name that is taken or refused. Not inside `exclusive`. */
+  addRemote(remote: Remote): Promise<void>
+  /** With its tracking ref. Throws `not_found`. Not inside `exclusive`. */
+  removeRemote(name: string): Promise<void>
+}

@@ -1,0 +1,263 @@
+// A pack of chosen objects, made while it is sent. Few of them are packed anew, with the deltas
+// that suit them; many are copied entry by entry as the store has them, twice: once to learn the
+// size, which a host wants to know first, and once to send. Nothing touches the disk. Must send
+// exactly what was asked for, and no delta whose base is not in the pack before it.
+
+import { fromHex } from '../bytes.ts'
+import { Sha1 } from '../crypto/sha1.ts'
+import { assert, StoreError } from '../errors.ts'
+import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
+import { CompactionSource } from './compaction-source.ts'
+import type { Disk } from './disk.ts'
+import type { OutgoingPack } from './exchange.ts'
+import type { GitObject, Oid } from './object.ts'
+import { Pack } from './pack.ts'
+import {
+  deflate,
+  encodeEntryHeader,
+  encodeOffsetDeltaHeader,
+  encodePackHeader,
+  packHeaderBytes,
+  packTrailerBytes,
+} from './pack-entry.ts'
+import { orderForPack } from './pack-order.ts'
+import { type EntrySink, type PackObject, writeObjects } from './pack-writer.ts'
+
+/** What is packed anew, in RAM. */
+const fewObjectsMax = 10_000
+const fewBytesMax = 8 * MEBIBYTE
+const chunkBytes = 64 * KIBIBYTE
+/** Between two moments at which others may run. */
+const sliceEntries = 2000
+
+export interface OutgoingParts {
+  readonly disk: Disk
+  /** `objects/pack`. */
+  readonly directory: string
+  /** Packs what only the journal holds; resolves to the names of all packs. */
+  readonly packs: () => Promise<readonly string[]>
+  readonly find: (oid: Oid) => GitObject | undefined
+}
+
+/** Throws `object_missing`, and what reading a damaged object throws. */
+export async function makeOutgoingPack(
+  parts: OutgoingParts,
+  oids: readonly Oid[],
+): Promise<OutgoingPack> {
+  assert(oids.length > 0, 'a pack without objects')
+  const few = oids.length > fewObjectsMax ? undefined : readFew(parts, oids)
+  if (few !== undefined) return packInRam(few)
+  const packs = openPacks(parts, await parts.packs())
+  try {
+    const copy = new PackCopy(parts, packs, oids)
+    await copy.measure()
+    return copy
+  } catch (error) {
+    for (const pack of packs) pack.close()
+    throw error
+  }
+}
+
+/** Undefined if they are too large together. */
+function readFew({ find }: OutgoingParts, oids: readonly Oid[]): PackObject[] | undefined {
+  const objects: PackObject[] = []
+  let bytes = 0
+  for (const oid of oids) {
+    const object = find(oid)
+    if (object === undefined) throw missing(oid)
+    bytes += object.body.length
+    if (bytes > fewBytesMax) return undefined
+    objects.push({ oid, ...object })
+  }
+  return objects
+}
+
+function openPacks({ disk, directory }: OutgoingParts, names: readonly string[]): Pack[] {
+  return names.flatMap((name) => {
+    const pack = Pack.open(disk, directory, name)
+    return pack === undefined ? [] : [pack]
+  })
+}
+
+/** A pack of objects that are in RAM. */
+export function packInRam(objects: readonly PackObject[]): OutgoingPack {
+  return new PackInRam(objects)
+}
+
+class PackInRam implements OutgoingPack, EntrySink {
+  readonly objects: number
+  readonly #parts: Uint8Array[]
+  #bytes: number
+
+  constructor(objects: readonly PackObject[]) {
+    const ordered = orderForPack(objects)
+    this.objects = ordered.length
+    this.#parts = [encodePackHeader(ordered.length)]
+    this.#bytes = packHeaderBytes
+    writeObjects(this, ordered)
+    const sha1 = new Sha1()
+    for (const part of this.#parts) sha1.update(part)
+    this.#append(sha1.digest())
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get offset(): number {
+    return this.#bytes
+  }
+
+  add(_oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void {
+    this.#append(header)
+    this.#append(deflated)
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const chunks = new Chunks()
+    for (const part of this.#parts) yield* chunks.add(part)
+    yield* chunks.rest()
+  }
+
+  close(): void {}
+
+  #append(part: Uint8Array): void {
+    this.#parts.push(part)
+    this.#bytes += part.length
+  }
+}
+
+class PackCopy implements OutgoingPack {
+  readonly objects: number
+  readonly #packs: readonly Pack[]
+  readonly #source: CompactionSource
+  readonly #find: OutgoingParts['find']
+  /** By number in the source: 1 if it is asked for. */
+  readonly #chosen: Uint8Array
+  /** Not in any pack. */
+  readonly #others: readonly Oid[]
+  #bytes = 0
+
+  constructor(parts: OutgoingParts, packs: readonly Pack[], oids: readonly Oid[]) {
+    this.#packs = packs
+    this.#source = new CompactionSource(packs)
+    this.#find = parts.find
+    this.#chosen = new Uint8Array(this.#source.end)
+    const others = new Set<Oid>()
+    let packed = 0
+    for (const oid of oids) {
+      const number = this.#source.find(fromHex(oid))
+      if (number === undefined) others.add(oid)
+      else if (this.#chosen[number] === 0) {
+        this.#chosen[number] = 1
+        packed += 1
+      }
+    }
+    this.#others = [...others]
+    this.objects = packed + others.size
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  async measure(): Promise<void> {
+    let bytes = packTrailerBytes
+    for await (const part of this.#parts()) bytes += part.length
+    this.#bytes = bytes
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const chunks = new Chunks()
+    const sha1 = new Sha1()
+    for await (const part of this.#parts()) {
+      sha1.update(part)
+      yield* chunks.add(part)
+    }
+    yield* chunks.add(sha1.digest())
+    yield* chunks.rest()
+  }
+
+  close(): void {
+    for (const pack of this.#packs) pack.close()
+  }
+
+  /** All but the trailer. Each part is a view that the next one overwrites. */
+  async *#parts(): AsyncGenerator<Uint8Array> {
+    const placed = new Float64Array(this.#source.end).fill(NaN)
+    yield encodePackHeader(this.objects)
+    let at = packHeaderBytes
+    let done = 0
+    for (let number = 0; number < placed.length; number += 1) {
+      if (this.#chosen[number] === 0) continue
+      const entry = this.#entry(number, { at, placed })
+      placed[number] = at
+      at += entry.header.length + entry.deflated.length
+      yield entry.header
+      yield entry.deflated
+      done += 1
+      if (done % sliceEntries === 0) await nextTurn()
+    }
+    for (const oid of this.#others) {
+      const object = this.#find(oid)
+      if (object === undefined) throw missing(oid)
+      yield encodeEntryHeader(object.type, object.body.length)
+      yield deflate(object.body, 0)
+    }
+  }
+
+  #entry(
+    number: number,
+    { at, placed }: { readonly at: number; readonly placed: Float64Array },
+  ): { readonly header: Uint8Array; readonly deflated: Uint8Array } {
+    const { header, headerBytes, deflated } = this.#source.entry(number)
+    if (header.type !== 'offsetDelta' && header.type !== 'refDelta') {
+      return { header: headerBytes, deflated }
+    }
+    const base = this.#source.baseOf(number, header)
+    const baseAt = base === undefined ? NaN : (placed[base] ?? NaN)
+    if (!Number.isNaN(baseAt)) {
+      return { header: encodeOffsetDeltaHeader(header.size, at - baseAt), deflated }
+    }
+    const { type, body } = this.#source.read(number)
+    const level = type === 'blob' ? 0 : 1
+    return { header: encodeEntryHeader(type, body.length), deflated: deflate(body, level) }
+  }
+}
+
+/** Small parts together, in memory that is the receiver's to keep. */
+class Chunks {
+  #buffer = new Uint8Array(chunkBytes)
+  #filled = 0
+
+  /** The chunks that are full now. */
+  add(part: Uint8Array): Uint8Array[] {
+    const full: Uint8Array[] = []
+    for (let done = 0; done < part.length;) {
+      const room = Math.min(part.length - done, chunkBytes - this.#filled)
+      this.#buffer.set(part.subarray(done, done + room), this.#filled)
+      this.#filled += room
+      done += room
+      if (this.#filled === chunkBytes) full.push(...this.rest())
+    }
+    return full
+  }
+
+  rest(): Uint8Array[] {
+    if (this.#filled === 0) return []
+    const chunk = this.#buffer.subarray(0, this.#filled)
+    this.#buffer = new Uint8Array(chunkBytes)
+    this.#filled = 0
+    return [chunk]
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+function missing(oid: Oid): StoreError {
+  return new StoreError('object_missing', `The object ${oid} is to be sent, but is not stored`)
+}

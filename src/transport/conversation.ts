@@ -1,0 +1,185 @@
+// Talking to one service of a remote: GitRemoteHTTP asks what there is and sends the one request,
+// over whichever wire reaches the remote. Owns the translation of every failure into our codes.
+// Must leave no socket and no process behind.
+
+import { StoreError } from '../errors.ts'
+import { branchName } from '../git/branch.ts'
+import { statusFailure } from './http-failure.ts'
+import { HttpWire } from './http-wire.ts'
+import { PacketReader, protocolError } from './pkt-line.ts'
+import { ProcessWire } from './process-wire.ts'
+import type { RemoteAccess, RemoteRefs } from './remote-access.ts'
+import { parseRemoteUrl } from './remote-url.ts'
+import { harmless } from './server-text.ts'
+import { cancelled, type Patience, timeoutMsDefault } from './stall.ts'
+import { type Service, wholeBody, type Wire } from './wire.ts'
+
+export class Conversation {
+  readonly refs: RemoteRefs
+  readonly #wire: Wire
+  readonly #service: Service
+  readonly #access: RemoteAccess
+  readonly #auth: unknown
+
+  /** Asks what there is. Throws a remote code, `invalid_input` or `cancelled`. */
+  static async open(access: RemoteAccess, service: Service): Promise<Conversation> {
+    const wire = openWire(access, service)
+    try {
+      const { refs, auth } = await discover(wire, service)
+      return new Conversation(wire, { refs, auth, service, access })
+    } catch (error) {
+      await wire.close()
+      throw translated(error, wire)
+    }
+  }
+
+  private constructor(
+    wire: Wire,
+    parts: {
+      readonly refs: RemoteRefs
+      readonly auth: unknown
+      readonly service: Service
+      readonly access: RemoteAccess
+    },
+  ) {
+    this.#wire = wire
+    this.refs = parts.refs
+    this.#auth = parts.auth
+    this.#service = parts.service
+    this.#access = parts.access
+  }
+
+  /** Sends the request, `length` bytes of it, and lets `read` read the answer. */
+  async exchange<T>(
+    request: { readonly body: AsyncIterable<Uint8Array>; readonly length: number },
+    read: (packets: PacketReader) => Promise<T>,
+  ): Promise<T> {
+    const wire = this.#wire
+    const headers = { 'content-length': String(request.length) }
+    const { body } = request
+    const how = { http: wire, service: this.#service, url: wire.url, auth: this.#auth }
+    let packets: PacketReader | undefined
+    try {
+      const { GitRemoteHTTP } = await import('isomorphic-git/managers')
+      const answer = await GitRemoteHTTP.connect({ ...how, headers, body })
+      packets = new PacketReader(answer.body ?? wholeBody(new Uint8Array(0)))
+      return await read(packets)
+    } catch (error) {
+      throw await this.#explained(error)
+    } finally {
+      await packets?.cancel()
+    }
+  }
+
+  /** Shows what the remote says to people. */
+  tell(text: string): void {
+    const { onMessage } = this.#access
+    if (onMessage === undefined) return
+    for (const line of text.split(/[\r\n]+/)) {
+      const clean = this.harmless(line)
+      if (clean !== '') onMessage(clean)
+    }
+  }
+
+  harmless(text: string): string {
+    return harmless(text, this.#wire.secrets)
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#access.signal
+  }
+
+  async close(): Promise<void> {
+    await this.#wire.close()
+  }
+
+  /** A connection that ended too early may have said why elsewhere. */
+  async #explained(error: unknown): Promise<unknown> {
+    const failure = translated(error, this.#wire)
+    const isVague = failure instanceof StoreError && failure.code === 'remote_unreachable'
+    return isVague ? ((await this.#wire.explain()) ?? failure) : failure
+  }
+}
+
+function openWire(access: RemoteAccess, service: Service): Wire {
+  const url = parseRemoteUrl(access.url, { allowHttp: access.allowHttp })
+  const { signal, timeoutMs = timeoutMsDefault } = access
+  if (signal?.aborted === true) throw cancelled()
+  const patience: Patience = { timeoutMs, signal }
+  if (url.kind === 'http') return new HttpWire(url, access, patience)
+  return new ProcessWire(url, service, access, patience)
+}
+
+async function discover(
+  wire: Wire,
+  service: Service,
+): Promise<{ readonly refs: RemoteRefs; readonly auth: unknown }> {
+  const authenticate = wire instanceof HttpWire ? () => wire.authenticate() : undefined
+  // Loaded here alone: it takes as long as opening a store, which most processes only do.
+  const { GitRemoteHTTP } = await import('isomorphic-git/managers')
+  const found: unknown = await GitRemoteHTTP.discover({
+    http: wire,
+    service,
+    url: wire.url,
+    headers: {},
+    protocolVersion: 1,
+    onAuth: authenticate,
+    onAuthFailure: authenticate,
+    onAuthSuccess: wire instanceof HttpWire ? () => wire.accepted() : undefined,
+  })
+  if (typeof found !== 'object' || found === null || !('refs' in found)) {
+    throw protocolError('it insists on another version of it')
+  }
+  const auth = 'auth' in found ? found.auth : undefined
+  return { refs: refsOf(found), auth }
+}
+
+function refsOf(found: object): RemoteRefs {
+  const refs = 'refs' in found && found.refs instanceof Map ? found.refs : new Map()
+  const listed =
+    'capabilities' in found && found.capabilities instanceof Set ? found.capabilities : []
+  const capabilities = new Set<string>()
+  for (const capability of listed) if (typeof capability === 'string') capabilities.add(capability)
+  if ([...capabilities].some((name) => /^object-format=(?!sha1$)/.test(name))) {
+    throw protocolError('its objects are not named by SHA-1')
+  }
+  let head: string | undefined
+  let others = 0
+  for (const [name, oid] of refs) {
+    if (typeof name !== 'string' || typeof oid !== 'string' || !/^[0-9a-f]{40}$/.test(oid)) {
+      throw protocolError('its list of refs is damaged')
+    }
+    if (name === branchName) head = oid
+    else if (name.startsWith('refs/') && !name.endsWith('^{}')) others += 1
+  }
+  return { head, others, capabilities }
+}
+
+/** Everything that GitRemoteHTTP throws, and what our wires do. */
+function translated(error: unknown, wire: Wire): unknown {
+  if (error instanceof StoreError || !(error instanceof Error)) return error
+  const data: unknown = 'data' in error ? error.data : undefined
+  if (error.name === 'HttpError') return httpError(data, wire)
+  if (error.name === 'UserCanceledError') {
+    return new StoreError('remote_auth', 'The remote asks for credentials, or accepts none of ours')
+  }
+  if (error.name === 'SmartHttpError' || error.name === 'ParseError') {
+    return protocolError(reportedError(error, wire) ?? 'its answer is no list of refs')
+  }
+  if (error.name === 'EmptyServerResponseError') return protocolError('its answer is empty')
+  return error
+}
+
+function httpError(data: unknown, wire: Wire): StoreError {
+  const isData = typeof data === 'object' && data !== null
+  const status = isData && 'statusCode' in data ? Number(data.statusCode) : 0
+  const text =
+    isData && 'response' in data && typeof data.response === 'string' ? data.response : ''
+  return statusFailure(status, text, wire.secrets)
+}
+
+/** `ERR …`, which git sends instead of a list. */
+function reportedError(error: Error, wire: Wire): string | undefined {
+  const words = /received "(ERR [^]*)"\.$/.exec(error.message)?.[1]
+  return words === undefined ? undefined : `it says ${harmless(words.slice(4), wire.secrets)}`
+}

@@ -1,0 +1,129 @@
+// Git's pkt-lines (gitprotocol-common) over a stream of chunks, and the side bands inside them
+// (gitprotocol-capabilities). Believes no length: a line has at most 65,516 bytes, and an end in
+// the middle of one is an error.
+
+import { concatBytes, utf8 } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+
+const lengthDigits = 4
+
+/** A line, or the flush packet that ends a section. */
+export type Packet = Uint8Array | 'flush'
+
+export const flushPacket: Uint8Array = utf8('0000')
+
+export function encodePacket(text: string): Uint8Array {
+  const bytes = utf8(text)
+  const length = (bytes.length + lengthDigits).toString(16).padStart(lengthDigits, '0')
+  return concatBytes(utf8(length), bytes)
+}
+
+export class PacketReader {
+  readonly #chunks: AsyncIterator<Uint8Array>
+  #buffer: Uint8Array = new Uint8Array(0)
+  #next: Packet | undefined
+
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks[Symbol.asyncIterator]()
+  }
+
+  /** Undefined at the end. Throws `remote_protocol`, or `remote_unreachable` if it was cut off. */
+  async read(): Promise<Packet | undefined> {
+    const next = this.#next
+    this.#next = undefined
+    return next ?? this.#read()
+  }
+
+  /** What the next `read` returns. */
+  async peek(): Promise<Packet | undefined> {
+    this.#next ??= await this.#read()
+    return this.#next
+  }
+
+  async #read(): Promise<Packet | undefined> {
+    const digits = await this.#take(lengthDigits)
+    if (digits === undefined) return undefined
+    const text = Buffer.from(digits).toString('latin1')
+    const length = /^[0-9a-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : Number.NaN
+    if (length === 0) return 'flush'
+    if (!(length >= lengthDigits && length <= 65_520)) {
+      throw protocolError('it sent something that is no packet of git')
+    }
+    const line = await this.#take(length - lengthDigits)
+    if (line === undefined) throw cutOff()
+    return line
+  }
+
+  /** What was read ahead, and all that follows. */
+  async *rest(): AsyncGenerator<Uint8Array> {
+    if (this.#buffer.length > 0) yield this.#buffer
+    this.#buffer = new Uint8Array(0)
+    for (;;) {
+      const { done, value } = await this.#chunks.next()
+      if (done === true) return
+      yield value
+    }
+  }
+
+  /** Lets go of the stream. */
+  async cancel(): Promise<void> {
+    await this.#chunks.return?.()
+  }
+
+  /** Undefined if there is nothing more at all. */
+  async #take(length: number): Promise<Uint8Array | undefined> {
+    if (this.#buffer.length < length) await this.#fill(length)
+    if (this.#buffer.length < length) {
+      if (this.#buffer.length > 0) throw cutOff()
+      return length === 0 ? this.#buffer : undefined
+    }
+    const taken = this.#buffer.subarray(0, length)
+    this.#buffer = this.#buffer.subarray(length)
+    return taken
+  }
+
+  async #fill(length: number): Promise<void> {
+    const parts = [this.#buffer]
+    let filled = this.#buffer.length
+    while (filled < length) {
+      const { done, value } = await this.#chunks.next()
+      if (done === true) break
+      parts.push(value)
+      filled += value.length
+    }
+    this.#buffer = concatBytes(...parts)
+  }
+}
+
+/** The first band, up to the flush; the others are for people. Throws what the remote reports. */
+export async function* firstBand(
+  packets: PacketReader,
+  onText: (text: string) => void,
+  fail: (text: string) => StoreError,
+): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const packet = await packets.read()
+    if (packet === undefined) throw cutOff()
+    if (packet === 'flush') return
+    const [band] = packet
+    const data = packet.subarray(1)
+    if (band === 1) yield data
+    else if (band === 2) onText(textOf(data))
+    else if (band === 3) throw fail(textOf(data))
+    // An empty packet keeps the connection alive.
+    else if (band !== undefined) throw protocolError('it sent a side band that git does not have')
+  }
+}
+
+/** As UTF-8, whatever is wrong replaced: for people, and for words that are ASCII. */
+export function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes)
+}
+
+export function protocolError(problem: string): StoreError {
+  return new StoreError('remote_protocol', `The remote does not speak git's protocol: ${problem}`)
+}
+
+export function cutOff(cause?: unknown): StoreError {
+  return new StoreError('remote_unreachable', 'The connection to the remote was cut off', { cause })
+}

@@ -1,0 +1,50 @@
+// What a store asks of a remote: which commit its branch is on, the objects behind it, and to take
+// objects of ours and move the branch. One adapter for https, ssh and paths. Must not know what the
+// objects mean, nor decide what is merged; must never prompt. DESIGN §5.
+
+import type { ReceivedPack } from '../git/exchange.ts'
+import { connectFetch } from './fetch.ts'
+import { connectPush } from './push.ts'
+import type { FetchRequest, PushRequest, RemoteAccess, RemoteRefs } from './remote-access.ts'
+
+/**
+ * What the remote has. Throws `invalid_input` for an address that is none, and, as everything here,
+ * `remote_unreachable`, `remote_timeout`, `remote_auth`, `remote_not_found`, `remote_protocol` or
+ * `cancelled`.
+ */
+export async function listRemote(access: RemoteAccess): Promise<RemoteRefs> {
+  const connection = await connectFetch(access)
+  await connection.close()
+  return connection.refs
+}
+
+/**
+ * Brings the objects behind `want` here, whole and checked, durable when it resolves; no ref moves.
+ * Throws `remote_moved` if the remote no longer offers `want`, and `pack_refused`, with nothing
+ * kept, for a pack that is damaged, hostile or above the limits.
+ */
+export async function fetchPack(
+  access: RemoteAccess,
+  request: FetchRequest,
+): Promise<ReceivedPack> {
+  const connection = await connectFetch(access)
+  try {
+    return await connection.fetch(request)
+  } finally {
+    await connection.close()
+  }
+}
+
+/**
+ * Moves the remote's refs/heads/main from `expected` to `next`. Throws `remote_moved` if it is not
+ * at `expected`, and `push_rejected`, with what the host says, if it does not want to. After any
+ * other error the move may have happened.
+ */
+export async function pushPack(access: RemoteAccess, request: PushRequest): Promise<void> {
+  const connection = await connectPush(access)
+  try {
+    await connection.push(request)
+  } finally {
+    await connection.close()
+  }
+}

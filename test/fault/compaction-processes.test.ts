@@ -1,0 +1,38 @@
+// A compaction by another process, which holds the lock for packing from its beginning to its end:
+// what is asked for meanwhile.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { commitErasure, erasure, expectSound, prepareStore } from '../support/erasable-store.ts'
+import { expectErased } from '../support/erasure.ts'
+
+const program = fileURLToPath(new URL('../support/slow-compaction.mjs', import.meta.url))
+const lockWaitMs = 100
+
+/** Resolves once the lock is held, to what resolves with the exit code. */
+async function startCompaction(directory: string): Promise<{ readonly ended: Promise<unknown> }> {
+  const child = spawn(process.execPath, [program, directory, '1500'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit').then(([code]: unknown[]) => code)
+  await once(child.stdout, 'data')
+  return { ended }
+}
+
+test('an erasure waits for it, longer than anything else would, and is done', async () => {
+  const place = await prepareStore()
+  const store = await openDiskObjectStore({ ...place, lockWaitMs })
+  const { ended } = await startCompaction(place.directory)
+  await expect(store.checkpoint()).rejects.toMatchObject({ code: 'locked' })
+  await commitErasure(store, erasure)
+  expect(store.status().purgePending).toBe(erasure.dead.size)
+  await store.checkpoint()
+  expect(store.status().purgePending).toBe(0)
+  expect(await ended).toBe(0)
+  expectErased(place.directory, store, erasure)
+  await store.close()
+  expectSound(place)
+})

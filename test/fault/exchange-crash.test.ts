@@ -1,0 +1,139 @@
+// A process dies, or the power fails, at every operation of a fetch and of the move of a tracking
+// ref. Afterwards the pack is there whole or not at all, the ref is old or new, nothing is locked,
+// and stock git finds nothing wrong.
+
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
+import { createVolatileObjectStore } from '../../src/git/volatile-object-store.ts'
+import { FaultyDisk, type Loss, type Moment, SimulatedDeath } from '../support/faulty-disk.ts'
+import { inlinePacker } from '../support/inline-packer.ts'
+import { full } from '../support/seed.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+import { TestHistory } from '../support/transitions.ts'
+
+const history = new TestHistory(61)
+const known = history.take(4)
+const arriving = history.take(4)
+const oldHead = known.at(-1)?.next ?? ''
+const newHead = history.head ?? ''
+/** Every operation, or some that a prime apart spreads over all. */
+const stride = full ? 1 : 3
+
+const deaths: readonly { readonly moment: Moment; readonly loss: Loss }[] = [
+  { moment: 'torn', loss: 'nothing' },
+  { moment: 'after', loss: 'contents' },
+  { moment: 'before', loss: 'contents and names' },
+]
+
+function open(directory: string, disk: FaultyDisk): Promise<ObjectStore> {
+  const packer = inlinePacker(disk, directory)
+  return openDiskObjectStore({ directory, disk, packer, idleMs: Infinity })
+}
+
+async function packOf(transitions: readonly Transition[]): Promise<Uint8Array[]> {
+  const source = createVolatileObjectStore()
+  await source.exclusive(() => source.commit([...known, ...arriving]))
+  const oids = transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
+  const chunks: Uint8Array[] = []
+  for await (const chunk of (await source.exchange.pack(oids)).chunks()) chunks.push(chunk)
+  return chunks
+}
+
+async function prepare(): Promise<string> {
+  const directory = join(temporaryDirectory(), 'store')
+  const store = await createDiskObjectStore({ directory })
+  await store.exclusive(() => store.commit(known))
+  await store.close()
+  await withStore(directory, (opened) => opened.exchange.track('origin', oldHead))
+  return directory
+}
+
+async function withStore(
+  directory: string,
+  work: (store: ObjectStore) => Promise<void>,
+): Promise<void> {
+  const store = await openDiskObjectStore({ directory })
+  await work(store)
+  await store.close()
+}
+
+async function receiveAndTrack(
+  directory: string,
+  disk: FaultyDisk,
+  chunks: readonly Uint8Array[],
+): Promise<void> {
+  const store = await open(directory, disk)
+  await store.exchange.receive(streamOf(chunks), { tip: newHead })
+  await store.exchange.track('origin', newHead)
+  await store.close()
+}
+
+async function* streamOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) yield chunk
+}
+
+/** What was there stays; what came is whole if the ref says so; the next fetch succeeds. */
+async function expectRecovered(directory: string, chunks: readonly Uint8Array[]): Promise<void> {
+  await withStore(directory, async (store) => {
+    expect(store.head).toBe(oldHead)
+    const tracked = store.exchange.tracked('origin')
+    expect([oldHead, newHead]).toContain(tracked)
+    const present = arriving.flatMap(({ objects }) =>
+      objects.map(({ oid }) => store.read(oid) !== undefined),
+    )
+    expect(new Set(present).size).toBe(1)
+    if (tracked === newHead) expect(present).not.toContain(false)
+    await store.exchange.receive(streamOf(chunks), { tip: newHead })
+    await store.exchange.track('origin', newHead)
+  })
+}
+
+test.each(deaths)('a death $moment an operation, which takes along $loss', async (death) => {
+  const prepared = await prepare()
+  const chunks = await packOf(arriving)
+  const counting = new FaultyDisk()
+  const whole = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
+  cpSync(prepared, join(whole, 's'), { recursive: true })
+  await receiveAndTrack(join(whole, 's'), counting, chunks)
+  rmSync(whole, { recursive: true })
+  expect(counting.operations).toBeGreaterThan(20)
+  for (let at = 1; at <= counting.operations; at += stride) {
+    const scratch = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
+    const directory = join(scratch, 's')
+    cpSync(prepared, directory, { recursive: true })
+    const disk = new FaultyDisk({ kind: 'death', at, ...death })
+    await expect(receiveAndTrack(directory, disk, chunks), `operation ${at}`).rejects.toThrow(
+      SimulatedDeath,
+    )
+    disk.release()
+    await expectRecovered(directory, chunks)
+    if (at % 7 === 1) {
+      expect(git(['fsck', '--strict', '--full', '--no-dangling'], directory)).toBe('')
+      expect(git(['rev-parse', 'refs/remotes/origin/main'], directory).trim()).toBe(newHead)
+    }
+    rmSync(scratch, { recursive: true })
+  }
+})
+
+test('a fetch whose bytes a purge takes away says so, and can be repeated', async () => {
+  const directory = await prepare()
+  const chunks = await packOf(arriving)
+  await withStore(directory, async (store) => {
+    async function* interrupted(): AsyncGenerator<Uint8Array> {
+      yield* streamOf(chunks)
+      // As a purge does, under both locks.
+      const packs = join(directory, 'objects/pack')
+      const names = new FaultyDisk().list(packs).filter((name) => name.startsWith('tmp_'))
+      expect(names).toHaveLength(1)
+      for (const name of names) rmSync(join(packs, name))
+    }
+    const attempt = store.exchange.receive(interrupted(), { tip: newHead })
+    await expect(attempt).rejects.toMatchObject({ code: 'ref_conflict' })
+    await store.exchange.receive(streamOf(chunks), { tip: newHead })
+    expect(store.read(newHead)?.type).toBe('commit')
+  })
+})

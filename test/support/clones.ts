@@ -1,0 +1,78 @@
+// Clones of one store around a bare remote, each a machine of its own: its directory, its state
+// directory, its identity. The remote is a plain git repository that nobody of ours looks after.
+
+import { cpSync } from 'node:fs'
+import { generateIdentity, joinStore, openStore } from '../../src/index.ts'
+import type { JoinOptions, MemoryStore, SyncReport } from '../../src/index.ts'
+import { author, newStore } from './stores.ts'
+import type { TestPlace } from './stores.ts'
+import { git, temporaryDirectory } from './temporary.ts'
+
+export interface Clone {
+  readonly place: TestPlace
+  readonly store: MemoryStore
+}
+
+/** An empty bare repository, as a host makes it. */
+export function bareRemote(): string {
+  const directory = `${temporaryDirectory()}/remote.git`
+  git(['init', '--quiet', '--bare', '--initial-branch=main', directory], '/')
+  return directory
+}
+
+/** The first machine: a new store with the remote `origin`, not synced yet. */
+export async function firstClone(url: string): Promise<Clone> {
+  const { store, place } = await newStore()
+  await store.addRemote('origin', url)
+  return { store, place }
+}
+
+/** One more machine, with the recovery key unless told otherwise. */
+export async function joinClone(
+  first: Pick<Clone, 'place'>,
+  url: string,
+  options: Partial<JoinOptions> = {},
+): Promise<Clone> {
+  const root = temporaryDirectory()
+  const { recoveryKey } = first.place
+  const identity = options.identity ?? (await generateIdentity())
+  const at = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
+  const secret = 'identity' in options ? {} : { recoveryKey }
+  const store = await joinStore({ url, author, ...secret, ...at, ...options })
+  return { store, place: { ...at, recoveryKey } }
+}
+
+/** Opens a copy of a clone's files, as a backup or a copied machine has them. */
+export async function copyOf({ place }: Pick<Clone, 'place'>): Promise<Clone> {
+  const root = temporaryDirectory()
+  cpSync(place.directory, `${root}/store`, { recursive: true })
+  cpSync(place.stateDirectory, `${root}/state`, { recursive: true })
+  const at = { ...place, directory: `${root}/store`, stateDirectory: `${root}/state` }
+  const { directory, stateDirectory, identity } = at
+  return { store: await openStore({ directory, stateDirectory, identity }), place: at }
+}
+
+export function sync({ store }: Pick<Clone, 'store'>): Promise<SyncReport> {
+  return store.sync(author)
+}
+
+/** Until nobody has news: what one sends the next one receives. */
+export async function syncAll(clones: readonly Clone[]): Promise<void> {
+  for (let moved = true, rounds = 0; moved; rounds += 1) {
+    if (rounds > 2 * clones.length) throw new Error('The clones do not come to rest')
+    moved = false
+    for (const clone of clones) {
+      const { received, sent } = await sync(clone)
+      if (received.commits + sent.commits > 0) moved = true
+    }
+  }
+}
+
+export async function headOf({ store }: Pick<Clone, 'store'>): Promise<string> {
+  return (await store.status()).head
+}
+
+/** Stock git's view of a repository. Throws unless it is clean. */
+export function checkWithGit(directory: string): void {
+  git(['fsck', '--strict', '--no-dangling'], directory)
+}

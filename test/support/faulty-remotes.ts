@@ -1,0 +1,79 @@
+// What tests of broken and hostile remotes share: a history, a repository that has it, one that has
+// nothing, and ways of looking at how an exchange fails.
+
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll } from 'vitest'
+import { StoreError } from '../../src/errors.ts'
+import { createVolatileObjectStore } from '../../src/git/volatile-object-store.ts'
+import type { RemoteAccess } from '../../src/transport/remote-access.ts'
+import { fetchPack, pushPack } from '../../src/transport/remote.ts'
+import { type Fault, type GitServer, startGitServer } from './git-server.ts'
+import { bareRepository } from './pack-fixtures.ts'
+import { cleanEnvironment, sharedDirectory, temporaryDirectory } from './temporary.ts'
+import { TestHistory } from './transitions.ts'
+
+export const environment: NodeJS.ProcessEnv = cleanEnvironment()
+const history = new TestHistory(41)
+const transitions = history.take(3)
+/** The newest commit of the history. */
+export const head: string = history.head ?? ''
+const oids = transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
+const source = createVolatileObjectStore()
+
+/** One that has the history already, and one that has nothing. No test may change them. */
+export function sharedRemotes(): { readonly repository: string; readonly empty: string } {
+  const repository = join(sharedDirectory(), 'full.git')
+  const empty = join(sharedDirectory(), 'empty.git')
+  beforeAll(async () => {
+    for (const path of [repository, empty]) makeBare(path)
+    await source.exclusive(() => source.commit(transitions))
+    await push({ url: repository, environment })
+  })
+  return { repository, empty }
+}
+
+export function makeBare(path: string): string {
+  mkdirSync(path)
+  bareRepository(path)
+  return path
+}
+
+/** The whole history, to an empty remote. */
+export async function push(access: RemoteAccess): Promise<void> {
+  const pack = await source.exchange.pack(oids)
+  await pushPack(access, { expected: undefined, next: head, pack })
+}
+
+/** The whole history, into memory. */
+export function fetchFrom(access: RemoteAccess): Promise<unknown> {
+  const { exchange } = createVolatileObjectStore()
+  return fetchPack(access, { want: head, haves: [], into: exchange })
+}
+
+/** Against a repository, with one fault. */
+export async function withFault(
+  repository: string,
+  fault: Fault,
+): Promise<{ readonly server: GitServer; readonly access: RemoteAccess }> {
+  const server = await startGitServer({ repository, fault })
+  return { server, access: { url: server.url, environment, timeoutMs: 1000 } }
+}
+
+export async function failureOf(work: Promise<unknown>): Promise<StoreError> {
+  try {
+    await work
+  } catch (error) {
+    if (error instanceof StoreError) return error
+    throw error
+  }
+  throw new Error('It did not fail')
+}
+
+/** A shell script; its path. */
+export function program(script: string): string {
+  const path = join(temporaryDirectory(), 'program')
+  writeFileSync(path, `#!/bin/sh\n${script}\n`)
+  chmodSync(path, 0o755)
+  return path
+}

@@ -1,0 +1,51 @@
+// The last steps of a forged commit: signing its record, sealing and encoding the whole, each with
+// the hook for a fault.
+
+import { concatBytes, utf8 } from '../../src/bytes.ts'
+import { sign } from '../../src/crypto/signature.ts'
+import { encodeCommit } from '../../src/format/commit.ts'
+import type { CommitParts } from '../../src/format/commit.ts'
+import { encodeDetail } from '../../src/format/detail.ts'
+import { detailContext, recordContext } from '../../src/format/envelope.ts'
+import { encodeSignedBody, zeroHash } from '../../src/format/record.ts'
+import type { ChangeRecord } from '../../src/format/record.ts'
+import type { Entry, Fault, ForgedAuthor } from './forge-fault.ts'
+import { seal } from './forge-seal.ts'
+
+/** Signed body ‖ signature. */
+export function signForged(
+  storeId: string,
+  record: ChangeRecord,
+  author: ForgedAuthor,
+  fault: Fault,
+): Uint8Array {
+  const encoded = encodeSignedBody(record)
+  const body = fault.body?.(encoded) ?? encoded
+  const purpose = concatBytes(utf8('GLK1/record-signature/v1\0'), recordContext(storeId))
+  const signature = sign(concatBytes(purpose, body), author.signing)
+  return concatBytes(body, fault.signature?.(signature, body) ?? signature)
+}
+
+export function encodeForged(
+  storeId: string,
+  entry: Omit<Entry, 'oid'>,
+  place: Pick<CommitParts, 'tree' | 'parents'>,
+  fault: Fault,
+): Uint8Array {
+  const { record, signed, hash, epoch, details } = entry
+  const context = recordContext(storeId)
+  const recordPlace = { type: 'record', keys: epoch.record, context, hedge: zeroHash } as const
+  const detail = { type: 'detail', keys: epoch.detail, hedge: zeroHash } as const
+  const detailPlace = { ...detail, context: detailContext(storeId, hash) }
+  const honest: CommitParts = {
+    ...place,
+    height: record.height,
+    record: seal({ ...recordPlace, plaintext: signed }, fault.recordSeal),
+    detail:
+      record.kind === 'change'
+        ? seal({ ...detailPlace, plaintext: encodeDetail(details) }, fault.detailSeal)
+        : undefined,
+  }
+  const bytes = encodeCommit(fault.parts?.(honest) ?? honest, fault.group ?? epoch.group)
+  return fault.bytes?.(bytes) ?? bytes
+}

@@ -1,0 +1,62 @@
+// Two clones of a forged history, and changes for them to diverge by.
+
+import type { Directory } from '../../src/format/directory.ts'
+import type { Settings } from '../../src/format/settings.ts'
+import type { Identity } from '../../src/keys/identity.ts'
+import type { Forge } from './forge.ts'
+import { plainSettings } from './forge-fault.ts'
+import type { Fault, NewRow } from './forge-fault.ts'
+import { memory, standardHistory } from './standard-forge.ts'
+
+/** Two clones of one history: the founder goes on with `left`, the writer with `right`. */
+export interface Clones {
+  readonly left: Forge
+  readonly right: Forge
+  readonly asWriter: Fault
+  readonly writer: Identity
+  readonly reader: Identity
+  /** A second owner. */
+  readonly second: Identity
+}
+
+/** Returns the clone that holds the head to judge. */
+export type Forging = (clones: Clones) => Forge
+
+/** The standard history with a second owner; as many pairs of clones as are asked for. */
+export async function standardClones(name: string): Promise<() => Clones> {
+  const { forge, writer, reader } = await standardHistory(name)
+  const second = await forge.join('owner')
+  const asWriter = { author: writer }
+  return () => ({ left: forge.fork(), right: forge.fork(), asWriter, writer, reader, second })
+}
+
+const modified = { operation: 'modified' } as const
+export const inLeft: NewRow = { ...modified, memoryId: memory.a, path: '/a.md', content: 'left\n' }
+export const inRight: NewRow = {
+  ...modified,
+  memoryId: memory.a,
+  path: '/a.md',
+  content: 'right\n',
+}
+export const united: NewRow = { ...modified, memoryId: memory.a, path: '/a.md', content: 'both\n' }
+export const ofB: NewRow = {
+  ...modified,
+  memoryId: memory.b,
+  path: '/dir/b.md',
+  content: 'beta 2\n',
+}
+
+/** With a new epoch. */
+export function removeDevice(forge: Forge, { deviceId }: Identity, fault: Fault = {}): void {
+  const removed = (next: Directory): Directory => ({
+    ...next,
+    devices: next.devices.map((one) => {
+      return one.deviceId === deviceId ? { ...one, removed: next.number } : one
+    }),
+  })
+  forge.keyring(removed, { epoch: forge.newEpoch(), fault })
+}
+
+export function named(name: string): Settings {
+  return { ...plainSettings, name }
+}

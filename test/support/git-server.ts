@@ -1,0 +1,222 @@
+// A git host for tests: stock `git http-backend` behind a Node server, with basic authentication
+// and TLS, and with every fault that a host can have, one at a time. Closed when the test ends.
+
+import { spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { cleanEnvironment, temporaryDirectory } from './temporary.ts'
+
+export interface Certificate {
+  readonly key: string
+  readonly cert: string
+}
+
+export interface GitServerOptions {
+  /** The bare repository that /store.git is. */
+  readonly repository: string
+  readonly tls?: Certificate
+  /** Without it, everybody may do everything. */
+  readonly user?: { readonly username: string; readonly password: string }
+  readonly fault?: Fault
+}
+
+/** Answers a request in place of the host; true if it did. */
+export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean
+
+export interface GitServer {
+  /** Of the repository. */
+  readonly url: string
+  /** Of what came: method, path, and the authorization header. */
+  readonly requests: readonly SeenRequest[]
+  /** May be changed at any time. */
+  fault: Fault | undefined
+}
+
+export interface SeenRequest {
+  readonly method: string
+  readonly path: string
+  readonly authorization: string | undefined
+}
+
+export async function startGitServer(options: GitServerOptions): Promise<GitServer> {
+  const requests: SeenRequest[] = []
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const { method = '', url = '', headers } = request
+    requests.push({ method, path: url, authorization: headers.authorization })
+    response.on('error', () => undefined)
+    if (started.fault?.(request, response) === true) return
+    if (isAllowed(options, request)) serve(options, request, response)
+    else refuse(response)
+  }
+  const server = options.tls ? createTlsServer(options.tls, handle) : createServer(handle)
+  const port = await listen(server)
+  const scheme = options.tls === undefined ? 'http' : 'https'
+  const url = `${scheme}://127.0.0.1:${port}/store.git`
+  const started: GitServer = { url, requests, fault: options.fault }
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return started
+}
+
+/** Self-signed, for 127.0.0.1 and localhost. */
+export function makeCertificate(): Certificate {
+  const directory = temporaryDirectory()
+  const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost']
+  const output = ['-nodes', '-keyout', key, '-out', cert, '-days', '2']
+  execFileSync('openssl', [...request, ...subject, ...output], { stdio: 'ignore' })
+  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+}
+
+/** A fault of every request whose method and path match. */
+export function on(pattern: RegExp, fault: (response: ServerResponse) => void): Fault {
+  return ({ method, url }, response) => {
+    if (!pattern.test(`${method} ${url}`)) return false
+    fault(response)
+    return true
+  }
+}
+
+export const advertisement: RegExp = /^GET .*info\/refs/
+export const fetching: RegExp = /^POST .*git-upload-pack/
+export const pushing: RegExp = /^POST .*git-receive-pack/
+
+export function answer(status: number, text: string, headers: Record<string, string> = {}) {
+  return (response: ServerResponse): void => {
+    response.writeHead(status, headers)
+    response.end(text)
+  }
+}
+
+/** The result of a service, byte for byte. */
+export function result(service: string, ...parts: readonly (Uint8Array | string)[]) {
+  return (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': `application/x-${service}-result` })
+    for (const part of parts) response.write(part)
+    response.end()
+  }
+}
+
+/** Says nothing at all, or nothing after these bytes. */
+export function stall(...parts: readonly (Uint8Array | string)[]) {
+  return (response: ServerResponse): void => {
+    if (parts.length > 0)
+      response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result' })
+    for (const part of parts) response.write(part)
+  }
+}
+
+/** Breaks the connection after these bytes. */
+export function cut(...parts: readonly (Uint8Array | string)[]) {
+  return (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result' })
+    for (const part of parts) response.write(part)
+    setTimeout(() => response.destroy(), 20)
+  }
+}
+
+export function packet(content: Uint8Array | string): Buffer {
+  const bytes = Buffer.from(content)
+  return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
+}
+
+/** Bytes in packets of a side band. */
+export function band(number: 1 | 2 | 3, content: Uint8Array | string): Buffer {
+  const bytes = Buffer.from(content)
+  const packets: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += 65_000) {
+    packets.push(packet(Buffer.concat([Buffer.of(number), bytes.subarray(at, at + 65_000)])))
+  }
+  return Buffer.concat(packets)
+}
+
+/** What a fetch gets to hear around a pack. */
+export function packAnswer(pack: Uint8Array): Buffer {
+  return Buffer.concat([packet('NAK\n'), band(1, pack), Buffer.from('0000')])
+}
+
+/** What a push gets to hear. */
+export function reportAnswer(...lines: readonly string[]): Buffer {
+  const report = Buffer.concat([...lines.map((line) => packet(line)), Buffer.from('0000')])
+  return Buffer.concat([band(1, report), Buffer.from('0000')])
+}
+
+function isAllowed({ user }: GitServerOptions, { headers }: IncomingMessage): boolean {
+  if (user === undefined) return true
+  const expected = Buffer.from(`${user.username}:${user.password}`).toString('base64')
+  return headers.authorization === `Basic ${expected}`
+}
+
+function refuse(response: ServerResponse): void {
+  response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' })
+  response.end('Who are you?')
+}
+
+function serve(
+  { repository }: GitServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const url = new URL(request.url ?? '/', 'http://localhost')
+  const child = spawn('git', ['http-backend'], {
+    env: {
+      ...cleanEnvironment(),
+      GIT_PROJECT_ROOT: repository,
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: url.pathname.replace(/^\/store\.git/, ''),
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method ?? 'GET',
+      CONTENT_TYPE: request.headers['content-type'] ?? '',
+      ...(request.headers['content-length'] && {
+        CONTENT_LENGTH: request.headers['content-length'],
+      }),
+      REMOTE_USER: 'somebody',
+    },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  child.stdin.on('error', () => undefined)
+  // Also when the other side has gone away in the middle.
+  response.on('close', () => child.kill())
+  request.pipe(child.stdin)
+  let head: Buffer | undefined = Buffer.alloc(0)
+  child.stdout.on('data', (chunk: Buffer) => {
+    const seen = head === undefined ? chunk : Buffer.concat([head, chunk])
+    const end = head === undefined ? 0 : seen.indexOf('\r\n\r\n')
+    if (end === -1) head = seen
+    else if (head === undefined) response.write(chunk)
+    else {
+      writeHead(response, seen.toString('latin1', 0, end))
+      response.write(seen.subarray(end + 4))
+      head = undefined
+    }
+  })
+  child.stdout.on('end', () => response.end())
+}
+
+/** From CGI, where the status is a header. */
+function writeHead(response: ServerResponse, text: string): void {
+  let status = 200
+  for (const line of text.split('\r\n')) {
+    const [name = '', value = ''] = line.split(/:\s*(.*)/s)
+    if (name.toLowerCase() === 'status') status = Number.parseInt(value, 10)
+    else response.setHeader(name, value)
+  }
+  response.writeHead(status)
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      if (typeof address === 'object' && address !== null) resolve(address.port)
+      else reject(new Error('The server has no port'))
+    })
+  })
+}

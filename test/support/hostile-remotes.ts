@@ -1,0 +1,133 @@
+// What tests of a malicious remote share: two machines around a bare repository, what its host may
+// do to that with stock git, and what a sync must have left alone.
+
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { Change, SyncReport } from '../../src/index.ts'
+import type { StoreError } from '../../src/errors.ts'
+import { bareRemote, checkWithGit, firstClone, headOf, joinClone, sync } from './clones.ts'
+import type { Clone } from './clones.ts'
+import { failureOf } from './faulty-remotes.ts'
+import { author, contentsOf } from './stores.ts'
+import { git, gitBytes, temporaryDirectory } from './temporary.ts'
+
+export interface Pair {
+  readonly a: Clone
+  readonly b: Clone
+  /** The directory of the bare repository. */
+  readonly remote: string
+}
+
+/** Two machines that are in step, with /notes.md of three lines. */
+export async function pairOfClones(): Promise<Pair> {
+  const remote = bareRemote()
+  const a = await firstClone(remote)
+  await write(a, { type: 'create', path: '/notes.md', content: 'one\ntwo\nthree\n' })
+  await sync(a)
+  const b = await joinClone(a, remote)
+  await sync(a)
+  return { a, b, remote }
+}
+
+export async function write({ store }: Clone, ...changes: readonly Change[]): Promise<void> {
+  await store.apply(changes, author)
+}
+
+export async function create(clone: Clone, path: string, content = path): Promise<void> {
+  await write(clone, { type: 'create', path, content })
+}
+
+export async function edit(clone: Clone, path: string, content: string): Promise<void> {
+  await write(clone, { type: 'edit', path, edit: () => content })
+}
+
+export function repair({ store }: Clone): Promise<SyncReport> {
+  return store.sync(author, { repair: true })
+}
+
+export function branchOf(remote: string): string {
+  return git(['rev-parse', 'refs/heads/main'], remote).trim()
+}
+
+export function moveBranch(remote: string, to: string): void {
+  git(['update-ref', 'refs/heads/main', to], remote)
+}
+
+/** Another host, with all that this one has by now. */
+export function copyRemote(remote: string): string {
+  const copy = `${temporaryDirectory()}/copy.git`
+  git(['clone', '--quiet', '--mirror', remote, copy], '/')
+  return copy
+}
+
+/**
+ * From now on a clone that knows one directory as its remote gets to see another one in that place:
+ * the address stays, and so does what the clone has seen there.
+ */
+export function swapRemotes(one: string, other: string): void {
+  renameSync(one, `${one}.away`)
+  renameSync(other, one)
+  renameSync(`${one}.away`, other)
+}
+
+/** Takes one object away from a host, whichever pack it is in. */
+export function dropObject(remote: string, oid: string): void {
+  const packs = join(remote, 'objects/pack')
+  for (const name of readdirSync(packs)) {
+    const path = join(packs, name)
+    const bytes = name.endsWith('.pack') ? readFileSync(path) : undefined
+    rmSync(path)
+    if (bytes !== undefined) git(['unpack-objects', '-q'], remote, bytes)
+  }
+  rmSync(join(remote, 'objects', oid.slice(0, 2), oid.slice(2)))
+}
+
+/** A pack of some objects of a repository, whole or not. */
+export function packOf(directory: string, oids: readonly string[]): Uint8Array {
+  const list = `${oids.join('\n')}\n`
+  return new Uint8Array(gitBytes(['pack-objects', '--stdout', '-q'], directory, list))
+}
+
+/** `<oid>` of what came with a commit, the commit first. */
+export function objectsOf(directory: string, commit: string): readonly string[] {
+  const range = ['rev-list', '--objects', '--no-object-names', commit, `^${commit}~1`]
+  return git(range, directory).trim().split('\n')
+}
+
+/** What a clone keeps of a head that it refused. */
+export async function evidenceOf(clone: Clone): Promise<string | undefined> {
+  await clone.store.checkpoint()
+  const ref = 'refs/remotes/origin-refused/main'
+  const found = git(['for-each-ref', '--format=%(objectname)', ref], clone.place.directory).trim()
+  return found === '' ? undefined : found
+}
+
+/** A sync that is refused, after which everything here is as it was and goes on. */
+export async function expectRefused(
+  clone: Clone,
+  code: string | readonly string[],
+): Promise<StoreError> {
+  const before = { head: await headOf(clone), contents: await contentsOf(clone.store) }
+  const error = await failureOf(sync(clone))
+  expect([code].flat()).toContain(error.code)
+  expect(await headOf(clone)).toBe(before.head)
+  expect(await contentsOf(clone.store)).toEqual(before.contents)
+  const path = `/after-${(await headOf(clone)).slice(0, 8)}.md`
+  await create(clone, path)
+  await clone.store.verify()
+  checkWithGit(clone.place.directory)
+  return error
+}
+
+/** All machines have the same commits and memories, and so has the remote, which is sound. */
+export async function expectInStep(remote: string, clones: readonly Clone[]): Promise<void> {
+  const [first] = clones
+  if (first === undefined) return
+  for (const clone of clones) {
+    expect(await headOf(clone)).toBe(branchOf(remote))
+    expect(await contentsOf(clone.store)).toEqual(await contentsOf(first.store))
+    await clone.store.verify()
+  }
+  checkWithGit(remote)
+}

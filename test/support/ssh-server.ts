@@ -1,0 +1,99 @@
+// A loopback sshd for tests, with keys of its own, that lets the current user in and runs what git
+// asks for. Ended when the test ends.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { connect } from 'node:net'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { temporaryDirectory } from './temporary.ts'
+
+export interface SshServer {
+  /** Before the path of a repository: `ssh://user@127.0.0.1:port`. */
+  readonly url: string
+  /** Program and arguments that know the host and have the key. */
+  readonly command: readonly string[]
+  /** The same for a user whose key is not accepted. */
+  readonly strangerCommand: readonly string[]
+  /** The same for a user who has never seen the host. */
+  readonly newcomerCommand: readonly string[]
+}
+
+export async function startSshServer(): Promise<SshServer> {
+  const directory = temporaryDirectory()
+  const at = (name: string): string => join(directory, name)
+  for (const name of ['host', 'user', 'stranger']) {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)])
+  }
+  copyFileSync(at('user.pub'), at('authorized'))
+  const port = await freePort()
+  writeFileSync(
+    at('config'),
+    [
+      `Port ${port}`,
+      'ListenAddress 127.0.0.1',
+      `HostKey ${at('host')}`,
+      `PidFile ${at('pid')}`,
+      `AuthorizedKeysFile ${at('authorized')}`,
+      'StrictModes no',
+      'UsePAM no',
+      'PasswordAuthentication no',
+      'KbdInteractiveAuthentication no',
+      'PermitRootLogin yes',
+    ].join('\n'),
+  )
+  // Where it separates privileges, if it is started by root.
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
+  const sshd = execFileSync('/bin/sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin command -v sshd'])
+  const child = spawn(sshd.toString().trim(), ['-D', '-e', '-f', at('config')], { stdio: 'ignore' })
+  onTestFinished(() => void child.kill())
+  await untilOpen(port)
+  const hostKey = execFileSync('cut', ['-d', ' ', '-f', '1,2', at('host.pub')], {
+    encoding: 'utf8',
+  })
+  writeFileSync(at('known'), `[127.0.0.1]:${port} ${hostKey}`)
+  writeFileSync(at('unknown'), '')
+  const command = (key: string, known: string): string[] => {
+    const files = `-F /dev/null -i ${at(key)} -o UserKnownHostsFile=${at(known)}`
+    const only = '-o IdentitiesOnly=yes -o GlobalKnownHostsFile=/dev/null'
+    return `ssh ${files} ${only}`.split(' ')
+  }
+  return {
+    url: `ssh://${userInfo().username}@127.0.0.1:${port}`,
+    command: command('user', 'known'),
+    strangerCommand: command('stranger', 'known'),
+    newcomerCommand: command('user', 'unknown'),
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+async function untilOpen(port: number): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    if (await isOpen(port)) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('sshd did not start')
+}
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

@@ -1,0 +1,165 @@
+// What crosses between us, programs, hosts and people, as text: command lines, environments, words
+// of a server, and what they are taken for.
+
+import { describe, expect, test } from 'vitest'
+import { quoteWord, splitCommand } from '../../../src/transport/command-line.ts'
+import { childEnvironment } from '../../../src/transport/environment.ts'
+import { connectionFailure, statusFailure } from '../../../src/transport/http-failure.ts'
+import { processFailure } from '../../../src/transport/process-failure.ts'
+import { rejection } from '../../../src/transport/rejection.ts'
+import { parseRemoteUrl } from '../../../src/transport/remote-url.ts'
+import { harmless, secretForms } from '../../../src/transport/server-text.ts'
+
+describe('splitCommand', () => {
+  test.each([
+    ['ssh', ['ssh']],
+    ['  ssh  -i /a/b ', ['ssh', '-i', '/a/b']],
+    [`ssh -i "a b" -o 'c "d"'`, ['ssh', '-i', 'a b', '-o', 'c "d"']],
+    [String.raw`ssh -i a\ b "c\"d" 'e\f'`, ['ssh', '-i', 'a b', 'c"d', String.raw`e\f`]],
+    ['ssh $(touch x) `y` ; z', ['ssh', '$(touch', 'x)', '`y`', ';', 'z']],
+    [`ssh ''`, ['ssh', '']],
+  ])('%j', (text, words) => {
+    expect(splitCommand(text)).toEqual(words)
+  })
+
+  test.each(['', ' ', 'ssh "a', "ssh 'a"])('refuses %j', (text) => {
+    expect(() => splitCommand(text)).toThrow(expect.objectContaining({ code: 'invalid_input' }))
+  })
+})
+
+test('quoteWord makes one word for a shell', () => {
+  expect(quoteWord(`it's $(x)`)).toBe(`'it'\\''s $(x)'`)
+})
+
+test('childEnvironment keeps what is the user’s, and nothing that redirects git or is ours', () => {
+  const kept = childEnvironment({
+    PATH: '/bin',
+    SSH_AUTH_SOCK: '/s',
+    GIT_CONFIG_GLOBAL: '/g',
+    GIT_DIR: '/d',
+    GIT_PROTOCOL: 'version=2',
+    GIT_CONFIG_COUNT: '1',
+    GIT_TRACE: '1',
+    GIT_ASKPASS: '/ask',
+    SSH_ASKPASS: '/ask',
+    GITLOCKET_PASSPHRASE: 'geheim',
+    LC_ALL: 'de_DE.UTF-8',
+    EMPTY: undefined,
+  })
+  expect(kept).toEqual({
+    PATH: '/bin',
+    SSH_AUTH_SOCK: '/s',
+    GIT_CONFIG_GLOBAL: '/g',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: '',
+    SSH_ASKPASS: '',
+    SSH_ASKPASS_REQUIRE: 'never',
+    GCM_INTERACTIVE: 'never',
+    LC_ALL: 'C',
+  })
+})
+
+describe('harmless', () => {
+  test.each([
+    ['one\ntwo\t three ', 'one two three'],
+    ['\u001B[31mred\u001B[0m', 'red'],
+    ['\u001B]0;title\u0007text', 'text'],
+    ['\u001B]8;;http://x\u001B\\link\u001B]8;;\u001B\\', 'link'],
+    ['bi\u202Edi \u0000zero \u009Bc1', 'bi di zero c1'],
+    ['see https://me:pass@host/x', 'see https://***@host/x'],
+    ['x'.repeat(500), `${'x'.repeat(400)}…`],
+  ])('%j', (text, expected) => {
+    expect(harmless(text)).toBe(expected)
+  })
+
+  test('a secret is hidden in every form in which it travels', () => {
+    const credentials = { username: 'me', password: 'a b/c?' }
+    const basic = Buffer.from('me:a b/c?').toString('base64')
+    const text = `a b/c? ${encodeURIComponent('a b/c?')} ${basic}`
+    expect(harmless(text, secretForms(credentials))).toBe('*** *** ***')
+  })
+})
+
+describe('what a program says', () => {
+  const remote = parseRemoteUrl('ssh://git@host/secret/place.git')
+  const meaningOf = (stderr: string, code: number | undefined = 128): [string, string] => {
+    if (remote.kind !== 'ssh') throw new Error('unreachable')
+    const error = processFailure(remote, { code, stderr, cause: undefined })
+    return [error.code, error.message]
+  }
+
+  test.each([
+    ['git@host: Permission denied (publickey).', 'remote_auth'],
+    ['Host key verification failed.', 'remote_auth'],
+    ['ssh: Could not resolve hostname host: Name or service not known', 'remote_unreachable'],
+    ['ssh: connect to host host port 22: Connection refused', 'remote_unreachable'],
+    ['ssh: connect to host host port 22: Operation timed out', 'remote_unreachable'],
+    ["fatal: '/secret/place.git' does not appear to be a git repository", 'remote_not_found'],
+    ['ERROR: Repository not found.', 'remote_not_found'],
+    ['bash: git-upload-pack: command not found', 'remote_protocol'],
+    ['fatal: detected dubious ownership in repository', 'remote_auth'],
+    ['something new', 'remote_unreachable'],
+    ['', 'remote_unreachable'],
+  ])('%j', (stderr, code) => {
+    const [found, message] = meaningOf(stderr)
+    expect(found).toBe(code)
+    expect(message).not.toContain('/secret/place.git')
+  })
+
+  test('what is not known is quoted', () => {
+    expect(meaningOf('at /secret/place.git \u0007odd')[1]).toBe(
+      'The other side ended with: at … odd',
+    )
+    expect(meaningOf('', 255)[1]).toBe('The connection ended without a word')
+  })
+})
+
+describe('why a push was refused', () => {
+  const plain = { harmless }
+  test.each([
+    ['protected branch hook declined', 'push_rejected', 'is protected there'],
+    ['You are not allowed to push code to protected branches', 'push_rejected', 'is protected'],
+    ['non-fast-forward', 'push_rejected', 'allow forced pushes'],
+    ['denyNonFastForwards', 'push_rejected', 'allow forced pushes'],
+    ['branch is currently checked out', 'push_rejected', 'bare repository'],
+    ['disk quota exceeded', 'push_rejected', 'no room'],
+    ['repository is archived, so is read-only', 'push_rejected', 'may not write'],
+    ['pre-receive hook declined', 'push_rejected', 'a hook there'],
+    ['because', 'push_rejected', 'refused the push (it says because)'],
+    ['fetch first', 'remote_moved', 'first'],
+    ['failed to lock', 'remote_moved', 'first'],
+  ])('%s', (reason, code, words) => {
+    expect(rejection(plain, reason, [])).toMatchObject({
+      code,
+      message: expect.stringContaining(words),
+    })
+  })
+})
+
+describe('what a connection or a status means', () => {
+  test.each([
+    ['ENOTFOUND', 'remote_unreachable', 'name is unknown'],
+    ['ECONNRESET', 'remote_unreachable', 'cut off'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'remote_unreachable', 'certificate is refused'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'remote_unreachable', 'certificate is refused'],
+    ['HPE_INVALID_CONSTANT', 'remote_protocol', 'does not speak HTTP'],
+    ['EODD', 'remote_unreachable', 'EODD'],
+  ])('%s', (code, expected, words) => {
+    const error = connectionFailure(Object.assign(new Error('x'), { code }))
+    expect(error).toMatchObject({ code: expected, message: expect.stringContaining(words) })
+  })
+
+  test('several addresses that all fail', () => {
+    const each = Object.assign(new Error('x'), { code: 'ECONNREFUSED' })
+    expect(connectionFailure(new AggregateError([each])).message).toContain('refuses connections')
+  })
+
+  test('a page is not quoted, a sentence is, secrets are not', () => {
+    expect(statusFailure(500, '<html>…', []).message).toBe(
+      'The remote has trouble of its own (500)',
+    )
+    expect(statusFailure(403, 'no, geheim', ['geheim']).message).toBe(
+      'The remote denies access to this account (403): no, ***',
+    )
+  })
+})

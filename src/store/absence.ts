@@ -4,6 +4,7 @@
 
 import { hasCode, StoreError } from '../errors.ts'
 import { parseCommit } from '../format/commit.ts'
+import { treeOf } from '../format/commit-sections.ts'
 import { memoryContext, openEnvelope, readKid } from '../format/envelope.ts'
 import { formatId } from '../format/id.ts'
 import { decodeMemoryBlob } from '../format/memory-blob.ts'
@@ -11,11 +12,11 @@ import type { Oid } from '../git/object.ts'
 import { decodeCommit, openDetail } from './decoded-commit.ts'
 import type { ContentSource } from './contents.ts'
 import { getTree } from './git-reads.ts'
-import type { History } from './history.ts'
+import type { CommitEntry, History } from './history.ts'
 import type { CachedFiles } from './local-files.ts'
 import type { StoreSession } from './session.ts'
 import { compareTrees } from './tree-diff.ts'
-import { pause } from './verify.ts'
+import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
 
 export interface AbsenceOptions extends VerifyOptions {
@@ -28,13 +29,19 @@ export interface AbsenceReport {
   readonly versions: number
   /** How many objects were searched: in packs, loose and in the journal. */
   readonly objects: number
+  /** How many bytes the journal holds; the objects in them are among those. */
+  readonly journalBytes: number
+  /** How many versions the caches of this device name. */
+  readonly cached: number
+  /** How many objects the next checkpoint is to erase: until then they may be found. */
+  readonly pending: number
   /** Empty if nothing is left. */
   readonly found: readonly Residue[]
 }
 
 /** Something that a redaction should have erased. */
 export interface Residue {
-  readonly place: 'object' | 'journal' | 'cache'
+  readonly place: 'object' | 'cache'
   /** The git object, if it is in one. */
   readonly objectId?: Oid
   /** `memver_…`, if it could be told. */
@@ -50,7 +57,8 @@ export async function proveAbsence(
 ): Promise<AbsenceReport> {
   const history = await session.loadHistory(options)
   const redacted = await session.reading((snapshot) => new Set(snapshot.redacted))
-  const search = new Search(session.contents, history, redacted)
+  const placed = await placeBlobs(session.contents, history, options)
+  const search = new Search(session.contents, history, redacted, placed)
   const ids = [...session.objects.objectIds()]
   const unwanted = new Set(options.objectIds)
   const found: Residue[] = []
@@ -62,8 +70,11 @@ export async function proveAbsence(
       await pause(options.signal)
     }
   }
-  found.push(...searchCaches(session.readCaches(), redacted))
-  return { versions: redacted.size, objects: ids.length, found }
+  const cached = versionsInCaches(session.readCaches())
+  found.push(...cached.filter((id) => redacted.has(id)).map(cacheResidue))
+  const { journalBytes, purgePending } = session.objects.status()
+  const searched = { objects: ids.length, journalBytes, cached: cached.length }
+  return { versions: redacted.size, ...searched, pending: purgePending, found }
 }
 
 class Search {
@@ -74,11 +85,16 @@ class Search {
   /** The memory of every blob that a tree of the history names. */
   readonly #placed: ReadonlyMap<Oid, string>
 
-  constructor(source: ContentSource, history: History, redacted: ReadonlySet<string>) {
+  constructor(
+    source: ContentSource,
+    history: History,
+    redacted: ReadonlySet<string>,
+    placed: ReadonlyMap<Oid, string>,
+  ) {
     this.#source = source
     this.#redacted = redacted
     this.#memories = new Set([...redacted].flatMap((id) => history.findMemory(id) ?? []))
-    this.#placed = placeBlobs(source, history)
+    this.#placed = placed
   }
 
   look(oid: Oid): readonly Residue[] {
@@ -123,21 +139,33 @@ class Search {
   }
 }
 
-function placeBlobs(source: ContentSource, history: History): ReadonlyMap<Oid, string> {
+async function placeBlobs(
+  source: ContentSource,
+  history: History,
+  { signal }: VerifyOptions,
+): Promise<ReadonlyMap<Oid, string>> {
   const placed = new Map<Oid, string>()
-  let before: Oid | undefined
-  for (const { oid } of history.commits) {
-    const commit = source.objects.read(oid)
-    if (commit === undefined) continue
-    const root = getTree(source.objects, parseCommit(commit.body).tree)
-    const memories = root.find((entry) => entry.name === 'm')?.oid
+  let last: { readonly position: number; readonly memories: Oid | undefined } | undefined
+  for (const commit of history.commits) {
+    const memories = memoriesOf(source, commit)
+    const [parent] = history.parentsOf(commit)
+    const isNext = parent?.position === last?.position
+    const before = isNext ? last?.memories : parent && memoriesOf(source, parent)
     compareTrees(source.objects, before, memories, {
       tree: () => undefined,
       blob: (memoryId, blob) => blob !== undefined && placed.set(blob, memoryId),
     })
-    before = memories
+    last = { position: commit.position, memories }
+    if (commit.position % BATCH === BATCH - 1) await pause(signal)
   }
   return placed
+}
+
+/** Undefined if the commit has gone since: another process redacts. */
+function memoriesOf({ objects }: ContentSource, { oid }: CommitEntry): Oid | undefined {
+  const commit = objects.read(oid)
+  if (commit === undefined) return undefined
+  return getTree(objects, treeOf(commit.body)).find((entry) => entry.name === 'm')?.oid
 }
 
 function residue(objectId: Oid, versionId: string): Residue {
@@ -158,16 +186,15 @@ function isDamage(error: StoreError): boolean {
   return hasCode(error, 'object_missing', 'object_corrupt', 'pack_corrupt', 'storage_failed')
 }
 
-/** What the caches on disk still say about redacted versions. */
-function searchCaches(
-  { state, history }: CachedFiles,
-  redacted: ReadonlySet<string>,
-): readonly Residue[] {
+/** The versions of which the caches on disk say more than that they were. */
+function versionsInCaches({ state, history }: CachedFiles): readonly string[] {
   const living = [...(state?.current.values() ?? [])].flatMap(({ live }) => live?.versionId ?? [])
   const past = history.versions.flatMap(({ versionId, path }) =>
     path === undefined ? [] : versionId,
   )
   return [...living, ...past]
-    .filter((versionId) => redacted.has(versionId))
-    .map((versionId) => ({ place: 'cache', versionId: formatId('version', versionId) }))
+}
+
+function cacheResidue(versionId: string): Residue {
+  return { place: 'cache', versionId: formatId('version', versionId) }
 }

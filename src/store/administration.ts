@@ -3,13 +3,15 @@
 
 import type { Sealed } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import type { DeviceKeys } from '../format/device-card.ts'
+import type { Role } from '../format/directory.ts'
 import { recordContext, sealEnvelope } from '../format/envelope.ts'
 import { deviceIdOf } from '../format/id.ts'
 import { zeroHash } from '../format/record.ts'
 import { checkSettings, encodeSettings } from '../format/settings.ts'
 import type { Settings } from '../format/settings.ts'
-import { addDevice, startEpoch } from '../keys/keyring.ts'
-import type { NewKeyring, OpenedKeyring } from '../keys/keyring.ts'
+import { addDevice, addRecoveryKey, startEpoch } from '../keys/keyring.ts'
+import type { EpochChanges, NewKeyring, OpenedKeyring } from '../keys/keyring.ts'
 import { checkMayWrite, openHeadKeyring, roleOf } from './authority.ts'
 import { buildAdministration } from './commit.ts'
 import type { Author, BuiltCommit, CommitContext } from './commit.ts'
@@ -39,22 +41,38 @@ export async function changeSettings(
   return buildAdministration(context, snapshot, fields, { settings: { bytes, value } })
 }
 
-/**
- * Sets (text) or removes (null) the passphrase; a new epoch begins. Slow where there is a text:
- * Argon2id runs before the commit is built.
- */
-export async function changePassphrase(
+/** Admits a device; the epoch stays. */
+export async function admitDevice(
   session: StoreSession,
-  passphrase: string | null,
+  device: DeviceKeys,
+  role: Role,
   author: Author,
 ): Promise<BuiltCommit> {
-  const { snapshot, identity, random } = session
-  checkMayWrite(snapshot, identity.deviceId, 'keyring')
-  const opened = await openCurrent(session)
-  const next = await startEpoch(opened, passphrase, random)
-  // Sealed and signed under the previous epoch, so that trust runs down the chain (FORMAT §7.1).
-  const context = await session.commitContext(session.nextTime())
-  const built = buildKeyring(context, session, next, author)
+  const opened = await openToChange(session)
+  return extendKeyring(session, addDevice(opened, device, role, session.random), author)
+}
+
+/** Lets one more recovery key open the store; the epoch stays. */
+export async function admitRecoveryKey(
+  session: StoreSession,
+  recoveryKey: Uint8Array,
+  author: Author,
+): Promise<BuiltCommit> {
+  const opened = await openToChange(session)
+  return extendKeyring(session, addRecoveryKey(opened, recoveryKey, session.random), author)
+}
+
+/**
+ * Begins an epoch, with these changes. Slow where there is a new passphrase: Argon2id runs before
+ * the commit is built.
+ */
+export async function changeEpoch(
+  session: StoreSession,
+  changes: EpochChanges,
+  author: Author,
+): Promise<BuiltCommit> {
+  const next = await startEpoch(await openToChange(session), changes, session.random)
+  const built = await extendKeyring(session, next, author)
   const forget = session.addEpoch(next.epoch)
   const undo = (): void => {
     forget()
@@ -109,8 +127,21 @@ function buildKeyring(
   return buildAdministration(context, session.snapshot, fields, { keyring })
 }
 
-async function openCurrent(session: StoreSession): Promise<OpenedKeyring> {
+/** The commit of a keyring that this device signs. */
+async function extendKeyring(
+  session: StoreSession,
+  next: NewKeyring,
+  author: Author,
+): Promise<BuiltCommit> {
+  // Sealed and signed under the previous epoch, so that trust runs down the chain (FORMAT §7.1).
+  const context = await session.commitContext(session.nextTime())
+  return buildKeyring(context, session, next, author)
+}
+
+/** The keyring in force, for an owner. Throws `permission_denied`. */
+async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
   const { contents, storeId, identity, snapshot } = session
+  checkMayWrite(snapshot, identity.deviceId, 'keyring')
   const unlock = { type: 'identity', identity } as const
   // The head may be of the batch under way.
   return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)

@@ -2,6 +2,7 @@
 // device (FORMAT §6.1 roles, §7.1). Keys from a keyring are used tentatively until the history that
 // names it is verified.
 
+import { equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import {
   checkGenesisDirectory,
@@ -18,7 +19,9 @@ import type { ChangeRecord, RecordKind } from '../format/record.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { Oid } from '../git/object.ts'
 import { decodeKeyring } from '../format/keyring.ts'
-import { openArchives } from '../keys/archive.ts'
+import { openArchives, openAuditArchive } from '../keys/archive.ts'
+import { opensContents } from '../keys/epoch.ts'
+import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { openDirectory, openKeyring } from '../keys/keyring.ts'
 import type { OpenedKeyring, Unlock } from '../keys/keyring.ts'
 import { parseCommit } from '../format/commit.ts'
@@ -27,12 +30,14 @@ import type { Epochs } from './decoded-commit.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 import type { JudgedCommit } from './judged-commit.ts'
-import type { KeyringState, SettingsState, Snapshot } from './snapshot.ts'
+import type { ParentHead } from './place.ts'
+import type { DeviceState, KeyringState, SettingsState, Snapshot } from './snapshot.ts'
 
-interface Source {
+/** With the keys of a member, or of an auditor. */
+interface Source<Keys extends AuditKeys = AuditKeys> {
   readonly objects: ObjectSource
   readonly storeId: string
-  readonly epochs: Epochs
+  readonly epochs: Epochs<Keys>
 }
 
 const rolesFor: Readonly<Record<RecordKind, readonly Role[]>> = {
@@ -67,14 +72,20 @@ export function readKeyringState(source: Source, oid: Oid, record: Uint8Array): 
 }
 
 /** Settings that were verified before, read back from git. */
-export function readSettingsState(source: Source, oid: Oid): SettingsState {
+export function readSettingsState(
+  source: Source<EpochKeys>,
+  oid: Oid,
+  record: Uint8Array,
+  height: number,
+): SettingsState {
   const bytes = getBlob(source.objects, oid, 'settings_mismatch')
   const epoch = source.epochs.get(readKid('settings', bytes))
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', 'The settings are sealed under an unknown epoch')
   }
   const context = recordContext(source.storeId)
-  return { oid, value: decodeSettings(openEnvelope('settings', epoch.settings, context, bytes)) }
+  const value = decodeSettings(openEnvelope('settings', epoch.settings, context, bytes))
+  return { oid, value, record, height }
 }
 
 /** The keyring that a record brings. Genesis is judged here, a later one by `checkSuccession`. */
@@ -106,32 +117,64 @@ export function checkSuccession(source: Source, before: KeyringState, next: Keyr
 /** Who joins with this keyring can read everything before it. */
 function checkArchives(source: Source, kid: string, bytes: Uint8Array): void {
   const epoch = source.epochs.get(kid)
-  const listed = epoch === undefined ? [] : openArchives(decodeKeyring(bytes), epoch)
+  const listed = epoch === undefined ? [] : archivedEpochs(bytes, epoch)
   const order = [...source.epochs.keys()].slice(0, listed.length)
   if (listed.map((one) => one.kid).join() === order.join()) return
   throw new StoreError('keyring_chain', 'The archives of a keyring do not hold every older epoch')
 }
 
+/** An auditor opens one archive of the two. */
+function archivedEpochs(bytes: Uint8Array, epoch: AuditKeys): readonly AuditKeys[] {
+  const file = decodeKeyring(bytes)
+  return opensContents(epoch) ? openArchives(file, epoch) : openAuditArchive(file, epoch)
+}
+
+/**
+ * FORMAT §7.4: each parent of a merge is by a device that the newest keyring knows as active, or is
+ * in the past of that keyring's record. That is above one parent only if it is that parent itself:
+ * otherwise one parent would be an ancestor of the other. Throws `record_late`.
+ */
+export function checkInTime(newest: KeyringState, { head, authorId }: ParentHead): void {
+  if (isInTime(newest, { record: head.record, authorId })) return
+  throw new StoreError('record_late', 'A merge takes up a record of a device that was removed')
+}
+
+/** Of a commit outside the past of that keyring's record, or of that record itself. */
+export function isInTime(
+  newest: KeyringState,
+  { record, authorId }: { readonly record: Uint8Array; readonly authorId: string },
+): boolean {
+  if (equalBytes(record, newest.record)) return true
+  if (findDevice(newest.directory, authorId)?.removed === 0) return true
+  return findRecovery(newest.directory, authorId) !== undefined
+}
+
+/** What the author of a record continues: the newest of its past. */
+export interface AuthorPast {
+  readonly keyring: KeyringState
+  readonly device: DeviceState | undefined
+}
+
 /**
  * The author was active with the right role in the directory before this record, and signed it.
- * Throws `record_device`, `record_role` or `device_signature_invalid`.
+ * Throws `record_device`, `record_role`, `device_forked` or `device_signature_invalid`.
  */
 export function checkAuthor(
-  snapshot: Snapshot,
+  before: AuthorPast,
   commit: JudgedCommit,
   keyring: KeyringState | undefined,
 ): void {
   const { record } = commit
   // Genesis is judged by its own directory, which the store id vouches for.
   const founding = record.kind === 'genesis' ? keyring?.directory : undefined
-  const directory = founding ?? snapshot.keyring.directory
+  const directory = founding ?? before.keyring.directory
   const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
   if (recovery !== undefined) {
     commit.checkSignature(recovery.signingKey)
     if (record.kind !== 'keyring' || keyring === undefined) {
       throw new StoreError('record_role', 'A recovery identity writes keyring records only')
     }
-    if (keyring.kid !== snapshot.keyring.kid) {
+    if (keyring.kid !== before.keyring.kid) {
       throw new StoreError('record_role', 'A recovery identity cannot begin an epoch')
     }
     return checkRecoveryStep(recovery, directory, keyring.directory)
@@ -146,12 +189,17 @@ export function checkAuthor(
   if (record.sequence === 0) {
     throw new StoreError('record_sequence', 'Only a recovery identity has the sequence number 0')
   }
+  if (before.device?.forked === true) throw forkedError()
   commit.checkSignature(device.signingKey)
 }
 
-/** The role of a device. Throws `permission_denied` if it may not write records of this kind. */
+/**
+ * Throws `device_forked`, or `permission_denied` if the role of a device does not let it write
+ * records of this kind.
+ */
 export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: RecordKind): void {
   const role = roleOf(snapshot, deviceId)
+  if (snapshot.devices.get(deviceId)?.forked === true) throw forkedError()
   if (role !== undefined && rolesFor[kind].includes(role)) return
   const needed = rolesFor[kind].join(' or ')
   throw new StoreError(
@@ -164,6 +212,13 @@ export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: Record
 export function roleOf(snapshot: Snapshot, deviceId: string): Role | undefined {
   const device = findDevice(snapshot.keyring.directory, deviceId)
   return device?.removed === 0 ? device.role : undefined
+}
+
+function forkedError(): StoreError {
+  return new StoreError(
+    'device_forked',
+    'Two machines wrote as one device: it was copied, or put back from a backup, and may not go on',
+  )
 }
 
 function findRecovery(directory: Directory, deviceId: string): RecoveryEntry | undefined {

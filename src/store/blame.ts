@@ -1,6 +1,7 @@
 // Which version each line of a memory came from: the one since which the line has been there
 // without a break. Deletions that were restored are no break. A line is its text: how it ends (line
-// feed, carriage return, nothing) and where the memory lay do not matter. Reads only.
+// feed, carriage return, nothing) and where the memory lay do not matter. A line of a merged
+// version is followed into the clone that had it. Reads only.
 
 import { StoreError } from '../errors.ts'
 import { parseId } from '../format/id.ts'
@@ -10,11 +11,12 @@ import type { ContentSource } from './contents.ts'
 import type { History, VersionEntry } from './history.ts'
 import type { Lines } from './line-anchors.ts'
 import { matchLines } from './line-matches.ts'
-import { versionAt } from './past.ts'
-import { commitAt } from './points.ts'
-import type { Point } from './points.ts'
-import { pause } from './verify.ts'
+import { byAge } from './merge/merge-input.ts'
+import { momentOrNow, versionAt } from './points.ts'
+import type { Moment, Point } from './points.ts'
+import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
+import { inputsOf, newestOf } from './version-inputs.ts'
 import { describeVersion } from './versions.ts'
 import type { Version } from './versions.ts'
 
@@ -39,7 +41,7 @@ interface Origin {
 
 /**
  * The lines of a memory, given by its path or as `mem_…`. Throws `not_found` if it was not there,
- * `redacted` if what it held is erased, and what `heightOf` throws.
+ * `redacted` if what it held is erased, and what `momentOf` throws.
  */
 export async function blameLines(
   history: History,
@@ -47,100 +49,150 @@ export async function blameLines(
   pathOrMemoryId: string,
   options: BlameOptions,
 ): Promise<readonly BlameLine[]> {
-  const { height } = commitAt(history, options.at)
-  const versions = findMemory(history, pathOrMemoryId, height)
-  const [newest, ...older] = versions.filter(({ commit }) => commit.height <= height).toReversed()
+  const newest = findVersion(history, pathOrMemoryId, momentOrNow(history, options.at))
   if (newest === undefined || newest.operation === 'deleted') {
     throw new StoreError('not_found', 'The memory was not there at that time')
   }
   const text = readVersionContent(source, newest)
   if (text === undefined) throw new StoreError('redacted', 'The version of that time was redacted')
   const lines = linesOf(text)
-  const trace = new Trace(newest, lines)
-  for (const entry of older) {
-    if (trace.isDone) break
-    trace.goBack(entry, () => readVersionContent(source, entry))
+  const trace = new Trace(history, newest, lines)
+  while (trace.goBack((entry) => readVersionContent(source, entry) ?? '')) {
     await pause(options.signal)
   }
-  return describe(history, lines, trace.finish())
+  return describe(history, lines, trace.origins)
 }
 
-/** Follows the lines of the newest version back through older ones. */
+/** A version that lines were followed to. */
+interface Followed {
+  readonly lines: Lines
+  /** By place in the newest version, the line here, or -1 for one that is followed elsewhere. */
+  readonly at: Int32Array
+}
+
+/** Follows the lines of the newest version back through older ones, newer ones first. */
 class Trace {
-  readonly #origins: Origin[] = []
-  /** The version that the lines were followed to, and its lines. */
-  #entry: VersionEntry
-  #lines: Lines
-  /** For each of its lines the place in the newest version, or -1. */
-  #places: Int32Array
-  #left: number
-  #skippedRedacted = false
-
-  constructor(newest: VersionEntry, lines: Lines) {
-    this.#entry = newest
-    this.#lines = lines
-    this.#places = Int32Array.from(lines, (_, index) => index)
-    this.#left = lines.length
-  }
-
-  get isDone(): boolean {
-    return this.#left === 0
-  }
-
-  goBack(entry: VersionEntry, read: () => string | undefined): void {
-    if (entry.operation === 'deleted') return
-    const same = entry.sha256 !== undefined && entry.sha256 === this.#entry.sha256
-    const text = same ? undefined : read()
-    if (text !== undefined) this.#compare(linesOf(text))
-    else if (!same) {
-      this.#skippedRedacted = true
-      return
-    }
-    this.#entry = entry
-    this.#skippedRedacted = false
-  }
-
   /** By place in the newest version. */
-  finish(): readonly Origin[] {
-    for (const place of this.#places) this.#settle(place)
-    return this.#origins
+  readonly origins: Origin[] = []
+  readonly #history: History
+  readonly #followed: Map<VersionEntry, Followed> = new Map()
+
+  constructor(history: History, newest: VersionEntry, lines: Lines) {
+    this.#history = history
+    if (lines.length === 0) return
+    this.#followed.set(newest, { lines, at: Int32Array.from(lines, (_, index) => index) })
   }
 
-  #compare(older: Lines): void {
-    const places = new Int32Array(older.length).fill(-1)
-    const matches = matchLines(older, this.#lines)
-    for (const [index, place] of this.#places.entries()) {
-      const match = matches[index] ?? -1
-      if (match === -1) this.#settle(place)
-      else places[match] = place
+  /** Looks where the lines of one version come from; false if all lines have their origins. */
+  goBack(read: (entry: VersionEntry) => string): boolean {
+    const entry = newestOf(this.#followed.keys())
+    const followed = entry && this.#followed.get(entry)
+    if (entry === undefined || followed === undefined) return false
+    this.#followed.delete(entry)
+    const { sources, uncertain } = readableInputs(this.#history, entry)
+    const texts = sources.map((source) => {
+      return { source, older: isSameText(source, entry) ? followed.lines : linesOf(read(source)) }
+    })
+    this.#followInto(texts, followed)
+    // What no source has came with this version.
+    for (const [place, line] of followed.at.entries()) {
+      if (line !== -1) this.origins[place] = { entry, uncertain }
     }
-    this.#lines = older
-    this.#places = places
+    return this.#followed.size > 0
   }
 
-  /** The line came with the version that it was followed to. */
-  #settle(place: number): void {
-    if (place === -1) return
-    this.#origins[place] = { entry: this.#entry, uncertain: this.#skippedRedacted }
-    this.#left -= 1
+  /**
+   * A merge may have put the lines of its inputs in an order that none of them had. So the lines
+   * that one has are left out for the others, and those that are left are looked for again.
+   */
+  #followInto(
+    texts: readonly { readonly source: VersionEntry; readonly older: Lines }[],
+    { lines, at }: Followed,
+  ): void {
+    let left: readonly number[] = [...lines.keys()]
+    for (let before = -1; before !== left.length && left.length > 0;) {
+      before = left.length
+      for (const { source, older } of texts) {
+        const places = findPlaces(older, lines, left)
+        this.#follow(source, at, older, places)
+        left = left.filter((line) => places[line] === -1)
+      }
+      if (texts.length < 2) return
+    }
+  }
+
+  /** Takes the lines that an older version has; `places` names them there. */
+  #follow(source: VersionEntry, at: Int32Array, lines: Lines, places: Int32Array): void {
+    const known = this.#followed.get(source)?.at
+    const taken = known ?? new Int32Array(at.length).fill(-1)
+    for (const [place, line] of at.entries()) {
+      const older = places[line] ?? -1
+      if (older === -1) continue
+      taken[place] = older
+      at[place] = -1
+      if (known === undefined) this.#followed.set(source, { lines, at: taken })
+    }
   }
 }
 
-function findMemory(
+/** By line, where it is in an older version, or -1; of the lines that are left alone. */
+function findPlaces(older: Lines, lines: Lines, left: readonly number[]): Int32Array {
+  const matches = matchLines(
+    older,
+    left.map((line) => lines[line] ?? ''),
+  )
+  const places = new Int32Array(lines.length).fill(-1)
+  for (const [index, line] of left.entries()) places[line] = matches[index] ?? -1
+  return places
+}
+
+/**
+ * The nearest older versions whose text is there. Deletions are passed over, and so are redacted
+ * versions, of which nobody knows which lines they had.
+ */
+function readableInputs(
+  history: History,
+  entry: VersionEntry,
+): { readonly sources: readonly VersionEntry[]; readonly uncertain: boolean } {
+  const sources = new Set<VersionEntry>()
+  const passed = new Set([entry])
+  let uncertain = false
+  for (const one of passed) {
+    for (const { entry: input } of inputsOf(history, one)) {
+      const isRedacted = input.operation !== 'deleted' && input.sha256 === undefined
+      if (isRedacted) uncertain = true
+      if (isRedacted || input.operation === 'deleted') passed.add(input)
+      else sources.add(input)
+    }
+  }
+  return { sources: [...sources], uncertain }
+}
+
+function isSameText(a: VersionEntry, b: VersionEntry): boolean {
+  return a.sha256 !== undefined && a.sha256 === b.sha256
+}
+
+/** The version of then of a memory given by its id or its path of then. */
+function findVersion(
   history: History,
   pathOrMemoryId: string,
-  height: number,
-): readonly VersionEntry[] {
+  moment: Moment,
+): VersionEntry | undefined {
   if (pathOrMemoryId.startsWith('mem_')) {
     const found = history.ofMemory(parseId('memory', pathOrMemoryId))
-    if (found.length > 0) return found
+    if (found.length > 0) return versionAt(found, moment)
     throw new StoreError('not_found', 'There is no such memory')
   }
   const path = checkPath(pathOrMemoryId)
+  const found: { entry: VersionEntry; memoryId: string; created: number }[] = []
   for (const versions of history.memories()) {
-    const entry = versionAt(versions, height)
-    if (entry?.path === path && entry.operation !== 'deleted') return versions
+    const entry = versionAt(versions, moment)
+    if (entry?.path !== path || entry.operation === 'deleted') continue
+    found.push({ entry, memoryId: entry.memoryId, created: versions[0]?.commit.time ?? 0 })
   }
+  // More than one only if clones were apart: then the older memory is the one that is shown.
+  const [oldest] = found.toSorted(byAge)
+  if (oldest !== undefined) return oldest.entry
   throw new StoreError('not_found', 'No memory was at the path at that time', { details: { path } })
 }
 

@@ -2,7 +2,7 @@
 // trees (FORMAT §5, §6). Moves the snapshot, writes nothing to disk. The life of a write passes
 // through here between planning (changes.ts) and the object store (writer.ts).
 
-import { fromHex } from '../bytes.ts'
+import { compareBytes, fromHex } from '../bytes.ts'
 import type { Sealed } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
@@ -16,13 +16,15 @@ import { encodeMemoryBlob } from '../format/memory-blob.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
 import { recordHash, signRecord, zeroHash, zeroId } from '../format/record.ts'
 import type { Actor, ChangeRecord, RecordRow, RedactReason } from '../format/record.ts'
-import { encodeTree, newObject } from '../git/object.ts'
-import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
+import { newObject } from '../git/object.ts'
+import type { NewObject } from '../git/object.ts'
+import type { Oids } from '../git/oid-set.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import { commitBytesMax } from '../limits.ts'
 import type { PlannedRow } from './changes.ts'
-import { beforeGenesis, Snapshot } from './snapshot.ts'
-import type { CurrentVersion, Head, KeyringState, SettingsState } from './snapshot.ts'
+import { encodeRoot } from './root-tree.ts'
+import { authorState, beforeGenesis, Snapshot } from './snapshot.ts'
+import type { CurrentVersion, DeviceState, Head, KeyringState, SettingsState } from './snapshot.ts'
 import type { Undo } from './snapshot.ts'
 
 /** Who asked for a change, and why. */
@@ -54,7 +56,7 @@ export interface BuiltCommit {
   readonly head: Head
   readonly objects: readonly NewObject[]
   /** Objects that the commit erases (FORMAT §10). */
-  readonly dead?: ReadonlySet<Oid>
+  readonly dead?: Oids
   readonly undo: Undo
 }
 
@@ -67,6 +69,28 @@ export type RecordFields = Pick<ChangeRecord, 'kind'> &
     >
   >
 
+/** The other parent of a merge: what differs there from the snapshot that the merge is made on. */
+export interface OtherParent {
+  readonly head: Head
+  /** Memories whose settled version (FORMAT §6.4) is the other side's, as they are there. */
+  readonly memories: ReadonlyMap<string, CurrentVersion>
+  /** Of devices whose newest record is the other side's, and of those that are forked. */
+  readonly devices: ReadonlyMap<string, DeviceState>
+  /** If the other side's is the later one. */
+  readonly keyring: KeyringState | undefined
+  readonly settings: SettingsState | undefined
+  /** What redact records name there and not here. */
+  readonly redacted: ReadonlySet<string>
+}
+
+/**
+ * A row of a merge. `base` is the snapshot's version and `secondBase` the other side's; zero if the
+ * memory is settled, and `base` is the settled version then, whichever side it is from.
+ */
+export interface MergeRow extends PlannedRow {
+  readonly secondBase: string
+}
+
 /** A change of memories: one version row each (FORMAT §6.1, kind 2). */
 export function buildChange(
   context: CommitContext,
@@ -74,16 +98,58 @@ export function buildChange(
   planned: readonly PlannedRow[],
   author: Author,
 ): BuiltCommit {
+  const rows = planned.map((row) => ({ ...row, secondBase: zeroId }))
+  return buildRows(context, snapshot, undefined, rows, author)
+}
+
+/**
+ * A merge of the snapshot's head with another one. Neither descends from the other. The context's
+ * epoch is that of the later keyring, its signer continues the newest record of both sides. Rows
+ * ascend by memory id; there is one for each open memory (FORMAT §6.4).
+ */
+export function buildMerge(
+  context: CommitContext,
+  snapshot: Snapshot,
+  other: OtherParent,
+  rows: readonly MergeRow[],
+  author: Author,
+): BuiltCommit {
+  const built = buildRows(context, snapshot, other, inParentOrder(snapshot, other, rows), author)
+  const news = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
+  for (const versionId of news) snapshot.redacted.add(versionId)
+  const undo = (): void => {
+    for (const versionId of news) snapshot.redacted.delete(versionId)
+    built.undo()
+  }
+  return { ...built, undo }
+}
+
+/** The first base is of the parent whose record hash is the smaller one. */
+function inParentOrder(
+  { head }: Snapshot,
+  other: OtherParent,
+  rows: readonly MergeRow[],
+): readonly MergeRow[] {
+  if (compareBytes(head.record, other.head.record) < 0) return rows
+  return rows.map((row) => {
+    const { base, secondBase } = row
+    return secondBase === zeroId ? row : { ...row, base: secondBase, secondBase: base }
+  })
+}
+
+function buildRows(
+  context: CommitContext,
+  snapshot: Snapshot,
+  other: OtherParent | undefined,
+  planned: readonly MergeRow[],
+  author: Author,
+): BuiltCommit {
   const details = planned.map((row, index) => newDetail(context.random, row, index, author))
   const rows = planned.map((row, index) => recordRow(row, details[index]))
-  const signed = sign(context, snapshot, {
-    kind: 'change',
-    actor: author.actor,
-    session: author.session,
-    rows,
-  })
+  const { actor, session } = author
+  const signed = sign(context, snapshot, { kind: 'change', actor, session, rows }, other)
   const objects: NewObject[] = []
-  const memories = new Map<string, CurrentVersion>()
+  const memories = new Map(other?.memories)
   planned.forEach((row, index) => {
     const version = sealMemory(context, row, details[index]?.blinding ?? zeroHash, objects)
     memories.set(row.memoryId, version)
@@ -95,7 +161,7 @@ export function buildChange(
     zeroHash,
     encodeDetail(details),
   )
-  return finish(context, snapshot, { signed, detail, memories, objects })
+  return finish(context, snapshot, { signed, detail, memories, objects, other })
 }
 
 /** A commit that replaces keyring or settings and touches no memory (kinds 4 and 5). */
@@ -125,7 +191,8 @@ export function buildAdministration(
   }
   if (replaced.settings !== undefined) {
     const blob = push(objects, newObject('blob', replaced.settings.bytes))
-    settings = { oid: blob.oid, value: replaced.settings.value }
+    const { value } = replaced.settings
+    settings = { oid: blob.oid, value, record: signed.hash, height: signed.record.height }
   }
   const memories = new Map<string, CurrentVersion>()
   return finish(context, snapshot, { signed, memories, objects, keyring, settings })
@@ -153,30 +220,12 @@ export function buildGenesis(
   const snapshot = new Snapshot(
     beforeGenesis,
     { ...keyring.state, oid: '', record: zeroHash },
-    { oid: '', value: settings.value },
+    { oid: '', value: settings.value, record: zeroHash, height: -1 },
   )
   const fields = { kind: 'genesis', actor, directoryNumber: 0 } as const
   const built = buildAdministration(context, snapshot, fields, { keyring, settings })
   const files = [readmeFile, storeFile(context.storeId)].map((file) => newObject('blob', file))
   return { built: { ...built, objects: [...files, ...built.objects] }, snapshot }
-}
-
-/** The entries of the root tree (FORMAT §2), in git's order. */
-function rootTree(storeId: string, parts: RootParts): readonly TreeEntry[] {
-  const entries: TreeEntry[] = [
-    { mode: '100644', name: 'README.md', oid: newObject('blob', readmeFile).oid },
-    { mode: '100644', name: 'keyring', oid: parts.keyring },
-  ]
-  if (parts.memories !== undefined) entries.push({ mode: '40000', name: 'm', oid: parts.memories })
-  entries.push({ mode: '100644', name: 'settings', oid: parts.settings })
-  entries.push({ mode: '100644', name: 'store.json', oid: storeFileOid(storeId) })
-  return entries
-}
-
-export interface RootParts {
-  readonly keyring: Oid
-  readonly settings: Oid
-  readonly memories: Oid | undefined
 }
 
 interface SignedRecord {
@@ -192,6 +241,7 @@ interface Parts {
   readonly objects: NewObject[]
   readonly keyring?: KeyringState | undefined
   readonly settings?: SettingsState | undefined
+  readonly other?: OtherParent | undefined
 }
 
 function newDetail(random: Random, row: PlannedRow, index: number, author: Author): DetailRow {
@@ -206,15 +256,20 @@ function newDetail(random: Random, row: PlannedRow, index: number, author: Autho
   }
 }
 
-function recordRow(row: PlannedRow, detail: DetailRow | undefined): RecordRow {
-  const { memoryId, versionId, base, operation } = row
+function recordRow(row: MergeRow, detail: DetailRow | undefined): RecordRow {
+  const { memoryId, versionId, base, secondBase, operation } = row
   const commitment = detail === undefined ? zeroHash : detailCommitment(detail.blinding, detail)
-  return { memoryId, versionId, base, secondBase: zeroId, operation, commitment }
+  return { memoryId, versionId, base, secondBase, operation, commitment }
 }
 
-function sign(context: CommitContext, snapshot: Snapshot, fields: RecordFields): SignedRecord {
+function sign(
+  context: CommitContext,
+  snapshot: Snapshot,
+  fields: RecordFields,
+  other?: OtherParent,
+): SignedRecord {
   const { storeId, signer } = context
-  const { head } = snapshot
+  const parents = parentsOf(snapshot, other)
   const record: ChangeRecord = {
     actor: undefined,
     session: undefined,
@@ -224,16 +279,23 @@ function sign(context: CommitContext, snapshot: Snapshot, fields: RecordFields):
     settingsHash: zeroHash,
     rows: [],
     ...fields,
-    height: head.height + 1,
+    height: Math.max(-1, ...parents.map(({ height }) => height)) + 1,
     deviceId: signer.deviceId,
     sequence: signer.sequence,
     previous: signer.previous,
-    keyring: snapshot.keyring.record,
-    parents: head === beforeGenesis ? [] : [head.record],
+    keyring: (other?.keyring ?? snapshot.keyring).record,
+    parents: parents.map((parent) => parent.record),
     time: context.time,
   }
   const bytes = signRecord(storeId, record, signer.pair)
   return { record, bytes, hash: recordHash(storeId, bytes) }
+}
+
+/** By ascending record hash (FORMAT §6). */
+function parentsOf({ head }: Snapshot, other: OtherParent | undefined): readonly Head[] {
+  if (head === beforeGenesis) return []
+  if (other === undefined) return [head]
+  return [head, other.head].toSorted((a, b) => compareBytes(a.record, b.record))
 }
 
 function sealMemory(
@@ -256,20 +318,21 @@ function sealMemory(
 
 /** Moves the snapshot, then encodes the trees that changed and the commit. */
 function finish(context: CommitContext, snapshot: Snapshot, parts: Parts): BuiltCommit {
-  const { signed, memories, objects, keyring, settings } = parts
+  const { signed, memories, objects, other } = parts
   const { record, hash } = signed
-  const before = snapshot.head
+  const { head } = snapshot
+  const parents = parentsOf(snapshot, other).map(({ commit }) => commit)
   checkTree(context.storeId, snapshot)
-  // Recovery identities use sequence 0 and have no chain (FORMAT §7).
-  const state = { sequence: record.sequence, record: hash, time: record.time }
-  const device = record.sequence === 0 ? undefined : { id: record.deviceId, state }
-  const undo = snapshot.apply({ head: before, memories, device, keyring, settings })
+  const devices = new Map([...(other?.devices ?? []), ...authorState(record, hash)])
+  const keyring = parts.keyring ?? other?.keyring
+  const settings = parts.settings ?? other?.settings
+  const undo = snapshot.apply({ head, memories, devices, keyring, settings })
   try {
     const tree = encodeRoot(context.storeId, snapshot, objects)
     const body = encodeCommit(
       {
         tree,
-        parents: before === beforeGenesis ? [] : [before.commit],
+        parents,
         height: record.height,
         record: sealRecord(context, signed.bytes),
         detail: parts.detail,
@@ -308,26 +371,7 @@ function sealRecord(context: CommitContext, bytes: Uint8Array): Sealed {
   return sealEnvelope('record', context.epoch.record, ctx, zeroHash, bytes)
 }
 
-/** Writes the trees that changed to `into` and returns the root tree's oid. */
-export function encodeRoot(storeId: string, snapshot: Snapshot, into: NewObject[]): Oid {
-  const memories = snapshot.tree.encode(into)
-  const { keyring, settings } = snapshot
-  const entries = rootTree(storeId, { keyring: keyring.oid, settings: settings.oid, memories })
-  return push(into, newObject('tree', encodeTree(entries))).oid
-}
-
 function push(objects: NewObject[], object: NewObject): NewObject {
   objects.push(object)
   return object
-}
-
-const storeFileOids = new Map<string, Oid>()
-
-function storeFileOid(storeId: string): Oid {
-  let oid = storeFileOids.get(storeId)
-  if (oid === undefined) {
-    oid = newObject('blob', storeFile(storeId)).oid
-    storeFileOids.set(storeId, oid)
-  }
-  return oid
 }

@@ -44,7 +44,7 @@ export function readVersionContent(
 ): string | undefined {
   const { sha256, path } = entry
   if (sha256 === undefined || path === undefined) return undefined
-  const blob = known ?? findVersionBlob(source.objects, entry)
+  const blob = known ?? findBlobAt(source.objects, entry.commit.oid, entry.memoryId)
   if (blob === undefined) throw new StoreError('tree_mismatch', 'The tree lacks a memory')
   return openMemory(source, blob, { ...entry, sha256, path }).content
 }
@@ -55,9 +55,10 @@ export function findMemoriesTree(objects: ObjectSource, commit: Oid): Oid | unde
   return root.find((entry) => entry.name === 'm')?.oid
 }
 
-function findVersionBlob(objects: ObjectSource, entry: VersionEntry): Oid | undefined {
-  const tree = findMemoriesTree(objects, entry.commit.oid)
-  return tree === undefined ? undefined : findBlob(objects, tree, entry.memoryId)
+/** The blob of a memory in the tree of a commit that was verified before. */
+export function findBlobAt(objects: ObjectSource, commit: Oid, memoryId: string): Oid | undefined {
+  const tree = findMemoriesTree(objects, commit)
+  return tree === undefined ? undefined : findBlob(objects, tree, memoryId)
 }
 
 /** Git names the blob by SHA-1, on which nothing rests: what was verified is compared again. */

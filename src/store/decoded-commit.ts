@@ -11,17 +11,18 @@ import { detailContext, openDeterministic, readKid, recordContext } from '../for
 import { decodeRecord, recordHash, zeroHash } from '../format/record.ts'
 import type { ChangeRecord } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
-import type { EpochKeys } from '../keys/epoch.ts'
+import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { commitBytesMax } from '../limits.ts'
 import type { ObjectSource } from './git-reads.ts'
 
 /** The epochs that a keyring opens, by kid. */
-export type Epochs = ReadonlyMap<string, EpochKeys>
+export type Epochs<Keys extends AuditKeys = EpochKeys> = ReadonlyMap<string, Keys>
 
-export interface DecodedCommit {
+/** By an auditor, with `AuditKeys`. */
+export interface DecodedCommit<Keys extends AuditKeys = EpochKeys> {
   readonly oid: Oid
   readonly parts: CommitParts
-  readonly epoch: EpochKeys
+  readonly epoch: Keys
   readonly record: ChangeRecord
   /** What the device signed, and its signature. */
   readonly body: Uint8Array
@@ -41,12 +42,12 @@ export function readCommitBytes(objects: ObjectSource, oid: Oid): Uint8Array {
 }
 
 /** Opens the record; the bytes around it are not checked yet. */
-export function decodeCommit(
+export function decodeCommit<Keys extends AuditKeys>(
   storeId: string,
-  epochs: Epochs,
+  epochs: Epochs<Keys>,
   oid: Oid,
   bytes: Uint8Array,
-): DecodedCommit {
+): DecodedCommit<Keys> {
   const parts = parseCommit(bytes)
   const kid = readKid('record', parts.record)
   const epoch = epochs.get(kid)
@@ -60,12 +61,12 @@ export function decodeCommit(
 }
 
 /** The same, with canonical bytes and the group signature. */
-export function verifyDecodedCommit(
+export function verifyDecodedCommit<Keys extends AuditKeys>(
   storeId: string,
-  epochs: Epochs,
+  epochs: Epochs<Keys>,
   oid: Oid,
   bytes: Uint8Array,
-): DecodedCommit {
+): DecodedCommit<Keys> {
   const commit = decodeCommit(storeId, epochs, oid, bytes)
   verifyCommitBytes(bytes, commit.parts, commit.epoch.group)
   const { record, parts } = commit

@@ -1,5 +1,5 @@
 // Brings a verified snapshot to a newer head of the same store: by the commits that came since, or,
-// where another process or clone redacted, by verifying what was rewritten (FORMAT §8.1, §10).
+// where another process or clone redacted or merged, by verifying what differs (FORMAT §8.1, §10).
 
 import { equalBytes } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
@@ -23,7 +23,7 @@ export async function followHead(
 ): Promise<Snapshot> {
   const filled = await tryToFill(fill)
   if (filled && (await verifyDescent(source, snapshot, head, history))) return snapshot
-  const other = await replace(snapshot, (options) => {
+  const other = await replace(snapshot, history, (options) => {
     if (!filled) return verifyHistory(source, head, options)
     return verifyRewritten(source, history, head, options)
   })
@@ -44,13 +44,14 @@ async function tryToFill(fill: () => Promise<unknown>): Promise<boolean> {
 
 interface Verified {
   readonly snapshot: Snapshot
-  /** Up to this height nothing differs from what was known; nothing is left out below. */
+  /** Up to this position nothing differs from what was known. */
   readonly base?: number
 }
 
 /** Accepts another history as a whole, if it still holds all that was known. */
 async function replace(
   { head: known }: Snapshot,
+  history: History,
   verify: (options: VerifyOptions) => Promise<Verified>,
 ): Promise<Snapshot> {
   let contained = false
@@ -59,7 +60,8 @@ async function replace(
       contained ||= record.height === known.height && equalBytes(hash, known.record)
     },
   })
-  // What is below the base is in both histories: only younger commits were made again.
-  if (contained || base >= known.height) return snapshot
+  // What stands up to the base is in the past of both heads: only later commits were made again.
+  const position = history.findCommit(known.commit, known.height)?.position
+  if (contained || (position !== undefined && position <= base)) return snapshot
   throw new StoreError('rolled_back', 'The store was put back to a state before the newest known')
 }

@@ -8,6 +8,12 @@ import type { GitObject, Oid, TreeEntry } from '../git/object.ts'
 /** Anything that has objects: the store, or what a batch has made and not stored yet. */
 export interface ObjectSource {
   read(oid: Oid): GitObject | undefined
+  has?(oid: Oid): boolean
+}
+
+/** Without reading it, where that can be done. */
+export function hasObject(objects: ObjectSource, oid: Oid): boolean {
+  return objects.has?.(oid) ?? objects.read(oid) !== undefined
 }
 
 export function getTree(objects: ObjectSource, oid: Oid): readonly TreeEntry[] {

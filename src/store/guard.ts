@@ -20,8 +20,9 @@ export interface Finding {
 }
 
 /**
- * What in a content, or in its path, must not be written. Runs while other writers wait; it must
- * depend on its arguments alone. If it throws, nothing is written either.
+ * What in a content, or in its path, must not be written. It is asked about the reason of a change
+ * too, as a content whose path is empty. Runs while other writers wait; it must depend on its
+ * arguments alone. If it throws, nothing is written either.
  */
 export type ContentGuard = (
   content: string,
@@ -82,6 +83,18 @@ export async function checkGuard(
   }
 }
 
+/** Throws `sensitive_content` for a reason that holds what the guard finds: it is stored too. */
+export async function checkReason(
+  guard: ContentGuard | undefined,
+  reason: string | undefined,
+): Promise<void> {
+  if (guard === undefined || reason === undefined) return
+  const found = await guard(reason, '')
+  if (found.length === 0) return
+  const sentence = `The reason of the change would hold sensitive content: ${namesOf(found)}`
+  throw new StoreError('sensitive_content', sentence, { details: { parameter: 'reason' } })
+}
+
 function withLines(content: string): readonly Finding[] {
   let line = 1
   let at = 0
@@ -128,14 +141,18 @@ function wholeLine(text: string, line: number): string | undefined {
 
 function sensitive(path: string, found: readonly Finding[]): StoreError {
   const lines = found.map(({ line }) => line).filter((line) => line > 0)
+  return new StoreError(
+    'sensitive_content',
+    `The memory would hold sensitive content: ${namesOf(found)}`,
+    // A path that is itself the secret is not repeated.
+    { details: lines.length === found.length ? { path, lines } : { lines } },
+  )
+}
+
+function namesOf(found: readonly Finding[]): string {
   const named = found.slice(0, NAMED_MAX).map(({ rule, line }) => {
     return line === 0 ? `${rule} in its path` : `${rule} in line ${line}`
   })
   const more = found.length > named.length ? ` and ${found.length - named.length} more` : ''
-  return new StoreError(
-    'sensitive_content',
-    `The memory would hold sensitive content: ${named.join(', ')}${more}`,
-    // A path that is itself the secret is not repeated.
-    { details: lines.length === found.length ? { path, lines } : { lines } },
-  )
+  return named.join(', ') + more
 }

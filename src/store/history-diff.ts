@@ -8,12 +8,11 @@ import { findMemoriesTree, readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { ObjectSource } from './git-reads.ts'
 import type { History, VersionEntry } from './history.ts'
-import { versionAt } from './past.ts'
-import { commitAt } from './points.ts'
-import type { Point } from './points.ts'
+import { momentOf, momentOrNow, versionAt } from './points.ts'
+import type { Moment, Point } from './points.ts'
 import type { TextState } from './restoration.ts'
 import { compareTrees } from './tree-diff.ts'
-import { pause } from './verify.ts'
+import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
 import { isAtOrBelow } from './versions.ts'
 
@@ -47,17 +46,17 @@ interface Pair {
   readonly after: VersionEntry | undefined
 }
 
-/** `to` may lie before `from`; undefined stands for the head. Throws as `heightOf` does. */
+/** `to` may lie before `from`; undefined stands for the head. Throws as `momentOf` does. */
 export async function compareMoments(
   history: History,
   source: ContentSource,
   moments: { readonly from: Point; readonly to: Point | undefined },
   options: DifferenceOptions,
 ): Promise<Difference> {
-  const [from, to] = [commitAt(history, moments.from), commitAt(history, moments.to)]
-  const pairs = differingPairs(history, [from.height, to.height], options)
-  const blobsBefore = findBlobs(source.objects, from.oid, to.oid)
-  const blobsAfter = findBlobs(source.objects, to.oid, from.oid)
+  const [from, to] = [momentOf(history, moments.from), momentOrNow(history, moments.to)]
+  const pairs = differingPairs(history, [from, to], options)
+  const blobsBefore = findBlobs(source.objects, from, to)
+  const blobsAfter = findBlobs(source.objects, to, from)
   const changes: PointDifference[] = []
   for (const [index, { memoryId, before, after }] of pairs.entries()) {
     if (index % BATCH === BATCH - 1) {
@@ -75,10 +74,16 @@ export async function compareMoments(
   }
 }
 
-/** The blobs of a commit in which another one differs, by memory: found in one go. */
-function findBlobs(objects: ObjectSource, commit: Oid, other: Oid): ReadonlyMap<string, Oid> {
+/**
+ * The blobs of a moment in which another one differs, by memory: found in one go. Where clones were
+ * apart, no tree holds all that was there; then each is found by its own commit.
+ */
+function findBlobs(objects: ObjectSource, moment: Moment, other: Moment): ReadonlyMap<string, Oid> {
   const blobs = new Map<string, Oid>()
-  const [tree, otherTree] = [commit, other].map((oid) => findMemoriesTree(objects, oid))
+  if (moment.tips.length + other.tips.length > 2) return blobs
+  const [tree, otherTree] = [moment, other].map(({ commit }) => {
+    return findMemoriesTree(objects, commit.oid)
+  })
   compareTrees(objects, otherTree, tree, {
     tree: () => undefined,
     blob: (memoryId, oid) => oid !== undefined && blobs.set(memoryId, oid),
@@ -88,21 +93,21 @@ function findBlobs(objects: ObjectSource, commit: Oid, other: Oid): ReadonlyMap<
 
 function differingPairs(
   history: History,
-  heights: readonly [from: number, to: number],
+  moments: readonly [from: Moment, to: Moment],
   { path }: DifferenceOptions,
 ): readonly Pair[] {
   if (path !== undefined && path !== '/') checkPath(path)
   const pairs: Pair[] = []
   for (const versions of history.memories()) {
-    const [before, after] = heights.map((height) => liveVersion(versions, height))
+    const [before, after] = moments.map((moment) => liveVersion(versions, moment))
     if (!differ(before, after) || !concerns(before, after, path)) continue
     pairs.push({ memoryId: versions[0]?.memoryId ?? '', before, after })
   }
   return pairs
 }
 
-function liveVersion(versions: readonly VersionEntry[], height: number): VersionEntry | undefined {
-  const entry = versionAt(versions, height)
+function liveVersion(versions: readonly VersionEntry[], moment: Moment): VersionEntry | undefined {
+  const entry = versionAt(versions, moment)
   return entry?.operation === 'deleted' ? undefined : entry
 }
 

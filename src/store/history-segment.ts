@@ -1,23 +1,24 @@
 // A run of consecutive commits of the history as bytes, for the sealed cache (history-cache.ts).
 // This release's own: another version number makes it unreadable, and it is made again from git.
 //
-// u8 version ‖ oid before the first commit 20 (zeros at genesis) ‖ u32 n ‖ n × (u16 length ‖ text)
-// ‖ u32 length ‖ ids and hashes ‖ u32 commits ‖ commits. A text is named by its number from 1 on,
-// as u32; 0 stands for none. Ids and hashes stand apart so that all become text in one go.
+// u8 version ‖ u32 n ‖ n × oid of a tip 20 ‖ u32 n ‖ n × (u16 length ‖ text) ‖ u32 length ‖ ids
+// and hashes ‖ u32 commits ‖ commits. The tips are those before the first commit: equal tips have
+// an equal past. A text is named by its number from 1 on, as u32; 0 stands for none. Ids and hashes
+// stand apart so that all become text in one go.
 
 import { ByteReader, ByteWriter, fromHex, toHex, utf8, utf8Text } from '../bytes.ts'
 import { assert } from '../errors.ts'
 import { zeroId } from '../format/record.ts'
 import type { Actor, ActorType, Operation, RecordKind, RedactReason } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
-import type { CommitEntry, History, VersionRow } from './history.ts'
+import { countLeading } from './count-leading.ts'
+import type { CommitEntry, History, VersionEntry, VersionRow } from './history.ts'
 import { otherRelease } from './sealed-cache.ts'
 
-const VERSION = 2
+const VERSION = 3
 const OID_DIGITS = 40
 const ID_DIGITS = 32
 const HASH_DIGITS = 64
-const NO_OID = '0'.repeat(OID_DIGITS)
 const NO_HASH = '0'.repeat(HASH_DIGITS)
 // Codes in the file are places in these lists; 0 stands for none.
 const KINDS: readonly RecordKind[] = ['genesis', 'change', 'redact', 'keyring', 'settings']
@@ -32,12 +33,17 @@ const REASONS: readonly RedactReason[] = [
   'retention',
 ]
 
-/** The commits at heights from `start` up to `end`, exclusive. */
+// What a row says of its bases.
+const NO_BASE = 0
+const VERSION_BEFORE = 1
+const NAMED_BASES = 2
+
+/** The commits at positions from `start` up to `end`, exclusive. */
 export function encodeSegment(history: History, start: number, end: number): Uint8Array {
-  const writer = new SegmentWriter()
+  const writer = new SegmentWriter(history)
   const commits = history.commits.slice(start, end)
-  for (const commit of commits) writer.add(commit, history.rowsAt(commit.height))
-  return writer.bytes(history.commits[start - 1]?.oid, commits.length)
+  for (const commit of commits) writer.add(commit)
+  return writer.bytes(start, commits.length)
 }
 
 /**
@@ -47,23 +53,32 @@ export function encodeSegment(history: History, start: number, end: number): Uin
 export function appendSegment(history: History, padded: Uint8Array): boolean {
   const reader = new ByteReader(padded, otherRelease)
   if (reader.u8() !== VERSION) throw otherRelease()
-  if (toHex(reader.raw(OID_DIGITS / 2)) !== (history.head?.oid ?? NO_OID)) return false
-  const segment = new SegmentReader(reader)
-  for (let left = reader.u32(); left > 0; left -= 1) {
-    const commit = segment.commit(history.commits.length)
-    history.append(commit, segment.rows(history))
-  }
+  const after = Array.from({ length: reader.u32() }, () => toHex(reader.raw(OID_DIGITS / 2)))
+  if (after.join() !== tipsBefore(history, history.commits.length).join()) return false
+  const segment = new SegmentReader(history, reader)
+  for (let left = reader.u32(); left > 0; left -= 1) segment.appendNext()
   return true
 }
 
+function tipsBefore(history: History, position: number): readonly Oid[] {
+  return history.tipsBefore(position).map(({ oid }) => oid)
+}
+
 class SegmentWriter {
+  readonly #history: History
   readonly #commits = new ByteWriter()
   readonly #ids = new ByteWriter()
   readonly #texts = new Map<string, number>()
 
-  add(commit: CommitEntry, rows: readonly VersionRow[]): void {
+  constructor(history: History) {
+    this.#history = history
+  }
+
+  add(commit: CommitEntry): void {
     const { oid, kind, time, deviceId, actor, session, reason, note, redacts } = commit
+    const rows = this.#history.rowsAt(commit.position)
     this.#ids.raw(fromHex(oid + redacts.join('')))
+    this.#addPlace(commit)
     this.#commits
       .u8(codeOf(KINDS, kind))
       .u64(time)
@@ -78,8 +93,12 @@ class SegmentWriter {
     for (const row of rows) this.#addRow(row)
   }
 
-  bytes(after: Oid | undefined, commits: number): Uint8Array {
-    const writer = new ByteWriter().u8(VERSION).raw(fromHex(after ?? NO_OID))
+  bytes(start: number, commits: number): Uint8Array {
+    const after = tipsBefore(this.#history, start)
+    const writer = new ByteWriter()
+      .u8(VERSION)
+      .u32(after.length)
+      .raw(fromHex(after.join('')))
     writer.u32(this.#texts.size)
     for (const text of this.#texts.keys()) {
       const bytes = utf8(text)
@@ -90,15 +109,36 @@ class SegmentWriter {
     return writer.raw(this.#commits.bytes()).bytes()
   }
 
-  #addRow({ versionId, memoryId, operation, base, path, size, sha256 }: VersionRow): void {
+  /** The parents, if it does not just follow the commit before it. */
+  #addPlace(commit: CommitEntry): void {
+    const { height, position } = commit
+    const parents = this.#history.parentsOf(commit).map((parent) => parent.position)
+    const follows = parents.length === 1 && parents[0] === position - 1
+    const listed = follows ? [] : parents
+    this.#commits.u8(listed.length)
+    for (const parent of listed) this.#commits.u32(position - parent)
+    if (listed.length > 0) this.#commits.u32(height)
+  }
+
+  #addRow(row: VersionEntry): void {
+    const { versionId, memoryId, operation, base, secondBase, path, size, sha256 } = row
+    const bases = this.#basesOf(row)
     this.#ids.raw(fromHex(versionId + (sha256 ?? NO_HASH)))
+    if (bases === NAMED_BASES) this.#ids.raw(fromHex(base + secondBase))
     this.#commits
       .u32(this.#text(memoryId))
       .u8(codeOf(OPERATIONS, operation))
-      // A base that is there is the memory's version before (FORMAT §6.4).
-      .u8(base === zeroId ? 0 : 1)
+      .u8(bases)
       .u32(this.#text(path))
       .u32(size ?? 0)
+  }
+
+  #basesOf({ memoryId, base, secondBase, commit }: VersionEntry): number {
+    if (secondBase !== zeroId) return NAMED_BASES
+    if (base === zeroId) return NO_BASE
+    const versions = this.#history.ofMemory(memoryId)
+    const earlier = countLeading(versions, (one) => one.commit.position < commit.position)
+    return versions[earlier - 1]?.versionId === base ? VERSION_BEFORE : NAMED_BASES
   }
 
   #text(text: string | undefined): number {
@@ -111,21 +151,25 @@ class SegmentWriter {
 }
 
 class SegmentReader {
+  readonly #history: History
   readonly #reader: ByteReader
   readonly #texts: readonly string[]
   /** Its pieces share its memory, and all of them are kept. */
   readonly #ids: string
   #at = 0
 
-  constructor(reader: ByteReader) {
+  constructor(history: History, reader: ByteReader) {
+    this.#history = history
     this.#reader = reader
     this.#texts = Array.from({ length: reader.u32() }, () => utf8Text(reader.raw(reader.u16())))
     this.#ids = toHex(reader.raw(reader.u32()))
   }
 
-  commit(height: number): CommitEntry {
+  appendNext(): void {
     const reader = this.#reader
     const oid = this.#id(OID_DIGITS)
+    const parents = this.#parents()
+    const height = parents === undefined ? this.#nextHeight() : reader.u32()
     const kind = valueOf(KINDS, reader.u8())
     const time = reader.u64()
     const deviceId = this.#text()
@@ -134,31 +178,54 @@ class SegmentReader {
     const reason = valueOf(REASONS, reader.u8())
     const note = this.#text()
     const redacts = Array.from({ length: reader.u16() }, () => this.#id(ID_DIGITS))
-    if (kind === undefined || deviceId === undefined) throw otherRelease()
-    return { oid, height, kind, time, deviceId, actor, session, reason, redacts, note }
-  }
-
-  rows(history: History): readonly VersionRow[] {
     const rows: VersionRow[] = []
-    for (let left = this.#reader.u16(); left > 0; left -= 1) rows.push(this.#row(history))
-    return rows
+    for (let left = reader.u16(); left > 0; left -= 1) rows.push(this.#row())
+    if (kind === undefined || deviceId === undefined) throw otherRelease()
+    this.#history.append(
+      { oid, height, kind, time, deviceId, actor, session, reason, redacts, note },
+      rows,
+      parents,
+    )
   }
 
-  #row(history: History): VersionRow {
+  /** Positions; undefined for a commit that just follows the one before it. */
+  #parents(): readonly number[] | undefined {
+    const count = this.#reader.u8()
+    if (count === 0) return undefined
+    const position = this.#history.commits.length
+    return Array.from({ length: count }, () => position - this.#reader.u32())
+  }
+
+  #nextHeight(): number {
+    return (this.#history.head?.height ?? -1) + 1
+  }
+
+  #row(): VersionRow {
     const reader = this.#reader
     const versionId = this.#id(ID_DIGITS)
     const hash = this.#id(HASH_DIGITS)
     const memoryId = this.#text()
     const operation = valueOf(OPERATIONS, reader.u8())
     if (memoryId === undefined || operation === undefined) throw otherRelease()
-    const before = reader.u8() === 0 ? undefined : history.ofMemory(memoryId).at(-1)
-    const base = before?.versionId ?? zeroId
+    const bases = reader.u8()
+    const base = bases === VERSION_BEFORE ? this.#versionBefore(memoryId) : this.#base(bases)
+    const secondBase = this.#base(bases)
     const path = this.#text()
     const bytes = reader.u32()
     const hasContent = operation !== 'deleted' && path !== undefined
     const size = hasContent ? bytes : undefined
     const sha256 = hasContent ? hash : undefined
-    return { versionId, memoryId, operation, base, path, size, sha256 }
+    return { versionId, memoryId, operation, base, secondBase, path, size, sha256 }
+  }
+
+  #versionBefore(memoryId: string): string {
+    const before = this.#history.ofMemory(memoryId).at(-1)
+    if (before === undefined) throw otherRelease()
+    return before.versionId
+  }
+
+  #base(bases: number): string {
+    return bases === NAMED_BASES ? this.#id(ID_DIGITS) : zeroId
   }
 
   #id(digits: number): string {

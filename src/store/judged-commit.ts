@@ -13,21 +13,24 @@ import { verifyRecordSignature, zeroHash } from '../format/record.ts'
 import type { ChangeRecord, RecordRow } from '../format/record.ts'
 import { findTreeEntry } from '../git/object.ts'
 import type { GitObject, Oid } from '../git/object.ts'
-import type { EpochKeys } from '../keys/epoch.ts'
+import { opensContents } from '../keys/epoch.ts'
+import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { openDetail, readCommitBytes, verifyDecodedCommit } from './decoded-commit.ts'
 import type { DecodedCommit, Epochs } from './decoded-commit.ts'
 import { getBlob, getTreeBody } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 import { findBlob } from './memory-tree.ts'
+import { TrailCommit } from './trail-commit.ts'
 
 /** What commits are judged with. */
 export interface CommitSource {
   readonly objects: ObjectSource
   readonly storeId: string
-  readonly epochs: Epochs
+  /** An auditor's hold no C: what is judged then is the trail alone (trail-commit.ts). */
+  readonly epochs: Epochs<AuditKeys>
 }
 
-/** A memory as the tree of the commit that wrote it holds it. */
+/** A memory as the tree of the commit that wrote it holds it. An auditor sees the blob alone. */
 export interface OpenedMemory {
   readonly blob: Oid
   /** Bytes of UTF-8. */
@@ -52,7 +55,9 @@ export interface JudgedCommit {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]
-  readonly epoch: EpochKeys
+  readonly epoch: AuditKeys
+  /** Whether details and contents were judged, too: not by an auditor. */
+  readonly isWhole: boolean
   readonly record: ChangeRecord
   /** What the author signed: the record, encoded. */
   readonly body: Uint8Array
@@ -72,8 +77,14 @@ export function judgeCommit(source: CommitSource, oid: Oid): JudgedCommit {
   return judgeDecoded(source, verifyDecodedCommit(source.storeId, source.epochs, oid, bytes))
 }
 
-export function judgeDecoded(source: CommitSource, commit: DecodedCommit): JudgedCommit {
-  return new CommitAlone(source, commit)
+export function judgeDecoded(source: CommitSource, commit: DecodedCommit<AuditKeys>): JudgedCommit {
+  const { epoch } = commit
+  if (!opensContents(epoch)) return new TrailCommit(source, commit)
+  const whole = new CommitAlone(source, { ...commit, epoch })
+  const { kind, rows } = commit.record
+  // Nobody asks about the rows of a merge that has none; its detail must be well formed, too.
+  if (kind === 'change' && rows.length === 0) whole.hasDetail(0)
+  return whole
 }
 
 class CommitAlone implements JudgedCommit {
@@ -81,6 +92,7 @@ class CommitAlone implements JudgedCommit {
   readonly tree: Oid
   readonly parents: readonly Oid[]
   readonly epoch: EpochKeys
+  readonly isWhole: boolean = true
   readonly record: ChangeRecord
   readonly body: Uint8Array
   readonly hash: Uint8Array

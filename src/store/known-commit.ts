@@ -9,51 +9,69 @@ import type { CommitSections } from '../format/commit-sections.ts'
 import { decodeDetail } from '../format/detail.ts'
 import type { DetailRow } from '../format/detail.ts'
 import { detailContext, openEnvelope, readKid, recordContext } from '../format/envelope.ts'
-import { decodeRecord, recordHash } from '../format/record.ts'
+import { decodeRecord, recordHash, zeroId } from '../format/record.ts'
 import type { DecodedRecord, RecordRow } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import { readCommitBytes } from './decoded-commit.ts'
-import type { CommitEntry, HistorySource, VersionRow } from './history.ts'
+import type { HistorySource, NewCommit, VersionRow } from './history.ts'
 
 export interface KnownCommit {
-  /** Undefined for genesis. */
-  readonly parent: Oid | undefined
-  readonly commit: CommitEntry
+  /** The hash of its record: together with the height, its place in the canonical order. */
+  readonly hash: Uint8Array
+  readonly parents: readonly Oid[]
+  readonly commit: NewCommit
   readonly rows: readonly VersionRow[]
 }
 
 export function readKnownCommit(source: HistorySource, oid: Oid): KnownCommit {
-  const { storeId, epochs } = source
-  const sections = findSections(readCommitBytes(source.objects, oid))
+  const { sections, epoch, decoded, hash } = openKnownRecord(source, oid)
+  const details = openKnownDetail(source.storeId, epoch, sections, hash)
+  const { kind, rows } = decoded.record
+  return {
+    hash,
+    parents: sections.parents,
+    commit: newCommit(oid, decoded, details.get(0)?.note),
+    rows: kind === 'redact' ? [] : rows.map((row, index) => versionRow(row, details.get(index))),
+  }
+}
+
+/** What a commit keeps when a redaction makes it anew. */
+export function readRecordHash(source: HistorySource, oid: Oid): Uint8Array {
+  return openKnownRecord(source, oid).hash
+}
+
+interface KnownRecord {
+  readonly sections: CommitSections
+  readonly epoch: EpochKeys
+  readonly decoded: DecodedRecord
+  readonly hash: Uint8Array
+}
+
+function openKnownRecord({ objects, storeId, epochs }: HistorySource, oid: Oid): KnownRecord {
+  const sections = findSections(readCommitBytes(objects, oid))
   const epoch = epochs.get(readKid('record', sections.record))
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
   }
   const context = recordContext(storeId)
   const decoded = decodeRecord(openEnvelope('record', epoch.record, context, sections.record))
-  const details = openKnownDetail(storeId, epoch, sections, decoded)
-  const { kind, rows } = decoded.record
-  return {
-    parent: sections.parent,
-    commit: commitEntry(oid, decoded, details.get(0)?.note),
-    rows: kind === 'change' ? rows.map((row, index) => versionRow(row, details.get(index))) : [],
-  }
+  return { sections, epoch, decoded, hash: recordHash(storeId, decoded.signed) }
 }
 
 function openKnownDetail(
   storeId: string,
   epoch: EpochKeys,
   { detail }: CommitSections,
-  { signed }: DecodedRecord,
+  hash: Uint8Array,
 ): ReadonlyMap<number, DetailRow> {
   if (detail === undefined) return new Map()
-  const context = detailContext(storeId, recordHash(storeId, signed))
+  const context = detailContext(storeId, hash)
   const rows = decodeDetail(openEnvelope('detail', epoch.detail, context, detail))
   return new Map(rows.map((row) => [row.row, row]))
 }
 
-function commitEntry(oid: Oid, { record }: DecodedRecord, note: string | undefined): CommitEntry {
+function newCommit(oid: Oid, { record }: DecodedRecord, note: string | undefined): NewCommit {
   const { height, kind, time, deviceId, actor, session, reason } = record
   const redacts = kind === 'redact' ? record.rows.map((row) => compact(row.versionId)) : []
   const noteIfAny = note === '' ? undefined : note
@@ -71,6 +89,7 @@ function versionRow(row: RecordRow, detail: DetailRow | undefined): VersionRow {
     memoryId: compact(row.memoryId),
     operation,
     base: compact(row.base),
+    secondBase: row.secondBase === zeroId ? zeroId : compact(row.secondBase),
     path: detail?.path,
     size: content?.size,
     sha256: content && toHex(content.sha256),

@@ -75,7 +75,7 @@ export class LocalFiles {
     const { caches, cacheDirectory } = this.#parts
     const state = findState(caches, `${cacheDirectory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
-      readSettings: (oid) => readSettingsState(source, oid),
+      readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })
     const history = new History()
     readHistory(caches, cacheDirectory, history)

@@ -1,27 +1,36 @@
 // The façade that a caller holds: reads from the snapshot of the newest verified head, writes
 // through the queue of writer.ts, asks the history. Composes the other files of this folder and
-// decides little itself. Made by `createStore` and `openStore` (open.ts).
+// decides little itself; what takes long to load and few ask for is loaded when it is asked for.
 
-import { hasCode, StoreError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Settings } from '../format/settings.ts'
-import type { CompactOptions, StorageStatus } from '../git/object-store.ts'
+import type { CompactOptions } from '../git/object-store.ts'
+import type { Remote } from '../git/remotes.ts'
+import { parseRemoteUrl } from '../transport/remote-url.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
-import { proveAbsence } from './absence.ts'
 import type { AbsenceOptions, AbsenceReport } from './absence.ts'
-import { changePassphrase, changeSettings } from './administration.ts'
+import { changeSettings } from './administration.ts'
 import { checkAuthor } from './author.ts'
-import { checkMayWrite, roleOf } from './authority.ts'
-import { blameLines } from './blame.ts'
+import { checkMayWrite } from './authority.ts'
 import type { BlameLine, BlameOptions } from './blame.ts'
 import { planChanges } from './changes.ts'
 import type { Change } from './changes.ts'
 import { buildChange } from './commit.ts'
 import type { Author, BuiltCommit } from './commit.ts'
 import { readMemory, readVersionContent } from './contents.ts'
-import { planRedaction, redact } from './redaction.ts'
+import {
+  addDeviceByCard,
+  changePassphrase,
+  changeRole,
+  makeRecoveryKey,
+  removeDevices,
+} from './device-changes.ts'
+import type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './device-changes.ts'
+import { listDevices } from './devices.ts'
+import type { Device } from './devices.ts'
 import type { Redaction } from './redaction.ts'
 import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
 import type { History } from './history.ts'
@@ -32,25 +41,33 @@ import type { MemoryInfo } from './memory-info.ts'
 import { openPast } from './past.ts'
 import type { PastView } from './past.ts'
 import type { Point } from './points.ts'
-import { planRestore, planRollback } from './restoration.ts'
 import type { RestoreRequest, Reversal, RollbackRequest } from './restoration.ts'
 import { expire } from './retention.ts'
 import type { Expiry, ExpiryRule } from './retention.ts'
+import { checkBlame, checkObject, checkPoint } from './request-check.ts'
+import { checkRestore, checkRollback } from './request-check.ts'
+import { planRestore, planRollback } from './restoration.ts'
 import { reverse } from './reversal.ts'
 import type { ReversalOptions } from './reversal.ts'
-import { planUndo } from './undo.ts'
+import type { ReversalSource } from './reversal-plan.ts'
 import type { UndoRequest } from './undo.ts'
 import type { StoreSession } from './session.ts'
 import { listDirectory } from './listing.ts'
 import type { DirectoryListing } from './listing.ts'
 import type { LiveMemory } from './snapshot.ts'
 import { askHistory } from './steady-history.ts'
-import { verifyHistory } from './verify.ts'
+import { findConflicts } from './sync/conflicts.ts'
+import type { Conflict } from './sync/conflicts.ts'
+import type { StoreSyncOptions } from './sync/sync.ts'
+import type { SyncReport } from './sync/report.ts'
+import { readStatus, verifyStore } from './store-report.ts'
+import type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
 import type { VerifyOptions } from './verify.ts'
 import { describeVersion, getVersionEntry, readVersions } from './versions.ts'
 import type { Version, VersionFilter, VersionPage } from './versions.ts'
 
 export type { MemoryInfo } from './memory-info.ts'
+export type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
 
 export interface Memory extends MemoryInfo {
   readonly content: string
@@ -61,37 +78,6 @@ export interface Applied {
   readonly commit: string | undefined
   readonly versionIds: readonly string[]
 }
-
-/** What is stored where, before and after. */
-export interface Compaction {
-  readonly before: StorageStatus
-  readonly after: StorageStatus
-}
-
-export interface VerifyReport {
-  readonly commits: number
-  readonly versions: number
-  readonly memories: number
-  /** The newest commit, 40 hex digits. */
-  readonly head: string
-}
-
-export interface StoreStatus {
-  readonly storeId: string
-  readonly deviceId: string
-  /** Undefined for a device that was removed. */
-  readonly role: Role | undefined
-  readonly head: string
-  readonly commits: number
-  readonly memories: number
-  readonly contentBytes: number
-  readonly epochs: number
-  readonly settings: Settings
-  readonly storage: StorageStatus
-}
-
-/** Of a history that is redacted while it is verified. */
-const VERIFY_ATTEMPTS = 3
 
 /**
  * An open store. Every method may reject with a StoreError; `store_closed` after `close`. Paths are
@@ -148,7 +134,7 @@ export class MemoryStore {
       const readContent = (memory: LiveMemory) => readMemory(contents, memory)
       const rows = planChanges({ snapshot, random, now, readContent }, changes)
       if (rows.length === 0) return { built: undefined, result: nothingApplied }
-      await this.#session.checkContents(rows)
+      await this.#session.checkContents(rows, checked.reason)
       const context = await this.#session.commitContext(now)
       const built = buildChange(context, snapshot, rows, checked)
       const versionIds = rows.map((row) => formatId('version', row.versionId))
@@ -158,6 +144,7 @@ export class MemoryStore {
 
   /** Versions that match all conditions, newest first, a page at a time. */
   async versions(filter: VersionFilter = {}, options: VerifyOptions = {}): Promise<VersionPage> {
+    checkObject(filter, 'The filter')
     return readVersions(await this.#session.loadHistory(options), this.#session.contents, filter)
   }
 
@@ -173,12 +160,13 @@ export class MemoryStore {
   }
 
   /** The store as it was at a point of its history. */
-  at(point: Point, options: VerifyOptions = {}): Promise<PastView> {
-    return openPast(this.#session, point, options)
+  async at(point: Point, options: VerifyOptions = {}): Promise<PastView> {
+    return openPast(this.#session, checkPoint(point), checkObject(options, 'The options'))
   }
 
   /** What differs between two points, or between one and now. */
   async difference(from: Point, to?: Point, options: DifferenceOptions = {}): Promise<Difference> {
+    for (const point of to === undefined ? [from] : [from, to]) checkPoint(point)
     const compare = (history: History): Promise<Difference> =>
       compareMoments(history, this.#session.contents, { from, to }, options)
     return askHistory(this.#session, compare, options)
@@ -186,6 +174,8 @@ export class MemoryStore {
 
   /** Which version each line of a memory comes from. */
   async blame(pathOrMemoryId: string, options: BlameOptions = {}): Promise<readonly BlameLine[]> {
+    checkBlame(pathOrMemoryId, options)
+    const { blameLines } = await import('./blame.ts')
     const blame = (history: History): Promise<readonly BlameLine[]> =>
       blameLines(history, this.#session.contents, pathOrMemoryId, options)
     return askHistory(this.#session, blame, options)
@@ -197,7 +187,8 @@ export class MemoryStore {
     author: Author,
     options: ReversalOptions = {},
   ): Promise<Reversal> {
-    return reverse(this.#session, (source) => planRestore(source, request), author, options)
+    const plan = (source: ReversalSource) => planRestore(source, checkRestore(request))
+    return reverse(this.#session, plan, author, options)
   }
 
   /** Puts all memories, or those below a path, back into a state of the past, in one commit. */
@@ -206,7 +197,8 @@ export class MemoryStore {
     author: Author,
     options: ReversalOptions = {},
   ): Promise<Reversal> {
-    return reverse(this.#session, (source) => planRollback(source, request), author, options)
+    const plan = (source: ReversalSource) => planRollback(source, checkRollback(request))
+    return reverse(this.#session, plan, author, options)
   }
 
   /**
@@ -214,28 +206,19 @@ export class MemoryStore {
    * What cannot be told apart is left and listed.
    */
   undo(request: UndoRequest, author: Author, options: ReversalOptions = {}): Promise<Reversal> {
-    return reverse(this.#session, (source) => planUndo(source, request), author, options)
+    const plan = async (source: ReversalSource) => {
+      const { planUndo } = await import('./undo.ts')
+      return planUndo(source, checkObject(request, 'An undo'))
+    }
+    return reverse(this.#session, plan, author, options)
   }
 
   /**
    * Verifies every commit from genesis on (FORMAT §8), reading git alone. Rejects with the code of
    * the first violation.
    */
-  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    const { commit } = await this.#session.reading((current) => current.head)
-    for (let head = commit, attempt = 1; ; attempt += 1) {
-      try {
-        const { snapshot, versions } = await verifyHistory(this.#session, head, options)
-        const { count } = snapshot
-        return { commits: snapshot.head.height + 1, versions: versions.size, memories: count, head }
-      } catch (error) {
-        const now = await this.#session.reading((current) => current.head.commit)
-        // Perhaps another process redacted meanwhile, and has erased the history of before.
-        const moved = hasCode(error, 'object_missing') && now !== head
-        if (!moved || attempt === VERIFY_ATTEMPTS) throw error
-        head = now
-      }
-    }
+  verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    return verifyStore(this.#session, options)
   }
 
   /** Lines for git's `gpg.ssh.allowedSignersFile`, one per epoch. */
@@ -245,19 +228,7 @@ export class MemoryStore {
   }
 
   status(): Promise<StoreStatus> {
-    const { identity, objects, epochs } = this.#session
-    return this.#session.reading((snapshot) => ({
-      storeId: this.id,
-      deviceId: formatId('device', identity.deviceId),
-      role: roleOf(snapshot, identity.deviceId),
-      head: snapshot.head.commit,
-      commits: snapshot.head.height + 1,
-      memories: snapshot.count,
-      contentBytes: snapshot.paths.root.bytes,
-      epochs: epochs.size,
-      settings: snapshot.settings.value,
-      storage: objects.status(),
-    }))
+    return readStatus(this.#session)
   }
 
   /** Changes name, description, metadata, limits or the archive mark. Owners only. */
@@ -266,17 +237,96 @@ export class MemoryStore {
     return this.#administrate(() => changeSettings(this.#session, change, checked))
   }
 
+  /** Every device that the store has or had, in the order in which they came. */
+  devices(options: VerifyOptions = {}): Promise<readonly Device[]> {
+    const list = async (history: History): Promise<readonly Device[]> =>
+      listDevices(this.#session, this.#session.snapshot, history)
+    return askHistory(this.#session, list, options)
+  }
+
+  /**
+   * Makes a device of the machine whose card this is (`formatDeviceCard`). The card came over a
+   * channel that may lie: give the `fingerprint`, `dev_…`, that the machine itself shows. Owners
+   * only. Rejects with `invalid_input`, or `permission_denied` for one that was removed.
+   */
+  async addDevice(
+    card: string,
+    role: Role,
+    author: Author,
+    options: { readonly fingerprint?: string } = {},
+  ): Promise<DeviceAdded> {
+    const { fingerprint } = options
+    return addDeviceByCard(this.#session, card, { role, fingerprint }, checkAuthor(author))
+  }
+
+  /** Gives a device, `dev_…`, another role. A new epoch begins. Owners only. */
+  async changeRole(deviceId: string, role: Role, author: Author): Promise<KeysChanged> {
+    return changeRole(this.#session, deviceId, role, checkAuthor(author))
+  }
+
+  /**
+   * Takes the access of devices, `dev_…`, for good: a new epoch begins, and they open nothing that
+   * is written from then on (FORMAT §7.3). Owners only.
+   */
+  async removeDevices(deviceIds: readonly string[], author: Author): Promise<KeysChanged> {
+    return removeDevices(this.#session, deviceIds, checkAuthor(author))
+  }
+
   /**
    * Sets (text) or removes (null) the passphrase: a new epoch begins, and the old passphrase opens
    * nothing written from then on (FORMAT §7.3). Owners only.
    */
-  async changePassphrase(passphrase: string | null, author: Author): Promise<Applied> {
-    const checked = checkAuthor(author)
-    return this.#administrate(() => changePassphrase(this.#session, passphrase, checked))
+  async changePassphrase(passphrase: string | null, author: Author): Promise<KeysChanged> {
+    return changePassphrase(this.#session, passphrase, checkAuthor(author))
+  }
+
+  /**
+   * Makes a recovery key, which is returned here and nowhere else. It replaces all that there were,
+   * in a new epoch, unless `keepOld` is given. Owners only.
+   */
+  async newRecoveryKey(
+    author: Author,
+    options: { readonly keepOld?: boolean } = {},
+  ): Promise<RecoveryKeyMade> {
+    const keepOld = options.keepOld ?? false
+    return makeRecoveryKey(this.#session, { keepOld }, checkAuthor(author))
+  }
+
+  /** The remotes of the repository, as `git remote` shows them too. */
+  remotes(): readonly Remote[] {
+    return this.#session.exchange.remotes()
+  }
+
+  /** Names a remote: https, ssh or a path. Nothing is contacted. */
+  addRemote(name: string, url: string): Promise<void> {
+    return this.#session.exchange.addRemote({ name, url: parseRemoteUrl(url).text })
+  }
+
+  /** Forgets a remote. Rejects with `not_found`. */
+  removeRemote(name: string): Promise<void> {
+    return this.#session.exchange.removeRemote(name)
+  }
+
+  /**
+   * Takes over what a remote has, merges, and sends what it lacks. Rejects with a remote code, and
+   * with the code of what is wrong with the remote's history; local work is safe in any case.
+   */
+  async sync(author: Author, options: StoreSyncOptions = {}): Promise<SyncReport> {
+    const { syncStore } = await import('./sync/sync.ts')
+    return syncStore(this.#session, checkAuthor(author), options)
+  }
+
+  /** What merges of clones have combined, newest first. */
+  async conflicts(options: { readonly limit?: number } = {}): Promise<readonly Conflict[]> {
+    return findConflicts(await this.#session.loadHistory(), options.limit ?? 100)
   }
 
   /** What `redact` would erase, and what stands in its way. Changes nothing. */
-  planRedaction(request: RedactionRequest, options: VerifyOptions = {}): Promise<RedactionPlan> {
+  async planRedaction(
+    request: RedactionRequest,
+    options: VerifyOptions = {},
+  ): Promise<RedactionPlan> {
+    const { planRedaction } = await import('./redaction.ts')
     return planRedaction(this.#session, request, options)
   }
 
@@ -290,11 +340,13 @@ export class MemoryStore {
     author: Author,
     options: VerifyOptions = {},
   ): Promise<Redaction> {
+    const { redact } = await import('./redaction.ts')
     return redact(this.#session, request, checkAuthor(author), options)
   }
 
   /** Searches all that is stored, and the caches, for what was redacted. */
-  proveAbsence(options: AbsenceOptions = {}): Promise<AbsenceReport> {
+  async proveAbsence(options: AbsenceOptions = {}): Promise<AbsenceReport> {
+    const { proveAbsence } = await import('./absence.ts')
     return proveAbsence(this.#session, options)
   }
 

@@ -13,6 +13,9 @@ const DIGITS = '0123456789abcdef'.split('')
 /** `40000 <digit>`, a zero byte and the 20 bytes of an oid. */
 const ENTRY_OID_AT = 8
 const ENTRY_LENGTH = 28
+/** `100644 `, a zero byte and the 20 bytes of an oid; between them the rest of a memory id. */
+const FILE_MODE_LENGTH = 7
+const FILE_FRAME_LENGTH = 28
 
 interface Directory {
   count: number
@@ -21,7 +24,7 @@ interface Directory {
   /** Either the blobs by full memory id, or one directory per next digit. */
   files: Map<string, Oid> | undefined
   directories: Map<string, Directory> | undefined
-  /** The newest tree of a split directory, while it has the same children. */
+  /** The newest tree, while it has the same names: of a flat directory always up to date. */
   body: Buffer | undefined
 }
 
@@ -71,9 +74,12 @@ function newDirectory(): Directory {
 
 function put(directory: Directory, depth: number, memoryId: string, blob: Oid): void {
   directory.oid = undefined
-  if (directory.files !== undefined) {
-    directory.files.set(memoryId, blob)
-    directory.count = directory.files.size
+  const { files } = directory
+  if (files !== undefined) {
+    if (files.has(memoryId)) patchFile(files, directory.body, memoryId, depth, blob)
+    else directory.body = undefined
+    files.set(memoryId, blob)
+    directory.count = files.size
     if (directory.count > FLAT_MAX) split(directory, depth)
     return
   }
@@ -88,6 +94,7 @@ function remove(directory: Directory, depth: number, memoryId: string): void {
   directory.count -= 1
   if (directory.files !== undefined) {
     directory.files.delete(memoryId)
+    directory.body = undefined
     return
   }
   const digit = digitAt(memoryId, depth)
@@ -137,7 +144,7 @@ function encode(directory: Directory, depth: number, into: NewObject[]): Oid {
   const { files, directories } = directory
   const body =
     directories === undefined
-      ? encodeFiles(files ?? new Map<string, Oid>(), depth)
+      ? encodeFiles(directory, files ?? new Map<string, Oid>(), depth)
       : encodeSplit(directory, directories, depth, into)
   const tree = newObject('tree', body)
   into.push(tree)
@@ -145,11 +152,34 @@ function encode(directory: Directory, depth: number, into: NewObject[]): Oid {
   return tree.oid
 }
 
-function encodeFiles(files: ReadonlyMap<string, Oid>, depth: number): Uint8Array {
-  const entries = Array.from(files, ([memoryId, oid]): TreeEntry => {
-    return { mode: '100644', name: memoryId.slice(depth), oid }
-  })
-  return encodeTree(entries)
+function encodeFiles(
+  directory: Directory,
+  files: ReadonlyMap<string, Oid>,
+  depth: number,
+): Uint8Array {
+  if (directory.body === undefined) {
+    const entries = Array.from(files, ([memoryId, oid]): TreeEntry => {
+      return { mode: '100644', name: memoryId.slice(depth), oid }
+    })
+    directory.body = Buffer.from(encodeTree(entries))
+  }
+  return new Uint8Array(directory.body)
+}
+
+/** Nearly always one file is another blob than before: it has its place by the order of names. */
+function patchFile(
+  files: ReadonlyMap<string, Oid>,
+  body: Buffer | undefined,
+  memoryId: string,
+  depth: number,
+  blob: Oid,
+): void {
+  if (body === undefined) return
+  let place = 0
+  for (const other of files.keys()) if (other < memoryId) place += 1
+  const nameLength = memoryId.length - depth
+  const start = place * (FILE_FRAME_LENGTH + nameLength)
+  body.write(blob, start + FILE_MODE_LENGTH + nameLength + 1, 'hex')
 }
 
 /** Nearly always one child is another tree than before, so only its name is written anew. */

@@ -9,6 +9,7 @@ import { systemRandom } from '../crypto/random.ts'
 import type { Random } from '../crypto/random.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
+import { parseLinks } from '../format/commit.ts'
 import { parseStoreFile } from '../format/public-files.ts'
 import { zeroHash } from '../format/record.ts'
 import type { Actor } from '../format/record.ts'
@@ -20,6 +21,7 @@ import { systemDisk } from '../git/disk.ts'
 import type { Disk } from '../git/disk.ts'
 import type { Oid } from '../git/object.ts'
 import type { ObjectStore } from '../git/object-store.ts'
+import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import type { Identity } from '../keys/identity.ts'
 import { formatRecoveryKey, generateRecoveryKey } from '../keys/identity.ts'
 import { createKeyring } from '../keys/keyring.ts'
@@ -33,11 +35,13 @@ import { openHeadKeyring, readKeyringState, readSettingsState } from './authorit
 import { buildGenesis } from './commit.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
-import { catchUp, History } from './history.ts'
+import { catchUp } from './catch-up.ts'
+import { History } from './history.ts'
 import { readHistory } from './history-cache.ts'
 import { MemoryStore } from './memory-store.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import { StoreSession } from './session.ts'
+import { SeenRemotes } from './sync/seen-remotes.ts'
 import type { Snapshot } from './snapshot.ts'
 import { findState } from './state-cache.ts'
 import { getBlob, getTree } from './git-reads.ts'
@@ -59,7 +63,8 @@ export interface Environment {
   readonly packer?: Packer
 }
 
-interface Places {
+/** Where a store and what belongs to it lie. */
+export interface Places {
   /** The bare repository. */
   readonly directory: string
   /** What must live outside the store: the anchor. One folder serves many stores. */
@@ -114,7 +119,7 @@ export async function createStore(
     options.actor && checkActor(options.actor),
   )
   const objects = await createDiskObjectStore({ directory, ...storageOf(options) })
-  const { caches, anchor, cacheDirectory } = localFiles(options, storeId)
+  const { caches, anchor, cacheDirectory, seenRemotes } = localFiles(options, storeId)
   try {
     await objects.exclusive(async () => {
       // Genesis has number 1, so the next one is asked for: 1 is never given again.
@@ -137,6 +142,7 @@ export async function createStore(
     history,
     cachedHeight: -1,
     guard: options.guard,
+    seenRemotes,
   })
   return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(recoveryKey) }
 }
@@ -154,7 +160,7 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     checkExpected(storeId, options.storeId)
     // The anchor before the head: the other way round, a commit between the two would look like a
     // rollback.
-    const { caches, anchor, cacheDirectory } = localFiles(options, storeId)
+    const { caches, anchor, cacheDirectory, seenRemotes } = localFiles(options, storeId)
     objects.refresh()
     const head = getHead(objects)
     const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head)
@@ -164,7 +170,7 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     if (options.acceptRolledBack !== true) checkFreshness(source, anchor, snapshot)
     const parts = { objects, storeId, identity, epochs: opened.epochs, snapshot, anchor, caches }
     const { guard } = options
-    const local = { cacheDirectory, clock, random, history, cachedHeight, guard }
+    const local = { cacheDirectory, clock, random, history, cachedHeight, guard, seenRemotes }
     const session = new StoreSession({ ...parts, ...local })
     if (options.acceptRolledBack === true)
       await objects.exclusive(() => anchor.accept(snapshot.head))
@@ -183,12 +189,12 @@ function environmentOf(options: Environment): Required<Omit<Environment, 'packer
   return { clock, random, disk }
 }
 
-function storageOf(options: Environment): Pick<Environment, 'disk' | 'packer'> {
+export function storageOf(options: Environment): Pick<Environment, 'disk' | 'packer'> {
   const { disk, packer } = options
   return { ...(disk && { disk }), ...(packer && { packer }) }
 }
 
-function unlockOf(options: OpenOptions): Unlock {
+export function unlockOf(options: OpenOptions): Unlock {
   const { identity, passphrase, recoveryKey } = options
   if (passphrase !== undefined && recoveryKey !== undefined) {
     throw new StoreError('invalid_input', 'Give a passphrase or a recovery key, not both')
@@ -205,23 +211,29 @@ function initialSettings(options: CreateOptions): Settings {
   return { name, description: '', metadata: {}, archivedAt: undefined, limits }
 }
 
-function localFiles(
+export function localFiles(
   options: Places & Environment,
   storeId: string,
-): { caches: CacheOwner; anchor: Anchor; cacheDirectory: string } {
+): {
+  readonly caches: CacheOwner
+  readonly anchor: Anchor
+  readonly seenRemotes: SeenRemotes
+  readonly cacheDirectory: string
+} {
   const { identity, directory, stateDirectory } = options
   const { disk, random } = environmentOf(options)
   const caches: CacheOwner = { disk, storeId, identity, random }
   const device = formatId('device', identity.deviceId)
-  const anchorPath = `${stateDirectory}/${formatId('store', storeId)}/${device}.anchor`
+  const state = `${stateDirectory}/${formatId('store', storeId)}/${device}`
   return {
     caches,
-    anchor: new Anchor(caches, anchorPath),
+    anchor: new Anchor(caches, `${state}.anchor`),
+    seenRemotes: new SeenRemotes(caches, `${state}.remotes`),
     cacheDirectory: `${directory}/gitlocket/cache/${device}`,
   }
 }
 
-function getHead(objects: ObjectStore): Oid {
+export function getHead(objects: ObjectStore): Oid {
   if (objects.head !== undefined) return objects.head
   throw new StoreError('not_a_store', 'The repository has no commit: it is not a gitlocket store')
 }
@@ -238,19 +250,19 @@ function readStoreId(objects: ObjectStore): string {
   return parseStoreFile(getBlob(objects, entry.oid, 'not_a_store'))
 }
 
-interface Source {
+interface Source<Keys extends AuditKeys = EpochKeys> {
   readonly objects: ObjectStore
   readonly storeId: string
-  readonly epochs: Epochs
+  readonly epochs: Epochs<Keys>
 }
 
-function checkExpected(found: string, expected: string | undefined): void {
+export function checkExpected(found: string, expected: string | undefined): void {
   if (expected === undefined || parseId('store', expected) === found) return
   throw new StoreError('store_id_mismatch', 'Another store is in this place than the expected one')
 }
 
 /** The first head that this device sees of a store is trusted, and remembered from then on. */
-async function pin(objects: ObjectStore, anchor: Anchor, snapshot: Snapshot): Promise<void> {
+export async function pin(objects: ObjectStore, anchor: Anchor, snapshot: Snapshot): Promise<void> {
   try {
     await objects.exclusive(() => anchor.advance(snapshot.head))
   } catch (error) {
@@ -277,7 +289,7 @@ async function resume(
   try {
     const snapshot = findState(caches, `${cacheDirectory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
-      readSettings: (oid) => readSettingsState(source, oid),
+      readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })
     if (snapshot === undefined) return undefined
     const history = new History()
@@ -300,16 +312,14 @@ async function startOver(source: Source, head: Oid, options: OpenOptions): Promi
 }
 
 /** FORMAT §9: the head must contain the record that this device verified last. */
-function checkFreshness(source: Source, anchor: Anchor, snapshot: Snapshot): void {
+export function checkFreshness(
+  source: Source<AuditKeys>,
+  anchor: Anchor,
+  snapshot: Snapshot,
+): void {
   const { verified } = anchor
   if (verified === undefined) return
-  if (verified.height <= snapshot.head.height) {
-    let oid: Oid | undefined = snapshot.head.commit
-    for (let height = snapshot.head.height; height > verified.height; height -= 1) {
-      oid = oid === undefined ? undefined : firstParent(source.objects, oid)
-    }
-    if (oid !== undefined && equalBytes(recordOf(source, oid), verified.record)) return
-  }
+  if (containsRecord(source, snapshot.head.commit, verified)) return
   throw new StoreError(
     'rolled_back',
     'The store is older than what this device has verified, or another one took its place. ' +
@@ -317,12 +327,19 @@ function checkFreshness(source: Source, anchor: Anchor, snapshot: Snapshot): voi
   )
 }
 
-function firstParent(objects: ObjectStore, oid: Oid): Oid | undefined {
-  const start = Buffer.from(readCommitBytes(objects, oid).subarray(0, 94)).toString('latin1')
-  return /\nparent ([0-9a-f]{40})\n/.exec(start)?.[1]
-}
-
-function recordOf(source: Source, oid: Oid): Uint8Array {
-  const bytes = readCommitBytes(source.objects, oid)
-  return decodeCommit(source.storeId, source.epochs, oid, bytes).hash
+/** Both parents of merges are looked behind: the record may be on either side. */
+function containsRecord(
+  { objects, storeId, epochs }: Source<AuditKeys>,
+  head: Oid,
+  { height, record }: { readonly height: number; readonly record: Uint8Array },
+): boolean {
+  const reached = new Set([head])
+  for (const oid of reached) {
+    const bytes = readCommitBytes(objects, oid)
+    const links = parseLinks(bytes)
+    if (links.height > height) for (const parent of links.parents) reached.add(parent)
+    if (links.height !== height) continue
+    if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, record)) return true
+  }
+  return false
 }

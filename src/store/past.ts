@@ -1,42 +1,46 @@
 // The store as it was after an earlier commit: which memories were live, where, and what they held.
 // Reads only. What is redacted is not there, also if that happens while a view is in use.
 
+import { equalBytes } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Oid } from '../git/object.ts'
-import { countLeading } from './count-leading.ts'
 import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
+import { readRecordHash } from './known-commit.ts'
 import { listDirectory } from './listing.ts'
 import type { DirectoryListing } from './listing.ts'
 import type { Memory } from './memory-store.ts'
+import { byAge } from './merge/merge-input.ts'
 import { PathTree } from './path-tree.ts'
-import { commitAt } from './points.ts'
-import type { Point } from './points.ts'
+import { momentAfter, momentOf, versionAt } from './points.ts'
+import type { Moment, Point } from './points.ts'
+import { askHistory } from './steady-history.ts'
+import type { PastSource } from './steady-history.ts'
 import type { VerifyOptions } from './verify.ts'
 
 export interface PastView {
-  /** The commit, 40 hex digits, and its time, ms since 1970. */
+  /** The newest commit of then, 40 hex digits, and its time, ms since 1970. */
   readonly commit: string
   readonly time: number
   /** Memories whose version of then is redacted: they are not listed. */
   readonly redacted: number
+  /**
+   * Memories that are not listed because an older one was at, above or below their path. Only if
+   * clones were apart then and had not heard of each other.
+   */
+  readonly displaced: number
   /** The memory that was at a path, or undefined if none was, or it is redacted. */
   read(path: string): Promise<Memory | undefined>
   /** As `MemoryStore.list`. */
   list(path: string, options?: { depth?: number }): Promise<DirectoryListing | undefined>
 }
 
-/** What a view reads from. */
-export interface PastSource {
-  loadHistory(options?: VerifyOptions): Promise<History>
-  readonly contents: ContentSource
-}
-
 /** A memory at its path of then. */
 interface PastMemory {
+  readonly memoryId: string
   readonly path: string
   readonly size: number
   readonly sha256: string
@@ -45,42 +49,64 @@ interface PastMemory {
   readonly created: number
 }
 
-interface Moment {
-  readonly commit: CommitEntry
+/** A commit, by its name of now and by what it keeps in every rewrite. */
+interface Tip {
+  readonly entry: CommitEntry
   readonly oid: Oid
-  readonly paths: PathTree<PastMemory>
-  readonly redacted: number
+  readonly record: Uint8Array
 }
 
-/** Throws as `heightOf` does. */
-export async function openPast(
+interface Memories {
+  readonly paths: PathTree<PastMemory>
+  readonly redacted: number
+  readonly displaced: number
+}
+
+interface State extends Memories {
+  readonly tips: readonly Tip[]
+  readonly commit: Oid
+  readonly time: number
+}
+
+/** Throws as `momentOf` does. */
+export function openPast(
   source: PastSource,
   point: Point,
   options: VerifyOptions,
 ): Promise<PastView> {
-  const history = await source.loadHistory(options)
-  return new Past(source, momentAt(history, commitAt(history, point)))
+  const open = async (history: History): Promise<PastView> => {
+    const moment = momentOf(history, point)
+    const tips = moment.tips.map((entry) => {
+      return { entry, oid: entry.oid, record: readRecordHash(source.contents, entry.oid) }
+    })
+    return new Past(source, stateAt(history, moment, tips))
+  }
+  return askHistory(source, open, options)
 }
 
 class Past implements PastView {
   readonly #source: PastSource
-  #moment: Moment
+  #state: State
 
-  constructor(source: PastSource, moment: Moment) {
+  constructor(source: PastSource, state: State) {
     this.#source = source
-    this.#moment = moment
+    this.#state = state
   }
 
   get commit(): string {
-    return this.#moment.oid
+    return this.#state.commit
   }
 
   get time(): number {
-    return this.#moment.commit.time
+    return this.#state.time
   }
 
   get redacted(): number {
-    return this.#moment.redacted
+    return this.#state.redacted
+  }
+
+  get displaced(): number {
+    return this.#state.displaced
   }
 
   async read(path: string): Promise<Memory | undefined> {
@@ -98,44 +124,65 @@ class Past implements PastView {
     return listDirectory(await this.#refresh(), path, depth)
   }
 
-  /** A redaction of anything that was there by then gives this commit another name. */
-  async #refresh(): Promise<Moment> {
+  /** A redaction of anything that was there by then gives commits of then other names. */
+  async #refresh(): Promise<State> {
     const history = await this.#source.loadHistory()
-    const commit = history.commits[this.#moment.commit.height]
-    if (commit === undefined) throw new StoreError('not_found', 'The commit of then is gone')
-    if (commit.oid !== this.#moment.oid) this.#moment = momentAt(history, commit)
-    return this.#moment
+    const { tips } = this.#state
+    if (tips.every((tip) => isThere(history, tip))) return this.#state
+    const found = tips.map((tip) => this.#findAgain(history, tip))
+    const entries = found.map(({ entry }) => entry).toSorted((a, b) => a.position - b.position)
+    this.#state = stateAt(history, momentAfter(history, entries), found)
+    return this.#state
+  }
+
+  #findAgain(history: History, { entry: { height }, record }: Tip): Tip {
+    for (const entry of history.atHeight(height)) {
+      const { oid } = entry
+      if (equalBytes(readRecordHash(this.#source.contents, oid), record))
+        return { entry, oid, record }
+    }
+    throw new StoreError('not_found', 'The commit of then is gone')
   }
 }
 
-function momentAt(history: History, commit: CommitEntry): Moment {
-  return { commit, oid: commit.oid, ...memoriesAt(history, commit.height) }
+/** Whether nothing has changed up to a commit: then neither have its name and its place. */
+function isThere(history: History, { entry, oid }: Tip): boolean {
+  return history.commits[entry.position] === entry && entry.oid === oid
 }
 
-/** The memories that were live after the commit at a height. */
-function memoriesAt(
-  history: History,
-  height: number,
-): { readonly paths: PathTree<PastMemory>; readonly redacted: number } {
-  const paths = new PathTree<PastMemory>()
+function stateAt(history: History, moment: Moment, tips: readonly Tip[]): State {
+  const { oid, time } = moment.commit
+  return { tips, commit: oid, time, ...memoriesAt(history, moment) }
+}
+
+/** The memories that were live at a moment. */
+function memoriesAt(history: History, moment: Moment): Memories {
+  const found: PastMemory[] = []
   let redacted = 0
   for (const versions of history.memories()) {
-    const entry = versionAt(versions, height)
+    const entry = versionAt(versions, moment)
     if (entry === undefined || entry.operation === 'deleted') continue
     const { path, size, sha256 } = entry
     const created = versions[0]?.commit.time ?? entry.commit.time
     if (path === undefined || size === undefined || sha256 === undefined) redacted += 1
-    else paths.add({ path, size, sha256, entry, created })
+    else found.push({ memoryId: entry.memoryId, path, size, sha256, entry, created })
   }
-  return { paths, redacted }
+  const wereApart = moment.tips.length > 1
+  return { ...place(wereApart ? found.toSorted(byAge) : found, wereApart), redacted }
 }
 
-/** Of one memory's versions, oldest first, the one that was current after a commit. */
-export function versionAt(
-  versions: readonly VersionEntry[],
-  height: number,
-): VersionEntry | undefined {
-  return versions[countLeading(versions, ({ commit }) => commit.height <= height) - 1]
+/** Only of clones that were apart, two memories can be in each other's way. */
+function place(
+  memories: readonly PastMemory[],
+  wereApart: boolean,
+): Pick<Memories, 'paths' | 'displaced'> {
+  const paths = new PathTree<PastMemory>()
+  let displaced = 0
+  for (const memory of memories) {
+    if (wereApart && paths.findOccupant(memory.path) !== undefined) displaced += 1
+    else paths.add(memory)
+  }
+  return { paths, displaced }
 }
 
 function readPast(source: ContentSource, memory: PastMemory): Memory {

@@ -1,7 +1,8 @@
-// Moments of the history, and the commit that each of them names. Pure over the history in RAM.
+// Points of the history, and which commits had been made by then. Pure over the history in RAM.
 
-import { StoreError } from '../errors.ts'
-import type { CommitEntry, History } from './history.ts'
+import { assert, StoreError } from '../errors.ts'
+import { countLeading } from './count-leading.ts'
+import type { CommitEntry, History, VersionEntry } from './history.ts'
 import { getVersionEntry } from './versions.ts'
 
 /** A moment in the history. */
@@ -13,29 +14,61 @@ export type Point =
   /** Right after this commit: 40 hex digits, or at least the first 7. */
   | { readonly commit: string }
 
+/** The commits that had been made by a moment, as far as this history knows. */
+export interface Moment {
+  /** The last of them in the order of the history; not the only newest one if clones were apart. */
+  readonly commit: CommitEntry
+  /** Those that are in the past of no other one, ascending. */
+  readonly tips: readonly CommitEntry[]
+  /** Whether the commit at a position of the history is one of them. */
+  readonly has: (position: number) => boolean
+}
+
 /**
- * The height of the commit that a point names. For a time that is the newest commit whose record is
- * not younger, searched from the head back: clocks of devices differ, so times need not ascend.
- * Throws `not_found`, or `invalid_input` for what is no point.
+ * What a point stands for: the past of a commit, itself included. A time may stand for the pasts of
+ * several: of all commits whose record is not younger. Clocks of devices differ, so in their pasts
+ * there may be younger ones. Throws `not_found`, or `invalid_input` for what is no point.
  */
-export function heightOf(history: History, point: Point): number {
-  if ('time' in point) return findByTime(history, point.time).height
-  if ('versionId' in point) return getVersionEntry(history, point.versionId).commit.height
-  return findByOid(history, point.commit).height
+export function momentOf(history: History, point: Point): Moment {
+  if ('time' in point) return momentAfter(history, findByTime(history, point.time))
+  if ('versionId' in point) {
+    return momentAfter(history, [getVersionEntry(history, point.versionId).commit])
+  }
+  return momentAfter(history, [findByOid(history, point.commit)])
 }
 
-/** The commit at the height that a point names; the head for no point. */
-export function commitAt(history: History, point: Point | undefined): CommitEntry {
-  const height = point === undefined ? history.commits.length - 1 : heightOf(history, point)
-  const commit = history.commits[height]
-  if (commit === undefined) throw new StoreError('not_found', 'The store has no history')
-  return commit
+/** As `momentOf`; the head for no point. */
+export function momentOrNow(history: History, point: Point | undefined): Moment {
+  if (point !== undefined) return momentOf(history, point)
+  if (history.head !== undefined) return momentAfter(history, [history.head])
+  throw new StoreError('not_found', 'The store has no history')
 }
 
-function findByTime({ commits }: History, time: number): CommitEntry {
+/** When these commits, ascending, and all in their pasts had been made. */
+export function momentAfter(history: History, tips: readonly CommitEntry[]): Moment {
+  const commit = tips.at(-1)
+  assert(commit !== undefined, 'a moment is after some commit')
+  return { commit, tips, has: history.pastOf(...tips) }
+}
+
+/** Of one memory's versions, in the order of the history, the one that was current at a moment. */
+export function versionAt(
+  versions: readonly VersionEntry[],
+  { commit, has }: Moment,
+): VersionEntry | undefined {
+  // Which descends from all its others of then, or is the later one where clones were apart.
+  const until = countLeading(versions, (entry) => entry.commit.position <= commit.position)
+  for (let index = until - 1; index >= 0; index -= 1) {
+    const entry = versions[index]
+    if (entry !== undefined && has(entry.commit.position)) return entry
+  }
+  return undefined
+}
+
+function findByTime(history: History, time: number): readonly CommitEntry[] {
   if (!Number.isFinite(time)) throw new StoreError('invalid_input', 'A time must be a number of ms')
-  const found = commits.findLast((commit) => commit.time <= time)
-  if (found === undefined) throw new StoreError('not_found', 'Nothing was written by then')
+  const found = history.newest((commit) => commit.time <= time)
+  if (found.length === 0) throw new StoreError('not_found', 'Nothing was written by then')
   return found
 }
 

@@ -8,7 +8,7 @@ import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { History, VersionEntry } from './history.ts'
 import type { Snapshot } from './snapshot.ts'
-import { pause } from './verify.ts'
+import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
 import { describeVersion, getVersionEntry, isAtOrBelow } from './versions.ts'
 import type { Version } from './versions.ts'
@@ -34,9 +34,15 @@ export interface RedactionRequest {
   /**
    * What becomes of selected versions that are the current ones of live memories: `refuse` throws
    * `version_current`, `delete` deletes these memories and `overwrite` writes a text without the
-   * secret first, in the same step, `keep` leaves these versions out. `refuse` if left out.
+   * secret first, in the same step, `keep` leaves these versions out. `refuse` if left out. In an
+   * archived store nothing can be overwritten (`store_archived`).
    */
   readonly current?: 'refuse' | 'delete' | 'overwrite' | 'keep' | undefined
+  /**
+   * The versions that somebody was shown and agreed to, as ids. If more are selected by now,
+   * nothing is done (`precondition_failed`).
+   */
+  readonly confirmed?: readonly string[] | undefined
 }
 
 export interface RedactionPlan {
@@ -114,6 +120,23 @@ export function describePlan(
     sameText: describe(sameText(history, entries)),
   }
   return { plan, entries }
+}
+
+/** Throws `precondition_failed` if there is more to erase than what was agreed to. */
+export function checkConfirmed(
+  { confirmed }: RedactionRequest,
+  entries: readonly VersionEntry[],
+): void {
+  if (confirmed === undefined) return
+  const known = new Set(confirmed)
+  const versionIds = entries.map((entry) => formatId('version', entry.versionId))
+  const more = versionIds.filter((versionId) => !known.has(versionId))
+  if (more.length === 0) return
+  throw new StoreError(
+    'precondition_failed',
+    `${more.length} more of the versions are selected than were agreed to: plan again`,
+    { details: { versionIds: more } },
+  )
 }
 
 /** Whether the version is what a live memory holds now. */

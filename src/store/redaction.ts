@@ -9,10 +9,11 @@ import { checkMayWrite } from './authority.ts'
 import { signCertificate } from './certificate.ts'
 import type { RedactionCertificate } from './certificate.ts'
 import type { Author, BuiltCommit } from './commit.ts'
-import { describePlan, Selector } from './redaction-plan.ts'
+import { checkConfirmed, describePlan, Selector } from './redaction-plan.ts'
 import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
 import { buildStep } from './redaction-step.ts'
 import type { Outcome } from './redaction-step.ts'
+import { lowestOf } from './rewrite.ts'
 import type { StoreSession } from './session.ts'
 import { askHistory } from './steady-history.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -40,9 +41,10 @@ export async function planRedaction(
 }
 
 /**
- * Throws `version_current`, `permission_denied`, `invalid_input` or `not_found`, with nothing
- * changed. A storage code from the erasing at the end means that the versions are redacted and the
- * old objects not erased yet: the next checkpoint, or the same call again, goes on with that.
+ * Throws `version_current`, `precondition_failed`, `store_archived`, `permission_denied`,
+ * `invalid_input` or `not_found`, with nothing changed. An error with a certificate in its details
+ * means that the versions are redacted and the old objects not erased yet: the next checkpoint, or
+ * the same call again, goes on with that. A redact record has no room for the author's reason.
  */
 export async function redact(
   session: StoreSession,
@@ -52,6 +54,12 @@ export async function redact(
 ): Promise<Redaction> {
   if (!isRedactReason(request.reason)) {
     throw new StoreError('invalid_input', 'The reason code of the redaction is not one of the list')
+  }
+  if (author.reason !== undefined && author.reason !== '') {
+    throw new StoreError(
+      'invalid_input',
+      'A redaction keeps no free text: give the reason as one of the codes alone',
+    )
   }
   if (request.current !== undefined && !choices.has(request.current)) {
     throw new StoreError('invalid_input', 'What to do with current versions is not one of the list')
@@ -63,15 +71,27 @@ export async function redact(
     true,
   )
   const { plan, outcome } = done
-  if (outcome !== undefined) await session.forget(outcome.rewritten, outcome.erased)
+  // Also if nothing was to be done: an earlier attempt may have been cut off before this.
+  if (outcome === undefined) {
+    await session.erase()
+    return { plan, certificate: undefined }
+  }
+  await session.forget(outcome)
+  const certify = (): RedactionCertificate => signCertificate(session, request, author, outcome)
   try {
-    // Also if nothing was to be done: an earlier attempt may have been cut off before this.
     await session.erase()
   } catch (error) {
     // Closing the store erases too. What is done must not be taken for refused.
-    if (outcome === undefined || !hasCode(error, 'store_closed')) throw error
+    if (!hasCode(error, 'store_closed')) throw withCertificate(error, certify)
   }
-  return { plan, certificate: outcome && signCertificate(session, request, author, outcome) }
+  return { plan, certificate: certify() }
+}
+
+/** Another call would find nothing to do, so that this is where the proof would be lost. */
+function withCertificate(error: unknown, certify: () => RedactionCertificate): unknown {
+  if (!(error instanceof StoreError)) return error
+  const details = { ...error.details, certificate: certify() }
+  return new StoreError(error.code, error.message, { cause: error, details })
 }
 
 async function step(
@@ -85,12 +105,14 @@ async function step(
   const selected = await selector.search(history, options)
   const { plan, entries } = describePlan(history, session.snapshot, selected, request.current)
   if (entries.length === 0) return { built: undefined, result: { plan, outcome: undefined } }
+  checkConfirmed(request, entries)
   const { built, outcome } = await buildStep(
     session,
     history,
     { entries, request, author },
     options,
   )
+  await session.seenRemotes.noteRewrite(lowestOf(history, outcome.rewritten))
   return { built, result: { plan, outcome } }
 }
 

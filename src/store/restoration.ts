@@ -8,8 +8,8 @@ import { checkPath } from '../format/path.ts'
 import type { Operation } from '../format/record.ts'
 import type { History, VersionEntry } from './history.ts'
 import type { Applied } from './memory-store.ts'
-import { heightOf } from './points.ts'
-import type { Point } from './points.ts'
+import { momentOf, versionAt } from './points.ts'
+import type { Moment, Point } from './points.ts'
 import { completePlan, formatTime, leaveBlocked, leftAlone, textOf } from './reversal-plan.ts'
 import type { Goal, ReversalPlan, ReversalSource } from './reversal-plan.ts'
 import { getVersionEntry, isAtOrBelow } from './versions.ts'
@@ -91,14 +91,16 @@ export async function planRollback(
 ): Promise<ReversalPlan> {
   const { to, path = '/' } = request
   const directory = path === '/' ? path : checkPath(path)
-  const height = heightOf(source.history, to)
+  const moment = momentOf(source.history, to)
+  // Where clones were apart, no tree holds all that was there.
+  const commit = moment.tips.length === 1 ? moment.commit : undefined
   const goals: Goal[] = []
   const redacted: LeftAlone[] = []
-  for (const memoryId of changedSince(source.history, height)) {
-    const then = findVersionAt(source.history, memoryId, height)
+  for (const memoryId of changedSince(source.history, moment)) {
+    const then = versionAt(source.history.ofMemory(memoryId), moment)
     const now = source.snapshot.current.get(memoryId)?.live?.path
     const existed = then !== undefined && then.operation !== 'deleted'
-    const text = existed ? textOf(source, then) : undefined
+    const text = existed ? textOf(source, then, commit) : undefined
     // Where an erased version was is not known: then only where the memory is now counts.
     if (![now, text?.path].some((at) => isConcerned(at, directory))) continue
     if (existed && text === undefined) redacted.push(leftAlone(memoryId, now, 'redacted'))
@@ -130,7 +132,7 @@ function findMemory({ history, snapshot }: ReversalSource, memory: string): stri
 
 function getRestorable(history: History, memoryId: string, to: Point): VersionEntry {
   if (!('versionId' in to)) {
-    const entry = findVersionAt(history, memoryId, heightOf(history, to))
+    const entry = versionAt(history.ofMemory(memoryId), momentOf(history, to))
     if (entry !== undefined && entry.operation !== 'deleted') return entry
     throw new StoreError('not_found', 'The memory did not exist then')
   }
@@ -144,22 +146,11 @@ function getRestorable(history: History, memoryId: string, to: Point): VersionEn
   throw new StoreError('invalid_input', 'The version is a deletion: delete the memory instead')
 }
 
-/** The version that a memory had after the commit of a height. */
-function findVersionAt(
-  history: History,
-  memoryId: string,
-  height: number,
-): VersionEntry | undefined {
-  return history.ofMemory(memoryId).findLast(({ commit }) => commit.height <= height)
-}
-
-/** The memories that commits above a height touched. */
-function changedSince(history: History, height: number): ReadonlySet<string> {
+/** The memories that commits touched which had not been made then. */
+function changedSince(history: History, { has }: Moment): ReadonlySet<string> {
   const changed = new Set<string>()
-  for (let index = history.versions.length - 1; index >= 0; index -= 1) {
-    const entry = history.versions[index]
-    if (entry === undefined || entry.commit.height <= height) break
-    changed.add(entry.memoryId)
+  for (const { memoryId, commit } of history.versions) {
+    if (!has(commit.position)) changed.add(memoryId)
   }
   return changed
 }

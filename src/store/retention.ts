@@ -83,8 +83,7 @@ export async function expire(
     )
     return { commit: undefined, versionIds: [], expired: expired.map(describeMemory) }
   }
-  const withReason = { ...author, reason: author.reason ?? reasonOf(rule) }
-  const step = () => session.writing(() => expireSome(session, reads, rule, withReason))
+  const step = () => session.writing(() => expireSome(session, reads, rule, author))
   let done = await step()
   while (done.expired.length > 0 && done.expired.length % rowsMax === 0) {
     const more = await step()
@@ -115,7 +114,9 @@ async function expireSome(
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
   const rows = planChanges({ snapshot, random, now, readContent }, changes)
   const expired = memories.map(describeMemory)
-  const built = buildChange(await session.commitContext(now), snapshot, rows, author)
+  await session.checkContents(rows, author.reason)
+  const withReason = { ...author, reason: author.reason ?? reasonOf(rule) }
+  const built = buildChange(await session.commitContext(now), snapshot, rows, withReason)
   const versionIds = rows.map((row) => formatId('version', row.versionId))
   return { built, result: { commit: built.head.commit, versionIds, expired } }
 }

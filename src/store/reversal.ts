@@ -10,13 +10,14 @@ import { planStates } from './changes.ts'
 import type { PlannedRow } from './changes.ts'
 import { buildChange } from './commit.ts'
 import type { Author } from './commit.ts'
-import { readMemory, readVersionContent } from './contents.ts'
+import { findBlobAt, readMemory, readVersionContent } from './contents.ts'
 import { RecentObjects } from './recent-objects.ts'
+import { checkObject } from './request-check.ts'
 import type { Reversal } from './restoration.ts'
 import type { ReversalPlan, ReversalSource } from './reversal-plan.ts'
 import type { StoreSession } from './session.ts'
 import type { LiveMemory } from './snapshot.ts'
-import { pause } from './verify.ts'
+import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
 
 export interface ReversalOptions extends Omit<VerifyOptions, 'onCommit'> {
@@ -35,9 +36,12 @@ export async function reverse(
   options: ReversalOptions = {},
 ): Promise<Reversal> {
   const checked = checkAuthor(author)
+  checkObject(options, 'The options')
   if (options.dryRun === true) {
     return session.planning(async () => {
-      const { steps, left } = (await planRows(session, plan, options)).planned
+      const { planned, rows } = await planRows(session, plan, options)
+      await session.checkContents(rows, checked.reason)
+      const { steps, left } = planned
       return { commit: undefined, versionIds: [], steps, left }
     })
   }
@@ -48,7 +52,7 @@ export async function reverse(
     if (rows.length === 0) {
       return { built: undefined, result: { commit: undefined, versionIds: [], steps, left } }
     }
-    await session.checkContents(rows)
+    await session.checkContents(rows, checked.reason)
     const context = await session.commitContext(time)
     const reason = checked.reason ?? note
     const built = buildChange(context, session.snapshot, rows, { ...checked, reason })
@@ -85,8 +89,9 @@ async function openSource(
   return {
     history: await session.historyNow(options),
     snapshot,
-    readVersion(entry) {
-      const content = readVersionContent(contents, entry)
+    readVersion(entry, at) {
+      const known = at && findBlobAt(contents.objects, at.oid, entry.memoryId)
+      const content = readVersionContent(contents, entry, known)
       if (content !== undefined) return content
       throw new StoreError('redacted', 'A version that is needed has been erased')
     },

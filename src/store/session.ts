@@ -7,11 +7,12 @@ import type { Random } from '../crypto/random.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { zeroHash } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
+import type { PackExchange } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { Identity } from '../keys/identity.ts'
 import { timeMax } from '../limits.ts'
-import type { CommitContext } from './commit.ts'
+import type { CommitContext, OtherParent } from './commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { ContentCache } from './content-cache.ts'
 import type { ContentSource } from './contents.ts'
@@ -20,15 +21,16 @@ import { followHead } from './follow.ts'
 import { Gate } from './gate.ts'
 import type { PlannedRow } from './changes.ts'
 import { readMemory } from './contents.ts'
-import { checkGuard, guardOf } from './guard.ts'
+import { checkGuard, checkReason, guardOf } from './guard.ts'
 import type { ContentGuard } from './guard.ts'
-import { catchUp } from './history.ts'
-import type { History } from './history.ts'
+import { catchUp } from './catch-up.ts'
+import type { CommitEntry, History } from './history.ts'
 import { LocalFiles } from './local-files.ts'
 import type { Reads } from './reads.ts'
 import type { CachedFiles, LocalFilesParts } from './local-files.ts'
-import type { ErasedVersion, Rewritten } from './rewrite.ts'
-import type { Head, Snapshot, Undo } from './snapshot.ts'
+import type { Outcome } from './redaction-step.ts'
+import type { SeenRemotes } from './sync/seen-remotes.ts'
+import type { DeviceState, Head, KeyringState, Snapshot, Undo } from './snapshot.ts'
 import type { VerifyOptions } from './verify.ts'
 import { Writer } from './writer.ts'
 import type { Build } from './writer.ts'
@@ -42,6 +44,7 @@ export interface SessionParts extends LocalFilesParts {
   readonly random: Random
   /** The caller's own, beside that of the settings. */
   readonly guard: ContentGuard | undefined
+  readonly seenRemotes: SeenRemotes
   /** Empty, or what opening has read of it. */
   readonly history: History
 }
@@ -54,6 +57,7 @@ export class StoreSession {
   readonly identity: Identity
   readonly random: Random
   readonly reads: Reads
+  readonly seenRemotes: SeenRemotes
   readonly #parts: SessionParts
   readonly #gate = new Gate()
   readonly #historyGate = new Gate()
@@ -77,6 +81,7 @@ export class StoreSession {
     this.storeId = parts.storeId
     this.identity = parts.identity
     this.random = parts.random
+    this.seenRemotes = parts.seenRemotes
     this.#epochs = parts.epochs
     this.#snapshot = parts.snapshot
     this.#history = parts.history
@@ -106,12 +111,32 @@ export class StoreSession {
     return { objects: { read }, storeId, epochs, cache: this.#cache }
   }
 
+  get exchange(): PackExchange {
+    return this.objects.exchange
+  }
+
+  /** The commits as far as they are in RAM already, oldest first. */
+  get knownCommits(): readonly CommitEntry[] {
+    return this.#history.commits
+  }
+
   /** Adds an epoch that a keyring of our own begins; returns how to take it back. */
   addEpoch(epoch: EpochKeys): Undo {
     const before = this.#epochs
     this.#epochs = new Map([...before, [epoch.kid, epoch]])
     return () => {
       this.#epochs = before
+    }
+  }
+
+  /** Takes another verified snapshot of this store in place of the own; returns how to go back. */
+  adopt(snapshot: Snapshot, epochs: Epochs): Undo {
+    const [before, epochsBefore] = [this.#snapshot, this.#epochs]
+    this.#snapshot = snapshot
+    this.#epochs = epochs
+    return () => {
+      this.#snapshot = before
+      this.#epochs = epochsBefore
     }
   }
 
@@ -169,36 +194,46 @@ export class StoreSession {
     return this.#history
   }
 
-  /** Now, but never before this device's previous record (FORMAT §8). */
-  nextTime(): number {
-    const before = this.#snapshot.devices.get(this.identity.deviceId)?.time ?? 0
+  /** Now, but never before this device's previous record (FORMAT §8), on either side of a merge. */
+  nextTime(other?: OtherParent): number {
+    const before = this.#lastRecord(other)?.time ?? 0
     return Math.min(Math.max(Math.floor(this.#parts.clock()), before), timeMax)
   }
 
-  /** Throws `sensitive_content`. Call while writing, before anything of the rows is sealed. */
-  checkContents(rows: readonly PlannedRow[]): Promise<void> {
+  /**
+   * Throws `sensitive_content`. Call while writing or planning, before anything of the rows is
+   * sealed. The reason is the author's own: what the store words itself is not asked about.
+   */
+  async checkContents(rows: readonly PlannedRow[], reason: string | undefined): Promise<void> {
     const guard = guardOf(this.#parts.guard, this.#snapshot.settings.value)
+    await checkReason(guard, reason)
     return checkGuard(guard, rows, ({ memoryId }) => {
       const live = this.#snapshot.current.get(memoryId)?.live
       return live && { path: live.path, content: readMemory(this.contents, live) }
     })
   }
 
-  /** What the next commit of this device needs. Call while writing. */
-  async commitContext(time: number): Promise<CommitContext> {
+  /** What the next commit of this device needs, a merge with another head too. While writing. */
+  async commitContext(time: number, other?: OtherParent): Promise<CommitContext> {
     const { deviceId, signing } = this.identity
-    const last = this.#snapshot.devices.get(deviceId)
+    const last = this.#lastRecord(other)
+    if (last?.forked === true) throw forkedError()
     const sequence = await this.#local.anchor.reserve(last?.sequence ?? 0, this.#snapshot.head)
     const signer = { deviceId, pair: signing, sequence, previous: last?.record ?? zeroHash }
     const { storeId, random } = this
-    return { storeId, epoch: this.currentEpoch(), signer, time, random }
+    return { storeId, epoch: this.currentEpoch(other?.keyring), signer, time, random }
   }
 
   /** The epoch that new records are sealed under. */
-  currentEpoch(): EpochKeys {
-    const epoch = this.#epochs.get(this.#snapshot.keyring.kid)
+  currentEpoch(keyring: KeyringState = this.#snapshot.keyring): EpochKeys {
+    const epoch = this.#epochs.get(keyring.kid)
     if (epoch !== undefined) return epoch
     throw new StoreError('wrong_key', 'This identity has no key for the current epoch')
+  }
+
+  /** What the anchor names is rightly no part of the history any more: this head is the newest. */
+  async acceptHead(): Promise<void> {
+    await this.#alone(() => this.#local.anchor.accept(this.#snapshot.head))
   }
 
   /** After a long verification: the next open shall not repeat it, even if this process dies. */
@@ -207,17 +242,25 @@ export class StoreSession {
   }
 
   /** After a redaction of our own is durable: nothing that was kept in RAM shows it any more. */
-  async forget(rewritten: Rewritten, erased: readonly ErasedVersion[]): Promise<void> {
+  async forget({ oldHead, rewritten, erased }: Outcome): Promise<void> {
     this.#cache.clear()
     this.#rewrites += 1
     // Until its turn comes, nobody may keep it on disk.
     this.#history.isSuperseded = true
-    const commits = rewritten.commits.map((oid, index) => [rewritten.from + index, oid] as const)
     const versionIds = new Set(erased.map((version) => version.versionId))
     await this.#historyGate.run(async () => {
-      this.#history.applyRedaction(new Map(commits), versionIds)
+      // Unless somebody was faster, who has read the commits under their new names.
+      const isOld = this.#history.head?.oid === oldHead
+      this.#history.applyRedaction(isOld ? rewritten.commits : new Map(), versionIds)
       this.#history.isSuperseded = false
     })
+  }
+
+  /** The same after redactions of others were taken over: the history is read again from git. */
+  forgetAll(): void {
+    this.#cache.clear()
+    this.#rewrites += 1
+    this.#history.isSuperseded = true
   }
 
   /** Erases from the whole store what redactions have left, and makes the caches again. */
@@ -242,6 +285,12 @@ export class StoreSession {
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  /** The newest record of this device, on either side of a merge. */
+  #lastRecord(other: OtherParent | undefined): DeviceState | undefined {
+    const { deviceId } = this.identity
+    return other?.devices.get(deviceId) ?? this.#snapshot.devices.get(deviceId)
   }
 
   #checkOpen(): void {
@@ -338,4 +387,12 @@ export class StoreSession {
       if (!hasCode(error, 'locked', 'storage_denied')) throw error
     }
   }
+}
+
+/** FORMAT §8.2: what such a device writes is refused by everybody who knows of both machines. */
+function forkedError(): StoreError {
+  return new StoreError(
+    'device_forked',
+    'The identity of this device writes from two machines at once, so that it may write no more',
+  )
 }

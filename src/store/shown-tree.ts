@@ -1,117 +1,137 @@
-// The tree `m` of one commit after another, without memories that are hidden (FORMAT §2.1, §10).
-// Only directories in which a hidden memory is are read and made again, and those only when they
-// changed. They, and the hidden blobs, are what must vanish.
+// The tree `m` of commits without the blobs that are hidden (FORMAT §2.1, §10). Versions never share
+// a blob, so what is left of a directory follows from its name alone, whichever branch it is met on.
+// Only directories in which a hidden blob may be are read. They, and the blobs, must vanish.
 
 import { assert } from '../errors.ts'
 import { encodeTree, newObject } from '../git/object.ts'
 import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
+import type { OidCollector } from '../git/oid-list.ts'
 import { getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 import { FLAT_MAX } from './memory-tree.ts'
 
-/** A directory without its hidden memories; undefined if nothing is left of it. */
+/** What is left of a directory. */
 interface Shown {
-  readonly oid: Oid
-  /** Its memories if it lists them flat: names are the digits that are left. */
-  readonly files: readonly TreeEntry[] | undefined
+  /** Undefined if that is nothing. */
+  readonly oid: Oid | undefined
+  /** How many memories it lists flat; one more than fit for a directory of directories. */
+  readonly size: number
 }
 
 /** Directories whose size is remembered. */
 const SIZES_MAX = 4096
+/** Directories whose rest is remembered, at least; and how many for each that may hide something. */
+const RECENT_MIN = 1024
+const RECENT_PER_PREFIX = 2
 
 export class ShownTree {
   readonly #objects: ObjectSource
-  readonly #dead: Set<Oid>
-  readonly #hidden: Map<string, number> = new Map()
-  /** All beginnings of the hidden ids, with how many begin so. */
+  readonly #dead: OidCollector
+  readonly #hidden: Set<Oid> = new Set()
+  /** Beginnings of the ids of memories that are hidden somewhere, with how many begin so. */
   readonly #prefixes: Map<string, number> = new Map()
-  /** What was last made of the directory at a prefix, while nothing below changes its hiding. */
-  readonly #last: Map<string, { readonly old: Oid; readonly shown: Shown | undefined }> = new Map()
-  /** Memories in directories that hide none, up to one more than are listed flat. */
+  #active = 0
+  /** By the directory's name. What is not asked for while as much again was added is dropped. */
+  #recent: Map<Oid, Shown> = new Map()
+  #older: Map<Oid, Shown> = new Map()
+  /** Of directories that hide nothing. */
   readonly #sizes: Map<Oid, number> = new Map()
 
   /** Adds to `dead` what may not be reachable any more. */
-  constructor(objects: ObjectSource, dead: Set<Oid>) {
+  constructor(objects: ObjectSource, dead: OidCollector) {
     this.#objects = objects
     this.#dead = dead
   }
 
+  /** Whether no tree that follows hides anything. */
   get isWhole(): boolean {
-    return this.#hidden.size === 0
+    return this.#active === 0
   }
 
-  /** Before `follow` of the first tree that has the erased version. */
-  hide(memoryId: string): void {
+  /** Before `follow` of the first tree that has the blob. */
+  hide(memoryId: string, blob: Oid): void {
+    this.#hidden.add(blob)
+    this.#dead.add(blob)
     this.#count(memoryId, 1)
   }
 
-  /** After `follow` of the last one: the next tree has another version, or none. */
-  unhide(memoryId: string): void {
+  /** When no tree that follows has the blob. */
+  unhide(memoryId: string, blob: Oid): void {
+    this.#hidden.delete(blob)
     this.#count(memoryId, -1)
   }
 
-  /** What `old` is without the hidden memories; trees that git may not have go to `into`. */
+  /** What `old` is without the hidden blobs; trees that git may not have go to `into`. */
   follow(old: Oid | undefined, into: NewObject[]): Oid | undefined {
-    return old === undefined ? undefined : this.#show('', old, into)?.oid
+    return old === undefined ? undefined : this.#show('', old, into).oid
   }
 
-  #show(prefix: string, old: Oid, into: NewObject[]): Shown | undefined {
-    const last = this.#last.get(prefix)
-    if (last?.old === old) return last.shown
-    this.#dead.add(old)
-    const entries = getTree(this.#objects, old)
-    const isSplit = entries[0]?.mode === '40000'
-    const files = isSplit ? undefined : this.#withoutHidden(prefix, entries)
-    const shown =
-      files === undefined ? this.#showSplit(prefix, entries, into) : make(files, true, into)
-    this.#last.set(prefix, { old, shown })
+  #show(prefix: string, old: Oid, into: NewObject[]): Shown {
+    const known = this.#recent.get(old) ?? this.#older.get(old)
+    const shown = known ?? this.#make(prefix, old, into)
+    this.#recent.set(old, shown)
+    const most = Math.max(RECENT_MIN, RECENT_PER_PREFIX * this.#prefixes.size)
+    if (this.#recent.size > most) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+    }
     return shown
   }
 
-  #withoutHidden(prefix: string, entries: readonly TreeEntry[]): readonly TreeEntry[] {
-    return entries.filter(({ name, oid }) => {
-      if (!this.#hidden.has(prefix + name)) return true
-      this.#dead.add(oid)
-      return false
-    })
+  #make(prefix: string, old: Oid, into: NewObject[]): Shown {
+    const entries = getTree(this.#objects, old)
+    const isSplit = entries[0]?.mode === '40000'
+    const left = isSplit ? this.#leftOfSplit(prefix, entries, into) : this.#leftOfFlat(entries)
+    const [first] = left
+    const size = first?.mode === '40000' ? FLAT_MAX + 1 : left.length
+    if (left === entries) return { oid: old, size }
+    this.#dead.add(old)
+    if (first === undefined) return { oid: undefined, size }
+    const tree = newObject('tree', encodeTree(left))
+    into.push(tree)
+    return { oid: tree.oid, size }
   }
 
-  /** Of a directory of directories: it lists its memories flat once so few are left. */
-  #showSplit(prefix: string, entries: readonly TreeEntry[], into: NewObject[]): Shown | undefined {
-    const children: { readonly entry: TreeEntry; readonly shown: Shown | undefined }[] = []
-    for (const entry of entries) {
-      const { name, oid } = entry
-      if (!this.#prefixes.has(prefix + name)) children.push({ entry, shown: undefined })
-      else {
-        const shown = this.#show(prefix + name, oid, into)
-        if (shown !== undefined) children.push({ entry: { ...entry, oid: shown.oid }, shown })
-      }
-    }
-    if (!this.#fitsFlat(children)) {
-      return make(
-        children.map(({ entry }) => entry),
-        false,
-        into,
-      )
-    }
-    const files = children.flatMap(({ entry, shown }) => {
-      const below = shown?.files ?? getTree(this.#objects, entry.oid)
-      return below.map(({ mode, name, oid }) => ({ mode, name: entry.name + name, oid }))
-    })
-    return make(files, true, into)
+  /** The entries themselves if nothing is hidden. */
+  #leftOfFlat(entries: readonly TreeEntry[]): readonly TreeEntry[] {
+    const left = entries.filter(({ oid }) => !this.#hidden.has(oid))
+    return left.length === entries.length ? entries : left
   }
 
-  #fitsFlat(children: readonly { entry: TreeEntry; shown: Shown | undefined }[]): boolean {
-    if (children.some(({ shown }) => shown !== undefined && shown.files === undefined)) return false
+  /** A directory of directories lists its memories flat once so few are left. */
+  #leftOfSplit(
+    prefix: string,
+    entries: readonly TreeEntry[],
+    into: NewObject[],
+  ): readonly TreeEntry[] {
+    const children = entries.map((entry) => {
+      const at = prefix + entry.name
+      return { entry, shown: this.#prefixes.has(at) ? this.#show(at, entry.oid, into) : undefined }
+    })
+    const isSame = children.every(({ entry, shown }) => {
+      return shown === undefined || shown.oid === entry.oid
+    })
+    if (isSame) return entries
     let size = 0
     for (const { entry, shown } of children) {
-      size += shown?.files?.length ?? this.#sizeOf(entry.oid)
-      if (size > FLAT_MAX) return false
+      size += shown?.size ?? this.#sizeOf(entry.oid)
+      if (size > FLAT_MAX) break
     }
-    return true
+    if (size <= FLAT_MAX) return this.#flatten(entries)
+    return children.flatMap(({ entry, shown }) => {
+      if (shown === undefined) return [entry]
+      return shown.oid === undefined ? [] : [{ ...entry, oid: shown.oid }]
+    })
   }
 
-  /** A directory of directories holds more than would be listed flat. */
+  #flatten(entries: readonly TreeEntry[]): readonly TreeEntry[] {
+    return entries.flatMap((entry) => {
+      if (entry.mode === '100644') return this.#hidden.has(entry.oid) ? [] : [entry]
+      const below = this.#flatten(getTree(this.#objects, entry.oid))
+      return below.map(({ mode, name, oid }) => ({ mode, name: entry.name + name, oid }))
+    })
+  }
+
   #sizeOf(oid: Oid): number {
     const known = this.#sizes.get(oid)
     if (known !== undefined) return known
@@ -123,24 +143,11 @@ export class ShownTree {
   }
 
   #count(memoryId: string, change: number): void {
-    add(this.#hidden, memoryId, change)
+    this.#active += change
     for (let end = 0; end < memoryId.length; end += 1) {
-      const prefix = memoryId.slice(0, end)
-      add(this.#prefixes, prefix, change)
-      this.#last.delete(prefix)
+      add(this.#prefixes, memoryId.slice(0, end), change)
     }
   }
-}
-
-function make(
-  entries: readonly TreeEntry[],
-  isFlat: boolean,
-  into: NewObject[],
-): Shown | undefined {
-  if (entries.length === 0) return undefined
-  const tree = newObject('tree', encodeTree(entries))
-  into.push(tree)
-  return { oid: tree.oid, files: isFlat ? entries : undefined }
 }
 
 function add(counts: Map<string, number>, key: string, change: number): void {

@@ -7,25 +7,22 @@ import type { Oid } from '../git/object.ts'
 import { readKeyringState, readSettingsState } from './authority.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { DecodedCommit } from './decoded-commit.ts'
+import { forkedState } from './divergence.ts'
 import { getEntry, getTree } from './git-reads.ts'
 import type { CommitEntry, History, HistorySource, VersionEntry } from './history.ts'
-import { Snapshot } from './snapshot.ts'
-import type { CurrentVersion } from './snapshot.ts'
+import { authorState, Snapshot } from './snapshot.ts'
+import type { CurrentVersion, DeviceState } from './snapshot.ts'
 import { compareTrees } from './tree-diff.ts'
 
-export function snapshotAt(source: HistorySource, history: History, height: number): Snapshot {
-  const commits = history.commits.slice(0, height + 1)
-  const last = decode(
-    source,
-    getLast(commits, () => true),
-  )
+/** Right after the commit at `position`, which must be a cut: what stands before it is its past. */
+export function snapshotAt(source: HistorySource, history: History, position: number): Snapshot {
+  const commits = history.commits.slice(0, position + 1)
+  const newest = commits.at(-1)
+  assert(newest?.isCut === true, 'only of a cut, all that is before it is its past')
+  const last = decode(source, newest)
   const { hash: record, oid: commit, parts } = last
-  const head = { commit, record, height, tree: parts.tree }
-  const keyrings = commits.filter(({ kind }) => kind === 'genesis' || kind === 'keyring')
-  const keyring = decode(
-    source,
-    getLast(keyrings, () => true),
-  )
+  const head = { commit, record, height: last.record.height, tree: parts.tree }
+  const keyring = decode(source, getLast(commits, bringsKeyring))
   const settings = decode(
     source,
     getLast(commits, ({ kind }) => kind === 'genesis' || kind === 'settings'),
@@ -33,43 +30,61 @@ export function snapshotAt(source: HistorySource, history: History, height: numb
   const snapshot = new Snapshot(
     head,
     readKeyringState(source, entryOf(source, keyring, 'keyring'), keyring.hash),
-    readSettingsState(source, entryOf(source, settings, 'settings')),
+    readSettingsState(
+      source,
+      entryOf(source, settings, 'settings'),
+      settings.hash,
+      settings.record.height,
+    ),
   )
-  const memories = currentVersions(source, history, last, kidsByHeight(source, keyrings))
-  snapshot.apply({ head, memories, device: undefined, keyring: undefined, settings: undefined })
-  for (const [deviceId, entry] of lastOfDevices(commits)) {
-    const { record: body, hash } = decode(source, entry)
-    if (body.sequence === 0) continue
-    snapshot.devices.set(deviceId, { sequence: body.sequence, record: hash, time: body.time })
-  }
+  const kidOf = sealedUnder(source, history, commits)
+  const memories = currentVersions(history, position, blobsOf(source, last), kidOf)
+  const devices = deviceStates(source, history, commits)
+  snapshot.apply({ head, memories, devices, keyring: undefined, settings: undefined })
   for (const { redacts } of commits) for (const id of redacts) snapshot.redacted.add(id)
   return snapshot
 }
 
-/** The epoch in force for the commit at each height: a keyring counts from the next one on. */
-function kidsByHeight(
+/** Which epoch a commit is sealed under: that of the newest keyring in its own past. */
+function sealedUnder(
   source: HistorySource,
-  keyrings: readonly CommitEntry[],
-): (height: number) => string {
-  const epochs = keyrings.map((entry) => {
-    const commit = decode(source, entry)
-    const { kid } = readKeyringState(source, entryOf(source, commit, 'keyring'), commit.hash)
-    return { from: entry.height + 1, kid }
-  })
-  return (height) => epochs.findLast(({ from }) => from <= height)?.kid ?? ''
+  history: History,
+  commits: readonly CommitEntry[],
+): (commit: CommitEntry) => string {
+  const kids = new Map<number, string>()
+  /** By position, where the newest keyring stands that the children of a commit know. */
+  const known = new Int32Array(commits.length)
+  for (const commit of commits) {
+    const { position } = commit
+    if (!bringsKeyring(commit)) {
+      known[position] = Math.max(
+        ...history.parentsOf(commit).map((one) => known[one.position] ?? 0),
+      )
+      continue
+    }
+    const decoded = decode(source, commit)
+    const entry = entryOf(source, decoded, 'keyring')
+    kids.set(position, readKeyringState(source, entry, decoded.hash).kid)
+    known[position] = position
+  }
+  // A keyring brings no memories, so for those that do, what children know is what they knew.
+  return ({ position }) => kids.get(known[position] ?? 0) ?? ''
+}
+
+function bringsKeyring({ kind }: CommitEntry): boolean {
+  return kind === 'genesis' || kind === 'keyring'
 }
 
 function currentVersions(
-  source: HistorySource,
   history: History,
-  head: DecodedCommit,
-  kidAt: (height: number) => string,
+  position: number,
+  blobs: ReadonlyMap<string, Oid>,
+  kidOf: (commit: CommitEntry) => string,
 ): ReadonlyMap<string, CurrentVersion> {
-  const blobs = blobsOf(source, head)
   const created = new Map<string, number>()
   const latest = new Map<string, VersionEntry>()
   for (const entry of history.versions) {
-    if (entry.commit.height > head.record.height) break
+    if (entry.commit.position > position) break
     if (!created.has(entry.memoryId)) created.set(entry.memoryId, entry.commit.time)
     latest.set(entry.memoryId, entry)
   }
@@ -82,10 +97,32 @@ function currentVersions(
     const live =
       blob === undefined || !known
         ? undefined
-        : { memoryId, versionId, path, size, sha256, ...times, blob, kid: kidAt(commit.height) }
+        : { memoryId, versionId, path, size, sha256, ...times, blob, kid: kidOf(commit) }
     memories.set(memoryId, { versionId, operation, created: times.created, live })
   }
   return memories
+}
+
+/** The newest record of each device; of a forked one (FORMAT §8.2) more than one is. */
+function deviceStates(
+  source: HistorySource,
+  history: History,
+  commits: readonly CommitEntry[],
+): ReadonlyMap<string, DeviceState> {
+  const states = new Map<string, DeviceState>()
+  for (const deviceId of new Set(commits.map((commit) => commit.deviceId))) {
+    const newest = history.newest((commit) => {
+      return commit.position < commits.length && commit.deviceId === deviceId
+    })
+    for (const entry of newest) {
+      const { record, hash } = decode(source, entry)
+      for (const state of authorState(record, hash).values()) {
+        const other = states.get(deviceId)
+        states.set(deviceId, other === undefined ? state : forkedState(other, state))
+      }
+    }
+  }
+  return states
 }
 
 function blobsOf(source: HistorySource, head: DecodedCommit): ReadonlyMap<string, Oid> {
@@ -97,10 +134,6 @@ function blobsOf(source: HistorySource, head: DecodedCommit): ReadonlyMap<string
     blob: (memoryId, oid) => oid !== undefined && blobs.set(memoryId, oid),
   })
   return blobs
-}
-
-function lastOfDevices(commits: readonly CommitEntry[]): ReadonlyMap<string, CommitEntry> {
-  return new Map(commits.map((entry) => [entry.deviceId, entry]))
 }
 
 function getLast(

@@ -3,7 +3,7 @@
 // moves it by one commit and returns how to take that back, because a batch whose write to disk
 // failed must leave no trace.
 
-import type { Operation } from '../format/record.ts'
+import type { ChangeRecord, Operation } from '../format/record.ts'
 import type { Settings } from '../format/settings.ts'
 import type { Directory } from '../format/directory.ts'
 import type { Oid } from '../git/object.ts'
@@ -40,6 +40,8 @@ export interface DeviceState {
   readonly sequence: number
   readonly record: Uint8Array
   readonly time: number
+  /** Two machines wrote as this device: it is inactive (FORMAT §8.2). */
+  readonly forked: boolean
 }
 
 /** The keyring in force. */
@@ -51,9 +53,13 @@ export interface KeyringState {
   readonly directory: Directory
 }
 
+/** The settings in force: those of the last settings record in (height, record hash). */
 export interface SettingsState {
   readonly oid: Oid
   readonly value: Settings
+  /** The record that brought them. */
+  readonly record: Uint8Array
+  readonly height: number
 }
 
 export interface Head {
@@ -71,14 +77,26 @@ export const beforeGenesis: Head = {
   tree: '',
 }
 
-/** What one verified or newly made commit does to a snapshot. */
+/** What one verified or newly made commit does to a snapshot that stands on a parent of it. */
 export interface Effect {
   readonly head: Head
   readonly memories: ReadonlyMap<string, CurrentVersion>
-  readonly device: { readonly id: string; readonly state: DeviceState } | undefined
+  /** By device id. More than the author's own in a merge; none by a recovery identity. */
+  readonly devices: ReadonlyMap<string, DeviceState>
   readonly keyring: KeyringState | undefined
   readonly settings: SettingsState | undefined
 }
+
+/** A record as the newest of its author. Recovery identities have no chain (FORMAT §7). */
+export function authorState(
+  { deviceId, sequence, time }: ChangeRecord,
+  record: Uint8Array,
+): ReadonlyMap<string, DeviceState> {
+  if (sequence === 0) return noDevices
+  return new Map([[deviceId, { sequence, record, time, forked: false }]])
+}
+
+const noDevices: ReadonlyMap<string, DeviceState> = new Map()
 
 export type Undo = () => void
 
@@ -120,15 +138,13 @@ export class Snapshot {
   apply(effect: Effect): Undo {
     const { head, keyring, settings } = this
     const before = this.#replace(effect.memories)
-    const device = effect.device
-    const deviceBefore = device === undefined ? undefined : this.devices.get(device.id)
-    if (device !== undefined) this.devices.set(device.id, device.state)
+    const devices = replaceIn(this.devices, effect.devices)
     this.head = effect.head
     this.keyring = effect.keyring ?? keyring
     this.settings = effect.settings ?? settings
     return () => {
       this.#replace(before)
-      if (device !== undefined) restore(this.devices, device.id, deviceBefore)
+      replaceIn(this.devices, devices)
       this.head = head
       this.keyring = keyring
       this.settings = settings
@@ -170,6 +186,19 @@ export class Snapshot {
       this.#tree?.set(memoryId, old?.live?.blob)
     }
   }
+}
+
+/** Sets values and returns the ones before; undefined removes one. */
+function replaceIn<K, V>(
+  map: Map<K, V>,
+  values: ReadonlyMap<K, V | undefined>,
+): ReadonlyMap<K, V | undefined> {
+  const before = new Map<K, V | undefined>()
+  for (const [key, value] of values) {
+    before.set(key, map.get(key))
+    restore(map, key, value)
+  }
+  return before
 }
 
 function restore<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {

@@ -7,7 +7,7 @@ import type { Operation } from '../format/record.ts'
 import { findCache, writeCache } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 import { Snapshot } from './snapshot.ts'
-import type { CurrentVersion, KeyringState, SettingsState } from './snapshot.ts'
+import type { CurrentVersion, DeviceState, KeyringState, SettingsState } from './snapshot.ts'
 
 type LiveRow = [
   path: string,
@@ -19,12 +19,14 @@ type LiveRow = [
 ]
 type MemoryRow = [memoryId: string, versionId: string, Operation, created: number, LiveRow | null]
 
+type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
+
 interface StateFile {
-  readonly version: 1
+  readonly version: 2
   readonly head: { commit: string; record: string; height: number; tree: string }
   readonly keyring: { record: string; oid: string }
-  readonly settings: string
-  readonly devices: readonly [id: string, sequence: number, record: string, time: number][]
+  readonly settings: { oid: string; record: string; height: number }
+  readonly devices: readonly DeviceRow[]
   readonly redacted: readonly string[]
   readonly memories: readonly MemoryRow[]
 }
@@ -32,7 +34,7 @@ interface StateFile {
 /** Reads keyring and settings of a cached head back from git, where they are authenticated. */
 export interface StateReader {
   readKeyring(oid: string, record: Uint8Array): KeyringState
-  readSettings(oid: string): SettingsState
+  readSettings(oid: string, record: Uint8Array, height: number): SettingsState
 }
 
 /** The cached snapshot, or undefined if there is none. */
@@ -41,16 +43,16 @@ export function findState(
   path: string,
   reader: StateReader,
 ): Snapshot | undefined {
-  const file = findCache<StateFile>(owner, placeOf(path), 1)
+  const file = findCache<StateFile>(owner, placeOf(path), 2)
   if (file === undefined) return undefined
   const keyring = reader.readKeyring(file.keyring.oid, fromHex(file.keyring.record))
   const head = { ...file.head, record: fromHex(file.head.record) }
-  const snapshot = new Snapshot(head, keyring, reader.readSettings(file.settings))
+  const { oid, record, height } = file.settings
+  const settings = reader.readSettings(oid, fromHex(record), height)
+  const snapshot = new Snapshot(head, keyring, settings)
   const memories = new Map(file.memories.map((row) => [row[0], fromRow(row)]))
-  snapshot.apply({ head, memories, device: undefined, keyring: undefined, settings: undefined })
-  for (const [id, sequence, record, time] of file.devices) {
-    snapshot.devices.set(id, { sequence, record: fromHex(record), time })
-  }
+  const devices = new Map(file.devices.map((row) => [row[0], fromDeviceRow(row)]))
+  snapshot.apply({ head, memories, devices, keyring: undefined, settings: undefined })
   for (const versionId of file.redacted) snapshot.redacted.add(versionId)
   return snapshot
 }
@@ -62,15 +64,16 @@ export async function writeState(
 ): Promise<void> {
   const { head, keyring, settings } = snapshot
   const file: StateFile = {
-    version: 1,
+    version: 2,
     head: { ...head, record: toHex(head.record) },
     keyring: { record: toHex(keyring.record), oid: keyring.oid },
-    settings: settings.oid,
+    settings: { oid: settings.oid, record: toHex(settings.record), height: settings.height },
     devices: [...snapshot.devices].map(([id, state]) => [
       id,
       state.sequence,
       toHex(state.record),
       state.time,
+      state.forked,
     ]),
     redacted: [...snapshot.redacted],
     memories: [...snapshot.current].map(toRow),
@@ -80,6 +83,10 @@ export async function writeState(
 
 function placeOf(path: string): CachePlace {
   return { path, role: 'state', generation: 0 }
+}
+
+function fromDeviceRow([, sequence, record, time, forked]: DeviceRow): DeviceState {
+  return { sequence, record: fromHex(record), time, forked }
 }
 
 function toRow([memoryId, current]: [string, CurrentVersion]): MemoryRow {

@@ -4,8 +4,14 @@
 
 import { hasCode } from '../errors.ts'
 import type { History } from './history.ts'
-import type { PastSource } from './past.ts'
+import type { ContentSource } from './contents.ts'
 import type { VerifyOptions } from './verify.ts'
+
+/** What questions are asked of. */
+export interface PastSource {
+  loadHistory(options?: VerifyOptions): Promise<History>
+  readonly contents: ContentSource
+}
 
 /** Throws what `ask` throws, but `object_missing` only if nothing explains it. */
 export async function askHistory<T>(
@@ -22,7 +28,7 @@ export async function askHistory<T>(
     } catch (error) {
       if (head === undefined || !hasCode(error, 'object_missing')) throw error
       const now = await source.loadHistory(options)
-      if (now.commits[head.height]?.oid === oid) throw error
+      if (oid === undefined || now.findCommit(oid, head.height) !== undefined) throw error
     }
   }
 }

@@ -1,5 +1,6 @@
 // Judges one commit against the history before it and moves the snapshot to it: the second half of
-// FORMAT §8. Every refusal has a code of its own; nothing here returns a boolean.
+// FORMAT §8, but for the rows (verify-rows.ts). Every refusal has a code of its own; nothing here
+// returns a boolean.
 
 import { equalBytes, toHex } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
@@ -7,58 +8,52 @@ import { StoreError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
 import { openEnvelope, recordContext } from '../format/envelope.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
-import { zeroHash, zeroId } from '../format/record.ts'
-import type { RecordRow } from '../format/record.ts'
+import { zeroHash } from '../format/record.ts'
 import { decodeSettings } from '../format/settings.ts'
-import type { Oid, TreeEntry } from '../git/object.ts'
-import { checkAuthor, checkSuccession, openNewKeyring } from './authority.ts'
-import { encodeRoot } from './commit.ts'
-import type { DecodedCommit } from './decoded-commit.ts'
-import { getBlob, getEntry, getTree } from './git-reads.ts'
-import { judgeDecoded } from './judged-commit.ts'
-import type { CommitSource, JudgedCommit } from './judged-commit.ts'
-import { findBlob } from './memory-tree.ts'
-import { beforeGenesis } from './snapshot.ts'
-import type {
-  CurrentVersion,
-  Effect,
-  KeyringState,
-  LiveMemory,
-  SettingsState,
-  Snapshot,
-  Undo,
-} from './snapshot.ts'
+import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
+import { opensContents } from '../keys/epoch.ts'
+import { checkAuthor, checkInTime, checkSuccession, openNewKeyring } from './authority.ts'
+import { getBlob, getEntry, getTree, hasObject } from './git-reads.ts'
+import type { JudgedCommit } from './judged-commit.ts'
+import type { Merging, Place } from './place.ts'
+import { encodeRoot } from './root-tree.ts'
+import { authorState, beforeGenesis } from './snapshot.ts'
+import type { DeviceState, Effect, Head, KeyringState } from './snapshot.ts'
+import type { SettingsState, Snapshot, Undo } from './snapshot.ts'
+import { findMemory, readRows } from './verify-rows.ts'
+import type { VerifyContext } from './verify-rows.ts'
 
-/** The versions in the causal past, for "new" and "is there" (FORMAT §6.4). */
-export interface KnownVersions {
-  /** The memory of a version, undefined if there is no such version. */
-  findMemory(versionId: string): string | undefined
-  add(versionId: string, memoryId: string): void
+/** What a commit brought, and did not take from a parent. */
+export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {
+  readonly authorId: string
+  /** The author, and devices of which it shows that they are forked. */
+  readonly devices: ReadonlyMap<string, DeviceState>
 }
 
-export interface VerifyContext extends CommitSource {
-  /** R of FORMAT §8.1: every version that a redact record of this head names. */
-  readonly redacted: ReadonlySet<string>
-  readonly versions: KnownVersions
+/** The snapshot has moved to a commit. */
+export interface Verified {
+  readonly own: OwnPart
+  readonly undo: Undo
 }
 
-/** Verifies the commit after the snapshot's head; the snapshot moves to it. */
-export function verifyCommit(
-  context: VerifyContext,
-  snapshot: Snapshot,
-  commit: DecodedCommit,
-): Undo {
-  return verifyJudged(context, snapshot, judgeDecoded(context, commit))
+/** Where a snapshot goes from commit to commit. */
+export interface Way {
+  /** Moves the snapshot to a parent of a commit, if one was verified. Throws `keyring_conflict`. */
+  enter(commit: JudgedCommit): Place
+  /** The snapshot has moved on to the commit. */
+  add(commit: JudgedCommit, verified: Verified): void
 }
 
-/** The same, once the commit was judged by itself. */
+/** Verifies a commit after its parents; the snapshot, which is on the way, moves to it. */
 export function verifyJudged(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: JudgedCommit,
-): Undo {
+  way: Way,
+): void {
   try {
-    return verifyInOrder(context, snapshot, commit)
+    const place = way.enter(commit)
+    way.add(commit, verifyInOrder(context, snapshot, commit, place))
   } catch (error) {
     if (!(error instanceof StoreError) || error.details.commit !== undefined) throw error
     const details = { ...error.details, commit: commit.oid }
@@ -66,40 +61,64 @@ export function verifyJudged(
   }
 }
 
-function verifyInOrder(context: VerifyContext, snapshot: Snapshot, commit: JudgedCommit): Undo {
-  checkPosition(snapshot, commit)
+function verifyInOrder(
+  context: VerifyContext,
+  snapshot: Snapshot,
+  commit: JudgedCommit,
+  place: Place,
+): Verified {
+  const { merging } = place
+  const before = merging?.other.keyring ?? snapshot.keyring
+  const device =
+    merging?.other.devices.get(commit.record.deviceId) ??
+    snapshot.devices.get(commit.record.deviceId)
+  checkPosition(snapshot, commit, merging)
+  checkKeyring(snapshot, commit, before)
+  for (const parent of merging?.parents ?? []) checkInTime(before, parent)
   const keyring = readKeyring(context, commit)
-  checkAuthor(snapshot, commit, keyring)
+  checkAuthor({ keyring: before, device }, commit, keyring)
   if (keyring !== undefined && commit.record.kind === 'keyring') {
-    checkSuccession(context, snapshot.keyring, keyring)
+    checkSuccession(context, before, keyring)
   }
-  checkDeviceChain(snapshot, commit)
-  const settings = readSettings(context, commit)
-  const memories = readRows(context, snapshot, commit)
-  return moveSnapshot(context, snapshot, commit, { memories, keyring, settings })
+  checkDeviceChain(device, commit)
+  const settings = readSettings(context, snapshot, commit)
+  const memories = readRows(context, snapshot, commit, place)
+  const authors = authorState(commit.record, commit.hash)
+  const forked = [...(merging?.other.devices ?? [])].filter(([, state]) => state.forked)
+  const devices = merging === undefined ? authors : new Map([...forked, ...authors])
+  const own = { authorId: commit.record.deviceId, memories, devices, keyring, settings }
+  return { own, undo: moveSnapshot(context, snapshot, commit, own, merging) }
 }
 
-/** Parents, height, newest keyring and its kid. */
-function checkPosition(snapshot: Snapshot, commit: JudgedCommit): void {
-  const { record, epoch } = commit
-  const { head, keyring } = snapshot
-  if (record.parents.length === 2) {
-    throw new StoreError('upgrade_required', 'The history has merges, which need a newer release')
-  }
+/** Parents and height. */
+function checkPosition(
+  snapshot: Snapshot,
+  commit: JudgedCommit,
+  merging: Merging | undefined,
+): void {
+  const { record } = commit
+  const { head } = snapshot
   const genesis = head === beforeGenesis
-  const oids = genesis ? [] : [head.commit]
-  const hashes = genesis ? [] : [head.record]
+  const here: readonly Head[] = genesis ? [] : [head]
+  const parents = merging === undefined ? here : merging.parents.map((parent) => parent.head)
+  const oids = parents.map((parent) => parent.commit)
+  const hashes = parents.map((parent) => parent.record)
   if (commit.parents.join() !== oids.join() || toHexes(record.parents) !== toHexes(hashes)) {
     refuse('record_parents', 'The parents of the commit are not those that its record names')
   }
   if (genesis !== (record.kind === 'genesis')) {
     refuse('record_parents', 'A history starts with genesis and has no other')
   }
-  if (record.height !== head.height + 1) refuse('record_height', 'The height does not follow')
-  if (!equalBytes(record.keyring, keyring.record)) {
+  const height = Math.max(head.height, ...parents.map((parent) => parent.height)) + 1
+  if (record.height !== height) refuse('record_height', 'The height does not follow')
+}
+
+/** The newest keyring of the past, and its epoch. */
+function checkKeyring(snapshot: Snapshot, commit: JudgedCommit, before: KeyringState): void {
+  if (!equalBytes(commit.record.keyring, before.record)) {
     refuse('record_keyring', 'The record does not name the newest keyring of its past')
   }
-  if (!genesis && epoch.kid !== keyring.kid) {
+  if (snapshot.head !== beforeGenesis && commit.epoch.kid !== before.kid) {
     refuse('record_epoch', 'The record is sealed under another epoch than the one in force')
   }
 }
@@ -120,7 +139,11 @@ function readKeyring(context: VerifyContext, commit: JudgedCommit): KeyringState
   return { ...opened, oid, record: commit.hash }
 }
 
-function readSettings(context: VerifyContext, commit: JudgedCommit): SettingsState | undefined {
+function readSettings(
+  context: VerifyContext,
+  snapshot: Snapshot,
+  commit: JudgedCommit,
+): SettingsState | undefined {
   const { record, epoch } = commit
   if (record.kind !== 'genesis' && record.kind !== 'settings') return undefined
   const oid = getEntry(getTree(context.objects, commit.tree), 'settings')
@@ -128,14 +151,16 @@ function readSettings(context: VerifyContext, commit: JudgedCommit): SettingsSta
   if (!equalBytes(hash256(bytes), record.settingsHash)) {
     refuse('settings_mismatch', 'The settings are not those that the record names')
   }
+  const state = { oid, record: commit.hash, height: record.height }
+  // An auditor sees that settings changed, and not to what.
+  if (!opensContents(epoch)) return { ...state, value: snapshot.settings.value }
   const padded = openEnvelope('settings', epoch.settings, recordContext(context.storeId), bytes)
-  return { oid, value: decodeSettings(padded) }
+  return { ...state, value: decodeSettings(padded) }
 }
 
 /** Sequence, chain and clock of the device, in the record's own causal past. */
-function checkDeviceChain(snapshot: Snapshot, commit: JudgedCommit): void {
+function checkDeviceChain(before: DeviceState | undefined, commit: JudgedCommit): void {
   const { record } = commit
-  const before = snapshot.devices.get(record.deviceId)
   if (record.sequence === 0) {
     // Only a recovery identity may, and checkAuthor has said that this is one.
     if (equalBytes(record.previous, zeroHash)) return
@@ -152,135 +177,39 @@ function checkDeviceChain(snapshot: Snapshot, commit: JudgedCommit): void {
   }
 }
 
-function readRows(
-  context: VerifyContext,
-  snapshot: Snapshot,
-  commit: JudgedCommit,
-): ReadonlyMap<string, CurrentVersion> {
-  const memories = new Map<string, CurrentVersion>()
-  const { record } = commit
-  if (record.kind === 'redact') {
-    for (const row of record.rows) checkRedactTarget(context, snapshot, row)
-    return memories
-  }
-  record.rows.forEach((row, index) => {
-    const created = checkRow(context, snapshot, row, record.time)
-    const live = isRedacted(context, commit, row, index)
-      ? undefined
-      : readLive(snapshot, commit, row, { index, created })
-    const operation = row.operation ?? 'deleted'
-    memories.set(row.memoryId, { versionId: row.versionId, operation, created, live })
-  })
-  return memories
-}
-
-/** Row rules of FORMAT §6.4; returns when the memory was created. */
-function checkRow(
-  context: VerifyContext,
-  snapshot: Snapshot,
-  row: RecordRow,
-  time: number,
-): number {
-  if (row.secondBase !== zeroId) {
-    refuse('row_base_mismatch', 'A row of a commit with one parent has a second base')
-  }
-  if (context.versions.findMemory(row.versionId) !== undefined) {
-    refuse('row_version_reused', 'A version id is used twice')
-  }
-  context.versions.add(row.versionId, row.memoryId)
-  const before = snapshot.current.get(row.memoryId)
-  if (row.operation === 'created' && row.base === zeroId) {
-    if (before !== undefined) refuse('row_memory_exists', 'A memory is created twice')
-    return time
-  }
-  if (before === undefined) {
-    return refuse('row_memory_missing', 'A row changes a memory that does not exist')
-  }
-  if (row.base !== before.versionId) {
-    refuse('row_base_mismatch', 'A row is not based on the current version of its memory')
-  }
-  if (row.operation === 'created' && before.operation !== 'deleted') {
-    refuse('row_memory_exists', 'Only a deleted memory is created again')
-  }
-  if (row.operation !== 'created' && before.operation === 'deleted') {
-    refuse('row_memory_missing', 'A row changes a memory that is deleted')
-  }
-  return before.created
-}
-
-/** FORMAT §8.1: what is redacted is gone, and nothing else. */
-function isRedacted(
-  context: VerifyContext,
-  commit: JudgedCommit,
-  row: RecordRow,
-  index: number,
-): boolean {
-  const redacted = context.redacted.has(row.versionId)
-  if (commit.hasDetail(index)) {
-    if (redacted) refuse('redaction_undone', 'A redacted version has its detail back')
-    return false
-  }
-  if (!redacted) refuse('detail_missing', 'A detail is missing and no redaction explains it')
-  if (findMemory(context, commit.tree, row.memoryId) !== undefined) {
-    refuse('redaction_undone', 'A redacted version has its content back')
-  }
-  return true
-}
-
-/** What a row makes of its memory: nothing, if it deletes it. */
-function readLive(
-  snapshot: Snapshot,
-  commit: JudgedCommit,
-  row: RecordRow,
-  { index, created }: { readonly index: number; readonly created: number },
-): LiveMemory | undefined {
-  const { path, memory } = commit.openRow(index)
-  if (memory === undefined) {
-    // Undefined if there was none or it is redacted.
-    const before = snapshot.current.get(row.memoryId)?.live
-    if (before !== undefined && before.path !== path) {
-      refuse('detail_mismatch', 'The detail of a deletion names another path')
-    }
-    return undefined
-  }
-  if (memory.created !== created) {
-    refuse('memory_mismatch', 'A memory is not the one that its detail describes')
-  }
-  const { blob, size, sha256 } = memory
-  const { memoryId, versionId } = row
-  const times = { created, updated: commit.record.time }
-  return { memoryId, versionId, path, size, sha256, ...times, blob, kid: commit.epoch.kid }
-}
-
-function checkRedactTarget(context: VerifyContext, snapshot: Snapshot, row: RecordRow): void {
-  if (context.versions.findMemory(row.versionId) !== row.memoryId) {
-    refuse('redact_target', 'A redaction names a version that is not in its past')
-  }
-  const current = snapshot.current.get(row.memoryId)
-  if (current?.versionId === row.versionId && current.operation !== 'deleted') {
-    refuse('redact_target', 'A redaction names the current version of a live memory')
-  }
-}
-
 /** tree = tree(X): the trees are made again and compared. */
 function moveSnapshot(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: JudgedCommit,
-  next: Pick<Effect, 'memories' | 'keyring' | 'settings'>,
+  own: OwnPart,
+  merging: Merging | undefined,
 ): Undo {
   const { record, hash, oid, tree } = commit
-  const state = { sequence: record.sequence, record: hash, time: record.time }
-  const device = record.sequence === 0 ? undefined : { id: record.deviceId, state }
   const head = { commit: oid, record: hash, height: record.height, tree }
-  const undo = snapshot.apply({ head, ...next, device })
+  const undo = snapshot.apply({ head, ...(merging === undefined ? own : joined(merging, own)) })
   try {
     if (record.kind === 'genesis') checkPublicFiles(context, getTree(context.objects, tree))
-    if (encodeRoot(context.storeId, snapshot, []) !== tree) refuseTree(context, snapshot, tree)
+    const trees: NewObject[] = []
+    if (encodeRoot(context.storeId, snapshot, trees) !== tree) refuseTree(context, snapshot, tree)
+    // Made again and not read, so that one which is missing would go unnoticed.
+    for (const { oid: made } of trees) {
+      if (!hasObject(context.objects, made)) refuse('object_missing', `The tree ${made} is missing`)
+    }
     return undo
   } catch (error) {
     undo()
     throw error
+  }
+}
+
+/** What the other parent has, and what the merge made. */
+function joined({ other }: Merging, own: OwnPart): Omit<Effect, 'head'> {
+  return {
+    memories: new Map([...other.memories, ...own.memories]),
+    devices: new Map([...other.devices, ...own.devices]),
+    keyring: own.keyring ?? other.keyring,
+    settings: own.settings ?? other.settings,
   }
 }
 
@@ -290,15 +219,10 @@ function refuseTree(context: VerifyContext, snapshot: Snapshot, tree: Oid): neve
   for (const versionId of context.redacted) {
     const memoryId = context.versions.findMemory(versionId)
     if (memoryId === undefined || snapshot.current.get(memoryId)?.live !== undefined) continue
-    if (findMemory(context, tree, memoryId) === undefined) continue
+    if (findMemory(context.objects, tree, memoryId) === undefined) continue
     refuse('redaction_undone', 'A redacted version has its content back')
   }
   return refuse('tree_mismatch', 'The tree is not the one that the history describes')
-}
-
-function findMemory({ objects }: VerifyContext, root: Oid, memoryId: string): Oid | undefined {
-  const tree = getTree(objects, root).find((entry) => entry.name === 'm')?.oid
-  return tree === undefined ? undefined : findBlob(objects, tree, memoryId)
 }
 
 /** Later trees name the same blobs, so once is enough. */

@@ -5,6 +5,7 @@
 import { StoreError } from '../errors.ts'
 import { zeroHash } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
+import { opensContents } from '../keys/epoch.ts'
 import { findKeyring, readKeyringState } from './authority.ts'
 import { judgeCommit } from './judged-commit.ts'
 import type { CommitSource, JudgedCommit } from './judged-commit.ts'
@@ -51,7 +52,10 @@ export class Judges {
     this.#signingKeys = count > 0 ? findSigningKeys(source, head) : new Map()
     if (packDirectory === undefined || this.#signingKeys.size === 0) return
     const { storeId, epochs } = source
-    const keys = [...epochs.values()].map(({ auditKey, contentKey }) => ({ auditKey, contentKey }))
+    // An auditor reads no contents, and has no use for threads that do.
+    const members = [...epochs.values()].filter(opensContents)
+    if (members.length < epochs.size) return
+    const keys = members.map(({ auditKey, contentKey }) => ({ auditKey, contentKey }))
     const job = { packDirectory, storeId, epochs: keys, signingKeys: this.#signingKeys }
     this.#pool = new VerifyPool(job, count)
   }

@@ -7,7 +7,7 @@ import { assert, StoreError } from '../errors.ts'
 import { decodeSignedBody } from '../format/record.ts'
 import type { ChangeRecord } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
-import type { EpochKeys } from '../keys/epoch.ts'
+import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { judgeCommit } from './judged-commit.ts'
 import type { CommitSource, JudgedCommit, OpenedMemory, OpenedRow } from './judged-commit.ts'
 
@@ -127,7 +127,8 @@ class JudgedElsewhere implements JudgedCommit {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]
-  readonly epoch: EpochKeys
+  readonly epoch: AuditKeys
+  readonly isWhole: boolean = true
   readonly record: ChangeRecord
   readonly body: Uint8Array
   readonly hash: Uint8Array

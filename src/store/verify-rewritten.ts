@@ -1,41 +1,63 @@
-// Verifies a history of which a part is known: where it was rewritten by a redaction, only what
-// lies above the newest commit that both have (FORMAT §8.1, §10).
+// Verifies a history of which a part is known: where it was rewritten by a redaction, or other
+// commits belong in between, only what lies above the newest known commit that all the rest
+// descends from (FORMAT §8.1, §10).
 
 import { StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
 import type { History, HistorySource } from './history.ts'
+import { findNewCommits } from './new-commits.ts'
 import type { Snapshot } from './snapshot.ts'
 import { snapshotAt } from './snapshot-at.ts'
-import { findNewCommits, VersionMap, verifyForward, verifyHistory } from './verify.ts'
+import { VersionMap, verifyForward, verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
 
-/** `base` is the height of that commit, -1 for none. Throws what verification refuses. */
+export interface VerifiedAgain {
+  readonly snapshot: Snapshot
+  /**
+   * The position up to which the history stays as it is known: all of that is in the past of the
+   * head. -1 if nothing stays.
+   */
+  readonly base: number
+}
+
+/** Throws what verification refuses. */
 export async function verifyRewritten(
   source: HistorySource,
   history: History,
   head: Oid,
   options: VerifyOptions = {},
-): Promise<{ readonly snapshot: Snapshot; readonly base: number }> {
-  const isKnown = (oid: Oid, height: number): boolean => history.commits[height]?.oid === oid
-  const { oids, redacted, base } = await findNewCommits(source, head, isKnown, options)
-  if (base === -1) return { ...(await verifyHistory(source, head, options)), base }
+): Promise<VerifiedAgain> {
+  const isCut = (oid: Oid, height: number): boolean => {
+    return history.findCommit(oid, height)?.isCut === true
+  }
+  const found = await findNewCommits(source, head, isCut, -1, options)
+  const base = found?.base === undefined ? undefined : findPosition(history, found.base)
+  if (found === undefined || base === undefined) {
+    const { snapshot } = await verifyHistory(source, head, options)
+    return { snapshot, base: -1 }
+  }
   const snapshot = snapshotAt(source, history, base)
-  checkBelow(history, base, redacted)
-  for (const versionId of redacted) snapshot.redacted.add(versionId)
+  checkBelow(history, base, found.redacted)
+  for (const versionId of found.redacted) snapshot.redacted.add(versionId)
   const findMemory = (versionId: string): string | undefined => {
     const entry = history.find(versionId)
-    return entry === undefined || entry.commit.height > base ? undefined : entry.memoryId
+    return entry === undefined || entry.commit.position > base ? undefined : entry.memoryId
   }
   const versions = new VersionMap({ findMemory })
-  await verifyForward({ ...source, redacted: snapshot.redacted, versions }, snapshot, oids, options)
+  const context = { ...source, redacted: snapshot.redacted, versions }
+  await verifyForward(context, snapshot, found, options)
   return { snapshot, base }
+}
+
+function findPosition(history: History, oid: Oid): number | undefined {
+  return history.commits.findLast((commit) => commit.oid === oid)?.position
 }
 
 /** What is redacted in the part that stayed must have been redacted there before. */
 function checkBelow(history: History, base: number, redacted: ReadonlySet<string>): void {
   for (const versionId of redacted) {
     const entry = history.find(versionId)
-    if (entry === undefined || entry.commit.height > base || entry.path === undefined) continue
+    if (entry === undefined || entry.commit.position > base || entry.path === undefined) continue
     throw new StoreError('redaction_undone', 'A redacted version has its detail back')
   }
 }

@@ -9,10 +9,14 @@ import { parseLinks } from '../format/commit.ts'
 import { zeroHash } from '../format/record.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { JudgedCommit } from './judged-commit.ts'
+import { findNewCommits } from './new-commits.ts'
+import type { NewCommits } from './new-commits.ts'
+import { pause } from './pause.ts'
 import { beforeGenesis, Snapshot } from './snapshot.ts'
 import type { KeyringState, SettingsState } from './snapshot.ts'
 import { verifyJudged } from './verify-commit.ts'
-import type { KnownVersions, VerifyContext } from './verify-commit.ts'
+import type { KnownVersions, VerifyContext } from './verify-rows.ts'
+import { Window } from './window.ts'
 import { Judges } from './verify-judges.ts'
 import type { JudgingSource } from './verify-judges.ts'
 
@@ -33,27 +37,33 @@ export interface VerifyOptions {
 
 type HistorySource = JudgingSource
 
-/** How often a walk lets other work run. */
-const BATCH = 256
+export interface VerifiedHistory {
+  readonly snapshot: Snapshot
+  readonly versions: VersionMap
+  /** How many there are. */
+  readonly commits: number
+}
 
 /** Verifies everything from genesis to `head`. */
 export async function verifyHistory(
   source: HistorySource,
   head: Oid,
   options: VerifyOptions = {},
-): Promise<{ readonly snapshot: Snapshot; readonly versions: VersionMap }> {
+): Promise<VerifiedHistory> {
   const { height } = parseLinks(readCommitBytes(source.objects, head))
   const judges = new Judges(source, head, height + 1, options.threads)
   try {
     const meet = (oid: Oid): void => judges.meet(oid)
-    const { oids, redacted } = await findNewCommits(source, head, () => false, options, meet)
+    const found = await findNewCommits(source, head, isNeverKnown, -1, { ...options, meet })
+    const { oids, redacted, children } = found ?? nothingNew
     const versions = new VersionMap()
     const snapshot = new Snapshot(beforeGenesis, unknownKeyring, unknownSettings)
     for (const versionId of redacted) snapshot.redacted.add(versionId)
     const { objects, storeId, epochs } = source
     const context = { objects, storeId, epochs, redacted, versions }
-    await verifyWith(judges, context, snapshot, oids, options)
-    return { snapshot, versions }
+    const window = new Window(snapshot, children, false)
+    await verifyWith(judges, context, { snapshot, window, oids }, options)
+    return { snapshot, versions, commits: oids.length }
   } finally {
     await judges.close()
   }
@@ -61,9 +71,9 @@ export async function verifyHistory(
 
 /**
  * Verifies what lies between the snapshot's head and `head`, and moves the snapshot there. Returns
- * false, with nothing changed, if `head` does not descend from the snapshot's head by git parents,
- * or if it redacts: a redaction rewrites the past, and only the whole history shows whether it did
- * (FORMAT §8.1).
+ * false, with nothing changed, if what is new does not all descend from the snapshot's head, or if
+ * it redacts: a redaction rewrites the past, and only the whole history shows whether it did
+ * (FORMAT §8.1). Nothing has changed either when it throws.
  */
 export async function verifyDescent(
   source: HistorySource,
@@ -72,15 +82,91 @@ export async function verifyDescent(
   versions: Pick<KnownVersions, 'findMemory'>,
   options: VerifyOptions = {},
 ): Promise<boolean> {
-  const stop = snapshot.head.commit
-  const isKnown = (oid: Oid): boolean => oid === stop
-  const { oids, redacted, base } = await findNewCommits(source, head, isKnown, options)
-  if (base === -1 || redacted.size > 0) return false
+  const { commit, height } = snapshot.head
+  const isKnown = (oid: Oid): boolean => oid === commit
+  const found = await findNewCommits(source, head, isKnown, height, options)
+  if (found?.base === undefined || found.redacted.size > 0) return false
   const { objects, storeId, epochs } = source
   const context = { objects, storeId, epochs, redacted: snapshot.redacted }
   const attempt = { ...context, versions: new VersionMap(versions) }
-  await verifyForward(attempt, snapshot, oids, options)
+  await verifyForward(attempt, snapshot, found, options)
   return true
+}
+
+/**
+ * Verifies commits that descend from the snapshot's head; the snapshot moves along. It is where it
+ * was if one of them is refused.
+ */
+export async function verifyForward(
+  context: VerifyContext,
+  snapshot: Snapshot,
+  { oids, children }: Pick<NewCommits, 'oids' | 'children'>,
+  options: VerifyOptions,
+): Promise<void> {
+  const judges = new Judges(context, oids.at(-1) ?? '', oids.length, options.threads)
+  const window = new Window(snapshot, children, true)
+  try {
+    await verifyWith(judges, context, { snapshot, window, oids }, options)
+  } catch (error) {
+    window.leave()
+    throw error
+  } finally {
+    await judges.close()
+  }
+}
+
+interface Task {
+  readonly snapshot: Snapshot
+  readonly window: Window
+  /** In the order to judge them in. */
+  readonly oids: readonly Oid[]
+}
+
+async function verifyWith(
+  judges: Judges,
+  context: VerifyContext,
+  { snapshot, window, oids }: Task,
+  options: VerifyOptions,
+): Promise<void> {
+  let done = 0
+  try {
+    for await (const batch of judges.inOrder(oids)) {
+      for (const commit of batch) {
+        verifyJudged(context, snapshot, commit, window)
+        options.onCommit?.(commit)
+        done += 1
+      }
+      options.progress?.(done, oids.length)
+      await pause(options.signal)
+    }
+  } catch (error) {
+    if (hasCode(error, ...misplaced)) explain(context, oids)
+    throw error
+  }
+}
+
+/** What a record that stands twice may be refused for. */
+const misplaced = [
+  'record_parents',
+  'record_height',
+  'detail_missing',
+  'row_version_reused',
+] as const
+
+/**
+ * Looks for what is wrong elsewhere if a commit is refused for its place, or for a detail that no
+ * redaction explains: one of its records may be in two commits, or be no redaction but pretend to.
+ */
+function explain(source: HistorySource, oids: readonly Oid[]): void {
+  const seen = new Set<string>()
+  for (const oid of oids.toReversed()) {
+    const bytes = readCommitBytes(source.objects, oid)
+    const hash = toHex(decodeCommit(source.storeId, source.epochs, oid, bytes).hash)
+    if (seen.has(hash)) {
+      throw new StoreError('duplicate_record', 'One record is in two commits of the history')
+    }
+    seen.add(hash)
+  }
 }
 
 /**
@@ -104,6 +190,10 @@ export class VersionMap implements KnownVersions {
     return this.#memories.get(versionId) ?? this.#known?.findMemory(versionId)
   }
 
+  hasMemory(memoryId: string): boolean {
+    return this.#memoryIds.has(memoryId)
+  }
+
   add(versionId: string, memoryId: string): void {
     let known = this.#memoryIds.get(memoryId)
     if (known === undefined) {
@@ -119,120 +209,15 @@ function copyOf(id: string): string {
   return Buffer.from(id, 'latin1').toString('latin1')
 }
 
-interface NewCommits {
-  /** Oldest first. */
-  readonly oids: readonly Oid[]
-  /** What their redact records name. */
-  readonly redacted: ReadonlySet<string>
-  /** The height of the newest commit that is known; -1 if none is. */
-  readonly base: number
+function isNeverKnown(): boolean {
+  return false
 }
 
-/**
- * The commits up to `head` that are not known. Opens no other records than those that may redact:
- * a change always has a detail, a redaction never.
- */
-export async function findNewCommits(
-  source: HistorySource,
-  head: Oid,
-  isKnown: (oid: Oid, height: number) => boolean,
-  options: VerifyOptions,
-  meet?: (oid: Oid) => void,
-): Promise<NewCommits> {
-  const oids: Oid[] = []
-  const redacted = new Set<string>()
-  let base = -1
-  let next: Oid | undefined = head
-  while (next !== undefined) {
-    const bytes = readCommitBytes(source.objects, next)
-    const { parents, height, hasDetail } = parseLinks(bytes)
-    if (isKnown(next, height)) {
-      base = height
-      break
-    }
-    if (!hasDetail) collectRedacted(source, next, bytes, redacted)
-    oids.push(next)
-    meet?.(next)
-    next = parents[0]
-    if (oids.length % BATCH === 0) await pause(options.signal)
-  }
-  return { oids: oids.toReversed(), redacted, base }
-}
-
-function collectRedacted(
-  { storeId, epochs }: HistorySource,
-  oid: Oid,
-  bytes: Uint8Array,
-  redacted: Set<string>,
-): void {
-  const { record } = decodeCommit(storeId, epochs, oid, bytes)
-  if (record.kind !== 'redact') return
-  for (const { versionId } of record.rows) redacted.add(versionId)
-}
-
-/** Verifies commits that follow the snapshot's head, oldest first; the snapshot moves along. */
-export async function verifyForward(
-  context: VerifyContext,
-  snapshot: Snapshot,
-  oids: readonly Oid[],
-  options: VerifyOptions,
-): Promise<void> {
-  const judges = new Judges(context, oids.at(-1) ?? '', oids.length, options.threads)
-  try {
-    await verifyWith(judges, context, snapshot, oids, options)
-  } finally {
-    await judges.close()
-  }
-}
-
-async function verifyWith(
-  judges: Judges,
-  context: VerifyContext,
-  snapshot: Snapshot,
-  oids: readonly Oid[],
-  options: VerifyOptions,
-): Promise<void> {
-  let done = 0
-  try {
-    for await (const batch of judges.inOrder(oids)) {
-      for (const commit of batch) {
-        verifyJudged(context, snapshot, commit)
-        options.onCommit?.(commit)
-        done += 1
-      }
-      options.progress?.(done, oids.length)
-      await pause(options.signal)
-    }
-  } catch (error) {
-    if (hasCode(error, 'record_parents', 'record_height', 'detail_missing')) {
-      explain(context, oids)
-    }
-    throw error
-  }
-}
-
-/**
- * Looks for what is wrong elsewhere if a commit is refused for its place, or for a detail that no
- * redaction explains: one of its records may be in two commits, or be no redaction but pretend to.
- */
-function explain(source: HistorySource, oids: readonly Oid[]): void {
-  const seen = new Set<string>()
-  for (const oid of oids.toReversed()) {
-    const bytes = readCommitBytes(source.objects, oid)
-    const hash = toHex(decodeCommit(source.storeId, source.epochs, oid, bytes).hash)
-    if (seen.has(hash)) {
-      throw new StoreError('duplicate_record', 'One record is in two commits of the history')
-    }
-    seen.add(hash)
-  }
-}
-
-/** Lets timers and input run, and ends the work if the caller wants that. */
-export async function pause(signal: AbortSignal | undefined): Promise<void> {
-  if (signal?.aborted === true) {
-    throw new StoreError('cancelled', 'The work was cancelled', { cause: signal.reason })
-  }
-  await new Promise((resolve) => setImmediate(resolve))
+const nothingNew: NewCommits = {
+  oids: [],
+  children: new Map(),
+  redacted: new Set(),
+  base: undefined,
 }
 
 /** Replaced by genesis before anything looks at it. */
@@ -251,4 +236,6 @@ const unknownSettings: SettingsState = {
     archivedAt: undefined,
     limits: { contentBytes: 0, memories: 0 },
   },
+  record: zeroHash,
+  height: -1,
 }

@@ -24,8 +24,10 @@ export interface Version {
   readonly createdBy: Actor | undefined
   readonly session: string | undefined
   readonly deviceId: string
-  /** The version that this one replaced, if any. */
+  /** The version that this one replaced, if any: of a merged one the first. */
   readonly baseVersionId: string | undefined
+  /** The two versions that a merge of clones put together; empty for all others. */
+  readonly mergedFrom: readonly string[]
   /** The reason that its change was given, if any. */
   readonly reason: string | undefined
   /** The git commit, 40 hex digits. */
@@ -59,7 +61,7 @@ export interface VersionFilter {
   readonly limit?: number | undefined
   /**
    * The cursor that the page before gave: the id of its last version. It stays good when versions
-   * are written or redacted meanwhile, and goes on in either order.
+   * are written, merged in or redacted meanwhile, and goes on in either order.
    */
   readonly after?: string | undefined
 }
@@ -119,12 +121,18 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
     session: commit.session,
     deviceId: formatId('device', commit.deviceId),
     baseVersionId: entry.base === zeroId ? undefined : formatId('version', entry.base),
+    mergedFrom: mergedFrom(entry),
     // A note lies with the first row of its change, and may outlive the others.
     reason: redaction === undefined ? commit.note : undefined,
     commit: commit.oid,
     redactedAt: redaction?.time,
     redactedBy: redaction?.actor,
   }
+}
+
+function mergedFrom({ base, secondBase }: VersionEntry): readonly string[] {
+  if (secondBase === zeroId) return []
+  return [base, secondBase].map((id) => formatId('version', id))
 }
 
 export function getVersionEntry(history: History, versionId: string): VersionEntry {
@@ -192,8 +200,9 @@ function startOf(
 ): number {
   if (after === undefined) return step === 1 ? 0 : candidates.length - 1
   const last = history.find(parseId('version', after))
-  // Candidates ascend by height; the few of one commit have no order that is known.
-  const from = countLeading(candidates, ({ commit }) => commit.height < (last?.commit.height ?? 0))
+  const position = last?.commit.position ?? 0
+  // Candidates ascend by position; the few of one commit have no order that is known.
+  const from = countLeading(candidates, ({ commit }) => commit.position < position)
   const index = last === undefined ? -1 : candidates.indexOf(last, from)
   if (index === -1) throw new StoreError('invalid_input', 'The cursor belongs to another query')
   return index + step

@@ -11,8 +11,10 @@ import { detailContext } from '../../src/format/envelope.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { openKeyring } from '../../src/keys/keyring.ts'
 import { verifyDecodedCommit } from '../../src/store/decoded-commit.ts'
+import { judgeDecoded } from '../../src/store/judged-commit.ts'
 import { VersionMap, verifyHistory } from '../../src/store/verify.ts'
-import { verifyCommit } from '../../src/store/verify-commit.ts'
+import { verifyJudged } from '../../src/store/verify-commit.ts'
+import { Window } from '../../src/store/window.ts'
 import type { Forge } from '../support/forge.ts'
 import { flipBit, seal } from '../support/forge-seal.ts'
 import { openEnvelope as openByReference } from '../support/reference/envelope.ts'
@@ -167,7 +169,9 @@ test('T2: a record: each bit flipped by who holds the keys of the epoch is refus
     const bytes = encodeCommit({ ...parts, record }, epoch.group)
     const commit = verifyDecodedCommit(storeId, epochs, '', bytes)
     const context = { ...source, redacted: new Set<string>(), versions: new VersionMap() }
-    verifyCommit(context, snapshot, commit)
+    const way = new Window(snapshot, new Map([['', 0]]), true)
+    verifyJudged(context, snapshot, judgeDecoded(source, commit), way)
+    way.leave()
   }
   expect(signed.length).toBe(507)
   expect(await flipped(signed, recordRegions, judge)).toEqual([])

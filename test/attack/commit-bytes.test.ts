@@ -202,7 +202,6 @@ describe('T5: a commit that shows something else than its record is refused', ()
       'record_parents',
       'two parents',
       { parts: (p) => ({ ...p, parents: [...p.parents, ...p.parents] }) },
-      'upgrade_required',
     ],
     [
       'object_missing',

@@ -55,8 +55,8 @@ describe('T7: a record that claims another place is refused', () => {
       (f) => f.change([nextRow], fields({ parents: [hashAt(f, -2)] })),
     ],
     [
-      'upgrade_required',
-      'two parents',
+      'record_parents',
+      'two parents that the commit does not have',
       (f) => f.change([nextRow], fields({ parents: ascending(hashAt(f, -2), hashAt(f, -1)) })),
     ],
     [

@@ -4,12 +4,17 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
 import type { Directory, RecoveryEntry, Role } from '../../src/format/directory.ts'
+import { readKid } from '../../src/format/envelope.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
+import { decodeKeyring } from '../../src/format/keyring.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import type { ChangeRecord } from '../../src/format/record.ts'
+import { openArchives } from '../../src/keys/archive.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
+import { openDirectory, openKeyring } from '../../src/keys/keyring.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { decodeCommit } from '../../src/store/decoded-commit.ts'
 import type { Forge } from '../support/forge.ts'
 import { plainSettings, withMember } from '../support/forge-fault.ts'
 import type { Fault, ForgedAuthor } from '../support/forge-fault.ts'
@@ -59,6 +64,18 @@ describe('T9: a record beyond the role of its author is refused', () => {
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
+  test.each<[code: string, what: keyof typeof acts]>([
+    ['record_role', 'change'],
+    ['record_role', 'redact'],
+    ['record_role', 'settings'],
+    ['record_role', 'keyring'],
+  ])('%s: auditor, %s', async (code, what) => {
+    const forge = standard.forge.fork()
+    const auditor = await forge.join('auditor')
+    acts[what](forge, { author: auditor })
+    expect(await verdicts(forge)).toEqual(refused(code))
+  })
+
   test('a writer may change', async () => {
     const forge = standard.forge.fork()
     acts.change(forge, { author: standard.writer })
@@ -94,6 +111,32 @@ describe('T9: a record beyond the role of its author is refused', () => {
     const forge = standard.forge.fork()
     forge.keyring(promoteAll, { fault: { author: standard.writer } })
     expect(await verdicts(forge)).toEqual(refused('record_role'))
+  })
+})
+
+describe('T9: the keys of a device that was removed', () => {
+  test('open nothing that is written from then on', async () => {
+    const forge = standard.forge.fork()
+    const { storeId, epochs: held } = forge
+    forge.keyring((next) => ({ ...next, devices: next.devices.map(removed(next)) }), {
+      epoch: forge.newEpoch(),
+    })
+    const keyring = forge.objects.get(forge.entries.at(-1)?.keyring ?? '')?.body ?? new Uint8Array()
+    const change = forge.change([nextRow])
+    const commit = forge.objects.get(change)?.body ?? new Uint8Array()
+    const blob = forge.entries.at(-1)?.blobs.get(memory.a) ?? ''
+    const sealed = forge.objects.get(blob)?.body ?? new Uint8Array()
+    const unknown = expect.objectContaining({ code: 'envelope_epoch' })
+    expect(await verdicts(forge)).toEqual(accepted)
+    expect(() => decodeCommit(storeId, held, change, commit)).toThrow(unknown)
+    expect(() => openDirectory(keyring, storeId, held)).toThrow(unknown)
+    expect(held.has(readKid('memory', sealed))).toBe(false)
+    for (const epoch of held.values()) {
+      const open = (): unknown => openArchives(decodeKeyring(keyring), epoch)
+      expect(open).toThrow(expect.objectContaining({ code: 'envelope_epoch' }))
+    }
+    const unlock = { type: 'identity', identity: standard.writer } as const
+    await expect(openKeyring(keyring, storeId, unlock)).rejects.toMatchObject({ code: 'wrong_key' })
   })
 })
 

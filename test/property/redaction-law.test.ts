@@ -8,6 +8,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatIdentity } from '../../src/index.ts'
 import type { MemoryStore, Version } from '../../src/index.ts'
+import { bareRemote, firstClone, joinClone, sync, syncAll } from '../support/clones.ts'
 import { readStore } from '../support/reference/store.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, newStore, reopen } from '../support/stores.ts'
@@ -41,6 +42,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ type: 'rename' as const }) },
   { weight: 2, arbitrary: fc.constant({ type: 'checkpoint' as const }) },
 )
+
+interface CloneStep {
+  readonly second: boolean
+  readonly taken: Step | 'sync'
+}
+
+const cloneStep: fc.Arbitrary<CloneStep> = fc.record({
+  second: fc.boolean(),
+  taken: fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({ type: fc.constant('apply' as const), planned: changes }),
+    },
+    { weight: 3, arbitrary: fc.constant('sync' as const) },
+  ),
+})
 
 /** Which of the versions that may be erased are: one bit for each, repeated. */
 const choice = fc.array(fc.boolean(), { minLength: 1, maxLength: 24 })
@@ -107,7 +124,7 @@ async function redactAll(place: TestPlace, sets: readonly string[][]): Promise<s
 
 /** Oldest first. */
 function commitsOf(place: TestPlace): string[] {
-  return git(['rev-list', '--reverse', 'main'], place.directory).trim().split('\n')
+  return git(['rev-list', '--reverse', '--topo-order', 'main'], place.directory).trim().split('\n')
 }
 
 function recordsOf(place: TestPlace, commits: readonly string[]): string[] {
@@ -129,6 +146,26 @@ interface Before {
 async function randomStore(steps: readonly Step[]): Promise<Before> {
   const { store, place } = await newStore()
   for (const one of steps) await takeStep(store, one)
+  return closed(store, place)
+}
+
+/** Two clones that went apart and were merged, again and again. */
+async function mergedStore(steps: readonly CloneStep[]): Promise<Before> {
+  const remote = bareRemote()
+  const first = await firstClone(remote)
+  await sync(first)
+  const second = await joinClone(first, remote)
+  for (const { second: isSecond, taken } of steps) {
+    const clone = isSecond ? second : first
+    if (taken === 'sync') await sync(clone)
+    else await takeStep(clone.store, taken)
+  }
+  await syncAll([first, second])
+  await second.store.close()
+  return closed(first.store, first.place)
+}
+
+async function closed(store: MemoryStore, place: TestPlace): Promise<Before> {
   const versions = await allVersions(store)
   const contents = new Map<string, string | undefined>()
   for (const { versionId } of versions) {
@@ -162,31 +199,42 @@ async function checkReads(before: Before, place: TestPlace, erased: Set<string>)
   }
 }
 
+async function checkLaw(
+  before: Before,
+  first: readonly boolean[],
+  second: readonly boolean[],
+): Promise<void> {
+  const pick = (bits: readonly boolean[]): string[] =>
+    before.candidates.filter((_, index) => bits[index % bits.length] === true)
+  const [r1, r2] = [pick(first), pick(second)]
+  const union = [...new Set([...r1, ...r2])]
+  const length = commitsOf(before.place).length
+  const places = [copyOf(before.place), copyOf(before.place), copyOf(before.place)] as const
+  const one = (await redactAll(places[0], [r1, r2])).slice(0, length)
+  const other = (await redactAll(places[1], [r2, r1])).slice(0, length)
+  const both = (await redactAll(places[2], [union])).slice(0, length)
+  expect(other).toEqual(one)
+  expect(both).toEqual(one)
+  const records = recordsOf(before.place, commitsOf(before.place))
+  expect(recordsOf(places[0], one)).toEqual(records)
+  await checkReads(before, places[0], new Set(union))
+  const { directory, identity } = places[0]
+  const reference = readStore(directory, { identity: formatIdentity(identity) })
+  expect(reference.commits.length).toBe(commitsOf(places[0]).length)
+}
+
 test('rewriting commutes, keeps records and survivors, and verifies', async () => {
-  const property = fc.asyncProperty(
-    fc.array(step, { minLength: 4, maxLength: 30 }),
-    choice,
-    choice,
-    async (steps, first, second) => {
-      const before = await randomStore(steps)
-      const pick = (bits: readonly boolean[]): string[] =>
-        before.candidates.filter((_, index) => bits[index % bits.length] === true)
-      const [r1, r2] = [pick(first), pick(second)]
-      const union = [...new Set([...r1, ...r2])]
-      const length = commitsOf(before.place).length
-      const places = [copyOf(before.place), copyOf(before.place), copyOf(before.place)] as const
-      const one = (await redactAll(places[0], [r1, r2])).slice(0, length)
-      const other = (await redactAll(places[1], [r2, r1])).slice(0, length)
-      const both = (await redactAll(places[2], [union])).slice(0, length)
-      expect(other).toEqual(one)
-      expect(both).toEqual(one)
-      const records = recordsOf(before.place, commitsOf(before.place))
-      expect(recordsOf(places[0], one)).toEqual(records)
-      await checkReads(before, places[0], new Set(union))
-      const { directory, identity } = places[0]
-      const reference = readStore(directory, { identity: formatIdentity(identity) })
-      expect(reference.commits.length).toBe(commitsOf(places[0]).length)
-    },
-  )
+  const steps = fc.array(step, { minLength: 4, maxLength: 30 })
+  const property = fc.asyncProperty(steps, choice, choice, async (taken, first, second) => {
+    await checkLaw(await randomStore(taken), first, second)
+  })
   await fc.assert(property, { seed, numRuns: full ? 150 : 6 })
+}, 1_200_000)
+
+test('the same where clones have gone apart and were merged', async () => {
+  const steps = fc.array(cloneStep, { minLength: 6, maxLength: 24 })
+  const property = fc.asyncProperty(steps, choice, choice, async (taken, first, second) => {
+    await checkLaw(await mergedStore(taken), first, second)
+  })
+  await fc.assert(property, { seed, numRuns: full ? 80 : 4 })
 }, 1_200_000)

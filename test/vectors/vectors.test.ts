@@ -37,7 +37,12 @@ describe.each(groups)('%s', (group) => {
 const elsewhere: ReadonlySet<string> = new Set([
   'anchor_corrupt',
   'commit_too_large',
+  'device_forked',
+  'keyring_conflict',
+  'not_canonical',
+  'record_late',
   'rolled_back',
+  'row_missing',
   'row_path_conflict',
 ])
 

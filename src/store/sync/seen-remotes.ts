@@ -1,5 +1,6 @@
 // What this device saw last on each remote, sealed and outside the store, beside the anchor: a
-// remote that shows less than that was rolled back (FORMAT §9). Losing the file forgets it, no more.
+// remote that shows less than that was rolled back (FORMAT §9). Losing the file forgets it, no
+// more.
 
 import { hasCode } from '../../errors.ts'
 import { fromHex, toHex } from '../../bytes.ts'
@@ -12,6 +13,8 @@ export interface SeenHead {
   readonly oid: Oid
   readonly height: number
   readonly record: Uint8Array
+  /** What the remote has below this height it has as it is here; all of it, if left out. */
+  readonly intactBelow?: number | undefined
 }
 
 interface Entry {
@@ -20,6 +23,7 @@ interface Entry {
   readonly height: number
   /** Hex. */
   readonly record: string
+  readonly intactBelow?: number | undefined
 }
 
 interface SeenFile {
@@ -40,15 +44,28 @@ export class SeenRemotes {
   find(name: string, url: string): SeenHead | undefined {
     const entry = this.#read().remotes[name]
     if (entry?.url !== url) return undefined
-    return { oid: entry.oid, height: entry.height, record: fromHex(entry.record) }
+    const { oid, height, record, intactBelow } = entry
+    return { oid, height, record: fromHex(record), intactBelow }
   }
 
   /** Call under the writer lock. */
   async note(name: string, url: string, head: SeenHead): Promise<void> {
     const { remotes } = this.#read()
-    const { oid, height } = head
-    const entry: Entry = { url, oid, height, record: toHex(head.record) }
+    const { oid, height, intactBelow } = head
+    const entry: Entry = { url, oid, height, record: toHex(head.record), intactBelow }
     const file: SeenFile = { version: 1, remotes: { ...remotes, [name]: entry } }
+    await writeCache(this.#owner, this.#place, file)
+  }
+
+  /** A redaction has made our commits from a height on again. Call under the writer lock. */
+  async noteRewrite(height: number): Promise<void> {
+    const { remotes } = this.#read()
+    if (Object.keys(remotes).length === 0) return
+    const changed = Object.entries(remotes).map(([name, entry]): [string, Entry] => {
+      const intactBelow = Math.min(entry.intactBelow ?? height, height)
+      return [name, { ...entry, intactBelow }]
+    })
+    const file: SeenFile = { version: 1, remotes: Object.fromEntries(changed) }
     await writeCache(this.#owner, this.#place, file)
   }
 

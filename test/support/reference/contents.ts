@@ -38,46 +38,53 @@ interface Walk {
   readonly storeId: string
   readonly trail: Trail
   readonly details: Map<string, ReadonlyMap<number, DetailRow>>
-  /** Memory id to the oid of its blob: the memories of tree(X). */
+  /** Version id to the oid of its blob, and to what that holds. */
   readonly oids: Map<string, string>
   readonly blobs: Map<string, MemoryBlob>
   /** Version id to path, as far as details tell. */
   readonly paths: Map<string, string>
-  keyring: string
-  settingsOid: string
-  settings: Settings | undefined
+  /** Commit oid to the oids of the files that it brings. */
+  readonly keyrings: Map<string, string>
+  readonly settingsOids: Map<string, string>
+  readonly settings: Map<string, Settings>
 }
 
 export function verifyContents(repository: Repository, storeId: string, trail: Trail): Contents {
   const maps = { details: new Map(), oids: new Map(), blobs: new Map(), paths: new Map() }
-  const files = { keyring: '', settingsOid: '', settings: undefined }
+  const files = { keyrings: new Map(), settingsOids: new Map(), settings: new Map() }
   const walk: Walk = { repository, storeId, trail, ...maps, ...files }
   for (const at of trail.commits) {
     takeFiles(walk, at)
     if (at.record.kind === 'change') takeChange(walk, at)
     checkTree(walk, at)
   }
-  return { details: walk.details, memories: walk.blobs, settings: walk.settings }
+  const past = trail.commits.at(-1)?.past
+  const memories = [...(past?.current ?? [])].flatMap(([memoryId, versionId]) => {
+    const blob = walk.blobs.get(versionId)
+    return blob === undefined ? [] : [[memoryId, blob] as const]
+  })
+  const settings = walk.settings.get(past?.settings?.commit ?? '')
+  return { details: walk.details, memories: new Map(memories), settings }
 }
 
 /**
  * Keyring and settings of the commits that change them. The keyring was verified with the trail.
  */
-function takeFiles(walk: Walk, { commit, record, epoch }: TrailCommit): void {
+function takeFiles(walk: Walk, { oid, commit, record, epoch }: TrailCommit): void {
   if (record.keyringHash !== zeroHash) {
-    walk.keyring = gitOid('blob', readRootBlob(walk.repository, commit.tree, 'keyring'))
+    walk.keyrings.set(oid, gitOid('blob', readRootBlob(walk.repository, commit.tree, 'keyring')))
   }
   if (record.settingsHash === zeroHash) return
   const bytes = readRootBlob(walk.repository, commit.tree, 'settings')
   const named = toHex(H(bytes)) === record.settingsHash
   ensure(named, 'settings_mismatch', 'The record names other settings')
-  walk.settingsOid = gitOid('blob', bytes)
+  walk.settingsOids.set(oid, gitOid('blob', bytes))
   const current = readKid('settings', bytes) === epoch.kid
   ensure(current, 'envelope_epoch', 'The settings have another kid than their record')
   if (epoch.content === undefined) return
   const keys = contentKeys(epoch, 'settings')
   const padded = openEnvelope('settings', keys, settingsContext(walk.storeId), bytes)
-  walk.settings = decodeSettings(padded)
+  walk.settings.set(oid, decodeSettings(padded))
 }
 
 function takeChange(walk: Walk, at: TrailCommit): void {
@@ -115,15 +122,19 @@ function checkDetail(walk: Walk, row: Row, detail: DetailRow): void {
   if (row.operation !== 'deleted') return
   const empty = detail.size === 0 && detail.sha256 === zeroHash
   ensure(empty, 'detail_mismatch', 'A deletion has size and SHA-256 zero')
-  const before = walk.paths.get(row.base)
-  const stays = before === undefined || before === detail.path
+  const bases = [row.base, row.secondBase]
+  const before = bases.flatMap((base) => (isLive(walk, base) ? (walk.paths.get(base) ?? []) : []))
+  const stays = before.length === 0 || before.includes(detail.path)
   ensure(stays, 'detail_mismatch', 'A deletion keeps the path')
+}
+
+/** Whether a version is one of a memory that is there, and says so. */
+function isLive({ trail }: Walk, versionId: string): boolean {
+  return trail.memories.versions.get(versionId)?.deleted === false
 }
 
 /** The blob of a row's memory after the row; none after a deletion or a redacted version. */
 function takeMemory(walk: Walk, at: TrailCommit, row: Row, detail: DetailRow | undefined): void {
-  walk.oids.delete(row.memoryId)
-  walk.blobs.delete(row.memoryId)
   const found = findInTree(walk, at, row.memoryId)
   if (walk.trail.redacted.has(row.versionId)) {
     ensure(found === undefined, 'redaction_undone', 'A redacted memory is back')
@@ -131,9 +142,9 @@ function takeMemory(walk: Walk, at: TrailCommit, row: Row, detail: DetailRow | u
   }
   if (row.operation === 'deleted') return
   const oid = found ?? refuse('tree_mismatch', 'The blob of a memory is missing')
-  walk.oids.set(row.memoryId, oid)
+  walk.oids.set(row.versionId, oid)
   if (detail === undefined) return
-  walk.blobs.set(row.memoryId, openMemory(walk, at, row, { oid, detail }))
+  walk.blobs.set(row.versionId, openMemory(walk, at, row, { oid, detail }))
 }
 
 function openMemory(
@@ -168,15 +179,22 @@ function findInTree(
 function checkTree(walk: Walk, at: TrailCommit): void {
   const readme = gitOid('blob', readmeFile)
   const store = gitOid('blob', storeFile(walk.storeId))
-  const files = { keyring: walk.keyring, settings: walk.settingsOid, memories: walk.oids }
-  const expected = buildTree({ readme, storeFile: store, ...files })
+  const { past } = at
+  const memories = new Map<string, string>()
+  for (const [memoryId, versionId] of past.current) {
+    const oid = walk.oids.get(versionId)
+    if (oid !== undefined) memories.set(memoryId, oid)
+  }
+  const keyring = walk.keyrings.get(past.keyring?.commit ?? '') ?? ''
+  const settings = walk.settingsOids.get(past.settings?.commit ?? '') ?? ''
+  const expected = buildTree({ readme, storeFile: store, keyring, settings, memories })
   if (expected.root === at.commit.tree) return
   const entries = decodeTree(walk.repository.read('tree', at.commit.tree))
   const has = (name: string, oid: string) => entries.some((e) => e.name === name && e.oid === oid)
   const intact = has('README.md', readme) && has('store.json', store)
   ensure(intact, 'public_file_mismatch', 'A public file has other bytes')
   for (const [versionId, { memoryId }] of walk.trail.memories.versions) {
-    const gone = walk.trail.redacted.has(versionId) && !walk.oids.has(memoryId)
+    const gone = walk.trail.redacted.has(versionId) && !memories.has(memoryId)
     const back = gone && findInTree(walk, at, memoryId) !== undefined
     ensure(!back, 'redaction_undone', 'A redacted memory is back')
   }

@@ -207,6 +207,10 @@ function checkFields(record: ChangeRecord): void {
     ensure(right, 'record_malformed', 'A field does not belong to the kind, or is missing')
   }
   only(record.parents.length === 0, 'genesis')
+  const isReserved = kind === 'keyring' && record.parents.length === 2
+  ensure(!isReserved, 'upgrade_required', 'A keyring record with two parents is reserved')
+  const right = kind === 'change' || record.parents.length < 2
+  ensure(right, 'record_malformed', 'A record of this kind has one parent')
   only(record.reason !== undefined, 'redact')
   only(record.keyringHash !== zeroHash, 'genesis', 'keyring')
   only(record.settingsHash !== zeroHash, 'genesis', 'settings')
@@ -232,7 +236,11 @@ function checkRows({ kind, parents, rows }: ChangeRecord): void {
     ensure(key > before, 'record_rows', 'The rows do not ascend')
     before = key
     if (kind === 'redact') checkRedactRow(row)
-    else ensure(row.operation !== undefined, 'record_rows', 'A row has no operation')
+    else {
+      ensure(row.operation !== undefined, 'record_rows', 'A row has no operation')
+      const creates = row.operation === 'created' && parents.length === 2
+      ensure(!creates, 'record_rows', 'A merge creates no memory')
+    }
   }
 }
 

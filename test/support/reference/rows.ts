@@ -1,51 +1,68 @@
-// FORMAT §6.4: cur(X, m), and the rules of rows for one parent. The state is what the causal past
-// of the next record says about versions and memories.
+// FORMAT §6.4: the rules of rows, and cur(X, m) after them.
 
+import type { OpenMemories } from './pasts.ts'
 import { type Row, zeroId } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 
 export interface VersionFact {
   readonly memoryId: string
   readonly deleted: boolean
+  /** The hash of the record that brought it. */
+  readonly record: string
 }
 
-export interface MemoryState {
-  /** Every version of the causal past. */
+/** Every version there is, in whatever past. */
+export type Versions = ReadonlyMap<string, VersionFact>
+
+export interface AllMemories {
   readonly versions: Map<string, VersionFact>
-  /** cur: memory to its newest version. */
-  readonly current: Map<string, string>
   /** Memory to the time of its first record, ms. */
   readonly created: Map<string, number>
 }
 
-export function emptyState(): MemoryState {
-  return { versions: new Map(), current: new Map(), created: new Map() }
+export interface RowsOf {
+  readonly hash: string
+  readonly time: number
+  readonly rows: readonly Row[]
 }
 
-/** Checks the rows of a change against the state of its parent, then moves the state. */
-export function applyChange(state: MemoryState, rows: readonly Row[], time: number): void {
-  for (const row of rows) checkRow(state, row)
-  for (const { memoryId, versionId, operation } of rows) {
-    const reused = state.versions.has(versionId)
-    ensure(!reused, 'row_version_reused', 'A version id is in the record twice')
-    state.versions.set(versionId, { memoryId, deleted: operation === 'deleted' })
-    state.current.set(memoryId, versionId)
-    if (!state.created.has(memoryId)) state.created.set(memoryId, time)
+/** Checks the rows of a change against cur of its past; returns cur after it. */
+export function applyChange(
+  all: AllMemories,
+  before: ReadonlyMap<string, string>,
+  open: OpenMemories,
+  { hash, time, rows }: RowsOf,
+): ReadonlyMap<string, string> {
+  const current = new Map(before)
+  for (const row of rows) {
+    const { memoryId, versionId, operation } = row
+    ensure(!all.versions.has(versionId), 'row_version_reused', 'A version id is not new')
+    ensure(versionId !== zeroId, 'record_rows', 'A version id is zero, which means none')
+    const sides = open.get(memoryId)
+    if (sides === undefined) checkRow(all, before.get(memoryId), row)
+    else {
+      const based = row.base === sides[0] && row.secondBase === sides[1]
+      ensure(based, 'row_base_mismatch', 'The bases are not the versions of the parents')
+    }
+    all.versions.set(versionId, { memoryId, deleted: operation === 'deleted', record: hash })
+    if (!all.created.has(memoryId)) all.created.set(memoryId, time)
+    current.set(memoryId, versionId)
   }
+  const left = [...open.keys()].filter((id) => !rows.some((row) => row.memoryId === id))
+  ensure(left.length === 0, 'row_missing', 'An open memory has no row')
+  return current
 }
 
-function checkRow(state: MemoryState, row: Row): void {
-  ensure(!state.versions.has(row.versionId), 'row_version_reused', 'A version id is not new')
-  ensure(row.versionId !== zeroId, 'record_rows', 'A version id is zero, which means none')
-  ensure(row.secondBase === zeroId, 'record_rows', 'A second base belongs to merges')
-  const current = state.current.get(row.memoryId)
+function checkRow(all: AllMemories, current: string | undefined, row: Row): void {
+  ensure(row.secondBase === zeroId, 'row_base_mismatch', 'Nothing is open, but a row has two bases')
   if (row.operation === 'created' && row.base === zeroId) {
-    ensure(current === undefined, 'row_memory_exists', 'The memory exists')
+    const isNew = current === undefined && !all.created.has(row.memoryId)
+    ensure(isNew, 'row_memory_exists', 'The memory exists')
     return
   }
   if (current === undefined) refuse('row_memory_missing', 'The memory does not exist')
   ensure(row.base === current, 'row_base_mismatch', 'The base is not the current version')
-  const deleted = state.versions.get(current)?.deleted === true
+  const deleted = all.versions.get(current)?.deleted === true
   if (row.operation === 'created') {
     ensure(deleted, 'row_memory_exists', 'Only a deleted memory is restored')
   } else {
@@ -54,12 +71,17 @@ function checkRow(state: MemoryState, row: Row): void {
 }
 
 /** Checks the targets of a redact record; returns their version ids. */
-export function redactTargets(state: MemoryState, rows: readonly Row[]): string[] {
+export function redactTargets(
+  versions: Versions,
+  current: ReadonlyMap<string, string>,
+  rows: readonly Row[],
+  isInPast: (recordHash: string) => boolean,
+): string[] {
   for (const { memoryId, versionId } of rows) {
-    const version = state.versions.get(versionId)
-    const known = version?.memoryId === memoryId
+    const version = versions.get(versionId)
+    const known = version?.memoryId === memoryId && isInPast(version.record)
     ensure(known, 'redact_target', 'The target is no version of that memory')
-    const live = state.current.get(memoryId) === versionId && !version?.deleted
+    const live = current.get(memoryId) === versionId && !version?.deleted
     ensure(!live, 'redact_target', 'The target is the current version of a live memory')
   }
   return rows.map((row) => row.versionId)

@@ -1,6 +1,6 @@
 // FORMAT §8, what an auditor can verify: commit bytes, group signatures, records and their links,
 // members and their rights, device chains, keyrings, rows. What the content key opens is
-// contents.ts. One straight walk from genesis to the head; the order of the checks is the
+// contents.ts. One walk from genesis to the head, parents first; the order of the checks is the
 // document's.
 
 import { toHex } from './bytes.ts'
@@ -17,6 +17,15 @@ import { H } from './hash.ts'
 import { decodeKeyring, openArchives, openDirectory } from './keyring.ts'
 import { auditKeys, type Epoch, groupSeed, recordHash } from './keys.ts'
 import {
+  Ancestry,
+  type DeviceState,
+  emptyPast,
+  type JoinedPast,
+  joinPasts,
+  type KeyringState,
+  type Past,
+} from './pasts.ts'
+import {
   type ChangeRecord,
   type DecodedRecord,
   decodeRecord,
@@ -25,7 +34,7 @@ import {
 } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 import type { Repository } from './repository.ts'
-import { applyChange, emptyState, type MemoryState, redactTargets } from './rows.ts'
+import { type AllMemories, applyChange, redactTargets, type VersionFact } from './rows.ts'
 import { decodeTree } from './tree.ts'
 
 export interface TrailCommit {
@@ -35,6 +44,7 @@ export interface TrailCommit {
   readonly recordHash: string
   /** The epoch under which record, detail and memories are sealed. */
   readonly epoch: Epoch
+  readonly past: Past
 }
 
 export interface Trail {
@@ -42,23 +52,8 @@ export interface Trail {
   readonly commits: readonly TrailCommit[]
   /** R of §8.1: version ids. */
   readonly redacted: ReadonlySet<string>
-  readonly memories: MemoryState
+  readonly memories: AllMemories
   readonly directory: Directory
-}
-
-interface DeviceState {
-  readonly sequence: number
-  readonly hash: string
-  readonly time: number
-}
-
-interface KeyringState {
-  readonly directory: Directory
-  readonly epoch: Epoch
-  /** kids, oldest first, the current one last. */
-  readonly kids: readonly string[]
-  /** The hash of the newest keyring record. */
-  readonly recordHash: string
 }
 
 export interface TrailKeys {
@@ -67,54 +62,105 @@ export interface TrailKeys {
   readonly epochs: ReadonlyMap<string, Epoch>
 }
 
-/** The commits from genesis to the head by first parents; two parents are reserved. */
+/** All ancestors of the head and itself, parents before children. */
 function listCommits(repository: Repository): { oid: string; commit: ParsedCommit }[] {
-  const commits: { oid: string; commit: ParsedCommit }[] = []
-  for (let oid: string | undefined = repository.head; oid !== undefined;) {
-    const commit = parseCommit(repository.read('commit', oid))
-    ensure(commit.parents.length < 2, 'upgrade_required', 'Merges are not part of this version')
-    commits.push({ oid, commit })
-    oid = commit.parents[0]
+  const commits = new Map<string, ParsedCommit>()
+  const listed = new Set<string>()
+  const waiting = [repository.head]
+  for (let oid = waiting.at(-1); oid !== undefined; oid = waiting.at(-1)) {
+    const commit = commits.get(oid) ?? parseCommit(repository.read('commit', oid))
+    commits.set(oid, commit)
+    const before = commit.parents.filter((parent) => !listed.has(parent))
+    waiting.push(...before)
+    if (before.length > 0) continue
+    waiting.pop()
+    listed.add(oid)
   }
-  return commits.toReversed()
+  return [...listed].flatMap((oid) => {
+    const commit = commits.get(oid)
+    return commit === undefined ? [] : [{ oid, commit }]
+  })
+}
+
+/** What the walk has gathered. */
+interface Walk {
+  readonly commits: TrailCommit[]
+  readonly byOid: Map<string, TrailCommit>
+  readonly ancestry: Ancestry
+  readonly all: AllMemories
+  readonly redacted: Set<string>
 }
 
 export function verifyTrail(repository: Repository, keys: TrailKeys): Trail {
-  const { storeId } = keys
-  const commits: TrailCommit[] = []
+  const all = { versions: new Map<string, VersionFact>(), created: new Map<string, number>() }
+  const gathered = { commits: [], byOid: new Map(), redacted: new Set<string>() }
+  const walk: Walk = { ...gathered, ancestry: new Ancestry(), all }
   const hashes = new Set<string>()
-  const redacted = new Set<string>()
-  const memories = emptyState()
-  const devices = new Map<string, DeviceState>()
-  let keyring: KeyringState | undefined
   for (const { oid, commit } of listCommits(repository)) {
     const { epoch, opened } = openRecord(repository.read('commit', oid), commit, keys)
-    const { record } = opened
-    const hash = recordHash(storeId, opened.body, opened.signature)
+    const hash = recordHash(keys.storeId, opened.body, opened.signature)
     ensure(!hashes.has(hash), 'duplicate_record', 'One record is in two commits')
     hashes.add(hash)
-    checkPlace(commit, record, commits.at(-1))
-    checkKeyringLink(record, epoch, keyring)
-    const at = { commit, record, hash, epoch }
-    // The founder is the one author who is looked up in the directory that the record brings.
-    keyring ??= readKeyring(repository, keys, at, undefined)
-    const author = checkAuthor(record, keyring.directory)
-    verifyRecordSignature(storeId, opened, author.signingKey)
-    checkDeviceChain(devices, record, author, hash)
-    if (record.kind === 'keyring') {
-      const next = readKeyring(repository, keys, at, keyring)
-      const sameEpoch = next.epoch.kid === keyring.epoch.kid
-      checkNextDirectory(keyring.directory, next.directory, { storeId, author, sameEpoch })
-      keyring = next
-    }
-    if (record.kind === 'change') applyChange(memories, record.rows, record.time)
-    for (const id of record.kind === 'redact' ? redactTargets(memories, record.rows) : []) {
-      redacted.add(id)
-    }
-    commits.push({ oid, commit, record, recordHash: hash, epoch })
+    const bare = { oid, commit, record: opened.record, recordHash: hash, epoch }
+    const at = { ...bare, past: verifyRecord(repository, keys, walk, { ...bare, opened }) }
+    walk.commits.push(at)
+    walk.byOid.set(oid, at)
+    walk.ancestry.add(hash, opened.record)
   }
-  if (keyring === undefined) return refuse('commit_malformed', 'There is no commit')
-  return { commits, redacted, memories, directory: keyring.directory }
+  const directory = walk.commits.at(-1)?.past.keyring?.directory
+  if (directory === undefined) return refuse('commit_malformed', 'There is no commit')
+  return { commits: walk.commits, redacted: walk.redacted, memories: all, directory }
+}
+
+/** Judges one record by what its parents left; returns what is in force after it. */
+function verifyRecord(
+  repository: Repository,
+  keys: TrailKeys,
+  walk: Walk,
+  at: Omit<TrailCommit, 'past'> & { readonly opened: DecodedRecord },
+): Past {
+  const { record, recordHash: hash, oid } = at
+  const parents = at.commit.parents.flatMap((parent) => walk.byOid.get(parent) ?? [])
+  checkPlace(at.commit, record, parents, walk.commits.length === 0)
+  const { past: before, open } = joinedPast(parents, walk)
+  checkKeyringLink(record, at.epoch, before.keyring)
+  // The founder is the one author who is looked up in the directory that the record brings.
+  let keyring = before.keyring ?? readKeyring(repository, keys, at, undefined)
+  const author = checkAuthor(record, keyring.directory)
+  const device = before.devices.get(record.deviceId)
+  ensure(device?.forked !== true, 'device_forked', 'The author is a device with two machines')
+  verifyRecordSignature(keys.storeId, at.opened, author.signingKey)
+  const state = checkDeviceChain(device, record, author, hash)
+  if (record.kind === 'keyring') {
+    const next = readKeyring(repository, keys, at, keyring)
+    const sameEpoch = next.epoch.kid === keyring.epoch.kid
+    const { storeId } = keys
+    checkNextDirectory(keyring.directory, next.directory, { storeId, author, sameEpoch })
+    keyring = next
+  }
+  const { all, ancestry } = walk
+  if (record.kind === 'redact') {
+    const isInPast = (each: string) => record.parents.some((p) => ancestry.isWithin(each, p))
+    const targets = redactTargets(all.versions, before.current, record.rows, isInPast)
+    for (const id of targets) walk.redacted.add(id)
+  }
+  const current =
+    record.kind === 'change'
+      ? applyChange(all, before.current, open, { hash, time: record.time, rows: record.rows })
+      : before.current
+  const brings = record.settingsHash !== zeroHash
+  const settings = brings
+    ? { height: record.height, recordHash: hash, commit: oid }
+    : before.settings
+  const devices = state ? new Map([...before.devices, [record.deviceId, state]]) : before.devices
+  return { current, devices, keyring, settings }
+}
+
+function joinedPast(parents: readonly TrailCommit[], { all, ancestry }: Walk): JoinedPast {
+  const [first, second] = parents.map(({ recordHash: hash, past }) => ({ hash, past }))
+  if (first === undefined) return { past: emptyPast, open: new Map() }
+  if (second === undefined) return { past: first.past, open: new Map() }
+  return joinPasts(first, second, all.versions, ancestry)
 }
 
 /** Canonical bytes, group signature, envelope, salt, record. */
@@ -130,8 +176,7 @@ function openRecord(
   const [keys, context] = [auditKeys(epoch, 'record'), recordContext(storeId)]
   const padded = openDeterministic('record', keys, context, zeroHedge, commit.record)
   const opened = decodeRecord(padded)
-  const { kind, parents } = opened.record
-  ensure(parents.length < 2, 'upgrade_required', 'Merges are not part of this version')
+  const { kind } = opened.record
   const right = (commit.detail !== undefined) === (kind === 'change')
   ensure(right, 'commit_malformed', 'A detail belongs to change commits')
   return { epoch, opened }
@@ -141,11 +186,13 @@ function openRecord(
 function checkPlace(
   commit: ParsedCommit,
   record: ChangeRecord,
-  parent: TrailCommit | undefined,
+  parents: readonly TrailCommit[],
+  isFirst: boolean,
 ): void {
-  const right = record.parents.join() === (parent?.recordHash ?? '')
+  const right = record.parents.join() === parents.map((parent) => parent.recordHash).join()
   ensure(right, 'record_parents', 'The record names other parents than the commit')
-  const height = parent === undefined ? 0 : parent.record.height + 1
+  ensure(isFirst === (parents.length === 0), 'record_parents', 'There is one genesis')
+  const height = Math.max(-1, ...parents.map((parent) => parent.record.height)) + 1
   const both = record.height === height && commit.height === height
   ensure(both, 'record_height', 'The height is not the parent’s and one')
 }
@@ -163,9 +210,10 @@ function checkKeyringLink(
 }
 
 interface KeyringCommit {
+  readonly oid: string
   readonly commit: ParsedCommit
   readonly record: ChangeRecord
-  readonly hash: string
+  readonly recordHash: string
   readonly epoch: Epoch
 }
 
@@ -173,7 +221,7 @@ interface KeyringCommit {
 function readKeyring(
   repository: Repository,
   { storeId, epochs }: TrailKeys,
-  { commit, record, hash, epoch: recordEpoch }: KeyringCommit,
+  { oid, commit, record, recordHash: hash, epoch: recordEpoch }: KeyringCommit,
   before: KeyringState | undefined,
 ): KeyringState {
   const bytes = readRootBlob(repository, commit.tree, 'keyring')
@@ -196,7 +244,7 @@ function readKeyring(
     const last = kids.length > before.kids.length || epoch.kid === before.epoch.kid
     ensure(last, 'keyring_chain', 'An older epoch returned')
   }
-  return { directory, epoch, kids, recordHash: hash }
+  return { directory, epoch, kids, recordHash: hash, commit: oid }
 }
 
 /** A blob at the top of a commit's tree. */
@@ -220,22 +268,25 @@ function checkAuthor(record: ChangeRecord, directory: Directory): Author {
   return author
 }
 
-/** Sequence number, previous record and time of one device; recovery identities are exempt. */
+/**
+ * Sequence number, previous record and time of one device; recovery identities are exempt. Returns
+ * the state after the record.
+ */
 function checkDeviceChain(
-  devices: Map<string, DeviceState>,
+  device: DeviceState | undefined,
   record: ChangeRecord,
   author: Author,
   hash: string,
-): void {
-  const { deviceId, sequence, previous, time } = record
+): DeviceState | undefined {
+  const { sequence, previous, time } = record
   if (author.as === 'recovery') {
     ensure(sequence === 0, 'record_sequence', 'A recovery identity uses sequence 0')
     ensure(previous === zeroHash, 'record_chain', 'A recovery identity has no chain')
-    return
+    return undefined
   }
-  const before = devices.get(deviceId) ?? { sequence: 0, hash: zeroHash, time: 0 }
+  const before = device ?? { sequence: 0, hash: zeroHash, time: 0 }
   ensure(sequence > before.sequence, 'record_sequence', 'The sequence number does not grow')
   ensure(previous === before.hash, 'record_chain', 'The device’s previous record is another')
   ensure(time >= before.time, 'record_time', 'The device’s time goes back')
-  devices.set(deviceId, { sequence, hash, time })
+  return { sequence, hash, time, forked: false }
 }

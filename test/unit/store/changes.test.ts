@@ -191,7 +191,12 @@ describe('states of memories, live or deleted', () => {
       founderRandom: undefined,
     }
     const keyring = { record: zeroHash, oid: '', kid: '', directory }
-    const snapshot = new Snapshot(beforeGenesis, keyring, { oid: '', value: settings })
+    const snapshot = new Snapshot(beforeGenesis, keyring, {
+      oid: '',
+      value: settings,
+      record: zeroHash,
+      height: -1,
+    })
     for (const [name, path] of Object.entries(live)) {
       const ids = { memoryId: idOf(name), versionId: `${name}1`.repeat(16) }
       const sha256 = digestOf(name)

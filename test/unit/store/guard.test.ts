@@ -6,6 +6,8 @@ import { StoreError } from '../../../src/errors.ts'
 import type { PlannedRow } from '../../../src/store/changes.ts'
 import { checkGuard, guardMetadataKey, guardOf, secretGuard } from '../../../src/store/guard.ts'
 import type { ContentGuard, GuardedText } from '../../../src/store/guard.ts'
+import type { Author, MemoryStore } from '../../../src/index.ts'
+import { author, newStore } from '../../support/stores.ts'
 
 const row = (content: string | undefined, path = '/a.md'): PlannedRow => ({
   memoryId: '01'.repeat(16),
@@ -126,6 +128,70 @@ describe('a change is allowed', () => {
     expect(await refusal(undefined, row(aws))).toBeUndefined()
   })
 })
+
+describe('the reason of a change', () => {
+  const reason = `the key ${aws} had leaked`
+  const told = 'The reason of the change would hold sensitive content: AWS access key in line 1'
+  const refused = { code: 'sensitive_content', message: told, details: { parameter: 'reason' } }
+
+  test.each<[name: string, act: (store: MemoryStore, by: Author) => Promise<unknown>]>([
+    ['a write', (store, by) => store.apply([{ type: 'delete', path: '/a' }], by)],
+    ['a rollback', (store, by) => store.rollback({ to: { time: now } }, by)],
+    ['its dry run', (store, by) => store.rollback({ to: { time: now } }, by, { dryRun: true })],
+    ['an expiry', (store, by) => store.expire({ unchangedFor: 1 }, by)],
+  ])('is refused if it holds a secret: %s', async (_, act) => {
+    const store = await guardedStore()
+    await expect(act(store, { ...author, reason })).rejects.toMatchObject(refused)
+    expect((await store.status()).commits).toBe(3)
+    await act(store, { ...author, reason: 'a key had leaked' })
+    await store.close()
+  })
+
+  test('is asked about without a path, and only if there is one', async () => {
+    const asked: string[] = []
+    const guard: ContentGuard = (content, path) => {
+      asked.push(`${path}: ${content}`)
+      return []
+    }
+    const { store } = await newStore({ guard })
+    await store.apply([{ type: 'create', path: '/a', content: 'text' }], author)
+    await store.apply([{ type: 'delete', path: '/a' }], { ...author, reason: 'why' })
+    expect(asked).toEqual(['/a: text', ': why'])
+    await store.close()
+  })
+})
+
+test('a dry run of a reversal is refused as the reversal is', async () => {
+  let clock = now
+  const { store } = await newStore({ clock: () => clock })
+  await store.apply([{ type: 'create', path: '/a', content: aws }], author)
+  clock += 1000
+  await store.apply([{ type: 'edit', path: '/a', edit: () => 'safe' }], author)
+  await store.updateSettings({ metadata: { [guardMetadataKey]: 'secrets' } }, author)
+  const to = { time: now }
+  for (const dryRun of [true, false]) {
+    for (const refused of [
+      store.rollback({ to }, author, { dryRun }),
+      store.restore({ memory: '/a', to }, author, { dryRun }),
+    ]) {
+      await expect(refused).rejects.toMatchObject({ code: 'sensitive_content' })
+    }
+  }
+  await store.close()
+})
+
+const now = 1_700_000_000_000
+
+/** A memory with two versions, and the guard. */
+async function guardedStore(): Promise<MemoryStore> {
+  let clock = now
+  const { store } = await newStore({ guard: secretGuard, clock: () => clock })
+  await store.apply([{ type: 'create', path: '/a', content: 'one' }], author)
+  clock += 1000
+  await store.apply([{ type: 'edit', path: '/a', edit: () => 'two' }], author)
+  clock += 1000
+  return store
+}
 
 describe('which guards apply', () => {
   const settings = { metadata: { [guardMetadataKey]: 'secrets' } }

@@ -1,7 +1,8 @@
 // The history in RAM: what is in it after commits, redactions and rewritten pasts.
 
 import { describe, expect, test } from 'vitest'
-import { catchUp, History } from '../../../src/store/history.ts'
+import { catchUp } from '../../../src/store/catch-up.ts'
+import { History } from '../../../src/store/history.ts'
 import { readVersionContent } from '../../../src/store/contents.ts'
 import {
   appendMade,

@@ -1,8 +1,8 @@
-// Points: which commit a time, a version or a commit id names.
+// Points: which commits had been made by a time, a version or a commit.
 
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
-import { commitAt, heightOf } from '../../../src/store/points.ts'
+import { momentOf, momentOrNow } from '../../../src/store/points.ts'
 import type { Point } from '../../../src/store/points.ts'
 import { History } from '../../../src/store/history.ts'
 import { makeHistory, oidAt, versionAt } from '../../support/histories.ts'
@@ -22,11 +22,11 @@ describe('a time', () => {
     { time: 400, height: 5 },
     { time: Number.MAX_SAFE_INTEGER, height: 5 },
   ])('of $time names the newest commit that is not younger', ({ time, height }) => {
-    expect(heightOf(history, { time })).toBe(height)
+    expect(momentOf(history, { time }).commit.height).toBe(height)
   })
 
   test('before genesis is refused', () => {
-    const search = () => heightOf(history, { time: 99 })
+    const search = () => momentOf(history, { time: 99 })
     expect(search).toThrow(expect.objectContaining({ code: 'not_found' }))
     expect(search).toThrow('Nothing was written by then')
   })
@@ -35,28 +35,28 @@ describe('a time', () => {
 describe('a version', () => {
   test.each([0, 3, 5])('names the commit that wrote it', (height) => {
     const versionId = formatId('version', versionAt(height, 'a'))
-    expect(heightOf(history, { versionId })).toBe(height)
-    expect(commitAt(history, { versionId }).oid).toBe(oidAt(height))
+    expect(momentOf(history, { versionId }).commit.oid).toBe(oidAt(height))
   })
 })
 
 describe('a commit', () => {
   test.each([40, 39, 12, 7])('is named by %i digits', (digits) => {
-    expect(heightOf(history, { commit: oidAt(2).slice(0, digits) })).toBe(2)
+    const { commit } = momentOf(history, { commit: oidAt(2).slice(0, digits) })
+    expect(commit.height).toBe(2)
   })
 
   test('is refused if two begin so', () => {
     const twins = makeHistory([{ oid: `${'a'.repeat(39)}1` }, { oid: `${'a'.repeat(39)}2` }])
-    expect(heightOf(twins, { commit: `${'a'.repeat(39)}2` })).toBe(1)
-    const search = () => heightOf(twins, { commit: 'a'.repeat(39) })
+    expect(momentOf(twins, { commit: `${'a'.repeat(39)}2` }).commit.height).toBe(1)
+    const search = () => momentOf(twins, { commit: 'a'.repeat(39) })
     expect(search).toThrow(expect.objectContaining({ code: 'invalid_input' }))
   })
 })
 
 describe('no point', () => {
   test('stands for the head', () => {
-    expect(commitAt(history, undefined).height).toBe(5)
-    expect(() => commitAt(new History(), undefined)).toThrow(
+    expect(momentOrNow(history, undefined).commit.height).toBe(5)
+    expect(() => momentOrNow(new History(), undefined)).toThrow(
       expect.objectContaining({ code: 'not_found' }),
     )
   })
@@ -73,5 +73,5 @@ test.each<{ point: Point; code: string }>([
   { point: { commit: '' }, code: 'invalid_input' },
   { point: { commit: oidAt(9) }, code: 'not_found' },
 ])('$point is refused as $code', ({ point, code }) => {
-  expect(() => heightOf(history, point)).toThrow(expect.objectContaining({ code }))
+  expect(() => momentOf(history, point)).toThrow(expect.objectContaining({ code }))
 })

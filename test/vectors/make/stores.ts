@@ -158,7 +158,7 @@ const placeFaults: readonly Case[] = [
     (f) => f.change([nextRow], fields({ deviceId: 'ab'.repeat(16) })),
   ],
   [
-    'upgrade_required',
+    'record_parents',
     'two parents',
     '6.4',
     (f) => f.change([nextRow], fields({ parents: [zeroHash, f.entries.at(-1)?.hash ?? zeroHash] })),

@@ -1,0 +1,81 @@
+// What an auditor does, who holds A and not C (FORMAT §4): verifies the trail from genesis and
+// lists who did what when. All of FORMAT §8 is judged but details, contents and settings; trees
+// are, by the names of their blobs. Nothing stays open, nothing is cached: it is read anew.
+
+import type { Role } from '../format/directory.ts'
+import { formatId } from '../format/id.ts'
+import { openDiskObjectStore } from '../git/disk-object-store.ts'
+import type { ObjectStore } from '../git/object-store.ts'
+import { openAuditKeyring } from '../keys/keyring.ts'
+import { Trail } from './audit-trail.ts'
+import type { AuditEntry } from './audit-trail.ts'
+import { findKeyring, roleOf } from './authority.ts'
+import { getBlob } from './git-reads.ts'
+import type { JudgedCommit } from './judged-commit.ts'
+import { checkExpected, checkFreshness, getHead, localFiles, pin, storageOf } from './open.ts'
+import type { Environment, OpenOptions, Places } from './open.ts'
+import { readStoreId } from './sync/theirs.ts'
+import { verifyHistory } from './verify.ts'
+
+export interface AuditOptions
+  extends
+    Places,
+    Environment,
+    Pick<OpenOptions, 'storeId' | 'acceptRolledBack' | 'progress' | 'signal'> {}
+
+export interface Audit {
+  /** `memstore_…` */
+  readonly storeId: string
+  /** `dev_…`, who audits, and its role. */
+  readonly deviceId: string
+  readonly role: Role | undefined
+  /** The newest commit, 40 hex digits. */
+  readonly head: string
+  /** Memories that live. */
+  readonly memories: number
+  /** Ascending by height, then by record: every clone lists them so. */
+  readonly entries: readonly AuditEntry[]
+}
+
+/**
+ * Verifies the trail with the identity of an auditor, or of any other device. Throws the code of
+ * the first violation, and as `openStore`.
+ */
+export async function auditStore(options: AuditOptions): Promise<Audit> {
+  const { directory } = options
+  const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
+  try {
+    return await audit(objects, options)
+  } finally {
+    await objects.close()
+  }
+}
+
+async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit> {
+  const { identity, progress, signal } = options
+  const storeId = readStoreId(objects, getHead(objects))
+  checkExpected(storeId, options.storeId)
+  // The anchor before the head, as in opening a store.
+  const { anchor } = localFiles(options, storeId)
+  objects.refresh()
+  const head = getHead(objects)
+  const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
+  const { epochs } = openAuditKeyring(keyring, storeId, identity)
+  const source = { objects, storeId, epochs }
+  const trail = new Trail(source)
+  const onCommit = (commit: JudgedCommit): void => trail.add(commit)
+  const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
+  if (options.acceptRolledBack === true) await objects.exclusive(() => anchor.accept(snapshot.head))
+  else {
+    checkFreshness(source, anchor, snapshot)
+    await pin(objects, anchor, snapshot)
+  }
+  return {
+    storeId: formatId('store', storeId),
+    deviceId: formatId('device', identity.deviceId),
+    role: roleOf(snapshot, identity.deviceId),
+    head,
+    memories: snapshot.count,
+    entries: trail.entries(snapshot.redacted),
+  }
+}

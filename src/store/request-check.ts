@@ -1,0 +1,61 @@
+// What the types say and plain JavaScript may get wrong: the shape of a request. What its values
+// mean is checked where they are used. Must not change what it checks.
+
+import { StoreError } from '../errors.ts'
+import type { BlameOptions } from './blame.ts'
+import type { Point } from './points.ts'
+import type { RestoreRequest, RollbackRequest } from './restoration.ts'
+
+/** An object of any kind; `what` begins the sentence. Throws `invalid_input`. */
+export function checkObject<T>(value: T, what: string): T {
+  if (isObject(value)) return value
+  throw invalid(`${what} must be an object`)
+}
+
+/** Exactly one way to name a moment. Throws `invalid_input`. */
+export function checkPoint(point: Point): Point {
+  const named = isObject(point) ? Object.entries(point).filter(isGiven) : []
+  const [[name, value] = [], ...others] = named
+  const fits =
+    (name === 'time' && typeof value === 'number') ||
+    ((name === 'versionId' || name === 'commit') && typeof value === 'string')
+  if (fits && others.length === 0) return point
+  throw invalid('A point must be one of { time: ms }, { versionId } and { commit }')
+}
+
+/** Throws `invalid_input`. */
+export function checkRestore(request: RestoreRequest): RestoreRequest {
+  const { memory, to } = checkObject(request, 'A restore')
+  checkMemory(memory)
+  checkPoint(to)
+  return request
+}
+
+/** Throws `invalid_input`. */
+export function checkRollback(request: RollbackRequest): RollbackRequest {
+  checkPoint(checkObject(request, 'A rollback').to)
+  return request
+}
+
+/** Throws `invalid_input`. */
+export function checkBlame(memory: string, options: BlameOptions): void {
+  checkMemory(memory)
+  const { at } = checkObject(options, 'The options')
+  if (at !== undefined) checkPoint(at)
+}
+
+function checkMemory(memory: unknown): void {
+  if (typeof memory !== 'string') throw invalid('A memory must be named by its path or as mem_…')
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+function isGiven([, value]: readonly [string, unknown]): boolean {
+  return value !== undefined
+}
+
+function invalid(message: string): StoreError {
+  return new StoreError('invalid_input', message)
+}

@@ -1,0 +1,92 @@
+// What a store says about itself: its state and sizes, and whether its whole history verifies.
+// Changes nothing.
+
+import { hasCode } from '../errors.ts'
+import type { Role } from '../format/directory.ts'
+import { formatId } from '../format/id.ts'
+import type { Settings } from '../format/settings.ts'
+import type { StorageStatus } from '../git/object-store.ts'
+import { roleOf } from './authority.ts'
+import type { StoreSession } from './session.ts'
+import { verifyHistory } from './verify.ts'
+import type { VerifyOptions } from './verify.ts'
+
+/** What is stored where, before and after. */
+export interface Compaction {
+  readonly before: StorageStatus
+  readonly after: StorageStatus
+}
+
+export interface VerifyReport {
+  readonly commits: number
+  readonly versions: number
+  readonly memories: number
+  /** The newest commit, 40 hex digits. */
+  readonly head: string
+}
+
+export interface StoreStatus {
+  readonly storeId: string
+  readonly deviceId: string
+  /** Undefined for a device that was removed. */
+  readonly role: Role | undefined
+  /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
+  readonly head: string
+  readonly headWords: readonly string[]
+  readonly commits: number
+  readonly memories: number
+  readonly contentBytes: number
+  readonly epochs: number
+  readonly settings: Settings
+  readonly storage: StorageStatus
+}
+
+/** Of a history that is redacted while it is verified. */
+const VERIFY_ATTEMPTS = 3
+
+/** From genesis, reading git alone. Throws the code of the first violation. */
+export async function verifyStore(
+  session: StoreSession,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const { commit } = await session.reading((current) => current.head)
+  for (let head = commit, attempt = 1; ; attempt += 1) {
+    try {
+      let commits = 0
+      const { snapshot, versions } = await verifyHistory(session, head, {
+        ...options,
+        onCommit: (commit) => {
+          commits += 1
+          options.onCommit?.(commit)
+        },
+      })
+      return { commits, versions: versions.size, memories: snapshot.count, head }
+    } catch (error) {
+      const now = await session.reading((current) => current.head.commit)
+      // Perhaps another process redacted meanwhile, and has erased the history of before.
+      const moved = hasCode(error, 'object_missing') && now !== head
+      if (!moved || attempt === VERIFY_ATTEMPTS) throw error
+      head = now
+    }
+  }
+}
+
+export async function readStatus(session: StoreSession): Promise<StoreStatus> {
+  const { identity, objects, epochs, storeId } = session
+  // A list of words that only this needs.
+  const { headWords } = await import('./sync/head-words.ts')
+  const { commits } = await session.loadHistory()
+  return session.reading((snapshot) => ({
+    storeId: formatId('store', storeId),
+    deviceId: formatId('device', identity.deviceId),
+    role: roleOf(snapshot, identity.deviceId),
+    head: snapshot.head.commit,
+    headWords: headWords(storeId, snapshot.head.record),
+    commits: commits.length,
+    memories: snapshot.count,
+    contentBytes: snapshot.paths.root.bytes,
+    epochs: epochs.size,
+    settings: snapshot.settings.value,
+    storage: objects.status(),
+  }))
+}

@@ -1,0 +1,75 @@
+// What the planning of a merge asks of two verified heads (merge/ decides): which memories
+// diverged, what they came from, and which paths are taken. Costs what diverged.
+
+import { parentPaths } from '../../format/path.ts'
+import type { OtherParent } from '../commit.ts'
+import { readMemory, readVersionContent } from '../contents.ts'
+import type { Divergence, OpenVersions } from '../divergence.ts'
+import type { History } from '../history.ts'
+import type { BaseState, MergeInput, OpenMemory } from '../merge/merge-input.ts'
+import type { PathTree } from '../path-tree.ts'
+import type { StoreSession } from '../session.ts'
+import type { CurrentVersion, LiveMemory, Snapshot } from '../snapshot.ts'
+import type { NewVersions } from './new-versions.ts'
+
+export interface MergeSides {
+  readonly session: StoreSession
+  /** Of ours. */
+  readonly history: History
+  readonly ours: Snapshot
+  readonly theirs: Snapshot
+  readonly versions: NewVersions
+  readonly divergence: Divergence
+  readonly other: OtherParent
+  readonly open: readonly OpenVersions[]
+}
+
+export function mergeInput(sides: MergeSides): MergeInput {
+  const { session, history, ours, theirs, versions, other, open } = sides
+  const { contents, random } = session
+  const settings = other.settings ?? ours.settings
+  return {
+    open: open.map((memory) => openMemory(sides, memory)),
+    changed: changedMemories(sides),
+    isOccupied: (path) => isTaken(ours.paths, path) || isTaken(theirs.paths, path),
+    readContent: (memory) => readMemory(contents, memory),
+    readPath: ({ versionId }) => {
+      return history.find(versionId)?.path ?? versions.deletedPath(versionId)
+    },
+    isLater: (a, b) => versions.isLater(contents, history, a.versionId, b.versionId),
+    random,
+    limits: settings.value.limits,
+  }
+}
+
+function openMemory(sides: MergeSides, open: OpenVersions): OpenMemory {
+  return { ...open, base: baseOf(sides, open.theirs) }
+}
+
+function baseOf(
+  { session, history, versions }: MergeSides,
+  theirs: CurrentVersion,
+): BaseState | undefined {
+  const entry = versions.findCommonBase(history, theirs.versionId)
+  if (entry === undefined) return undefined
+  return { path: entry.path, content: () => readVersionContent(session.contents, entry) }
+}
+
+/** What one side alone changed and left live, as it is there. */
+function changedMemories({ ours, divergence, other, open }: MergeSides): readonly LiveMemory[] {
+  const both = new Set(open.map(({ memoryId }) => memoryId))
+  const oursAlone = [...divergence.ours.memories].filter((memoryId) => !both.has(memoryId))
+  const versions = [
+    ...oursAlone.map((memoryId) => ours.current.get(memoryId)),
+    ...other.memories.values(),
+  ]
+  return versions.flatMap((version) => version?.live ?? [])
+}
+
+/** Whether a memory is at, above or below a path. */
+function isTaken(paths: PathTree, path: string): boolean {
+  return (
+    paths.find(path) !== undefined ||
+    parentPaths(path).some((above) => paths.findMemory(above) !== undefined)
+  )
+}

@@ -1,0 +1,84 @@
+// The version rows of commits that our history does not have yet: what a merge has to know of the
+// other side's versions. Collected while those commits are verified.
+
+import { compareBytes } from '../../bytes.ts'
+import { zeroId } from '../../format/record.ts'
+import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
+import type { History, HistorySource, VersionEntry } from '../history.ts'
+import type { JudgedCommit } from '../judged-commit.ts'
+
+interface NewVersion {
+  readonly bases: readonly string[]
+  readonly place: Place
+  /** Of a deletion whose detail is there. */
+  readonly deletedPath: string | undefined
+}
+
+/** Where a commit stands in the canonical order. */
+interface Place {
+  readonly height: number
+  readonly record: () => Uint8Array
+}
+
+export class NewVersions {
+  readonly #versions: Map<string, NewVersion> = new Map()
+
+  add(commit: JudgedCommit): void {
+    const { record, hash } = commit
+    if (record.kind === 'redact') return
+    const place = { height: record.height, record: () => hash }
+    record.rows.forEach((row, index) => {
+      const isDeletion = row.operation === 'deleted' && commit.hasDetail(index)
+      this.#versions.set(row.versionId, {
+        bases: [row.base, row.secondBase].filter((id) => id !== zeroId),
+        place,
+        deletedPath: isDeletion ? commit.openRow(index).path : undefined,
+      })
+    })
+  }
+
+  /** Undefined unless it is a new deletion that is not redacted. */
+  deletedPath(versionId: string): string | undefined {
+    return this.#versions.get(versionId)?.deletedPath
+  }
+
+  /**
+   * The newest version of our history that a version of theirs descends from. What is current in
+   * ours descends from it too (FORMAT §6.4), so it is what a merge starts from.
+   */
+  findCommonBase(history: History, versionId: string): VersionEntry | undefined {
+    const met = new Set([versionId])
+    let common: VersionEntry | undefined
+    for (const id of met) {
+      const known = history.find(id)
+      if (known === undefined) for (const base of this.#basesOf(id)) met.add(base)
+      else if (common === undefined || known.commit.position > common.commit.position) {
+        common = known
+      }
+    }
+    return common
+  }
+
+  /** Whether version `a` comes after `b` in the canonical order of commits. */
+  isLater(source: HistorySource, history: History, a: string, b: string): boolean {
+    const [first, second] = [this.#placeOf(source, history, a), this.#placeOf(source, history, b)]
+    if (first === undefined || second === undefined) return false
+    if (first.height !== second.height) return first.height > second.height
+    return compareBytes(first.record(), second.record()) > 0
+  }
+
+  #basesOf(versionId: string): readonly string[] {
+    return this.#versions.get(versionId)?.bases ?? []
+  }
+
+  #placeOf(source: HistorySource, history: History, versionId: string): Place | undefined {
+    const known = history.find(versionId)
+    if (known === undefined) return this.#versions.get(versionId)?.place
+    const { oid, height } = known.commit
+    const read = (): Uint8Array => {
+      const bytes = readCommitBytes(source.objects, oid)
+      return decodeCommit(source.storeId, source.epochs, oid, bytes).hash
+    }
+    return { height, record: read }
+  }
+}

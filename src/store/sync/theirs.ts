@@ -1,0 +1,160 @@
+// The head of another clone, verified and nothing else: this store has not moved (FORMAT §8, §9).
+// Nothing is read from it before that, and what is wrong with it is said with its own code.
+
+import { equalBytes, toHex } from '../../bytes.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import { decodeKeyring } from '../../format/keyring.ts'
+import { parseStoreFile } from '../../format/public-files.ts'
+import { parseCommit } from '../../format/commit.ts'
+import type { Oid } from '../../git/object.ts'
+import { findKeyring, openHeadKeyring } from '../authority.ts'
+import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
+import type { Epochs } from '../decoded-commit.ts'
+import { getBlob, getTree } from '../git-reads.ts'
+import type { ObjectSource } from '../git-reads.ts'
+import type { CommitEntry, History, HistorySource } from '../history.ts'
+import type { StoreSession } from '../session.ts'
+import type { Snapshot } from '../snapshot.ts'
+import type { VerifyOptions } from '../verify.ts'
+import { verifyRewritten } from '../verify-rewritten.ts'
+import { isLate } from './late.ts'
+import { NewVersions } from './new-versions.ts'
+import type { SeenHead } from './seen-remotes.ts'
+
+export interface Theirs {
+  readonly snapshot: Snapshot
+  readonly epochs: Epochs
+  /** The newest commit of ours that theirs builds on as it is, with its past. */
+  readonly base: Pick<CommitEntry, 'oid' | 'height'> | undefined
+  /** Hex record hash → commit, above the base. */
+  readonly records: ReadonlyMap<string, Oid>
+  /** What its commits above the base wrote. */
+  readonly versions: NewVersions
+}
+
+/** Throws `store_id_mismatch`, `wrong_key`, `rolled_back`, or what verification refuses. */
+export async function verifyTheirs(
+  session: StoreSession,
+  history: History,
+  head: Oid,
+  seen: SeenHead | undefined,
+  options: VerifyOptions,
+): Promise<Theirs> {
+  checkStoreId(session.objects, head, session.storeId)
+  const epochs = await epochsOf(session, head)
+  const { objects, storeId } = session
+  const records = new Map<string, Oid>()
+  const versions = new NewVersions()
+  const { snapshot, base } = await verifyRewritten({ objects, storeId, epochs }, history, head, {
+    ...options,
+    onCommit: (commit) => {
+      records.set(toHex(commit.hash), commit.oid)
+      versions.add(commit)
+    },
+  })
+  const { oid = '', height = 0 } = history.commits[base] ?? {}
+  const common = oid === '' ? undefined : { oid, height }
+  const theirs = { snapshot, epochs, base: common, records, versions }
+  if (seen === undefined || containsRecord(session, history, theirs, seen)) return theirs
+  if (wasLate(session, history, theirs, seen)) return theirs
+  throw rolledBackError()
+}
+
+/** Whether others were right to leave out what the remote has shown: a removed device wrote it. */
+function wasLate(
+  session: StoreSession,
+  history: History,
+  { snapshot, epochs }: Theirs,
+  seen: SeenHead,
+): boolean {
+  const { objects, storeId } = session
+  const oid = findRecord(session, history, seen)?.oid ?? seen.oid
+  if (objects.read(oid) === undefined) return false
+  return isLate({ objects, storeId, epochs }, snapshot.keyring, oid)
+}
+
+/** Whether one of our records is in the past of theirs, whatever its commit is called there. */
+export function containsRecord(
+  source: HistorySource,
+  history: History,
+  { base, records }: Pick<Theirs, 'base' | 'records'>,
+  wanted: { readonly height: number; readonly record: Uint8Array },
+): boolean {
+  if (records.has(toHex(wanted.record))) return true
+  const common = base && history.findCommit(base.oid, base.height)
+  if (common === undefined || wanted.height > common.height) return false
+  const entry = findRecord(source, history, wanted)
+  return entry !== undefined && history.pastOf(common)(entry.position)
+}
+
+export function rolledBackError(): StoreError {
+  return new StoreError(
+    'rolled_back',
+    'The remote shows less than it has shown before: it was put back, or shows another history to ' +
+      'you than to others. Nothing was taken over',
+  )
+}
+
+/** Most keyrings are of an epoch that we have; who was enrolled since may have no slot in them. */
+async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs> {
+  const { objects } = session
+  const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
+  if (session.epochs.has(decodeKeyring(keyring).kid)) return session.epochs
+  const unlock = { type: 'identity', identity: session.identity } as const
+  try {
+    return (await openHeadKeyring(session.objects, session.storeId, unlock, head)).epochs
+  } catch (error) {
+    if (!hasCode(error, 'wrong_key')) throw error
+    const device = formatId('device', session.identity.deviceId)
+    throw new StoreError(
+      'wrong_key',
+      `The newest keyring on the remote has no slot for this device, ${device}: it was removed`,
+      { cause: error },
+    )
+  }
+}
+
+function checkStoreId(objects: ObjectSource, head: Oid, expected: string): void {
+  if (readStoreId(objects, head) === expected) return
+  throw new StoreError(
+    'store_id_mismatch',
+    'The remote holds another store than this one; nothing was taken over or sent',
+  )
+}
+
+/** From the public file of a head that nobody has verified. Throws `not_a_store`. */
+export function readStoreId(objects: ObjectSource, head: Oid): string {
+  const { tree } = parseForeign(objects, head)
+  const entry = getTree(objects, tree).find(({ name }) => name === 'store.json')
+  if (entry === undefined) throw notAStore()
+  return parseStoreFile(getBlob(objects, entry.oid, 'not_a_store'))
+}
+
+function parseForeign(objects: ObjectSource, head: Oid): { readonly tree: Oid } {
+  try {
+    return parseCommit(readCommitBytes(objects, head))
+  } catch (error) {
+    if (hasCode(error, 'commit_malformed')) throw notAStore()
+    throw error
+  }
+}
+
+function notAStore(): StoreError {
+  return new StoreError('not_a_store', 'The remote holds a git repository that is not a store')
+}
+
+/**
+ * Where our own history has a record; undefined if it has not. Redactions may have given its commit
+ * another id.
+ */
+export function findRecord(
+  source: HistorySource,
+  history: History,
+  { height, record }: { readonly height: number; readonly record: Uint8Array },
+): CommitEntry | undefined {
+  return history.atHeight(height).find(({ oid }) => {
+    const bytes = readCommitBytes(source.objects, oid)
+    return equalBytes(decodeCommit(source.storeId, source.epochs, oid, bytes).hash, record)
+  })
+}

@@ -1,0 +1,262 @@
+// Makes one history of ours and theirs, in one transition of the branch (FORMAT §6.4, §10.1): what
+// either side has redacted is taken out of both first; then the one that contains the other is
+// taken, or a merge commit joins them. Redactions commute, so every clone ends with the same
+// commits.
+
+import { toHex } from '../../bytes.ts'
+import { assert, StoreError } from '../../errors.ts'
+import type { NewObject, Oid } from '../../git/object.ts'
+import type { Author, BuiltCommit } from '../commit.ts'
+import { buildMerge } from '../commit.ts'
+import { compareSnapshots, findDivergence } from '../divergence.ts'
+import type { Divergence } from '../divergence.ts'
+import type { ObjectSource } from '../git-reads.ts'
+import { catchUp } from '../catch-up.ts'
+import { History } from '../history.ts'
+import type { HistorySource } from '../history.ts'
+import { planMerge } from '../merge/plan.ts'
+import type { MergeOutcome } from '../merge/plan.ts'
+import { lowestOf, rewriteHead } from '../rewrite.ts'
+import type { Rewritten } from '../rewrite.ts'
+import type { StoreSession } from '../session.ts'
+import type { Head, Snapshot, Undo } from '../snapshot.ts'
+import type { VerifyOptions } from '../verify.ts'
+import { findInTime, isLate } from './late.ts'
+import { mergeInput } from './merge-source.ts'
+import { containsRecord, findRecord } from './theirs.ts'
+import type { Theirs } from './theirs.ts'
+
+/** What became of the two heads. */
+export interface Unified {
+  readonly merge: Oid | undefined
+  readonly outcomes: readonly MergeOutcome[]
+  /** Versions that their redactions erased here. */
+  readonly erased: number
+  /** Our redactions made their commits again from this height on. */
+  readonly theirsIntactBelow?: number | undefined
+  /** What was newest here was late, of a device that was removed, and is no more a part of it. */
+  readonly leftLate?: boolean | undefined
+}
+
+export const nothingMoved: Unified = { merge: undefined, outcomes: [], erased: 0 }
+
+/** The branch has moved, durably, when it resolves. Throws `keyring_conflict` and storage codes. */
+export async function unify(
+  session: StoreSession,
+  theirs: Theirs,
+  author: Author,
+  options: VerifyOptions,
+): Promise<Unified> {
+  const unified = await session.writing(async () => {
+    const history = await session.historyNow(options)
+    if (findRecord(session, history, theirs.snapshot.head) !== undefined)
+      return { built: undefined, result: nothingMoved }
+    return new Unifier(session, history, theirs, options).build(author)
+  }, true)
+  if (unified.erased > 0) session.forgetAll()
+  if (unified.leftLate === true) await session.acceptHead()
+  return unified
+}
+
+class Unifier {
+  readonly #session: StoreSession
+  readonly #history: History
+  readonly #theirs: Theirs
+  readonly #options: VerifyOptions
+  readonly #dead: Set<Oid> = new Set()
+  /** Commits that were made again here and are on the disk only with this transition. */
+  readonly #made: Map<Oid, NewObject> = new Map()
+  readonly #undos: Undo[] = []
+  #theirsIntactBelow: number | undefined
+
+  constructor(session: StoreSession, history: History, theirs: Theirs, options: VerifyOptions) {
+    this.#session = session
+    this.#history = history
+    this.#theirs = theirs
+    this.#options = options
+  }
+
+  async build(author: Author): Promise<{ built: BuiltCommit; result: Unified }> {
+    try {
+      return await this.#build(author)
+    } catch (error) {
+      this.#undo()
+      throw error
+    }
+  }
+
+  async #build(author: Author): Promise<{ built: BuiltCommit; result: Unified }> {
+    const ours = this.#session.snapshot
+    const theirs = this.#theirs.snapshot
+    const news = without(theirs.redacted, ours.redacted)
+    const erased = [...news].filter((id) => this.#history.find(id) !== undefined).length
+    const missing = without(ours.redacted, theirs.redacted)
+    const oursIsPast = containsRecord(this.#session, this.#history, this.#theirs, ours.head)
+    await this.#rewriteOurs(news, oursIsPast)
+    await this.#rewriteTheirs(missing)
+    if (oursIsPast) {
+      assert(missing.size === 0, 'a history has the redactions of what it contains')
+      return { built: this.#adopt(), result: { ...nothingMoved, erased } }
+    }
+    const divergence = await this.#divergence()
+    if (this.#mustLeaveOurs(divergence, missing)) {
+      return { built: this.#adopt(), result: { ...nothingMoved, erased, leftLate: true } }
+    }
+    const { built, outcomes } = await this.#merge(author, divergence)
+    const theirsIntactBelow = this.#theirsIntactBelow
+    return { built, result: { merge: built.head.commit, outcomes, erased, theirsIntactBelow } }
+  }
+
+  /**
+   * Whether all that they lack is late for them (FORMAT §7.4). Throws `record_late` if that is our
+   * newest commit only, which keeps what is in time below it from being merged.
+   */
+  #mustLeaveOurs({ ours, theirs }: Divergence, missing: ReadonlySet<string>): boolean {
+    if (!theirs.hasKeyring || ours.hasKeyring) return false
+    const { head } = this.#session.snapshot
+    const { keyring } = this.#theirs.snapshot
+    const source = this.#source()
+    if (!isLate(source, keyring, head.commit)) return false
+    if (missing.size === 0 && findInTime(source, keyring, ours.commits) === undefined) return true
+    throw new StoreError(
+      'record_late',
+      'The newest change here is by a device that was removed meanwhile: change something ' +
+        'yourself, which keeps it, and sync again',
+    )
+  }
+
+  /** Theirs contains ours: the branch moves on to it. */
+  #adopt(): BuiltCommit {
+    const { snapshot, epochs } = this.#theirs
+    this.#undos.push(this.#session.adopt(snapshot, epochs))
+    return this.#transition(snapshot.head, [])
+  }
+
+  #divergence(): Promise<Divergence> {
+    const [ours, theirs] = [this.#session.snapshot.head, this.#theirs.snapshot.head]
+    return findDivergence(this.#source(), ours.commit, theirs.commit, this.#options.signal)
+  }
+
+  async #merge(
+    author: Author,
+    divergence: Divergence,
+  ): Promise<{ readonly built: BuiltCommit; readonly outcomes: readonly MergeOutcome[] }> {
+    const session = this.#session
+    const ours = session.snapshot
+    const theirs = this.#theirs.snapshot
+    this.#undos.push(session.adopt(ours, this.#theirs.epochs))
+    const { other, open } = compareSnapshots(ours, theirs, divergence)
+    if (other.keyring === undefined && isLate(this.#source(), ours.keyring, theirs.head.commit)) {
+      throw lateError()
+    }
+    const time = session.nextTime(other)
+    const history = this.#history
+    const { versions } = this.#theirs
+    const sides = { session, history, ours, theirs, versions, divergence, other, open }
+    const { rows, outcomes } = planMerge(mergeInput(sides))
+    const context = await session.commitContext(time, other)
+    const built = buildMerge(context, ours, other, rows, author)
+    this.#undos.push(built.undo)
+    return { built: this.#transition(built.head, built.objects), outcomes }
+  }
+
+  /**
+   * Takes their redactions out of our history. Where theirs contains it, what is made is theirs
+   * already, and only what must go is wanted.
+   */
+  async #rewriteOurs(versionIds: ReadonlySet<string>, isPast: boolean): Promise<void> {
+    if (versionIds.size === 0) return
+    const { snapshot } = this.#session
+    const rewritten = await this.#rewrite(this.#history, versionIds)
+    if (rewritten === undefined) return
+    await this.#session.seenRemotes.noteRewrite(lowestOf(this.#history, rewritten))
+    const { head, tree } = rewritten
+    const record = toHex(snapshot.head.record)
+    if (isPast && this.#theirs.records.get(record) !== head) throw notCanonical()
+    this.#undos.push(move(snapshot, { ...snapshot.head, commit: head, tree }, versionIds))
+  }
+
+  /** Takes our redactions out of theirs: a clone that does not know of them brings nothing back. */
+  async #rewriteTheirs(versionIds: ReadonlySet<string>): Promise<void> {
+    if (versionIds.size === 0) return
+    const { snapshot, epochs } = this.#theirs
+    const { objects, storeId } = this.#session
+    const history = new History()
+    await catchUp(history, { objects, storeId, epochs }, snapshot.head.commit, this.#options)
+    const rewritten = await this.#rewrite(history, versionIds)
+    if (rewritten === undefined) return
+    this.#theirsIntactBelow = lowestOf(history, rewritten)
+    const { head, tree } = rewritten
+    // Nobody else holds this snapshot.
+    move(snapshot, { ...snapshot.head, commit: head, tree }, versionIds)
+  }
+
+  async #rewrite(
+    history: History,
+    versionIds: ReadonlySet<string>,
+  ): Promise<Rewritten | undefined> {
+    const rewritten = await rewriteHead({
+      source: this.#source(),
+      history,
+      versionIds,
+      emit: (made) => this.#keep(made),
+      ...this.#options,
+    })
+    if (rewritten === undefined) return undefined
+    for (const oid of rewritten.dead) this.#dead.add(oid)
+    return rewritten
+  }
+
+  /** What the other side has made in the same way is here already. */
+  async #keep(made: readonly NewObject[]): Promise<void> {
+    const { objects } = this.#session
+    const news = made.filter(({ oid }) => objects.read(oid) === undefined)
+    for (const object of news) if (object.type === 'commit') this.#made.set(object.oid, object)
+    if (news.length > 0) await objects.stage(news)
+  }
+
+  #source(): HistorySource {
+    const { storeId } = this.#session
+    return { objects: this.#objects(), storeId, epochs: this.#theirs.epochs }
+  }
+
+  #objects(): ObjectSource {
+    const { objects } = this.#session
+    return { read: (oid) => this.#made.get(oid) ?? objects.read(oid) }
+  }
+
+  #transition(head: Head, objects: readonly NewObject[]): BuiltCommit {
+    const undo = (): void => this.#undo()
+    return { head, objects, undo, ...(this.#dead.size > 0 && { dead: this.#dead }) }
+  }
+
+  #undo(): void {
+    for (const undo of this.#undos.splice(0).toReversed()) undo()
+  }
+}
+
+/** The records are the same and so are the memories; commits and trees have other names. */
+function move(snapshot: Snapshot, head: Head, versionIds: ReadonlySet<string>): Undo {
+  const before = snapshot.head
+  snapshot.head = head
+  for (const versionId of versionIds) snapshot.redacted.add(versionId)
+  return () => {
+    snapshot.head = before
+    for (const versionId of versionIds) snapshot.redacted.delete(versionId)
+  }
+}
+
+function without(all: ReadonlySet<string>, known: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...all].filter((id) => !known.has(id)))
+}
+
+function lateError(): StoreError {
+  return new StoreError('record_late', "The remote's newest change is by a removed device")
+}
+
+function notCanonical(): StoreError {
+  return new StoreError(
+    'not_canonical',
+    'The remote rewrote the history otherwise than its redactions say; nothing was taken over',
+  )
+}

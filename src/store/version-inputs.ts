@@ -1,0 +1,84 @@
+// What a version was made from: the version before it, or where clones were merged the versions of
+// both. Pure over the history in RAM.
+
+import type { History, VersionEntry } from './history.ts'
+
+export interface VersionInput {
+  readonly entry: VersionEntry
+  /** The newest version that both this input and an earlier one of the list come from. */
+  readonly common: VersionEntry | undefined
+}
+
+/**
+ * None for a first version, and more than one only in merges. There another memory that had the
+ * same path may be among them: it was deleted by the merge, and its text went into this version.
+ */
+export function inputsOf(history: History, entry: VersionEntry): readonly VersionInput[] {
+  const entries = [...basesOf(history, entry), ...joinedInto(history, entry)]
+  return entries.map((input, index) => {
+    const earlier = entries.slice(0, index)
+    return { entry: input, common: findCommon(history, earlier, input) }
+  })
+}
+
+/** The memory that goes on with the text of one that a merge deleted, if this row deleted one. */
+export function joinOf(history: History, entry: VersionEntry): VersionEntry | undefined {
+  if (entry.operation !== 'deleted' || !isLastOfLive(history, entry)) return undefined
+  return besides(history, entry).find(({ operation }) => operation !== 'deleted')
+}
+
+function basesOf(history: History, { base, secondBase }: VersionEntry): readonly VersionEntry[] {
+  return [base, secondBase].flatMap((id) => history.find(id) ?? [])
+}
+
+/** The versions of other memories that a merge put into one. Nothing is known of redacted paths. */
+function joinedInto(history: History, entry: VersionEntry): readonly VersionEntry[] {
+  if (entry.operation === 'deleted') return []
+  const deleted = besides(history, entry).filter((row) => {
+    return row.operation === 'deleted' && isLastOfLive(history, row)
+  })
+  return deleted.flatMap((row) => basesOf(history, row))
+}
+
+/** Other rows of a merge that name the same path. */
+function besides(history: History, entry: VersionEntry): readonly VersionEntry[] {
+  if (history.parentsOf(entry.commit).length < 2 || entry.path === undefined) return []
+  return history.rowsAt(entry.commit.position).filter((row) => {
+    return row !== entry && row.path === entry.path
+  })
+}
+
+/** Not if both clones had deleted it. */
+function isLastOfLive(history: History, entry: VersionEntry): boolean {
+  return basesOf(history, entry).some(({ operation }) => operation !== 'deleted')
+}
+
+function findCommon(
+  history: History,
+  earlier: readonly VersionEntry[],
+  entry: VersionEntry,
+): VersionEntry | undefined {
+  if (earlier.length === 0) return undefined
+  // Which of the two it was reached from: 1, 2, or 3 for both.
+  const reached = new Map(earlier.map((one) => [one, 1]))
+  reached.set(entry, (reached.get(entry) ?? 0) | 2)
+  for (;;) {
+    const newest = newestOf(reached.keys())
+    if (newest === undefined) return undefined
+    const from = reached.get(newest) ?? 0
+    if (from === 3) return newest
+    reached.delete(newest)
+    for (const base of basesOf(history, newest)) {
+      reached.set(base, (reached.get(base) ?? 0) | from)
+    }
+  }
+}
+
+/** By its place in the history. */
+export function newestOf(entries: Iterable<VersionEntry>): VersionEntry | undefined {
+  let newest: VersionEntry | undefined
+  for (const entry of entries) {
+    if (newest === undefined || entry.commit.position > newest.commit.position) newest = entry
+  }
+  return newest
+}

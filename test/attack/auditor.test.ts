@@ -1,0 +1,216 @@
+// T20: an auditor, who holds A and H(C) of every epoch, learns no content, path, reason or setting;
+// and who attacks the trail does not get past one. FORMAT §4, §7.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { toHex } from '../../src/bytes.ts'
+import { systemRandom } from '../../src/crypto/random.ts'
+import { formatDeviceCard } from '../../src/format/device-card.ts'
+import { auditKeys } from '../../src/keys/epoch.ts'
+import type { EpochKeys } from '../../src/keys/epoch.ts'
+import { generateIdentity } from '../../src/keys/identity.ts'
+import type { Identity } from '../../src/keys/identity.ts'
+import {
+  addDevice,
+  createKeyring,
+  openAuditKeyring,
+  openKeyring,
+  startEpoch,
+} from '../../src/keys/keyring.ts'
+import type { Unlock } from '../../src/keys/keyring.ts'
+import { auditStore } from '../../src/store/audit.ts'
+import { verifyHistory } from '../../src/store/verify.ts'
+import type { Forge } from '../support/forge.ts'
+import { idOf } from '../support/forge-seal.ts'
+import { fields, plainSettings } from '../support/forge-fault.ts'
+import type { Fault } from '../support/forge-fault.ts'
+import {
+  accepted,
+  memory,
+  nextRow,
+  standardHistory,
+  verdicts,
+  version,
+} from '../support/standard-forge.ts'
+import type { Standard } from '../support/standard-forge.ts'
+import { author, newStore, reopen } from '../support/stores.ts'
+import { readOnlyObjects, verdictOf } from '../support/verdict.ts'
+import type { Verdict } from '../support/verdict.ts'
+
+let standard: Standard
+beforeAll(async () => {
+  standard = await standardHistory()
+})
+
+/** What the history looks like to who has A and H(C) of its epochs. */
+function auditorVerdict({ objects, storeId, epochs, head }: Forge): Promise<Verdict> {
+  const audited = Array.from(epochs.values(), ({ kid, auditKey, contentKeyHash }) => {
+    return [kid, auditKeys(storeId, auditKey, contentKeyHash)] as const
+  })
+  const source = { objects: readOnlyObjects(objects, head), storeId, epochs: new Map(audited) }
+  return verdictOf(() => verifyHistory(source, head))
+}
+
+describe('T20: an auditor verifies', () => {
+  test('a history with deletions, redactions, new members and epochs', async () => {
+    const forge = standard.forge.fork()
+    forge.change([{ memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' }])
+    forge.keyring((next) => next, { epoch: forge.newEpoch() })
+    await forge.join('auditor')
+    forge.change([nextRow])
+    forge.redact([
+      [memory.a, version.a1],
+      [memory.b, version.b1],
+    ])
+    forge.rewrite(new Set([version.a1, version.b1]))
+    expect(await auditorVerdict(forge)).toBe('accepted')
+  })
+
+  test('branches that were merged, with and without anything to decide', async () => {
+    const forge = standard.forge.fork()
+    const theirs = forge.fork()
+    forge.change([nextRow])
+    theirs.change([{ ...nextRow, versionId: version.b2 }], { author: standard.writer })
+    forge.merge(theirs, [{ ...nextRow, versionId: idOf('merged') }])
+    const others = forge.fork()
+    forge.change([{ memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' }])
+    others.change([{ ...nextRow, versionId: idOf('other side') }], { author: standard.writer })
+    forge.merge(others)
+    expect(await verdicts(forge)).toEqual(accepted)
+    expect(await auditorVerdict(forge)).toBe('accepted')
+  })
+
+  test.each<[code: Verdict, what: string, act: (forge: Forge) => void]>([
+    ['device_signature_invalid', 'a signature of another', (forge) => change(forge, spoiled)],
+    ['group_signature_invalid', 'a stranger to the epoch', (forge) => change(forge, ungrouped)],
+    ['record_role', 'a reader that writes', (forge) => change(forge, { author: standard.reader })],
+    ['record_sequence', 'a number that is used twice', (forge) => change(forge, numbered(1))],
+    ['record_time', 'a record that is dated back', (forge) => change(forge, fields({ time: 1 }))],
+    ['record_height', 'a wrong height', (forge) => change(forge, fields({ height: 99 }))],
+    ['row_version_reused', 'a version id again', (forge) => changeRow(forge, version.a1)],
+    ['tree_mismatch', 'a memory that is left out', (forge) => change(forge, hidden(memory.b))],
+    ['tree_mismatch', 'a memory that is put back', (forge) => change(forge, replaced)],
+    ['keyring_mismatch', 'another keyring than is named', swapKeyring],
+    ['keyring_chain', 'a member who is gone', dropMember],
+    ['settings_mismatch', 'other settings than are named', swapSettings],
+    ['redaction_undone', 'a redacted memory that is back', undoRedaction],
+  ])('and refuses: %s, %s', async (code, _, act) => {
+    const forge = standard.forge.fork()
+    act(forge)
+    expect(await auditorVerdict(forge)).toBe(code)
+  })
+
+  const spoiled: Fault = {
+    signature: (bytes) => bytes.map((byte, at) => (at === 9 ? byte ^ 1 : byte)),
+  }
+  const ungrouped: Fault = {
+    get group() {
+      return standard.reader.signing
+    },
+  }
+  /** Its blob is that of before again, which no row says. */
+  const replaced: Fault = {
+    memories: (blobs) => new Map([...blobs, [memory.b, blobs.get(memory.a) ?? '']]),
+  }
+
+  function change(forge: Forge, fault: Fault): void {
+    forge.change([nextRow], fault)
+  }
+
+  function changeRow(forge: Forge, versionId: string): void {
+    forge.change([{ ...nextRow, versionId }])
+  }
+
+  function numbered(sequence: number): Fault {
+    return fields({ sequence })
+  }
+
+  function hidden(memoryId: string): Fault {
+    return { memories: (blobs) => new Map([...blobs].filter(([id]) => id !== memoryId)) }
+  }
+
+  function spoilLast(bytes: Uint8Array): Uint8Array {
+    return bytes.map((byte, at) => (at === bytes.length - 1 ? byte ^ 1 : byte))
+  }
+
+  function swapKeyring(forge: Forge): void {
+    forge.keyring((next) => next, { epoch: forge.newEpoch(), fault: { swappedFile: spoilLast } })
+  }
+
+  function dropMember(forge: Forge): void {
+    forge.keyring((next) => ({ ...next, devices: next.devices.slice(0, 1) }), {
+      epoch: forge.newEpoch(),
+    })
+  }
+
+  function swapSettings(forge: Forge): void {
+    forge.settings(plainSettings, { swappedFile: spoilLast })
+  }
+
+  function undoRedaction(forge: Forge): void {
+    forge.redact([[memory.a, version.a1]])
+    forge.rewrite(new Set([version.a1]), { blob: version.a1 })
+  }
+})
+
+describe('T20: an auditor does not come by C', () => {
+  test('of any epoch: the keyring holds none for it', async () => {
+    const [founder, auditor] = [await generateIdentity(), await generateIdentity()]
+    const recoveryKey = systemRandom(32)
+    const made = { passphrase: undefined, recoveryKey, random: systemRandom }
+    const first = await createKeyring({ identity: founder, ...made })
+    const opened = await openKeyring(first.bytes, first.storeId, by(founder))
+    const added = addDevice(opened, auditor, 'auditor', systemRandom)
+    const again = await openKeyring(added.bytes, first.storeId, by(founder))
+    const { bytes, storeId, epoch } = await startEpoch(again, {}, systemRandom)
+    const audited = openAuditKeyring(bytes, storeId, auditor)
+    const held = secretsIn([...audited.epochs.values()])
+    for (const one of [first.epoch, epoch]) {
+      expect(held).toContain(toHex(one.auditKey))
+      for (const secret of contentSecretsOf(one)) expect(held).not.toContain(secret)
+    }
+    await expect(openKeyring(bytes, storeId, by(auditor))).rejects.toMatchObject({
+      code: 'permission_denied',
+    })
+  })
+
+  test('and lists a trail without a path, a text, a reason or a setting, of any role', async () => {
+    const canary = 'CANARY'
+    const { store, place } = await newStore({ name: `${canary} store` })
+    const identity = await generateIdentity()
+    await store.addDevice(formatDeviceCard(identity), 'auditor', author)
+    const path = `/${canary}.md`
+    const noted = { ...author, reason: `${canary} reason` }
+    await store.apply([{ type: 'create', path, content: `${canary} text` }], noted)
+    await store.apply([{ type: 'delete', path }], noted)
+    await store.close()
+    const stateDirectory = `${place.stateDirectory}-2`
+    for (const who of [identity, place.identity]) {
+      const audit = await auditStore({ ...place, stateDirectory, identity: who })
+      expect(audit.entries.map(({ kind }) => kind)).toEqual([
+        'genesis',
+        'keyring',
+        'change',
+        'change',
+      ])
+      expect(JSON.stringify(audit)).not.toContain(canary)
+    }
+    const again = await reopen(place)
+    await again.verify()
+    await again.close()
+  })
+})
+
+function by(identity: Identity): Unlock {
+  return { type: 'identity', identity }
+}
+
+/** Every byte string in a value, in hex. */
+function secretsIn(value: unknown): readonly string[] {
+  if (value instanceof Uint8Array) return [toHex(value)]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(secretsIn)
+}
+
+function contentSecretsOf({ contentKey, memory: memories, detail, settings, archiveC }: EpochKeys) {
+  return secretsIn([contentKey, memories.key, detail.key, settings.key, archiveC.key])
+}

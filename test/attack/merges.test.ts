@@ -1,0 +1,365 @@
+// T7, T8: a merge of two clones cannot drop, prefer or invent what its rules do not let it; what a
+// member may merge is accepted. FORMAT §6.4.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { zeroHash, zeroId } from '../../src/format/record.ts'
+import type { RecordRow } from '../../src/format/record.ts'
+import { fields } from '../support/forge-fault.ts'
+import type { Fault, NewRow } from '../support/forge-fault.ts'
+import { inLeft, inRight, named, ofB, standardClones, united } from '../support/forged-clones.ts'
+import type { Clones, Forging } from '../support/forged-clones.ts'
+import { accepted, memory, refused, verdicts, version } from '../support/standard-forge.ts'
+
+let clones: () => Clones
+beforeAll(async () => {
+  clones = await standardClones('merges')
+})
+
+const modified = { operation: 'modified' } as const
+const fresh = {
+  memoryId: memory.other,
+  operation: 'created',
+  path: '/other.md',
+  content: 'other\n',
+  versionId: version.next,
+} as const
+
+/** Both changed /a.md; `rows` is what the merge makes of it. */
+function mergedOpen(rows: readonly NewRow[], fault?: Fault): Forging {
+  return ({ left, right, asWriter }) => {
+    left.change([inLeft])
+    right.change([inRight], asWriter)
+    left.merge(right, rows, fault)
+    return left
+  }
+}
+
+/** The left one changed /a.md, the right one /dir/b.md. */
+function mergedSettled(rows: readonly NewRow[] = [], fault?: Fault): Forging {
+  return ({ left, right, asWriter }) => {
+    left.change([inLeft])
+    right.change([ofB], asWriter)
+    left.merge(right, rows, fault)
+    return left
+  }
+}
+
+/** Spoils each row of a record. */
+function spoiled(change: (row: RecordRow) => Partial<RecordRow>): Fault {
+  return { record: (r) => ({ ...r, rows: r.rows.map((row) => ({ ...row, ...change(row) })) }) }
+}
+
+const heightOff: Fault = { record: (r) => ({ ...r, height: r.height + 1 }) }
+
+describe('accepted: a merge', () => {
+  test.each<[name: string, forging: Forging]>([
+    ['of changes to different memories, without a row', mergedSettled()],
+    ['of two changes to one memory', mergedOpen([united])],
+    [
+      'that deletes what both changed, under the path of one of them',
+      ({ left, right, asWriter }) => {
+        left.change([{ ...inLeft, path: '/left.md' }])
+        right.change([{ ...inRight, path: '/right.md' }], asWriter)
+        left.merge(right, [{ memoryId: memory.a, operation: 'deleted', path: '/right.md' }])
+        return left
+      },
+    ],
+    [
+      'that brings back what one deleted',
+      ({ left, right, asWriter }) => {
+        left.change([{ memoryId: memory.a, operation: 'deleted', path: '/a.md' }])
+        right.change([inRight], asWriter)
+        left.merge(right, [united])
+        return left
+      },
+    ],
+    [
+      'of two deletions, under any path',
+      ({ left, right, asWriter }) => {
+        const gone = { memoryId: memory.a, operation: 'deleted', path: '/a.md' } as const
+        left.change([gone])
+        right.change([gone], asWriter)
+        left.merge(right, [{ ...gone, path: '/anything.md' }])
+        return left
+      },
+    ],
+    ['that moves a memory which is settled', mergedSettled([{ ...ofB, path: '/aside.md' }])],
+    [
+      'that ends a memory which is settled, at the other side',
+      mergedSettled([{ memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' }]),
+    ],
+    [
+      'of a memory that only one side knows',
+      ({ left, right, asWriter }) => {
+        left.change([inLeft])
+        right.change([fresh], asWriter)
+        left.merge(right, [{ ...fresh, ...modified, versionId: 'cd'.repeat(16) }])
+        return left
+      },
+    ],
+    [
+      'of heads that lie far apart in height',
+      ({ left, right, asWriter }) => {
+        for (const text of ['1\n', '2\n', '3\n', '4\n']) left.change([{ ...inLeft, content: text }])
+        right.change([inRight], asWriter)
+        left.merge(right, [united])
+        right.merge(left.fork(), [])
+        return left
+      },
+    ],
+    [
+      'by each of two clones, and of these merges',
+      ({ left, right, asWriter }) => {
+        left.change([inLeft])
+        right.change([inRight], asWriter)
+        const before = left.fork()
+        left.merge(right, [united])
+        right.merge(before, [{ ...united, content: 'the other way\n' }], asWriter)
+        left.merge(right, [{ ...united, content: 'once more\n' }])
+        return left
+      },
+    ],
+    [
+      'after which both go on and merge again',
+      ({ left, right, asWriter }) => {
+        left.change([inLeft])
+        right.change([inRight], asWriter)
+        const before = left.fork()
+        left.merge(right, [united])
+        left.change([ofB])
+        right.merge(before, [{ ...united, content: 'the other way\n' }], asWriter)
+        right.change([inRight], asWriter)
+        right.merge(left, [united], asWriter)
+        right.change([ofB], asWriter)
+        return right
+      },
+    ],
+    [
+      'of settings that one side changed twice',
+      ({ left, right, second }) => {
+        left.settings(named('left'))
+        left.settings(named('left again'))
+        right.settings(named('right'), { author: second })
+        right.merge(left, [], { author: second })
+        return right
+      },
+    ],
+    [
+      'of settings that both sides changed at one height',
+      ({ left, right, second }) => {
+        left.settings(named('left'))
+        right.settings(named('right'), { author: second })
+        left.merge(right)
+        left.settings(named('after'))
+        return left
+      },
+    ],
+    [
+      'after a redaction on one side',
+      ({ left, right, asWriter }) => {
+        left.redact([[memory.a, version.a1]])
+        const redacted = new Set([version.a1])
+        left.rewrite(redacted)
+        right.rewrite(redacted)
+        right.change([ofB], asWriter)
+        left.merge(right)
+        return left
+      },
+    ],
+  ])('%s', async (_, forging) => {
+    expect(await verdicts(forging(clones()))).toEqual(accepted)
+  })
+})
+
+describe('T8: a merge that breaks a rule is refused', () => {
+  test.each<[code: string, name: string, forging: Forging, reference?: string]>([
+    ['row_missing', 'no row for what both changed', mergedOpen([])],
+    [
+      'row_base_mismatch',
+      'the bases in the wrong order',
+      mergedOpen(
+        [united],
+        spoiled(({ base, secondBase }) => ({ base: secondBase, secondBase: base })),
+      ),
+    ],
+    [
+      'row_base_mismatch',
+      'one base',
+      mergedOpen(
+        [united],
+        spoiled(() => ({ secondBase: zeroId })),
+      ),
+    ],
+    [
+      'row_base_mismatch',
+      'twice the same base',
+      mergedOpen(
+        [united],
+        spoiled(({ base }) => ({ secondBase: base })),
+      ),
+    ],
+    [
+      'row_base_mismatch',
+      'an older version as base',
+      mergedOpen(
+        [united],
+        spoiled(() => ({ base: version.a2 })),
+      ),
+    ],
+    [
+      'row_base_mismatch',
+      'a second base for what one side changed',
+      mergedSettled(
+        [ofB],
+        spoiled(() => ({ secondBase: version.b1 })),
+      ),
+    ],
+    [
+      'row_base_mismatch',
+      'the version before the one that is settled',
+      mergedSettled(
+        [ofB],
+        spoiled(() => ({ base: version.b1 })),
+      ),
+    ],
+    ['record_rows', 'a memory that it creates', mergedSettled([fresh])],
+    [
+      'row_memory_missing',
+      'a row for a memory that nobody has',
+      mergedSettled([{ ...fresh, ...modified }]),
+    ],
+    [
+      'row_memory_missing',
+      'a row for what one side has deleted',
+      ({ left, right, asWriter }) => {
+        left.change([inLeft])
+        right.change([{ memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' }], asWriter)
+        left.merge(right, [ofB])
+        return left
+      },
+    ],
+    [
+      'detail_mismatch',
+      'a deletion under a path that neither has',
+      mergedOpen([{ memoryId: memory.a, operation: 'deleted', path: '/third.md' }]),
+    ],
+    [
+      'row_version_reused',
+      'one version id on both sides',
+      ({ left, right, asWriter }) => {
+        left.change([{ ...inLeft, versionId: version.next }])
+        right.change([{ ...inRight, versionId: version.next }], asWriter)
+        left.merge(right, [united])
+        return left
+      },
+    ],
+    [
+      'row_memory_exists',
+      'one memory created on both sides',
+      ({ left, right, asWriter }) => {
+        left.change([fresh])
+        right.change([{ ...fresh, versionId: 'cd'.repeat(16) }], asWriter)
+        left.merge(right, [{ ...fresh, ...modified, versionId: 'ce'.repeat(16) }])
+        return left
+      },
+    ],
+    [
+      'tree_mismatch',
+      'the tree of one side',
+      ({ left, right, asWriter }) => {
+        left.change([inLeft])
+        right.change([ofB], asWriter)
+        const before = new Map(
+          [...left.memories].flatMap(([id, { blob }]) => (blob === undefined ? [] : [[id, blob]])),
+        )
+        left.merge(right, [], { memories: () => before })
+        return left
+      },
+    ],
+    [
+      'row_path_conflict',
+      'two memories at one path',
+      ({ left, right, asWriter }) => {
+        left.change([{ ...inLeft, path: '/new.md' }])
+        right.change([{ ...ofB, path: '/new.md' }], asWriter)
+        left.merge(right)
+        return left
+      },
+      'memory_mismatch',
+    ],
+    ['record_height', 'another height', mergedSettled([], heightOff)],
+    [
+      'record_parents',
+      'the parents of the commit in the other order',
+      mergedSettled([], { parts: (p) => ({ ...p, parents: p.parents.toReversed() }) }),
+    ],
+    [
+      'record_parents',
+      'a parent that is an ancestor of the other',
+      ({ left }) => {
+        const before = left.fork()
+        left.change([inLeft])
+        left.merge(before)
+        return left
+      },
+    ],
+    [
+      'record_parents',
+      'a head that holds the other one',
+      ({ left, right, asWriter }) => {
+        right.change([ofB], asWriter)
+        left.merge(right)
+        return left
+      },
+    ],
+    [
+      'record_malformed',
+      'two parents of a redaction',
+      mergedSettled([], fields({ kind: 'redact', reason: 'legal' })),
+      'record_malformed',
+    ],
+    [
+      'redact_target',
+      'a redaction of what only the other side has',
+      ({ left, right, asWriter }) => {
+        right.change([{ ...inRight, versionId: version.next }], asWriter)
+        right.change([inRight], asWriter)
+        right.rewrite(new Set([version.next]))
+        left.redact([[memory.a, version.next]])
+        left.merge(right)
+        return left
+      },
+    ],
+    [
+      'tree_mismatch',
+      'the settings of the other side',
+      ({ left, right, second }) => {
+        left.settings(named('left'))
+        left.settings(named('left again'))
+        right.settings(named('right'), { author: second })
+        const settings = right.entries.at(-1)?.settings ?? ''
+        const root: Fault['root'] = (entries) =>
+          entries.map((one) => (one.name === 'settings' ? { ...one, oid: settings } : one))
+        left.merge(right, [], { root })
+        return left
+      },
+    ],
+    [
+      'record_sequence',
+      'its author goes on from an older record',
+      mergedSettled([], fields({ sequence: 3 })),
+    ],
+    ['record_chain', 'another previous record', mergedSettled([], fields({ previous: zeroHash }))],
+    [
+      'detail_malformed',
+      'a detail for a row that it does not have',
+      mergedSettled([], {
+        details: () => [
+          { row: 0, path: '/x.md', note: '', size: 0, sha256: zeroHash, blinding: zeroHash },
+        ],
+      }),
+    ],
+  ])('%s: %s', async (code, _, forging, reference) => {
+    expect(await verdicts(forging(clones()))).toEqual(refused(code, reference))
+  })
+})

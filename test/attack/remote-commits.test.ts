@@ -1,0 +1,223 @@
+// T25: who may push, but holds no key, adds no commit that anybody takes over. Nobody's work is held
+// up by it: the head is kept as evidence, and a repair puts the honest one back. FORMAT §6, §8.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { bareRemote, firstClone, headOf, sync, syncAll } from '../support/clones.ts'
+import {
+  branchOf,
+  create,
+  evidenceOf,
+  expectInStep,
+  expectRefused,
+  moveBranch,
+  pairOfClones,
+  repair,
+} from '../support/hostile-remotes.ts'
+import { author } from '../support/stores.ts'
+import { git, gitBytes } from '../support/temporary.ts'
+
+/** The raw commit with some of it replaced, stored anew; its id. */
+function rewritten(remote: string, oid: string, change: (text: string) => string): string {
+  const text = gitBytes(['cat-file', 'commit', oid], remote).toString('latin1')
+  const bytes = Buffer.from(change(text), 'latin1')
+  return git(['hash-object', '-t', 'commit', '-w', '--stdin'], remote, bytes).trim()
+}
+
+function at(remote: string, revision: string): string {
+  return git(['rev-parse', revision], remote).trim()
+}
+
+/** `oid` again, on another parent. */
+function onParent(remote: string, oid: string, parent: string): string {
+  return rewritten(remote, oid, (text) => text.replace(/^parent .*$/m, `parent ${parent}`))
+}
+
+function withTree(remote: string, oid: string, tree: string): string {
+  return rewritten(remote, oid, (text) => text.replace(/^tree .*$/m, `tree ${tree}`))
+}
+
+/** The root tree of the head with one file replaced. */
+function treeWith(remote: string, name: string, content: Uint8Array | string): string {
+  const blob = git(['hash-object', '-w', '--stdin'], remote, content).trim()
+  const entries = git(['ls-tree', 'main'], remote)
+    .split('\n')
+    .map((line) => (line.endsWith(`\t${name}`) ? `100644 blob ${blob}\t${name}` : line))
+  return git(['mktree'], remote, entries.join('\n')).trim()
+}
+
+const invalid = 'group_signature_invalid'
+
+/** Returns what the branch is to be. */
+type Attack = (remote: string) => Promise<string> | string
+
+const attacks: readonly [name: string, code: string | readonly string[], attack: Attack][] = [
+  [
+    'a commit of anybody on top',
+    ['commit_malformed', 'not_a_store'],
+    (remote) => git(['commit-tree', 'main^{tree}', '-p', 'main', '-m', 'mine'], remote).trim(),
+  ],
+  [
+    'a repository of something else',
+    ['commit_malformed', 'not_a_store'],
+    (remote) => {
+      const tree = git(['mktree'], remote, '').trim()
+      return git(['commit-tree', tree, '-m', 'empty'], remote).trim()
+    },
+  ],
+  [
+    'another store',
+    'store_id_mismatch',
+    async (remote) => {
+      const elsewhere = bareRemote()
+      const other = await firstClone(elsewhere)
+      await sync(other)
+      git(['fetch', '--quiet', elsewhere, 'main:other'], remote)
+      return at(remote, 'other')
+    },
+  ],
+  [
+    'a commit of another store on top',
+    'store_id_mismatch',
+    async (remote) => {
+      const elsewhere = bareRemote()
+      await sync(await firstClone(elsewhere))
+      git(['fetch', '--quiet', elsewhere, 'main:other'], remote)
+      return rewritten(remote, 'other', (text) =>
+        text.replace('\nauthor', `\nparent ${branchOf(remote)}\nauthor`),
+      )
+    },
+  ],
+  [
+    'the head without its signature',
+    ['commit_malformed', 'not_a_store'],
+    (remote) => rewritten(remote, 'main', (text) => text.replace(/^gpgsig .*\n( .*\n)*/m, '')),
+  ],
+  [
+    'the head with the signature of the commit before',
+    invalid,
+    (remote) => {
+      const before = gitBytes(['cat-file', 'commit', 'main~1'], remote).toString('latin1')
+      const signature = /^gpgsig .*\n(?: .*\n)*/m.exec(before)?.[0] ?? ''
+      return rewritten(remote, 'main', (text) =>
+        text.replace(/^gpgsig .*\n( .*\n)*/m, () => signature),
+      )
+    },
+  ],
+  [
+    'a commit in the middle left out',
+    invalid,
+    (remote) => onParent(remote, 'main', at(remote, 'main~2')),
+  ],
+  [
+    'two commits in the other order',
+    invalid,
+    (remote) => onParent(remote, 'main~1', onParent(remote, 'main', at(remote, 'main~2'))),
+  ],
+  ['a commit once more on top', invalid, (remote) => onParent(remote, 'main~1', branchOf(remote))],
+  [
+    'the whole history behind a commit of its own',
+    [invalid, 'record_height', 'duplicate_record', 'commit_malformed'],
+    (remote) => onParent(remote, 'main~2', branchOf(remote)),
+  ],
+  [
+    'the head with the tree of the commit before',
+    invalid,
+    (remote) => withTree(remote, 'main', at(remote, 'main~1^{tree}')),
+  ],
+  [
+    'the head with an older keyring',
+    invalid,
+    (remote) => {
+      const older = gitBytes(['cat-file', 'blob', `${firstCommit(remote)}:keyring`], remote)
+      return withTree(remote, 'main', treeWith(remote, 'keyring', older))
+    },
+  ],
+  [
+    'the head with a keyring of noise',
+    'keyring_malformed',
+    (remote) => withTree(remote, 'main', treeWith(remote, 'keyring', 'x'.repeat(4000))),
+  ],
+  [
+    'a record with a bit changed',
+    [invalid, 'envelope_tag', 'envelope_commitment', 'envelope_salt', 'envelope_epoch'],
+    (remote) =>
+      rewritten(remote, 'main', (text) => {
+        const index = text.indexOf('BEGIN GITLOCKET RECORD') + 400
+        return `${text.slice(0, index)}${text[index] === 'A' ? 'B' : 'A'}${text.slice(index + 1)}`
+      }),
+  ],
+  [
+    'a merge of the head with a commit of its past',
+    [invalid, 'commit_malformed', 'commit_not_canonical'],
+    (remote) =>
+      rewritten(remote, 'main', (text) =>
+        text.replace('\nauthor', `\nparent ${at(remote, 'main~2')}\nauthor`),
+      ),
+  ],
+]
+
+function firstCommit(remote: string): string {
+  return git(['rev-list', '--max-parents=0', 'main'], remote).trim()
+}
+
+describe('T25: who may push and has no key', () => {
+  test.each(attacks)('gets nothing in: %s', async (_, code, attack) => {
+    const { a, b, remote } = await pairOfClones()
+    for (const path of ['/1.md', '/2.md', '/3.md']) await create(a, path)
+    await syncAll([a, b])
+    const forged = await attack(remote)
+    moveBranch(remote, forged)
+    await expectRefused(a, code)
+    expect(await evidenceOf(a)).toBe(forged)
+    await repair(a)
+    expect(await evidenceOf(a)).toBeUndefined()
+    await syncAll([a, b])
+    await expectInStep(remote, [a, b])
+  })
+
+  test('cannot make the branch name what is no commit', async () => {
+    const { a, remote } = await pairOfClones()
+    writeFileSync(join(remote, 'refs/heads/main'), `${at(remote, 'main:store.json')}\n`)
+    await expectRefused(a, ['commit_malformed', 'not_a_store'])
+    writeFileSync(join(remote, 'refs/heads/main'), `${await headOf(a)}\n`)
+    await sync(a)
+  })
+
+  test('is not replaced by a machine that has never seen the store there', async () => {
+    const { a, remote } = await pairOfClones()
+    const elsewhere = bareRemote()
+    const foreign = await firstClone(elsewhere)
+    await sync(foreign)
+    await a.store.addRemote('theirs', elsewhere)
+    const options = { remote: 'theirs', repair: true }
+    const before = branchOf(elsewhere)
+    const attempt = a.store.sync(author, options)
+    await expect(attempt).rejects.toMatchObject({ code: 'store_id_mismatch' })
+    expect(branchOf(elsewhere)).toBe(before)
+    expect(branchOf(remote)).toBe(await headOf(a))
+  })
+
+  test('who shuts everybody out looks like a removal: never replaced, put back by git', async () => {
+    const { a, b, remote } = await pairOfClones()
+    const lone = bareRemote()
+    const other = await firstClone(lone)
+    await sync(other)
+    git(['fetch', '--quiet', lone, 'main:other'], remote)
+    const keyring = gitBytes(['cat-file', 'blob', 'other:keyring'], remote)
+    // The store id of a keyring is public; its slots are for others.
+    const own = gitBytes(['cat-file', 'blob', 'main:keyring'], remote)
+    const locked = Buffer.concat([
+      keyring.subarray(0, 16),
+      own.subarray(16, 32),
+      keyring.subarray(32),
+    ])
+    moveBranch(remote, withTree(remote, 'main', treeWith(remote, 'keyring', locked)))
+    await expectRefused(a, 'wrong_key')
+    await expect(repair(a)).rejects.toMatchObject({ code: 'wrong_key' })
+    git(['push', '--quiet', '--force', remote, 'main'], a.place.directory)
+    await syncAll([a, b])
+    await expectInStep(remote, [a, b])
+  })
+})

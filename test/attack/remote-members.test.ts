@@ -1,0 +1,132 @@
+// T26: a member who forges records or keyrings and pushes them is refused by every other device with
+// the code of what is wrong; what the owners had is put back by a repair. FORMAT §7, §8.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Directory } from '../../src/format/directory.ts'
+import { deviceIdOf } from '../../src/format/id.ts'
+import { zeroHash } from '../../src/format/record.ts'
+import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { joinClone, sync } from '../support/clones.ts'
+import type { Clone } from '../support/clones.ts'
+import type { Forge } from '../support/forge.ts'
+import { fields } from '../support/forge-fault.ts'
+import type { Fault } from '../support/forge-fault.ts'
+import { flipBit } from '../support/forge-seal.ts'
+import { writeForged } from '../support/forged-disk.ts'
+import { evidenceOf, expectInStep, expectRefused, repair } from '../support/hostile-remotes.ts'
+import { memory, nextRow, standardHistory, version } from '../support/standard-forge.ts'
+import type { Standard } from '../support/standard-forge.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+let standard: Standard
+beforeAll(async () => {
+  standard = await standardHistory('remote')
+})
+
+/** An honest clone of the founder, in step with a remote that has the standard history. */
+async function honest(): Promise<{ clone: Clone; remote: string; forge: Forge }> {
+  const forge = standard.forge.fork()
+  const remote = `${temporaryDirectory()}/remote.git`
+  await writeForged(forge, remote)
+  const identity = forge.founder
+  const unused = { directory: '', stateDirectory: '', recoveryKey: '', identity }
+  return { clone: await joinClone({ place: unused }, remote, { identity }), remote, forge }
+}
+
+type Forging = (forge: Forge) => unknown
+
+function keyring(change: (next: Directory) => Directory): Forging {
+  return (forge) => forge.keyring(change)
+}
+
+const same = (next: Directory): Directory => next
+const asWriter = (): Fault => ({ author: standard.writer })
+
+/** As the holder of the recovery key, who may enrol devices and nothing else. */
+function asRecovery(): Fault {
+  const { signing } = recoveryKeyIdentity(new Uint8Array(32).fill(7))
+  const author = { deviceId: deviceIdOf(signing.publicKey), signing }
+  return { author, ...fields({ sequence: 0, previous: zeroHash }) }
+}
+
+const forgeries: readonly [code: string, name: string, forging: Forging][] = [
+  ['record_role', 'a keyring by a writer', (f) => f.keyring(same, { fault: asWriter() })],
+  [
+    'record_role',
+    'a redaction by a writer',
+    (f) => {
+      f.redact([[memory.a, version.a1]], asWriter())
+      f.rewrite(new Set([version.a1]))
+    },
+  ],
+  ['keyring_chain', 'a number is skipped', keyring((next) => ({ ...next, number: 9 }))],
+  [
+    'keyring_chain',
+    'a device has vanished',
+    keyring((next) => ({ ...next, devices: next.devices.slice(1) })),
+  ],
+  [
+    'keyring_chain',
+    'everybody is made an owner within the epoch',
+    keyring((next) => ({
+      ...next,
+      devices: next.devices.map((one) => ({ ...one, role: 'owner' })),
+    })),
+  ],
+  [
+    'keyring_mismatch',
+    'a keyring that its record does not name',
+    (f) => f.keyring(same, { fault: { swappedFile: flipBit(8 * 2000) } }),
+  ],
+  ['record_role', 'a change by a recovery key', (f) => f.change([nextRow], asRecovery())],
+  [
+    'record_role',
+    'an epoch that a recovery key begins',
+    (f) => f.keyring(same, { fault: asRecovery(), epoch: f.newEpoch() }),
+  ],
+  ['record_sequence', 'a number used twice', (f) => f.change([nextRow], fields({ sequence: 1 }))],
+  ['record_chain', 'another chain', (f) => f.change([nextRow], fields({ previous: zeroHash }))],
+  ['record_time', 'a back-dated record', (f) => f.change([nextRow], fields({ time: 1 }))],
+  [
+    'record_device',
+    'a change by a stranger',
+    (f) => f.change([nextRow], { author: { ...standard.writer, deviceId: '01'.repeat(16) } }),
+  ],
+  [
+    'device_signature_invalid',
+    "a record in the founder's name",
+    (f) => f.change([nextRow], { author: { ...standard.writer, deviceId: f.founder.deviceId } }),
+  ],
+  [
+    'redaction_undone',
+    'a redaction that left everything in place',
+    (f) => f.redact([[memory.a, version.a1]]),
+  ],
+  ['detail_missing', 'details gone without one', (f) => f.change([nextRow], { details: () => [] })],
+  [
+    'tree_mismatch',
+    'a memory left out of the tree',
+    (f) => f.change([nextRow], { memories: (all) => new Map([...all].slice(1)) }),
+  ],
+]
+
+describe('T26: a member who pushes', () => {
+  test.each(forgeries)('%s: %s', async (code, _, forging) => {
+    const { clone, remote, forge } = await honest()
+    forging(forge)
+    await writeForged(forge, remote)
+    await expectRefused(clone, code)
+    expect(await evidenceOf(clone)).toBe(forge.head)
+    await repair(clone)
+    await expectInStep(remote, [clone])
+  })
+
+  test('an honest keyring is taken over', async () => {
+    const { clone, remote, forge } = await honest()
+    await forge.join('reader')
+    await writeForged(forge, remote)
+    await sync(clone)
+    expect(await clone.store.devices()).toHaveLength(4)
+    await expectInStep(remote, [clone])
+  })
+})

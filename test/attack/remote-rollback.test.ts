@@ -1,0 +1,95 @@
+// T22: a remote that shows less than it has shown before is refused by who has seen more, loses
+// nothing that any machine has, and is healed from there. FORMAT §9.
+
+import { describe, expect, test } from 'vitest'
+import { headOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import {
+  branchOf,
+  create,
+  edit,
+  evidenceOf,
+  expectInStep,
+  expectRefused,
+  moveBranch,
+  pairOfClones,
+  repair,
+} from '../support/hostile-remotes.ts'
+import type { Pair } from '../support/hostile-remotes.ts'
+import { contentsOf } from '../support/stores.ts'
+import { git } from '../support/temporary.ts'
+
+type Attack = (pair: Pair) => Promise<unknown>
+
+const rollbacks: readonly [name: string, attack: Attack][] = [
+  ['an older head', async ({ remote }) => moveBranch(remote, `${branchOf(remote)}~1`)],
+  ['the first commit', async ({ remote }) => moveBranch(remote, firstCommit(remote))],
+  ['no branch', async ({ remote }) => git(['update-ref', '-d', 'refs/heads/main'], remote)],
+]
+
+function firstCommit(remote: string): string {
+  return git(['rev-list', '--max-parents=0', 'main'], remote).trim()
+}
+
+describe('T22: a remote that was put back', () => {
+  test.each(rollbacks)('to %s is refused, and healed by a repair', async (_, attack) => {
+    const { a, b, remote } = await pairOfClones()
+    await create(a, '/newest.md')
+    await syncAll([a, b])
+    await attack({ a, b, remote })
+    await expectRefused(b, 'rolled_back')
+    await expectRefused(b, 'rolled_back')
+    await repair(b)
+    expect(await contentsOf(b.store)).toHaveProperty('/newest.md')
+    expect(await evidenceOf(b)).toBeUndefined()
+    await syncAll([a, b])
+    await expectInStep(remote, [a, b])
+  })
+
+  test('is told by name where the head was kept as evidence', async () => {
+    const { a, b, remote } = await pairOfClones()
+    await create(a, '/newest.md')
+    await syncAll([a, b])
+    moveBranch(remote, `${branchOf(remote)}~1`)
+    // Written by somebody who never saw the newest commit.
+    const late = await joinClone(a, remote)
+    await create(late, '/other.md')
+    await sync(late)
+    await expectRefused(b, 'rolled_back')
+    expect(await evidenceOf(b)).toBe(branchOf(remote))
+    await repair(b)
+    expect(await contentsOf(b.store)).toMatchObject({ '/newest.md': '/newest.md' })
+    expect(await contentsOf(b.store)).toMatchObject({ '/other.md': '/other.md' })
+    expect(await evidenceOf(b)).toBeUndefined()
+    await syncAll([a, b, late])
+    await expectInStep(remote, [a, b, late])
+  })
+
+  test('is healed without anybody asking where a machine has more to send', async () => {
+    const { a, b, remote } = await pairOfClones()
+    const known = branchOf(remote)
+    // Only A has seen the newest commit there: to B it never was.
+    await create(a, '/newest.md')
+    await sync(a)
+    moveBranch(remote, known)
+    await edit(b, '/notes.md', 'changed\n')
+    await sync(b)
+    await expectRefused(a, 'rolled_back')
+    await repair(a)
+    await syncAll([a, b])
+    await expectInStep(remote, [a, b])
+  })
+
+  test('cannot be passed on to a machine that has seen more elsewhere', async () => {
+    const { a, b, remote } = await pairOfClones()
+    await create(a, '/newest.md')
+    await syncAll([a, b])
+    const head = await headOf(b)
+    moveBranch(remote, `${branchOf(remote)}~1`)
+    await b.store.removeRemote('origin')
+    await b.store.addRemote('mirror', remote)
+    // Never seen under this name: the older head is in what B has, which goes on from there.
+    await sync(b)
+    expect(await headOf(b)).toBe(head)
+    expect(branchOf(remote)).toBe(head)
+  })
+})

@@ -1,0 +1,163 @@
+// FORMAT §6.4, two parents: what a record finds in its causal past where two clones have gone on
+// side by side. Everything is worked out from the document's definitions: ancestry is asked for
+// record by record.
+
+import type { Directory } from './directory.ts'
+import type { Epoch } from './keys.ts'
+import type { ChangeRecord } from './record.ts'
+import { ensure } from './refusal.ts'
+import type { Versions } from './rows.ts'
+
+export interface DeviceState {
+  readonly sequence: number
+  readonly hash: string
+  readonly time: number
+  /** §8.2 */
+  readonly forked: boolean
+}
+
+export interface KeyringState {
+  readonly directory: Directory
+  readonly epoch: Epoch
+  /** kids, oldest first, the current one last. */
+  readonly kids: readonly string[]
+  /** The hash of the newest keyring record. */
+  readonly recordHash: string
+  /** The commit that holds it. */
+  readonly commit: string
+}
+
+export interface SettingsPlace {
+  readonly height: number
+  readonly recordHash: string
+  readonly commit: string
+}
+
+/** What is in force after a record. */
+export interface Past {
+  /** cur: memory to its newest version. */
+  readonly current: ReadonlyMap<string, string>
+  readonly devices: ReadonlyMap<string, DeviceState>
+  readonly keyring: KeyringState | undefined
+  readonly settings: SettingsPlace | undefined
+}
+
+export const emptyPast: Past = {
+  current: new Map(),
+  devices: new Map(),
+  keyring: undefined,
+  settings: undefined,
+}
+
+/** Records by hash, each with its parents' hashes. */
+export class Ancestry {
+  readonly #records: Map<string, ChangeRecord> = new Map()
+
+  add(hash: string, record: ChangeRecord): void {
+    this.#records.set(hash, record)
+  }
+
+  author(hash: string): string | undefined {
+    return this.#records.get(hash)?.deviceId
+  }
+
+  /** Whether a record is another one or an ancestor of it. */
+  isWithin(hash: string, descendant: string): boolean {
+    const height = this.#records.get(hash)?.height ?? 0
+    const seen = new Set([descendant])
+    for (const each of seen) {
+      if (each === hash) return true
+      const record = this.#records.get(each)
+      if (record === undefined || record.height <= height) continue
+      for (const parent of record.parents) seen.add(parent)
+    }
+    return false
+  }
+}
+
+/** A record hash, and what is in force after it. */
+export interface Parent {
+  readonly hash: string
+  readonly past: Past
+}
+
+/** The memories for which a merge must have a row: their versions at its first and second parent. */
+export type OpenMemories = ReadonlyMap<string, readonly [first: string, second: string]>
+
+export interface JoinedPast {
+  readonly past: Past
+  readonly open: OpenMemories
+}
+
+export function joinPasts(
+  first: Parent,
+  second: Parent,
+  versions: Versions,
+  ancestry: Ancestry,
+): JoinedPast {
+  const both = [first, second] as const
+  const related =
+    ancestry.isWithin(first.hash, second.hash) || ancestry.isWithin(second.hash, first.hash)
+  ensure(!related, 'record_parents', 'One parent of a merge is an ancestor of the other')
+  const keyring = laterKeyring(both, ancestry)
+  for (const { hash } of both) checkInTime(hash, keyring, ancestry)
+  const memories = joinMemories(both, versions, ancestry)
+  const devices = joinDevices(both, ancestry)
+  const settings = [first.past.settings, second.past.settings].toSorted(byHeight).at(-1)
+  return { past: { current: memories.current, devices, keyring, settings }, open: memories.open }
+}
+
+type Both = readonly [Parent, Parent]
+
+function laterKeyring([first, second]: Both, ancestry: Ancestry): KeyringState | undefined {
+  const [a, b] = [first.past.keyring, second.past.keyring]
+  if (a === undefined || b === undefined) return a ?? b
+  if (ancestry.isWithin(a.recordHash, b.recordHash)) return b
+  const joined = ancestry.isWithin(b.recordHash, a.recordHash)
+  ensure(joined, 'keyring_conflict', 'Two keyring records know nothing of each other')
+  return a
+}
+
+/** §7.4 */
+function checkInTime(hash: string, keyring: KeyringState | undefined, ancestry: Ancestry): void {
+  if (keyring === undefined || ancestry.isWithin(hash, keyring.recordHash)) return
+  const device = keyring.directory.devices.find((one) => one.deviceId === ancestry.author(hash))
+  ensure(device === undefined || device.removed === 0, 'record_late', 'A parent is late')
+}
+
+function joinMemories(
+  [first, second]: Both,
+  versions: Versions,
+  ancestry: Ancestry,
+): { current: Map<string, string>; open: Map<string, readonly [string, string]> } {
+  const current = new Map(first.past.current)
+  const open = new Map<string, readonly [string, string]>()
+  const knows = (head: Parent, version: string): boolean => {
+    return ancestry.isWithin(versions.get(version)?.record ?? '', head.hash)
+  }
+  for (const [memoryId, q] of second.past.current) {
+    const p = first.past.current.get(memoryId)
+    if (p === undefined || knows(second, p)) current.set(memoryId, q)
+    else if (!knows(first, q)) open.set(memoryId, [p, q])
+  }
+  return { current, open }
+}
+
+/** §8.2 */
+function joinDevices([first, second]: Both, ancestry: Ancestry): ReadonlyMap<string, DeviceState> {
+  const devices = new Map(first.past.devices)
+  for (const [deviceId, b] of second.past.devices) {
+    const a = devices.get(deviceId)
+    if (a === undefined) devices.set(deviceId, b)
+    else if (a.forked || b.forked) devices.set(deviceId, { ...a, forked: true })
+    else if (ancestry.isWithin(a.hash, b.hash)) devices.set(deviceId, b)
+    else if (!ancestry.isWithin(b.hash, a.hash)) devices.set(deviceId, { ...a, forked: true })
+  }
+  return devices
+}
+
+function byHeight(a: SettingsPlace | undefined, b: SettingsPlace | undefined): number {
+  const [one, other] = [a?.height ?? 0, b?.height ?? 0]
+  if (one !== other) return one - other
+  return (a?.recordHash ?? '') < (b?.recordHash ?? '') ? -1 : 1
+}

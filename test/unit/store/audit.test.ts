@@ -1,0 +1,144 @@
+// The trail as an auditor lists it: every commit, what it did to which ids, who let whom in, and a
+// store that was put back is noticed.
+
+import { cpSync, rmSync } from 'node:fs'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { formatDeviceCard } from '../../../src/format/device-card.ts'
+import { formatId } from '../../../src/format/id.ts'
+import { generateIdentity } from '../../../src/keys/identity.ts'
+import type { Identity } from '../../../src/keys/identity.ts'
+import { auditStore } from '../../../src/store/audit.ts'
+import type { Audit, AuditOptions } from '../../../src/store/audit.ts'
+import type { MemoryStore } from '../../../src/store/memory-store.ts'
+import { author, newStore, reopen } from '../../support/stores.ts'
+import type { TestPlace } from '../../support/stores.ts'
+
+let store: MemoryStore
+let place: TestPlace
+let auditor: Identity
+
+beforeEach(async () => {
+  ;({ store, place } = await newStore({ clock: () => 1000 }))
+  auditor = await generateIdentity()
+  await store.addDevice(formatDeviceCard(auditor), 'auditor', author)
+})
+
+/** Closes the store, and audits it on the machine of the auditor. */
+async function audited(options: Partial<AuditOptions> = {}): Promise<Audit> {
+  await store.close()
+  const { directory } = place
+  const stateDirectory = `${place.stateDirectory}-2`
+  return auditStore({ directory, stateDirectory, identity: auditor, ...options })
+}
+
+function write(path: string, content: string): Promise<unknown> {
+  return store.apply([{ type: 'create', path, content }], author)
+}
+
+describe('the trail', () => {
+  test('says which versions of which memories each commit made', async () => {
+    await write('/a', 'a')
+    await store.apply([{ type: 'edit', path: '/a', edit: () => 'b' }], author)
+    await store.apply([{ type: 'delete', path: '/a' }], author)
+    const { versions } = await store.versions()
+    const { head } = await store.status()
+    const audit = await audited()
+    expect(audit).toMatchObject({ storeId: store.id, role: 'auditor', head, memories: 0 })
+    const changes = audit.entries.filter(({ kind }) => kind === 'change')
+    expect(changes).toMatchObject([
+      { height: 2, time: 1000, ...author, isRecovery: false },
+      { height: 3 },
+      { height: 4, commit: head },
+    ])
+    const listed = changes.flatMap((entry) => entry.versions).toReversed()
+    expect(listed.map(({ versionId }) => versionId)).toEqual(versions.map((one) => one.versionId))
+    expect(listed.map(({ operation }) => operation)).toEqual(['deleted', 'modified', 'created'])
+    expect(new Set(listed.map(({ memoryId }) => memoryId))).toEqual(
+      new Set([versions[0]?.memoryId]),
+    )
+    expect(listed.map(({ baseVersionIds }) => baseVersionIds)).toEqual([
+      [listed[1]?.versionId],
+      [listed[2]?.versionId],
+      [],
+    ])
+  })
+
+  test('says what was redacted, and why', async () => {
+    await write('/a', 'a')
+    await store.apply([{ type: 'edit', path: '/a', edit: () => 'b' }], author)
+    const [, first] = (await store.versions()).versions
+    const versionIds = [first?.versionId ?? '']
+    await store.redact({ select: { versionIds }, reason: 'personal_data' }, author)
+    const { entries } = await audited()
+    expect(entries.at(-1)).toMatchObject({
+      kind: 'redact',
+      redacts: versionIds,
+      redactReason: 'personal_data',
+      versions: [],
+    })
+    const flags = entries.flatMap((entry) => entry.versions.map(({ isRedacted }) => isRedacted))
+    expect(flags).toEqual([true, false])
+  })
+
+  test('says who was let in, by whom, and what keys changed', async () => {
+    const second = await generateIdentity()
+    const { deviceId } = await store.addDevice(formatDeviceCard(second), 'reader', author)
+    await store.changeRole(deviceId, 'writer', author)
+    await store.newRecoveryKey(author)
+    await store.removeDevices([deviceId], author)
+    const { entries } = await audited()
+    const [founder, auditing] = [place.identity, auditor].map((one) =>
+      formatId('device', one.deviceId),
+    )
+    const none = { added: [], changed: [], removed: [], recoveryAdded: [], recoveryRemoved: [] }
+    expect(entries.map(({ access }) => access)).toEqual([
+      {
+        ...none,
+        added: [{ deviceId: founder, role: 'owner' }],
+        recoveryAdded: ['recovery'],
+        isNewEpoch: true,
+      },
+      { ...none, added: [{ deviceId: auditing, role: 'auditor' }], isNewEpoch: false },
+      { ...none, added: [{ deviceId, role: 'reader' }], isNewEpoch: false },
+      { ...none, changed: [{ deviceId, role: 'writer' }], isNewEpoch: true },
+      { ...none, recoveryAdded: ['recovery'], recoveryRemoved: ['recovery'], isNewEpoch: true },
+      { ...none, removed: [deviceId], isNewEpoch: true },
+    ])
+    expect(new Set(entries.map((entry) => entry.deviceId))).toEqual(new Set([founder]))
+  })
+
+  test('names a recovery key that enrolled a device', async () => {
+    await store.close()
+    const identity = await generateIdentity()
+    const at = { identity, stateDirectory: `${place.stateDirectory}-3` }
+    store = await reopen(place, { ...at, recoveryKey: place.recoveryKey })
+    const { entries } = await audited()
+    const enrolled = { deviceId: formatId('device', identity.deviceId), role: 'owner' }
+    expect(entries.at(-1)).toMatchObject({ isRecovery: true, access: { added: [enrolled] } })
+  })
+})
+
+describe('a store that was put back', () => {
+  test('is rolled_back for an auditor who has seen more, until that is accepted', async () => {
+    await audited()
+    cpSync(place.directory, `${place.directory}-old`, { recursive: true })
+    store = await reopen(place)
+    await write('/a', 'a')
+    await audited()
+    rmSync(place.directory, { recursive: true })
+    cpSync(`${place.directory}-old`, place.directory, { recursive: true })
+    await expect(audited()).rejects.toMatchObject({ code: 'rolled_back' })
+    expect((await audited({ acceptRolledBack: true })).entries).toHaveLength(2)
+    expect((await audited()).entries).toHaveLength(2)
+  })
+
+  test('or replaced by another one is store_id_mismatch where the id is given', async () => {
+    const storeId = formatId('store', 'ab'.repeat(16))
+    await expect(audited({ storeId })).rejects.toMatchObject({ code: 'store_id_mismatch' })
+  })
+})
+
+test('a stranger is wrong_key', async () => {
+  const identity = await generateIdentity()
+  await expect(audited({ identity })).rejects.toMatchObject({ code: 'wrong_key' })
+})

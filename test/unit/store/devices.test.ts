@@ -1,0 +1,248 @@
+// Devices of a store, as an owner manages them: cards, roles, removal, recovery keys, and what is
+// said about what cannot be taken back (FORMAT §1.4, §7.1, §7.3).
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { formatDeviceCard } from '../../../src/format/device-card.ts'
+import type { Role } from '../../../src/format/directory.ts'
+import { formatId } from '../../../src/format/id.ts'
+import { generateIdentity } from '../../../src/keys/identity.ts'
+import type { Identity } from '../../../src/keys/identity.ts'
+import type { MemoryStore } from '../../../src/store/memory-store.ts'
+import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
+import type { TestPlace } from '../../support/stores.ts'
+
+let store: MemoryStore
+let place: TestPlace
+let second: Identity
+
+beforeEach(async () => {
+  ;({ store, place } = await newStore({ clock: () => 1000 }))
+  second = await generateIdentity()
+  await create('/a', 'first')
+})
+afterEach(() => store.close())
+
+function create(path: string, content: string): Promise<unknown> {
+  return store.apply([{ type: 'create', path, content }], author)
+}
+
+function add(identity: Identity, role: Role): Promise<{ deviceId: string }> {
+  return store.addDevice(formatDeviceCard(identity), role, author)
+}
+
+/** Opens the store as another device, on a machine of its own. */
+function openAs(identity: Identity): Promise<MemoryStore> {
+  return reopen(place, { identity, stateDirectory: `${place.stateDirectory}-2` })
+}
+
+async function outcome(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'done',
+    (error: unknown) => String(Reflect.get(Object(error), 'code')),
+  )
+}
+
+describe('a device that is added by its card', () => {
+  test.each<[role: Role, reads: boolean, writes: string]>([
+    ['owner', true, 'done'],
+    ['writer', true, 'done'],
+    ['reader', true, 'permission_denied'],
+  ])('%s: reads %s, a write is %s', async (role, reads, writes) => {
+    const { deviceId } = await add(second, role)
+    expect(deviceId).toBe(formatId('device', second.deviceId))
+    await store.close()
+    const theirs = await openAs(second)
+    expect((await contentsOf(theirs))['/a'] === 'first').toBe(reads)
+    const change = { type: 'create', path: '/b', content: 'b' } as const
+    expect(await outcome(theirs.apply([change], author))).toBe(writes)
+    expect((await theirs.status()).epochs).toBe(1)
+    await theirs.verify()
+    await theirs.close()
+    store = await reopen(place)
+    await store.verify()
+  })
+
+  test('is listed with when it came, and which device asks', async () => {
+    await add(second, 'reader')
+    const [founder, other] = await store.devices()
+    expect(founder).toMatchObject({ role: 'owner', isThis: true, removed: undefined })
+    expect(other).toMatchObject({
+      deviceId: formatId('device', second.deviceId),
+      role: 'reader',
+      isThis: false,
+      added: { time: 1000, commit: (await store.status()).head },
+      lastRecord: undefined,
+      isForked: false,
+      stillReadable: undefined,
+    })
+  })
+
+  test.each<[string, (card: string) => Promise<unknown>]>([
+    ['another fingerprint', (card) => addWith(card, 'writer', place.identity)],
+    ['a role that is none', (card) => addWith(card, JSON.parse('"root"'), second)],
+    ['a card that is cut off', (card) => addWith(card.slice(0, -9), 'writer', second)],
+    ['the card of a device of the store', () => add(place.identity, 'writer')],
+  ])('is refused with %s, and nothing changes', async (_, work) => {
+    expect(await outcome(work(formatDeviceCard(second)))).toBe('invalid_input')
+    expect((await store.status()).commits).toBe(2)
+  })
+
+  function addWith(card: string, role: Role, expected: Identity): Promise<unknown> {
+    const fingerprint = formatId('device', expected.deviceId)
+    return store.addDevice(card, role, author, { fingerprint })
+  }
+})
+
+describe('removing devices', () => {
+  test('begins an epoch that they cannot open, and says what they still read', async () => {
+    await add(second, 'writer')
+    const { stillReadable } = await store.removeDevices(
+      [formatId('device', second.deviceId)],
+      author,
+    )
+    expect(stillReadable).toEqual({ commits: 4, memories: 1 })
+    await create('/b', 'second')
+    expect((await store.status()).epochs).toBe(2)
+    await store.close()
+    expect(await outcome(openAs(second))).toBe('wrong_key')
+    store = await reopen(place)
+    await store.verify()
+  })
+
+  test('a memory that is written again leaves the list of what they read', async () => {
+    await add(second, 'writer')
+    await create('/b', 'b')
+    await store.removeDevices([formatId('device', second.deviceId)], author)
+    const readable = async (): Promise<unknown> => (await store.devices()).at(-1)?.stillReadable
+    expect(await readable()).toEqual({ commits: 5, memories: 2 })
+    await create('/c', 'c')
+    expect(await readable()).toEqual({ commits: 5, memories: 2 })
+    await store.apply([{ type: 'edit', path: '/b', edit: () => 'new' }], author)
+    expect(await readable()).toEqual({ commits: 5, memories: 1 })
+  })
+
+  test('an auditor is told to have read no memory', async () => {
+    await add(second, 'auditor')
+    const changed = await store.removeDevices([formatId('device', second.deviceId)], author)
+    expect(changed.stillReadable).toEqual({ commits: 4, memories: 0 })
+  })
+
+  test('several go in one commit; one that is none stops all', async () => {
+    const third = await generateIdentity()
+    await add(second, 'writer')
+    await add(third, 'reader')
+    const ids = [second, third].map(({ deviceId }) => formatId('device', deviceId))
+    const stranger = formatId('device', 'ab'.repeat(16))
+    expect(await outcome(store.removeDevices([...ids, stranger], author))).toBe('invalid_input')
+    expect(await outcome(store.removeDevices([], author))).toBe('invalid_input')
+    await store.removeDevices(ids, author)
+    const active = (await store.devices()).filter(({ removed }) => removed === undefined)
+    expect(active).toHaveLength(1)
+    expect(await outcome(add(second, 'writer'))).toBe('permission_denied')
+  })
+
+  test('the last owner stays', async () => {
+    await add(second, 'writer')
+    const own = formatId('device', place.identity.deviceId)
+    expect(await outcome(store.removeDevices([own], author))).toBe('invalid_input')
+    expect(await outcome(store.changeRole(own, 'writer', author))).toBe('invalid_input')
+    expect((await store.status()).commits).toBe(3)
+  })
+
+  test('an owner may remove its own device if another stays', async () => {
+    await add(second, 'owner')
+    const own = formatId('device', place.identity.deviceId)
+    await store.removeDevices([own], author)
+    expect(await outcome(create('/b', 'b'))).toBe('permission_denied')
+    await store.close()
+    expect(await outcome(reopen(place))).toBe('wrong_key')
+    store = await openAs(second)
+    await store.verify()
+  })
+})
+
+describe('changing a role', () => {
+  test('begins an epoch; the same role again does nothing', async () => {
+    await add(second, 'reader')
+    const id = formatId('device', second.deviceId)
+    const changed = await store.changeRole(id, 'writer', author)
+    expect(changed).toMatchObject({ stillReadable: undefined })
+    expect(await store.changeRole(id, 'writer', author)).toMatchObject({ commit: undefined })
+    expect((await store.status()).epochs).toBe(2)
+    await store.close()
+    const theirs = await openAs(second)
+    await theirs.apply([{ type: 'create', path: '/b', content: 'b' }], author)
+    await theirs.close()
+    store = await reopen(place)
+    await store.verify()
+  })
+
+  test('to auditor takes the contents of what comes', async () => {
+    await add(second, 'writer')
+    const id = formatId('device', second.deviceId)
+    const changed = await store.changeRole(id, 'auditor', author)
+    expect(changed.stillReadable).toEqual({ commits: 4, memories: 1 })
+    await store.close()
+    expect(await outcome(openAs(second))).toBe('permission_denied')
+    store = await reopen(place)
+    await store.verify()
+  })
+})
+
+describe('who is no owner', () => {
+  test.each<[string, (theirs: MemoryStore) => Promise<unknown>]>([
+    ['adds no device', async (theirs) => theirs.addDevice(await anyCard(), 'reader', author)],
+    ['removes none', (theirs) => theirs.removeDevices([own()], author)],
+    ['changes no role', (theirs) => theirs.changeRole(own(), 'owner', author)],
+    ['makes no recovery key', (theirs) => theirs.newRecoveryKey(author)],
+    ['adds none either', (theirs) => theirs.newRecoveryKey(author, { keepOld: true })],
+    ['sets no passphrase', (theirs) => theirs.changePassphrase(null, author)],
+  ])('%s', async (_, work) => {
+    await add(second, 'writer')
+    await store.close()
+    const theirs = await openAs(second)
+    expect(await outcome(work(theirs))).toBe('permission_denied')
+    expect((await theirs.status()).commits).toBe(3)
+    await theirs.close()
+  })
+
+  async function anyCard(): Promise<string> {
+    return formatDeviceCard(await generateIdentity())
+  }
+
+  function own(): string {
+    return formatId('device', second.deviceId)
+  }
+})
+
+describe('a new recovery key', () => {
+  test('replaces the old one in a new epoch', async () => {
+    const { recoveryKey, stillReadable } = await store.newRecoveryKey(author)
+    expect(stillReadable).toEqual({ commits: 3, memories: 1 })
+    await store.close()
+    expect(await outcome(openWith(place.recoveryKey))).toBe('wrong_key')
+    const theirs = await openWith(recoveryKey)
+    expect(await theirs.status()).toMatchObject({ role: 'owner', epochs: 2 })
+    await theirs.verify()
+    await theirs.close()
+  })
+
+  test('beside the old one keeps the epoch, and both open the store', async () => {
+    const { recoveryKey } = await store.newRecoveryKey(author, { keepOld: true })
+    await store.close()
+    for (const key of [recoveryKey, place.recoveryKey]) {
+      second = await generateIdentity()
+      const theirs = await openWith(key)
+      expect(await theirs.status()).toMatchObject({ role: 'owner', epochs: 1 })
+      await theirs.close()
+    }
+    store = await reopen(place)
+    expect(await store.devices()).toHaveLength(3)
+    await store.verify()
+  })
+
+  function openWith(recoveryKey: string): Promise<MemoryStore> {
+    const stateDirectory = `${place.stateDirectory}-${second.deviceId}`
+    return reopen(place, { identity: second, stateDirectory, recoveryKey })
+  }
+})

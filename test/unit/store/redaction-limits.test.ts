@@ -1,0 +1,169 @@
+// Redactions at their limits: texts that cannot be overwritten, more than was agreed to, a disk that
+// fails at the end, more memories than a record has rows.
+
+import { describe, expect, test } from 'vitest'
+import { systemDisk } from '../../../src/git/disk.ts'
+import { StoreError } from '../../../src/index.ts'
+import type { MemoryStore } from '../../../src/index.ts'
+import { rowsMax } from '../../../src/limits.ts'
+import { inlinePacker } from '../../support/inline-packer.ts'
+import { full } from '../../support/seed.ts'
+import { author, newStore, reopen } from '../../support/stores.ts'
+import type { TestPlace } from '../../support/stores.ts'
+
+const key = 'sk-live-4242424242424242'
+
+/** Three versions of `/a.md`, the second with a key; `/gone.md` with the key, deleted. */
+async function written(): Promise<{ store: MemoryStore; place: TestPlace }> {
+  const made = await newStore()
+  const { store } = made
+  await store.apply([{ type: 'create', path: '/a.md', content: 'one\n' }], author)
+  await store.apply([{ type: 'edit', path: '/a.md', edit: () => `one\n${key}\n` }], author)
+  await store.apply([{ type: 'edit', path: '/a.md', edit: () => 'one\ntwo\n' }], author)
+  await store.apply([{ type: 'create', path: '/b.md', content: 'b\n' }], author)
+  await store.apply([{ type: 'create', path: '/gone.md', content: `one\n${key}\n` }], author)
+  await store.apply([{ type: 'delete', path: '/gone.md' }], author)
+  return made
+}
+
+describe('overwriting', () => {
+  async function overwrite(content: string, matching: RegExp): Promise<string | undefined> {
+    const { store } = await newStore()
+    await store.apply([{ type: 'create', path: '/a', content }], author)
+    const request = { select: { matching }, reason: 'leaked_secret', current: 'overwrite' } as const
+    try {
+      await store.redact(request, author)
+      await store.verify()
+      expect((await store.planRedaction(request)).versions).toEqual([])
+      return (await store.read('/a'))?.content
+    } finally {
+      await store.close()
+    }
+  }
+
+  test.each([
+    ['a text that matches twice', 'ab ab', /ab/, '[redacted] [redacted]'],
+    ['what matches once the rest has come together', 'xx[[', /x\[/, '[redacted]redacted]['],
+  ])('leaves nothing that matches: %s', async (_, content, matching, left) => {
+    expect(await overwrite(content, matching)).toBe(left)
+  })
+
+  test.each([
+    ['the placeholder itself', 'a redacted text', /redacted/],
+    ['every character', 'a text', /[^]/],
+    ['what the placeholder brings back each time', '[[[[[[[[[[[[[[[[x', /\[(?=r|x)/],
+  ])('is refused for a pattern that matches %s', async (_, content, matching) => {
+    await expect(overwrite(content, matching)).rejects.toMatchObject({ code: 'version_current' })
+  })
+
+  test('is refused in an archived store, in which deleting and redacting go on', async () => {
+    const { store } = await written()
+    await store.updateSettings({ archivedAt: 1 }, author)
+    const request = { select: { path: '/a.md' }, reason: 'legal' } as const
+    await expect(store.redact({ ...request, current: 'overwrite' }, author)).rejects.toMatchObject({
+      code: 'store_archived',
+    })
+    await store.redact({ ...request, current: 'delete' }, author)
+    expect(await store.read('/a.md')).toBeUndefined()
+    await store.verify()
+    await store.close()
+  })
+})
+
+describe('what was agreed to', () => {
+  test('is all that may go: nothing is done if more is selected by now', async () => {
+    const { store } = await written()
+    const select = { matching: /sk-live/ }
+    const request = { select, reason: 'leaked_secret', current: 'keep' } as const
+    const confirmed = (await store.planRedaction(request)).versions.map((one) => one.versionId)
+    await store.apply([{ type: 'edit', path: '/a.md', edit: () => `again ${key}` }], author)
+    await store.apply([{ type: 'edit', path: '/a.md', edit: () => 'clean' }], author)
+    const before = (await store.status()).head
+    await expect(store.redact({ ...request, confirmed }, author)).rejects.toMatchObject({
+      code: 'precondition_failed',
+      details: { versionIds: [expect.stringMatching(/^memver_/)] },
+    })
+    expect((await store.status()).head).toBe(before)
+    const more = (await store.planRedaction(request)).versions.map((one) => one.versionId)
+    const { certificate } = await store.redact({ ...request, confirmed: more }, author)
+    expect(certificate?.versions).toHaveLength(3)
+    await store.close()
+  })
+
+  test('cannot be explained in words that nothing could keep', async () => {
+    const { store } = await written()
+    const request = { select: { matching: /sk-live/ }, reason: 'legal' } as const
+    await expect(store.redact(request, { ...author, reason: 'because' })).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+    await store.close()
+  })
+})
+
+test('a redaction that cannot erase gives its certificate with the error, and goes on later', async () => {
+  const { store: first, place } = await written()
+  await first.close()
+  const packer = inlinePacker(systemDisk, place.directory)
+  let broken = true
+  const store = await reopen(place, {
+    packer: {
+      ...packer,
+      async filter(dead) {
+        if (broken) throw new StoreError('storage_failed', 'The disk is broken')
+        await packer.filter(dead)
+      },
+    },
+  })
+  const request = { select: { matching: /sk-live/ }, reason: 'leaked_secret' } as const
+  const error: unknown = await store.redact(request, author).catch((caught: unknown) => caught)
+  expect(error).toMatchObject({
+    code: 'storage_failed',
+    details: {
+      certificate: {
+        type: 'gitlocket_redaction',
+        versions: [{}, {}],
+        signature: { value: expect.stringMatching(/SSH SIGNATURE/) },
+      },
+    },
+  })
+  const report = await store.proveAbsence()
+  expect(report.pending).toBeGreaterThan(0)
+  expect(report.found.length).toBeGreaterThan(0)
+  broken = false
+  expect((await store.redact(request, author)).certificate).toBeUndefined()
+  expect(await store.proveAbsence()).toMatchObject({ found: [], pending: 0 })
+  await store.close()
+})
+
+test('a proof says what it has searched', async () => {
+  const { store: first, place } = await written()
+  const request = { select: { matching: /sk-live/ }, reason: 'leaked_secret' } as const
+  await first.redact(request, author)
+  await first.close()
+  const store = await reopen(place)
+  await store.apply([{ type: 'create', path: '/c.md', content: 'c' }], author)
+  const { journalBytes, ...report } = await store.proveAbsence()
+  // The two that were live; so short a past is not worth a file.
+  expect(report).toMatchObject({ versions: 2, cached: 2, pending: 0, found: [] })
+  expect(journalBytes).toBeGreaterThan(0)
+  await store.close()
+})
+
+test('clears as many live memories as there are, in as many commits as that needs', async () => {
+  const { store } = await newStore({ limits: { memories: 20_000 } })
+  // With FULL=1 more than one record has rows.
+  const count = full ? rowsMax + 10 : 30
+  for (let start = 0; start < count; start += rowsMax) {
+    const numbers = Array.from({ length: Math.min(rowsMax, count - start) }, (_, n) => start + n)
+    const made = numbers.map((n) => ({ type: 'create' as const, path: `/${n}`, content: `${n}` }))
+    await store.apply(made, author)
+  }
+  const request = { select: { path: '/' }, reason: 'retention', current: 'delete' } as const
+  const { certificate } = await store.redact(request, author)
+  // The deletions too, since they name the paths.
+  expect(certificate?.versions).toHaveLength(2 * count)
+  expect(certificate?.commits).toHaveLength(full ? 3 : 1)
+  expect((await store.status()).memories).toBe(0)
+  await store.verify()
+  await store.close()
+}, 600_000)

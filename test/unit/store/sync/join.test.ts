@@ -1,0 +1,107 @@
+// Becoming one more machine of a store that a remote holds: with a secret or with a device card, at
+// the same time as others, and never half.
+
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { formatDeviceCard, generateIdentity, joinStore } from '../../../../src/index.ts'
+import {
+  bareRemote,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { author, contentsOf } from '../../../support/stores.ts'
+import { git, temporaryDirectory } from '../../../support/temporary.ts'
+
+async function hosted(): Promise<{ first: Clone; remote: string }> {
+  const remote = bareRemote()
+  const first = await firstClone(remote)
+  await first.store.apply([{ type: 'create', path: '/a.md', content: 'a' }], author)
+  await sync(first)
+  return { first, remote }
+}
+
+describe('joining', () => {
+  test('with the recovery key makes an owner, and tells the remote', async () => {
+    const { first, remote } = await hosted()
+    const second = await joinClone(first, remote)
+    expect(await contentsOf(second.store)).toEqual({ '/a.md': 'a' })
+    expect(await second.store.status()).toMatchObject({ role: 'owner' })
+    await sync(first)
+    expect(await first.store.devices()).toHaveLength(2)
+  })
+
+  test('works for a device that an owner has added by its card, without any secret', async () => {
+    const { first, remote } = await hosted()
+    const identity = await generateIdentity()
+    await first.store.addDevice(formatDeviceCard(identity), 'reader', author)
+    await sync(first)
+    const second = await joinClone(first, remote, { identity })
+    expect(await second.store.status()).toMatchObject({ role: 'reader' })
+    expect((await second.store.read('/a.md'))?.content).toBe('a')
+    const write = second.store.apply([{ type: 'delete', path: '/a.md' }], author)
+    await expect(write).rejects.toMatchObject({ code: 'permission_denied' })
+  })
+
+  test('by several machines at once makes devices of all of them', async () => {
+    const { first, remote } = await hosted()
+    const joined = await Promise.all([1, 2, 3].map(() => joinClone(first, remote)))
+    await syncAll([first, ...joined])
+    expect(await first.store.devices()).toHaveLength(4)
+    for (const one of joined) expect(await headOf(one)).toBe(await headOf(first))
+  })
+
+  test('goes on from where the machine itself left off, if it loses its store', async () => {
+    const { first, remote } = await hosted()
+    const { recoveryKey: _, ...place } = first.place
+    await first.store.close()
+    const directory = `${dirname(place.directory)}/again`
+    const again = await joinStore({ ...place, directory, url: remote, author })
+    await again.apply([{ type: 'create', path: '/b.md', content: 'b' }], author)
+    await again.verify()
+    expect(await contentsOf(again)).toEqual({ '/a.md': 'a', '/b.md': 'b' })
+  })
+})
+
+describe('joining leaves nothing behind', () => {
+  const refused = [
+    ['a wrong passphrase', { passphrase: 'not this one' }, 'wrong_key'],
+    ['another store than expected', { url: '#memstore_00000000000000000000000000' }, undefined],
+    ['an address where nothing is', { url: '/missing' }, 'remote_not_found'],
+  ] as const
+
+  test.each(refused)('with %s', async (_, given, code) => {
+    const { remote } = await hosted()
+    const head = git(['rev-parse', 'main'], remote)
+    const root = temporaryDirectory()
+    const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
+    const suffix = 'url' in given ? given.url : ''
+    const url = suffix.startsWith('/') ? `${root}${suffix}` : `${remote}${suffix}`
+    const options = { ...at, identity: await generateIdentity(), author, ...given, url }
+    await expect(joinStore(options)).rejects.toMatchObject({ code: code ?? 'store_id_mismatch' })
+    expect(existsSync(at.directory)).toBe(false)
+    expect(readdirSync(root)).toEqual([])
+    expect(git(['rev-parse', 'main'], remote)).toBe(head)
+  })
+
+  test('with an empty remote, and says what to do', async () => {
+    const remote = bareRemote()
+    const root = temporaryDirectory()
+    const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
+    const joining = joinStore({ ...at, identity: await generateIdentity(), author, url: remote })
+    await expect(joining).rejects.toMatchObject({ code: 'not_found' })
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  test('where a store is already', async () => {
+    const { first, remote } = await hosted()
+    const { directory, stateDirectory, identity } = first.place
+    const joining = joinStore({ directory, stateDirectory, identity, author, url: remote })
+    await expect(joining).rejects.toMatchObject({ code: 'store_exists' })
+    expect(await contentsOf(first.store)).toEqual({ '/a.md': 'a' })
+  })
+})

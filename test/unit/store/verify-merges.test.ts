@@ -1,0 +1,192 @@
+// Histories of clones that went on side by side and were merged: a verification from genesis, one
+// that goes on from what is known, and the reference decoder agree with what each clone holds,
+// whatever the order in which it came. FORMAT §6.4, §8.
+
+import {
+  array,
+  assert as assertProperty,
+  asyncProperty,
+  constant,
+  nat,
+  oneof,
+  record,
+} from 'fast-check'
+import type { Arbitrary } from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { toHex } from '../../../src/bytes.ts'
+import { assert } from '../../../src/errors.ts'
+import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
+import type { Oid } from '../../../src/git/object.ts'
+import { catchUp } from '../../../src/store/catch-up.ts'
+import type { Snapshot } from '../../../src/store/snapshot.ts'
+import { verifyDescent, verifyHistory } from '../../../src/store/verify.ts'
+import { writeForged } from '../../support/forged-disk.ts'
+import { standardClones } from '../../support/forged-clones.ts'
+import type { Clones } from '../../support/forged-clones.ts'
+import { MergeWorld } from '../../support/merge-world.ts'
+import { full, seed } from '../../support/seed.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+import { referenceVerdict } from '../../support/verdict.ts'
+
+const LENGTH = full ? 120 : 40
+
+let start: () => Clones
+beforeAll(async () => {
+  start = await standardClones('verify merges')
+})
+
+type Step =
+  | { readonly type: 'write'; readonly clone: number; readonly memory: number }
+  | { readonly type: 'delete'; readonly clone: number; readonly memory: number }
+  | { readonly type: 'settings'; readonly clone: number }
+  | { readonly type: 'sync'; readonly clone: number; readonly from: number }
+
+const index = nat(2)
+const memory = nat(4)
+const step: Arbitrary<Step> = oneof(
+  { weight: 6, arbitrary: record({ type: constant('write'), clone: index, memory }) },
+  { weight: 1, arbitrary: record({ type: constant('delete'), clone: index, memory }) },
+  { weight: 1, arbitrary: record({ type: constant('settings'), clone: nat(1) }) },
+  { weight: 5, arbitrary: record({ type: constant('sync'), clone: index, from: index }) },
+)
+
+test('a head is verified to be what its clone holds, from genesis or what was known', async () => {
+  let merges = 0
+  const run = async (steps: readonly Step[]): Promise<void> => {
+    const world = await MergeWorld.create(start())
+    for (const [number, one] of steps.entries()) {
+      if ((await take(world, one, number)) === 'merged') merges += 1
+    }
+    for (const clone of world.clones) {
+      const evidence = world.headOf(clone)
+      const { snapshot } = await verifyHistory(world.source, evidence.head)
+      expect(stateOf(snapshot)).toEqual(stateOf(clone.snapshot))
+      expect(await referenceVerdict(evidence)).toBe('accepted')
+    }
+  }
+  await assertProperty(asyncProperty(array(step, { minLength: LENGTH, maxLength: LENGTH }), run), {
+    seed,
+    numRuns: full ? 40 : 8,
+  })
+  expect(merges).toBeGreaterThan(20)
+})
+
+test.each([0, 2])('with %i threads a history with merges is verified as it is', async (threads) => {
+  const world = await braid(60)
+  const [clone] = world.clones
+  assert(clone !== undefined, 'there is a clone')
+  const { objects, head, storeId, epochs } = world.headOf(clone)
+  const directory = `${temporaryDirectory()}/store`
+  await writeForged({ objects, head }, directory)
+  const stored = await openDiskObjectStore({ directory })
+  const heights: number[] = []
+  const { snapshot, commits } = await verifyHistory({ objects: stored, storeId, epochs }, head, {
+    threads,
+    onCommit: ({ record }) => heights.push(record.height),
+  })
+  expect(stateOf(snapshot)).toEqual(stateOf(clone.snapshot))
+  expect(heights.length).toBe(commits)
+  expect(new Set(heights).size).toBeLessThan(commits)
+  await stored.close()
+})
+
+test('a head that is refused leaves the snapshot where it was', async () => {
+  const world = await braid(12)
+  const [ours, theirs] = world.clones
+  assert(ours !== undefined && theirs !== undefined, 'there are clones')
+  await world.sync(theirs, ours)
+  const before = stateOf(ours.snapshot)
+  const { commit } = ours.snapshot.head
+  await catchUp(ours.history, world.source, commit, {})
+  for (const name of ['one', 'two', 'three']) world.rename(theirs, name)
+  const { head } = theirs.snapshot
+  const broken = new Map(world.objects)
+  broken.delete(theirs.snapshot.settings.oid)
+  const source = { ...world.source, objects: { read: (oid: Oid) => broken.get(oid) } }
+  const attempt = verifyDescent(source, ours.snapshot, head.commit, ours.history)
+  await expect(attempt).rejects.toMatchObject({ code: 'object_missing' })
+  expect(stateOf(ours.snapshot)).toEqual(before)
+  expect(await verifyDescent(world.source, ours.snapshot, head.commit, ours.history)).toBe(true)
+  expect(stateOf(ours.snapshot)).toEqual(stateOf(theirs.snapshot))
+})
+
+test('commits from beside what is known are no descent of it', async () => {
+  const world = await braid(3)
+  const [ours, theirs] = world.clones
+  assert(ours !== undefined && theirs !== undefined, 'there are clones')
+  world.rename(ours, 'ours')
+  world.rename(theirs, 'theirs')
+  const { snapshot } = await verifyHistory(world.source, ours.snapshot.head.commit)
+  await world.sync(theirs, ours)
+  const { commit } = theirs.snapshot.head
+  const before = stateOf(snapshot)
+  expect(await verifyDescent(world.source, snapshot, commit, ours.history)).toBe(false)
+  expect(stateOf(snapshot)).toEqual(before)
+})
+
+/** Two clones that each have something new whenever they merge: no commit is an ancestor of all. */
+async function braid(rounds: number): Promise<MergeWorld> {
+  const world = await MergeWorld.create(start())
+  const [left, right] = world.clones
+  assert(left !== undefined && right !== undefined, 'there are clones')
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [number, clone] of [right, left].entries()) {
+      const path = pathOf(clone.snapshot, number)
+      assert(path !== undefined, 'there is a memory')
+      const edit = (content: string): string => `${content.slice(-64)}${round}\n`
+      world.change(clone, { type: 'edit', path, edit })
+    }
+    await world.sync(right, left)
+    world.rename(right, `name ${round}`)
+    const path = pathOf(left.snapshot, 0)
+    assert(path !== undefined, 'there is a memory')
+    world.change(left, { type: 'edit', path, edit: () => `left ${round}\n` })
+    await world.sync(left, right)
+  }
+  return world
+}
+
+/** Paths are the memories' own, so that no two clones claim one. */
+async function take(world: MergeWorld, one: Step, number: number): Promise<string> {
+  const clone = world.clones[one.clone]
+  if (clone === undefined) return 'nothing'
+  if (one.type === 'settings') world.rename(clone, `name ${number}`)
+  if (one.type === 'sync') {
+    const from = world.clones[one.from]
+    return from === undefined || from === clone ? 'nothing' : world.sync(clone, from)
+  }
+  if (one.type === 'write' || one.type === 'delete') {
+    const path = pathOf(clone.snapshot, one.memory)
+    if (path === undefined && one.type === 'write') {
+      world.change(clone, { type: 'create', path: `/${number}.md`, content: `${number}\n` })
+    } else if (path !== undefined && one.type === 'write') {
+      const edit = (content: string): string => `${content.slice(-64)}${number}\n`
+      world.change(clone, { type: 'edit', path, edit })
+    } else if (path !== undefined) world.change(clone, { type: 'delete', path })
+  }
+  return 'wrote'
+}
+
+function pathOf(snapshot: Snapshot, memoryNumber: number): string | undefined {
+  const lives = [...snapshot.current.values()].flatMap(({ live }) => live ?? [])
+  return lives.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))[memoryNumber]?.path
+}
+
+/** All that a snapshot says, with the trees that it encodes. */
+function stateOf(snapshot: Snapshot): unknown {
+  const { head, keyring, settings, current, devices, redacted, tree } = snapshot
+  const byKey = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number =>
+    a < b ? -1 : 1
+  return {
+    head: { ...head, record: toHex(head.record) },
+    keyring: toHex(keyring.record),
+    settings: { ...settings, record: toHex(settings.record) },
+    current: [...current].toSorted(byKey),
+    devices: [...devices]
+      .map(([id, state]) => [id, { ...state, record: toHex(state.record) }] as const)
+      .toSorted(byKey),
+    redacted: [...redacted].toSorted(),
+    memories: tree.encode([]),
+    count: snapshot.count,
+  }
+}

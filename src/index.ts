@@ -2,17 +2,24 @@
 
 export { StoreError } from './errors.ts'
 export type { ErrorCode, ErrorDetails } from './errors.ts'
+export { formatDeviceCard } from './format/device-card.ts'
 export type { Role } from './format/directory.ts'
 export type { Actor, ActorType, Operation, RedactReason } from './format/record.ts'
 export type { Settings } from './format/settings.ts'
 export type { CompactOptions, PackStatus, StorageStatus } from './git/object-store.ts'
+export type { Remote } from './git/remotes.ts'
 export { formatIdentity, generateIdentity, parseIdentity } from './keys/identity.ts'
 export type { Identity } from './keys/identity.ts'
 export type { AbsenceOptions, AbsenceReport, Residue } from './store/absence.ts'
+export { auditStore } from './store/audit.ts'
+export type { Audit, AuditOptions } from './store/audit.ts'
+export type { AccessChange, AuditedVersion, AuditEntry } from './store/audit-trail.ts'
 export type { BlameLine, BlameOptions } from './store/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/certificate.ts'
 export type { Change } from './store/changes.ts'
 export type { Author } from './store/commit.ts'
+export type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './store/device-changes.ts'
+export type { Device, DeviceEvent, StillReadable } from './store/devices.ts'
 export { secretGuard } from './store/guard.ts'
 export type { ContentGuard, Finding } from './store/guard.ts'
 export type { Difference, DifferenceOptions, PointDifference } from './store/history-diff.ts'
@@ -43,6 +50,18 @@ export type {
 } from './store/restoration.ts'
 export type { Expiry, ExpiryRule } from './store/retention.ts'
 export type { ReversalOptions } from './store/reversal.ts'
+export type { MergeOutcome } from './store/merge/plan.ts'
+export type { Combination, Conflict } from './store/sync/conflicts.ts'
+export { joinStore } from './store/sync/join.ts'
+export type { JoinOptions } from './store/sync/join.ts'
+export type { SyncReport } from './store/sync/report.ts'
+export type { RemoteOptions, StoreSyncOptions, SyncOptions } from './store/sync/sync.ts'
 export type { UndoRequest } from './store/undo.ts'
 export type { VerifyOptions } from './store/verify.ts'
 export type { Version, VersionFilter, VersionPage } from './store/versions.ts'
+export type {
+  CredentialSource,
+  Credentials,
+  RemoteAccess,
+  TransferProgress,
+} from './transport/remote-access.ts'

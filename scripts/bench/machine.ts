@@ -47,7 +47,7 @@ export function run(program: string, args: readonly string[], options: RunOption
 }
 
 /** No configuration of the machine or the user, no prompts. */
-function cleanEnvironment(home: string): NodeJS.ProcessEnv {
+export function cleanEnvironment(home: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env['PATH'],
     HOME: home,

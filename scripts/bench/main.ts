@@ -16,6 +16,7 @@ import { measureConcurrent } from './sections/concurrent.ts'
 import { measureHistory } from './sections/history.ts'
 import { measureRedaction } from './sections/redaction.ts'
 import { measureReversal } from './sections/reversal.ts'
+import { measureSync } from './sections/sync.ts'
 import { measureVerification } from './sections/verification.ts'
 import { measureViews } from './sections/views.ts'
 import { makeOriginal } from './site.ts'
@@ -38,6 +39,7 @@ const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>>
   reversal: async ({ site }) => measureReversal(await site()),
   verification: async ({ site }) => measureVerification(await site()),
   compaction: async ({ site }) => measureCompaction(await site()),
+  sync: async ({ site }) => measureSync(await site()),
   history: async ({ site }) => measureHistory(await site()),
 }
 

@@ -22,6 +22,10 @@ export interface Scale {
   readonly opens: number
   /** Copies of the long history that each rewriting of ours is measured on. */
   readonly rewrites: number
+  /** How often one change is pushed, and fetched, in new processes and in one that stays. */
+  readonly transfers: number
+  /** Changes in each of two clones that diverge. */
+  readonly apart: number
   /** A history for `git gc --aggressive`, which takes too long on the long one. */
   readonly small: HistorySize
 }
@@ -40,6 +44,8 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     recent: 500,
     opens: 3,
     rewrites: 1,
+    transfers: 2,
+    apart: 100,
     small: { commits: 1_000, memories: 100, recent: 0 },
   },
   default: {
@@ -55,6 +61,8 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     recent: 10_000,
     opens: 7,
     rewrites: 3,
+    transfers: 10,
+    apart: 1_000,
     small: { commits: 10_000, memories: 1_000, recent: 0 },
   },
   full: {
@@ -70,6 +78,8 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     recent: 10_000,
     opens: 20,
     rewrites: 5,
+    transfers: 30,
+    apart: 1_000,
     small: { commits: 20_000, memories: 2_000, recent: 0 },
   },
 }
@@ -82,6 +92,7 @@ export const sectionNames = [
   'reversal',
   'verification',
   'compaction',
+  'sync',
   'history',
 ] as const
 export type SectionName = (typeof sectionNames)[number]

@@ -1,7 +1,7 @@
 // `npm start`: the product in a few seconds, without a question. A temporary store, the transcript
 // of agent sessions through the memory tool, the history and its verification, the undo of a
-// session that was poisoned and the redaction of a key that it leaked, and what a git host sees of
-// it all. Ends above 0 if anything differs from what the transcript expects.
+// session that was poisoned and the redaction of a key that it leaked, a second machine, and what a
+// git host sees of it all. Ends above 0 if anything differs from what the transcript expects.
 
 import process from 'node:process'
 import { createStore, openStore } from 'gitlocket'
@@ -13,6 +13,7 @@ import type { Place } from './place.ts'
 import { showCommand } from './programs.ts'
 import { replay } from './replay.ts'
 import { heading, print, style } from './screen.ts'
+import { showSecondMachine } from './second-machine.ts'
 import { guardedSession, poisonedSession, sessions } from './transcript.ts'
 import type { Session } from './transcript/call.ts'
 
@@ -30,13 +31,14 @@ async function tour(): Promise<void> {
   print('sessions of an agent, each command through the memory tool; one of them is poisoned, is')
   print('taken back, and what it leaked is erased. Then it looks at what is left.')
   const place = await makePlace()
-  const { store } = await createStore(place)
+  const { store, recoveryKey } = await createStore(place)
   await store.close()
   await replayAll(place)
   await showHistory(place)
   await replayOne(place, poisonedSession)
   const erasure = await showIncident(place, (work) => withStore(place, work))
   await showGuard(place)
+  await showSecondMachine(place, recoveryKey, withStore)
   const signers = await withStore(place, (opened) => opened.allowedSigners())
   showHostView(place, signers, erasure)
   showNext(place)

@@ -14,6 +14,7 @@ export interface Place {
   readonly stateDirectory: string
   readonly identityFile: string
   readonly identity: Identity
+  readonly recoveryKeyFile?: string
 }
 
 export async function makePlace(): Promise<Place> {
@@ -31,6 +32,7 @@ export function variablesOf(place: Place): Readonly<Record<string, string>> {
     GITLOCKET_STORE: place.directory,
     GITLOCKET_IDENTITY_FILE: place.identityFile,
     GITLOCKET_STATE_DIRECTORY: place.stateDirectory,
+    ...(place.recoveryKeyFile && { GITLOCKET_RECOVERY_KEY_FILE: place.recoveryKeyFile }),
   }
 }
 

@@ -13,9 +13,15 @@ import { print, printBlock, printCommand } from './screen.ts'
 const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('gitlocket')))
 
 /** Shows `$ gitlocket …` and the first lines of its answer. */
-export function showCommand(place: Place, words: readonly string[], linesMax: number): void {
+export function showCommand(
+  place: Place,
+  words: readonly string[],
+  linesMax: number,
+  exitCode = 0,
+): void {
   const shown = ['gitlocket', ...words]
-  show(shown, run(place, shown, execPath, [commandLine, ...words]).toString(), linesMax)
+  const program = [execPath, commandLine, ...words]
+  show(shown, run(place, shown, program, { exitCode }).toString(), linesMax)
 }
 
 /** The same with git, in the store. */
@@ -33,7 +39,7 @@ export function showGitRefusing(place: Place, words: readonly string[]): void {
 
 /** Standard output and standard error of git in the store. */
 export function git(place: Place, words: readonly string[], input = ''): Buffer {
-  return run(place, ['git', ...words], 'git', gitWords(place, words), input)
+  return run(place, ['git', ...words], ['git', ...gitWords(place, words)], { input })
 }
 
 function gitWords(place: Place, words: readonly string[]): readonly string[] {
@@ -55,12 +61,11 @@ function show(words: readonly string[], text: string, linesMax: number): void {
 function run(
   place: Place,
   shown: readonly string[],
-  program: string,
-  words: readonly string[],
-  input = '',
+  [program = '', ...words]: readonly string[],
+  { input = '', exitCode = 0 }: { readonly input?: string; readonly exitCode?: number },
 ): Buffer {
   const { error, status, stderr, stdout } = start(place, program, words, input)
-  if (error === undefined && status === 0) return Buffer.concat([stdout, stderr])
+  if (error === undefined && status === exitCode) return Buffer.concat([stdout, stderr])
   throw new Error(`\`${shown.join(' ')}\` failed: ${error?.message ?? stderr.toString()}`)
 }
 

@@ -143,7 +143,9 @@ function worded(error: unknown, refuse: (error: StoreError) => Refusal | undefin
 
 /** The message names kinds and lines, and nothing of the text: the model knows what it wrote. */
 function sensitive({ message, details }: StoreError): Refusal {
-  const { path } = details
+  const { path, parameter } = details
+  // The program that runs the tool gave it: the model can do nothing about it.
+  if (parameter === 'reason') return new Refusal(`Cannot write. ${message}`)
   const what = path === undefined ? 'this path' : toolPathOf(path).shown
   return new Refusal(
     `Cannot write ${what}. ${message}. Leave it out; note where it is kept instead`,

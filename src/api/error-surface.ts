@@ -99,6 +99,15 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   pack_corrupt: tampered(restore),
   journal_corrupt: tampered(restore),
 
+  remote_unreachable: offline('Check the network and the address; synchronise again later'),
+  remote_timeout: offline('Synchronise again later; the other side or the network is too slow'),
+  remote_auth: refusedByRemote('Check the credentials of this machine for that host'),
+  remote_not_found: refusedByRemote('Check the address, or create the repository on the host'),
+  remote_protocol: refusedByRemote('Check that the address is that of a git repository'),
+  remote_moved: row(409, 'conflict_error', 10, 'Synchronise again; another device pushed', true),
+  push_rejected: refusedByRemote('Do what the message says on the host, then synchronise again'),
+  pack_refused: tampered('Do not trust this remote; nothing that it sent was kept'),
+
   envelope_truncated: tampered(distrust),
   envelope_magic: tampered(distrust),
   envelope_suite: tampered(distrust),
@@ -122,6 +131,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   record_keyring: tampered(distrust),
   record_epoch: tampered(distrust),
   record_device: tampered(distrust),
+  device_forked: tampered(
+    'Remove the device, whose identity was copied or restored, and enrol each machine anew',
+  ),
+  record_late: tampered('Ask who removed the device whether what it wrote since then is wanted'),
   record_role: tampered(distrust),
   device_signature_invalid: tampered(distrust),
   record_sequence: tampered(distrust),
@@ -132,12 +145,14 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   row_base_mismatch: tampered(distrust),
   row_memory_exists: tampered(distrust),
   row_memory_missing: tampered(distrust),
+  row_missing: tampered(distrust),
   row_path_conflict: tampered(distrust),
   redact_target: tampered(distrust),
   detail_missing: tampered(distrust),
   detail_malformed: tampered(distrust),
   detail_mismatch: tampered(distrust),
   redaction_undone: tampered('Do not use this copy: it holds what was erased elsewhere'),
+  not_canonical: tampered(distrust),
   duplicate_record: tampered(distrust),
   memory_malformed: tampered(distrust),
   memory_mismatch: tampered(distrust),
@@ -145,6 +160,12 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   keyring_malformed: tampered(distrust),
   keyring_mismatch: tampered(distrust),
   keyring_chain: tampered(distrust),
+  keyring_conflict: row(
+    409,
+    'conflict_error',
+    4,
+    'Join anew from the side whose change shall hold, and make the other change again there',
+  ),
   settings_malformed: tampered(distrust),
   settings_mismatch: tampered(distrust),
   anchor_corrupt: tampered('Put the state directory of this device back from a backup'),
@@ -204,6 +225,14 @@ function locked(advice: string): ErrorSurface {
 
 function storage(advice: string): ErrorSurface {
   return row(500, 'api_error', 9, advice)
+}
+
+function offline(advice: string): ErrorSurface {
+  return row(504, 'timeout_error', 13, advice, true)
+}
+
+function refusedByRemote(advice: string): ErrorSurface {
+  return row(500, 'api_error', 14, advice)
 }
 
 function tampered(advice: string): ErrorSurface {

@@ -1,7 +1,7 @@
 // The exit codes of the command line, stable from release to release. `error-surface.ts` gives one
 // to each error code; docs/ERRORS.md lists both.
 
-export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 130
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 130
 
 /** What each exit code says to a script, in ascending order. */
 export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
@@ -18,5 +18,7 @@ export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [10, 'Busy: another process holds the store; try again'],
   [11, 'Damaged or tampered with: verification refused what it found'],
   [12, 'Rolled back: older than what this device has verified before'],
+  [13, 'Offline: the remote cannot be reached or does not answer; local work is safe'],
+  [14, 'Refused by the remote: access, a push, or it is no git repository'],
   [130, 'Cancelled'],
 ])

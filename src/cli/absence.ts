@@ -4,7 +4,7 @@
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Context } from './context.ts'
 import { withProgress } from './progress.ts'
-import { countText } from './sizes.ts'
+import { countText, sizeText } from './sizes.ts'
 import { listOf } from './lists.ts'
 
 export type Absence = Awaited<ReturnType<MemoryStore['proveAbsence']>>
@@ -28,21 +28,33 @@ export function absenceExitCode({ found }: Absence): number {
   return found.length === 0 ? 0 : FOUND
 }
 
-export function absenceLines({ objects, versions, found }: Absence): readonly string[] {
-  const places = `${countText(objects, 'object', 'objects')}, journals and caches`
+export function absenceLines(absence: Absence): readonly string[] {
+  const { objects, journalBytes, cached, versions, pending, found } = absence
+  const caches = countText(cached, 'version', 'versions')
+  const places =
+    `${countText(objects, 'object', 'objects')}, ${sizeText(journalBytes)} of journals and ` +
+    `${caches} in caches`
   const redacted = countText(versions, 'redacted version', 'redacted versions')
   const searched = `Searched ${places} for ${redacted}`
   if (found.length === 0) return [`${searched}: nothing is left`]
   const lines = found.map(({ place, objectId, versionId }) =>
     [place, objectId, versionId].filter((part) => part !== undefined).join(' '),
   )
-  return [`${searched}: FOUND in ${countText(found.length, 'place', 'places')}`, listOf(lines)]
+  const due = countText(pending, 'object is', 'objects are')
+  return [
+    `${searched}: FOUND in ${countText(found.length, 'place', 'places')}`,
+    listOf(lines),
+    ...(pending === 0 ? [] : [`${due} still to be erased: \`gitlocket compact\` does it`]),
+  ]
 }
 
 export function absenceJson(absence: Absence): Readonly<Record<string, unknown>> {
-  const { objects, versions, found } = absence
+  const { objects, journalBytes, cached, versions, pending, found } = absence
   return {
     objects,
+    journal_bytes: journalBytes,
+    cached_versions: cached,
+    objects_to_erase: pending,
     redacted_versions: versions,
     found: found.map(({ place, objectId, versionId }) => ({
       place,

@@ -84,10 +84,16 @@ function checkIsDirectory(path: string): void {
   throw new StoreError('not_a_store', 'There is a file in the place of the store')
 }
 
-function explained(error: unknown): unknown {
+/** What opening a store threw, with advice that knows this command line. */
+export function explained(error: unknown): unknown {
   if (hasCode(error, 'wrong_key')) {
-    const hint = '`gitlocket recover` enrols this machine with a passphrase or the recovery key'
+    const hint =
+      '`gitlocket recover` enrols this machine with a passphrase or the recovery key, or an ' +
+      'owner adds it with what `gitlocket device card` prints'
     return new CommandError('wrong_key', error.message, hint)
+  }
+  if (hasCode(error, 'permission_denied')) {
+    return new CommandError('permission_denied', error.message, '`gitlocket audit` does that')
   }
   if (hasCode(error, 'rolled_back')) {
     const hint =

@@ -21,6 +21,8 @@ export interface Environment {
   readonly passphraseFile: string | undefined
   readonly newPassphraseFile: string | undefined
   readonly recoveryKeyFile: string | undefined
+  /** A file with certificates in PEM, to trust for remotes too. */
+  readonly certificatesFile: string | undefined
   /** A shell command, as git takes it. */
   readonly editor: string | undefined
   /** A shell command that shows long answers on a terminal. */
@@ -57,6 +59,12 @@ export const variables: readonly Variable[] = [
   },
   { name: 'GITLOCKET_NEW_PASSPHRASE_FILE', summary: 'The same for `key passwd`' },
   { name: 'GITLOCKET_RECOVERY_KEY_FILE', summary: 'A file with the recovery key, for `recover`' },
+  {
+    name: 'GITLOCKET_TOKEN',
+    summary: 'A token for remotes over https; else git credential helpers are asked',
+  },
+  { name: 'GIT_SSH_COMMAND, GIT_SSH', summary: 'What starts ssh for remotes, as git takes it' },
+  { name: 'GIT_SSL_CAINFO', summary: 'A file with certificates to trust for https, too' },
   { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
   {
     name: 'GITLOCKET_PAGER, PAGER',
@@ -78,6 +86,7 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
+    certificatesFile: variable('GIT_SSL_CAINFO'),
     editor: variable('VISUAL') ?? variable('EDITOR'),
     pager: variable('GITLOCKET_PAGER') ?? variable('PAGER'),
     noColour: variable('NO_COLOR') !== undefined,

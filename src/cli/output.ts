@@ -15,17 +15,24 @@ export function answerText(answer: Answer, json: boolean, terminal: boolean): st
 
 /** What goes to standard error when a command fails. `store` is named where it may be the cause. */
 export function errorText(error: unknown, json: boolean, store: string | undefined): string {
-  const { exitCode, advice } = surfaceOf(error)
-  const hint = error instanceof CommandError ? error.hint : advice
-  const code = error instanceof StoreError ? error.code : 'unexpected'
-  const message = messageOf(error)
-  if (json) {
-    const details = error instanceof StoreError ? detailsOf(error) : {}
-    const value = { code, message, hint, exit_code: exitCode, ...details }
-    return `${JSON.stringify({ error: value })}\n`
-  }
+  if (json) return `${JSON.stringify({ error: errorJson(error) })}\n`
+  const { exitCode } = surfaceOf(error)
   const place = store !== undefined && exitCode >= 7 && exitCode <= 12 ? `store: ${store}\n` : ''
-  return visible(`gitlocket: ${message}${whereText(error)}\n${place}hint: ${hint}\n`)
+  const what = `${messageOf(error)}${whereText(error)}`
+  return visible(`gitlocket: ${what}\n${place}hint: ${hintOf(error)}\n`)
+}
+
+/** The same for programs. */
+export function errorJson(error: unknown): Readonly<Record<string, unknown>> {
+  const { exitCode } = surfaceOf(error)
+  const code = error instanceof StoreError ? error.code : 'unexpected'
+  const details = error instanceof StoreError ? detailsOf(error) : {}
+  const message = messageOf(error)
+  return { code, message, hint: hintOf(error), exit_code: exitCode, ...details }
+}
+
+function hintOf(error: unknown): string {
+  return error instanceof CommandError ? error.hint : surfaceOf(error).advice
 }
 
 export function exitCodeOf(error: unknown): number {

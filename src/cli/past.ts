@@ -44,13 +44,20 @@ async function findPast(
   )
 }
 
-function noteOf({ redacted }: PastView): string | undefined {
-  if (redacted === 0) return undefined
-  const count = countText(redacted, 'memory of then is', 'memories of then are')
-  return `${count} redacted, and left out`
+function noteOf({ redacted, displaced }: PastView): string | undefined {
+  const notes: string[] = []
+  if (redacted > 0) {
+    const count = countText(redacted, 'memory of then is', 'memories of then are')
+    notes.push(`${count} redacted, and left out`)
+  }
+  if (displaced > 0) {
+    const count = countText(displaced, 'memory is', 'memories are')
+    notes.push(`${count} left out: clones were apart then, and an older memory had the path`)
+  }
+  return notes.length === 0 ? undefined : notes.join('\n')
 }
 
-function withFacts(json: unknown, { commit, time, redacted }: PastView): unknown {
-  const at = { commit, time: timestamp(time), redacted }
+function withFacts(json: unknown, { commit, time, redacted, displaced }: PastView): unknown {
+  const at = { commit, time: timestamp(time), redacted, displaced }
   return typeof json === 'object' && json !== null ? { ...json, at } : json
 }

@@ -4,6 +4,8 @@
 import type { Command } from './command.ts'
 import { atOption, authorOptions, contentOptions } from './options.ts'
 import { historyCommands } from './table-history.ts'
+import { remotesCommands } from './table-remotes.ts'
+import { syncCommands } from './table-sync.ts'
 
 const path = { name: 'path' }
 const maybePath = { name: 'path', optional: true }
@@ -205,6 +207,8 @@ export const commands: readonly Command[] = [
     ],
     run: async (...call) => (await import('./commands/doctor.ts')).doctor(...call),
   },
+  ...remotesCommands,
+  ...syncCommands,
   {
     name: 'key show',
     summary: 'Show the public side of the key of this machine',
@@ -225,9 +229,23 @@ export const commands: readonly Command[] = [
     notes: [
       'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. A new epoch ' +
         'of keys begins, so the old passphrase reads nothing that is written from then on; what ' +
-        'was written before it still reads.',
+        'was written before it still reads, and the answer says how much that is.',
     ],
     run: async (...call) => (await import('./commands/key.ts')).keyPasswd(...call),
+  },
+  {
+    name: 'key recovery',
+    summary: 'Make a new recovery key, and have the old ones open nothing new',
+    positionals: [],
+    options: [
+      { name: 'keep-old', summary: 'Beside the recovery keys that there are; no new epoch' },
+      ...authorOptions.filter(({ name }) => name !== 'reason'),
+    ],
+    notes: [
+      'The key is printed once. A new epoch of keys begins, so the old recovery keys read ' +
+        'nothing that is written from then on; what was written before they still read.',
+    ],
+    run: async (...call) => (await import('./commands/key.ts')).keyRecovery(...call),
   },
   {
     name: 'export',

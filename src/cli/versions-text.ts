@@ -49,12 +49,13 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
 
 /** As git's log prints a commit: the facts, then the reason, indented. */
 export function versionText(ink: Ink, version: Version, now: number | undefined): string {
-  const { reason, session } = version
+  const { mergedFrom, reason, session } = version
   const facts = [
     `Change:   ${version.operation} ${pathText(version)}`,
     `Actor:    ${authorText(version)}`,
     ...(session === undefined ? [] : [`Session:  ${session}`]),
     `Date:     ${dateText(version.createdAt, now)}`,
+    ...(mergedFrom.length === 0 ? [] : [`Merge of: ${mergedFrom.join(' ')}`]),
   ]
   const lines = [
     ink.paint('yellow', `version ${version.versionId}`),

@@ -35,6 +35,7 @@ export function versionJson(version: Version): Readonly<Record<string, unknown>>
     reason: version.reason ?? null,
     device_id: version.deviceId,
     base_version_id: version.baseVersionId ?? null,
+    merged_from: version.mergedFrom,
     commit: version.commit,
     redacted_at: version.redactedAt === undefined ? null : timestamp(version.redactedAt),
     redacted_by: actorJson(version.redactedBy),
@@ -61,7 +62,7 @@ const actorIdNames: Readonly<Record<Actor['type'], string>> = {
   session: 'session_id',
 }
 
-function actorJson(actor: Actor | undefined): Readonly<Record<string, string>> | null {
+export function actorJson(actor: Actor | undefined): Readonly<Record<string, string>> | null {
   if (actor === undefined) return null
   return { type: `${actor.type}_actor`, [actorIdNames[actor.type]]: actor.id }
 }

@@ -137,7 +137,7 @@ describe('a history', () => {
     expect(await home.json('cat', 'a.md', '--at', second)).toMatchObject({
       content: 'one\ntwo\n',
       memory_version_id: ids[0],
-      at: { commit: expect.stringMatching(/^[0-9a-f]{40}$/), redacted: 0 },
+      at: { commit: expect.stringMatching(/^[0-9a-f]{40}$/), redacted: 0, displaced: 0 },
     })
     expect(await home.ok('ls', '-R', '--at', '0s')).toBe('/b/a.md\n')
     expect((await home.run(['ls', '--at', '2020-01-01'])).exitCode).toBe(3)

@@ -7,7 +7,9 @@ import { full } from '../support/seed.ts'
 import { ended, newHome, sharedHome } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
 
-const MEMORIES = full ? 4000 : 800
+const MEMORIES = full ? 4000 : 400
+const redactDelays = full ? [200, 300, 400, 500, 700, 900, 1200] : [300, 700]
+const compactDelays = full ? [200, 400, 700] : [400]
 
 describe('Ctrl-C', () => {
   const long = sharedHome()
@@ -34,7 +36,7 @@ describe('Ctrl-C', () => {
     return versions.some(({ id }: { readonly id: string }) => id === leak) ? 'new' : 'old'
   }
 
-  test.each([200, 300, 400, 500, 700, 900, 1200])('after %d ms of redact', async (delay) => {
+  test.each(redactDelays)('after %d ms of redact', async (delay) => {
     const home = copy()
     const child = home.start(['redact', leak, '--yes'])
     const timer = setTimeout(() => child.kill('SIGINT'), delay)
@@ -55,7 +57,7 @@ describe('Ctrl-C', () => {
     }
   })
 
-  test.each([200, 400, 700])('after %d ms of compact', async (delay) => {
+  test.each(compactDelays)('after %d ms of compact', async (delay) => {
     const home = copy()
     const child = home.start(['compact'])
     const timer = setTimeout(() => child.kill('SIGINT'), delay)

@@ -99,25 +99,30 @@ function remove(home: Home): void {
   rmSync(home.directory, { recursive: true, force: true, maxRetries: 3 })
 }
 
-let template: Promise<Home> | undefined
-
 /** A machine with a new store: a copy of one that is made once per file of tests. */
-export async function newHomeWithStore(): Promise<Home> {
-  template ??= makeTemplate()
-  const home = newHome()
-  cpSync((await template).directory, home.directory, { recursive: true })
-  return home
-}
-
-async function makeTemplate(): Promise<Home> {
-  const home = makeHome()
+export const newHomeWithStore: () => Promise<Home> = copiesOf(async (home) => {
   await home.ok('init')
-  return home
+})
+
+/** Gives copies of a machine that is filled once per file of tests. */
+export function copiesOf(fill: (home: Home) => Promise<void>): () => Promise<Home> {
+  let template: Promise<Home> | undefined
+  afterAll(async () => {
+    if (template !== undefined) remove(await template)
+  })
+  return async () => {
+    template ??= filled(fill)
+    const home = newHome()
+    cpSync((await template).directory, home.directory, { recursive: true })
+    return home
+  }
 }
 
-afterAll(async () => {
-  if (template !== undefined) remove(await template)
-})
+async function filled(fill: (home: Home) => Promise<void>): Promise<Home> {
+  const home = makeHome()
+  await fill(home)
+  return home
+}
 
 const signalNumbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { git as stockGit } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { newHomeWithStore } from './cli-process.ts'
+import { copiesOf, newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
 
 const git = requires('git')
@@ -15,13 +15,12 @@ const ssh = requires('ssh-keygen')
 const SECRET = 'sk-live-4242424242'
 
 /** A leaked key that was replaced, a memory of two versions, and another text. */
-async function homeWithLeak(): Promise<Home> {
-  const home = await newHomeWithStore()
+const homeWithLeak = copiesOf(async (home) => {
+  await home.ok('init')
   await home.ok('create', 'keys.md', '--text', `key: ${SECRET}\n`, '--session', 's1')
   await home.ok('str-replace', 'keys.md', '--old', SECRET, '--new', 'in the vault')
   await home.ok('create', 'other.md', '--text', 'other\n', '--actor', 'bob')
-  return home
-}
+})
 
 async function listed(home: Home, ...words: string[]): Promise<readonly Listed[]> {
   const { versions } = await home.json('log', '--reverse', ...words)

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { newHomeWithStore, sharedHome } from './cli-process.ts'
+import { copiesOf, sharedHome } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
@@ -70,12 +70,11 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
 })
 
 describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
-  async function homeWithLeak(): Promise<Home> {
-    const home = await newHomeWithStore()
+  const homeWithLeak = copiesOf(async (home) => {
+    await home.ok('init')
     await home.ok('create', 'a.md', '--text', 'one', '--session', 's1')
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two', '--session', 's2')
-    return home
-  }
+  })
 
   test.each([
     ['y', 0, ''],

@@ -1,5 +1,5 @@
-// `key show` and `key passwd`: the public side of this device's key, and the passphrase that lets
-// another machine join. Never shows a secret.
+// `key show|passwd|recovery`: the public side of this device's key, and the passphrase and recovery
+// key that let another machine join. Shows no secret but a recovery key that it has just made.
 
 import { toBase64 } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
@@ -9,6 +9,7 @@ import type { Answer, Input } from '../command.ts'
 import { getIdentity, withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'
+import { rekeyedJson, rekeyedLines } from '../rekeyed.ts'
 import { getNewPassphrase } from '../secrets.ts'
 
 export async function keyShow(context: Context, input: Input): Promise<Answer> {
@@ -48,18 +49,33 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
     const passphrase = remove ? null : await getNewPassphrase(context)
-    const { commit } = await store.changePassphrase(passphrase, author)
+    const changed = await store.changePassphrase(passphrase, author)
+    const { epochs } = await store.status()
+    const done = remove ? 'The passphrase was removed' : 'The passphrase was set'
+    return {
+      text: [done, ...rekeyedLines(changed, 'The old passphrase'), ''].join('\n'),
+      json: { passphrase: !remove, epochs, ...rekeyedJson(changed) },
+    }
+  })
+}
+
+export async function keyRecovery(context: Context, input: Input): Promise<Answer> {
+  const keepOld = input.flag('keep-old')
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const made = await store.newRecoveryKey(author, { keepOld })
     const { epochs } = await store.status()
     return {
       text: [
-        remove ? 'The passphrase was removed' : 'The passphrase was set',
+        'Recovery key, shown this once. Write it down and keep it away from this machine:',
         '',
-        'A new epoch of keys began: a passphrase from before cannot read what is written from now',
-        'on. What was written until now stays readable with it, in every copy of the store, live',
-        'memories too until they are written again.',
+        `  ${made.recoveryKey}`,
+        ...(keepOld
+          ? ['', 'The recovery keys from before go on opening the store.']
+          : rekeyedLines(made, 'The old recovery key')),
         '',
       ].join('\n'),
-      json: { passphrase: !remove, commit: commit ?? null, epochs },
+      json: { recovery_key: made.recoveryKey, epochs, ...rekeyedJson(made) },
     }
   })
 }

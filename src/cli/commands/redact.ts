@@ -2,12 +2,12 @@
 // person or --yes has to agree. The pattern to search for can come from a file, because a secret
 // must not show in the list of processes.
 
-import { StoreError } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
 import { isRedactReason } from '../../format/record.ts'
 import type { RedactReason } from '../../format/record.ts'
 import type { Author } from '../../store/commit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { RedactionCertificate } from '../../store/certificate.ts'
 import type { Redaction } from '../../store/redaction.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction-plan.ts'
 import { absenceLines, absenceJson, absenceExitCode, proveAbsence } from '../absence.ts'
@@ -41,15 +41,38 @@ export function redact(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     await loadHistory(context, store)
     const select = await selectionIn(context, input, store)
-    const plan = await planned(context, store, { select, reason, current: given })
-    if (input.flag('dry-run')) return planAnswer(plan)
-    const current = given ?? (await chooseCurrent(context, plan))
-    const request = { select, reason, current }
-    const count = plan.versions.length - (current === 'keep' ? plan.current.length : 0)
-    if (count > 0) await agree(context, input, plan, count)
-    const redaction = await redacting(context, store, request, author)
-    return finish(context, input, store, redaction)
+    for (;;) {
+      const plan = await planned(context, store, { select, reason, current: given })
+      if (input.flag('dry-run')) return planAnswer(plan)
+      const current = given ?? (await chooseCurrent(context, plan))
+      const confirmed = await agree(context, input, plan, current)
+      const request = { select, reason, current, confirmed }
+      const redaction = await redactAgreed(context, input, store, request, author)
+      if (redaction !== undefined) return finish(context, input, store, redaction)
+    }
   })
+}
+
+/** Undefined, with nothing done, if more has come to be selected than was agreed to. */
+async function redactAgreed(
+  context: Context,
+  input: Input,
+  store: MemoryStore,
+  request: RedactionRequest,
+  author: Author,
+): Promise<Redaction | undefined> {
+  try {
+    return await redacting(context, store, request, author)
+  } catch (error) {
+    if (hasCode(error, 'precondition_failed')) {
+      process.stderr.write('More versions were written meanwhile, and nothing was redacted\n')
+      return undefined
+    }
+    const { certificate } = error instanceof StoreError ? error.details : {}
+    const file = input.text('certificate')
+    if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
+    throw error
+  }
 }
 
 function currentOf(input: Input): Current {
@@ -106,13 +129,18 @@ const choices: ReadonlyMap<string, Current> = new Map([
   ['keep', 'keep'],
 ])
 
+/** The ids of what was agreed to; undefined if anything that is selected may go. */
 async function agree(
   context: Context,
   input: Input,
   plan: RedactionPlan,
-  count: number,
-): Promise<void> {
-  if (input.flag('yes')) return
+  current: Current,
+): Promise<readonly string[] | undefined> {
+  const kept = new Set(current === 'keep' ? plan.current.map(({ versionId }) => versionId) : [])
+  const shown = plan.versions.filter(({ versionId }) => !kept.has(versionId))
+  const count = shown.length
+  if (input.flag('yes')) return undefined
+  if (count === 0) return []
   const versions = countText(count, 'version', 'versions')
   if (!canAsk(context)) {
     throw new CommandError(
@@ -121,10 +149,11 @@ async function agree(
       '--dry-run shows them; add --yes to go on',
     )
   }
-  const lines = plan.versions.map((version) => versionLine(plainInk, version, undefined).trimEnd())
+  const lines = shown.map((version) => versionLine(plainInk, version, undefined).trimEnd())
   process.stderr.write(visible(`${listOf(lines)}\n`))
   const question = `Nothing brings ${versions} back. Type ${count} to erase for good:`
-  if ((await askLine(context, question)).replaceAll(/[^0-9]/g, '') === String(count)) return
+  const answer = await askLine(context, question)
+  if (answer.replaceAll(/[^0-9]/g, '') === String(count)) return shown.map((one) => one.versionId)
   throw declined('nothing was redacted')
 }
 
@@ -136,16 +165,18 @@ export async function redacting(
   author: Author,
 ): Promise<Redaction> {
   const { signal } = context.interrupts
+  // A redact record has no place for a reason in words.
+  const { actor, session } = author
   const before = (await store.status()).head
   const ending = 'Ended in the old state or the new one; `gitlocket log --redacted` shows which'
   try {
     return await context.interrupts.patiently(ending, () =>
       withProgress(context, 'Redacting', (progress) =>
-        store.redact(request, author, { progress, signal }),
+        store.redact(request, { actor, session }, { progress, signal }),
       ),
     )
   } catch (error) {
-    if (!(error instanceof StoreError) || error.code === 'version_current') throw error
+    if (!(error instanceof StoreError) || left.has(error.code)) throw error
     const { head } = await store.status()
     if (head === before) throw explained(error, 'nothing was redacted')
     const hint = '`gitlocket compact` erases what is left of the versions from the disk'
@@ -153,10 +184,17 @@ export async function redacting(
   }
 }
 
+/** What says by itself that nothing was done. */
+const left: ReadonlySet<ErrorCode> = new Set(['version_current', 'precondition_failed'])
+
+/** With the certificate of what was done, which nothing gives again. */
 function explained(error: StoreError, state: string, hint?: string): StoreError {
   if (error.code !== 'cancelled' && hint === undefined) return error
   const again = hint ?? 'Run it again to redact'
-  return new CommandError(error.code, `${error.message}; ${state}`, again)
+  const { certificate } = error.details
+  const output = certificate === undefined ? '' : certificateText(certificate)
+  const details = certificate === undefined ? {} : { certificate }
+  return new CommandError(error.code, `${error.message}; ${state}`, again, { output, details })
 }
 
 async function finish(
@@ -187,8 +225,8 @@ async function finish(
 }
 
 /** It is given once, so that it must not be lost if the file cannot be written. */
-function keepCertificate(certificate: RedactionCertificate, file: string): void {
-  const text = `${JSON.stringify(certificate, undefined, 2)}\n`
+function keepCertificate(certificate: object, file: string): void {
+  const text = certificateText(certificate)
   try {
     writeNewFile('the certificate', file, text)
   } catch (error) {
@@ -196,6 +234,10 @@ function keepCertificate(certificate: RedactionCertificate, file: string): void 
     const hint = 'The versions are redacted. The certificate was printed: keep it'
     throw new CommandError(error.code, error.message, hint, { output: text })
   }
+}
+
+function certificateText(certificate: object): string {
+  return `${JSON.stringify(certificate, undefined, 2)}\n`
 }
 
 function checkCertificateFile(input: Input): void {

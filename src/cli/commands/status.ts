@@ -10,7 +10,7 @@ import type { Context } from '../context.ts'
 import { cacheBytes } from '../disk-usage.ts'
 import { readTextFile } from '../files.ts'
 import { withProgress } from '../progress.ts'
-import { countText, sizeText } from '../sizes.ts'
+import { countText, numberText, sizeText } from '../sizes.ts'
 import { timestamp } from '../wire.ts'
 import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
@@ -85,11 +85,11 @@ function statusText(context: Context, found: StoreStatus): string {
     `Id         ${found.storeId}`,
     `Name       ${settings.name}`,
     `Device     ${found.deviceId} (${found.role})`,
-    `Memories   ${found.memories.toLocaleString('en')}, ${sizeText(found.contentBytes)}`,
+    `Memories   ${numberText(found.memories)}, ${sizeText(found.contentBytes)}`,
     `History    ${countText(found.commits, 'commit', 'commits')}, head ${found.head}`,
     `Epochs     ${found.epochs}`,
-    `Limits     ${contentBytes.toLocaleString('en')} bytes per memory, ` +
-      `${memories.toLocaleString('en')} memories`,
+    `Limits     ${numberText(contentBytes)} bytes per memory, ` +
+      `${numberText(memories)} memories`,
     `Guard      ${guardText(settings)}`,
     `Packs      ${packs.length}, ${sizeText(packedBytes(storage))}`,
     `Journal    ${waiting} not packed yet, ${sizeText(journalBytes)}`,

@@ -5,7 +5,7 @@ import { exportFile, exportProblem } from '../../../src/cli/memory-files.ts'
 import { visible } from '../../../src/cli/output.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/parse.ts'
 import { progressLine } from '../../../src/cli/progress.ts'
-import { sizeText } from '../../../src/cli/sizes.ts'
+import { numberText, sizeText } from '../../../src/cli/sizes.ts'
 import { storePath } from '../../../src/cli/store-path.ts'
 import { commands } from '../../../src/cli/table.ts'
 import { findTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
@@ -125,6 +125,13 @@ describe('on the screen', () => {
   ])('%d bytes are %s', (bytes, text) => {
     expect(sizeText(bytes)).toBe(text)
   })
+
+  test.each([0, 7, 999, 1000, 102_400, 16_777_216, Number.MAX_SAFE_INTEGER])(
+    '%d is grouped as English does',
+    (count) => {
+      expect(numberText(count)).toBe(count.toLocaleString('en'))
+    },
+  )
 
   test.each([
     [0, 10, 'Work  [------------------------]  0 %  0 of 10'],

@@ -1,0 +1,144 @@
+// A process that syncs a store with its remote, or joins one, and says what that took. Forked, it
+// keeps the store open, changes it and syncs as it is told. Started by clones.ts.
+
+import { joinStore, openStore, parseIdentity } from 'gitlocket'
+import type { MemoryStore, RemoteOptions, TransferProgress } from 'gitlocket'
+import { readFileSync } from 'node:fs'
+import { peakMemory } from './peak-memory.ts'
+
+/** Given as JSON in the only argument. */
+export interface SyncRequest {
+  readonly directory: string
+  readonly stateDirectory: string
+  readonly identityFile: string
+  readonly access: RemoteOptions
+  /** Left out: a sync with the only remote of a store that is there. */
+  readonly join?: string
+}
+
+/** One call. Milliseconds, bytes. */
+export interface SyncCall {
+  readonly work: number
+  /** Until all objects are here and checked, until the first bytes go out, and after. */
+  readonly phases: { readonly fetch: number; readonly unify: number; readonly push: number }
+  /** Of the packs. */
+  readonly received: number
+  readonly sent: number
+  /** The branch of the store afterwards. */
+  readonly head: string
+  /** Memories that a merge had to decide about. */
+  readonly outcomes: number
+  /** The most that the process has held so far. */
+  readonly rssMax: number
+}
+
+/** Printed as JSON: the only call of a process. */
+export interface SyncAnswer extends SyncCall {
+  /** From the beginning of the process until the store is closed. */
+  readonly whole: number
+}
+
+/** Told to a process that stays. It answers a change with nothing, a sync with a call. */
+export type SyncCommand =
+  | { readonly type: 'change'; readonly path: string; readonly line: string }
+  | { readonly type: 'sync' }
+
+const author = { actor: { type: 'user', id: 'bench' } } as const
+
+async function answer(request: SyncRequest): Promise<SyncAnswer> {
+  const stopwatch = new Stopwatch()
+  const { store, outcomes } = await syncOrJoin(request, stopwatch)
+  const measured = stopwatch.stop()
+  const { head } = await store.status()
+  await store.close()
+  const whole = performance.now()
+  return { ...measured, whole, head, outcomes, rssMax: peakMemory() }
+}
+
+async function syncOrJoin(
+  request: SyncRequest,
+  stopwatch: Stopwatch,
+): Promise<{ readonly store: MemoryStore; readonly outcomes: number }> {
+  const { access, join } = request
+  const transfer = stopwatch.transfer
+  const places = placesOf(request)
+  if (join !== undefined) {
+    stopwatch.start()
+    const store = await joinStore({ ...places, url: join, author, access, transfer })
+    return { store, outcomes: 0 }
+  }
+  const store = await openStore(places)
+  stopwatch.start()
+  const { outcomes } = await store.sync(author, { access, transfer })
+  return { store, outcomes: outcomes.length }
+}
+
+/** Until the parent hangs up. */
+async function serve(request: SyncRequest): Promise<void> {
+  const store = await openStore(placesOf(request))
+  process.on('disconnect', () => void store.close())
+  process.on('message', (command: SyncCommand) => {
+    void obey(store, request, command).then((call) => process.send?.(call ?? {}))
+  })
+}
+
+async function obey(
+  store: MemoryStore,
+  { access }: SyncRequest,
+  command: SyncCommand,
+): Promise<SyncCall | undefined> {
+  if (command.type === 'change') {
+    const { path, line } = command
+    const edit = (content: string) => content.replace(/^.*/, line)
+    await store.apply([{ type: 'edit', path: `/${path}`, edit }], author)
+    return undefined
+  }
+  const stopwatch = new Stopwatch()
+  stopwatch.start()
+  const { head, outcomes } = await store.sync(author, { access, transfer: stopwatch.transfer })
+  return { ...stopwatch.stop(), head, outcomes: outcomes.length, rssMax: peakMemory() }
+}
+
+function placesOf({ directory, stateDirectory, identityFile }: SyncRequest) {
+  return { directory, stateDirectory, identity: parseIdentity(readFileSync(identityFile, 'utf8')) }
+}
+
+/** Tells the parts of a call apart by what it says of its transfers. */
+class Stopwatch {
+  #started = 0
+  #fetched = 0
+  #sending: number | undefined
+  #received = 0
+  #sent = 0
+
+  start(): void {
+    this.#started = performance.now()
+    this.#fetched = this.#started
+  }
+
+  readonly transfer = ({ phase, done }: TransferProgress): void => {
+    const now = performance.now()
+    if (phase === 'sending') {
+      this.#sending ??= now
+      this.#sent = done
+    } else {
+      this.#fetched = now
+      if (phase === 'receiving') this.#received = done
+    }
+  }
+
+  stop(): Pick<SyncCall, 'work' | 'phases' | 'received' | 'sent'> {
+    const now = performance.now()
+    const sending = this.#sending ?? now
+    const phases = {
+      fetch: this.#fetched - this.#started,
+      unify: sending - this.#fetched,
+      push: now - sending,
+    }
+    return { work: now - this.#started, phases, received: this.#received, sent: this.#sent }
+  }
+}
+
+const request: SyncRequest = JSON.parse(process.argv[2] ?? '{}')
+if (process.send === undefined) console.log(JSON.stringify(await answer(request)))
+else await serve(request)

@@ -1,0 +1,100 @@
+// A second machine, and a host between the two that neither of them has to trust: a bare repository
+// in a directory. Both write into one memory while they are apart, and end with the same commits.
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseIdentity } from 'gitlocket'
+import type { MemoryStore } from 'gitlocket'
+import { childEnvironment } from './place.ts'
+import type { Place } from './place.ts'
+import { ask, showCommand } from './programs.ts'
+import { heading, print } from './screen.ts'
+
+type WithStore = <T>(place: Place, work: (store: MemoryStore) => T | Promise<T>) => Promise<T>
+
+const path = 'on-call.md'
+const noted = '- 02:10 disk of db-2 full, grown by 50 GB'
+/** `sync` says so where a merge had to combine edits of the same lines. */
+const CONFLICTS_KEPT = 16
+
+export async function showSecondMachine(
+  place: Place,
+  recoveryKey: string,
+  withStore: WithStore,
+): Promise<void> {
+  heading('A second machine: one remote, one secret')
+  if (ask('git', '--version') === undefined) {
+    print('  A remote in a directory needs git, which is not installed here.')
+    return
+  }
+  const [remote, laptop] = [join(place.root, 'host.git'), laptopOf(place)]
+  makeRemote(place, remote)
+  showCommand(place, ['create', path, '--text', noted], 2)
+  showCommand(place, ['remote', 'add', 'origin', remote], 1)
+  showCommand(place, ['sync'], 3)
+  joinRemote(laptop, remote, recoveryKey)
+  showCommand(laptop, ['cat', path], 3)
+  writeApart(place, laptop)
+  const identity = parseIdentity(readFileSync(laptop.identityFile, 'utf8'))
+  await expectEqual(place, { ...laptop, identity }, withStore)
+}
+
+function laptopOf(place: Place): Place {
+  const root = join(place.root, 'laptop')
+  mkdirSync(root)
+  return {
+    ...place,
+    root,
+    directory: join(root, 'store'),
+    stateDirectory: join(root, 'state'),
+    identityFile: join(root, 'identity'),
+  }
+}
+
+function makeRemote(place: Place, remote: string): void {
+  const words = ['init', '--quiet', '--bare', '--initial-branch=main', remote]
+  const { status } = spawnSync('git', words, { cwd: place.root, env: childEnvironment(place) })
+  check(status === 0, 'git makes a bare repository')
+}
+
+function joinRemote(laptop: Place, remote: string, recoveryKey: string): void {
+  print('\nOn the laptop, with the recovery key in a file:')
+  const keyFile = join(laptop.root, 'recovery-key')
+  writeFileSync(keyFile, `${recoveryKey}\n`, { mode: 0o600 })
+  try {
+    showCommand({ ...laptop, recoveryKeyFile: keyFile }, ['join', remote], 9)
+  } finally {
+    rmSync(keyFile)
+  }
+}
+
+function writeApart(place: Place, laptop: Place): void {
+  heading('Both write while they are apart, and nothing is lost')
+  const insert = ['insert', path, '--line', '1', '--text']
+  showCommand(laptop, [...insert, '- 02:25 Ines moved the logs away'], 1)
+  showCommand(place, [...insert, '- 02:20 alert silenced for an hour'], 1)
+  showCommand(laptop, ['sync'], 3)
+  showCommand(place, ['sync'], 6, CONFLICTS_KEPT)
+  showCommand(place, ['cat', path], 4)
+  showCommand(place, ['conflicts'], 5)
+  showCommand(laptop, ['sync'], 3)
+}
+
+async function expectEqual(place: Place, laptop: Place, withStore: WithStore): Promise<void> {
+  const read = (one: Place) =>
+    withStore(one, async (store) => {
+      await store.verify()
+      const { head, headWords } = await store.status()
+      return { head, words: headWords.join(' '), text: (await store.read(`/${path}`))?.content }
+    })
+  const [here, there] = [await read(place), await read(laptop)]
+  check(here.head === there.head, 'both machines have the same head')
+  check((here.text ?? '').split('\n').length >= 3, 'the note has the lines of both')
+  print('\nBoth machines verify the same history, and say the same ten words:')
+  print(`  ${here.words}`)
+}
+
+function check(holds: boolean, what: string): void {
+  if (!holds) throw new Error(`It is not so that ${what}`)
+}

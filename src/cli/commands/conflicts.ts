@@ -1,0 +1,50 @@
+// `conflicts`: what merges of machines have combined, and from what.
+
+import type { Conflict } from '../../store/sync/conflicts.ts'
+import type { Answer, Input } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { visible } from '../output.ts'
+
+const LIMIT_DEFAULT = 50
+const LIMIT_MAX = 10_000
+
+export function conflicts(context: Context, input: Input): Promise<Answer> {
+  const limit = input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
+  return withStore(context, async (store) => {
+    const found = await store.conflicts({ limit })
+    const text = found.map((conflict) => conflictText(conflict)).join('\n')
+    const note = found.length === 0 ? 'No merge has had to combine anything' : undefined
+    return { text, json: { data: found.map(conflictJson) }, ...(note !== undefined && { note }) }
+  })
+}
+
+function conflictText(conflict: Conflict): string {
+  const { path, versionId, inputs, time } = conflict
+  const when = new Date(time).toISOString()
+  const lines = [
+    `${visible(path ?? '(redacted)')}  ${when}`,
+    `  ${resultText(conflict)}: ${versionId}`,
+    ...inputs.map((input) => `  from ${input}`),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function resultText({ combination, kept }: Conflict): string {
+  if (combination === 'combined') return 'Both sides are in it'
+  if (combination === 'kept') return `The text of ${kept ?? 'one side'} was kept`
+  return combination === 'deleted' ? 'Deleted' : 'Redacted since'
+}
+
+function conflictJson(conflict: Conflict): Readonly<Record<string, unknown>> {
+  return {
+    memory_version_id: conflict.versionId,
+    memory_id: conflict.memoryId,
+    path: conflict.path ?? null,
+    inputs: conflict.inputs,
+    combination: conflict.combination,
+    kept: conflict.kept ?? null,
+    commit: conflict.commit,
+    created_at: new Date(conflict.time).toISOString(),
+  }
+}

@@ -1,0 +1,203 @@
+// `device card|add|list|role|remove`: which machines may read and write the store. A card travels
+// over channels that may lie, so its fingerprint is shown and agreed to before anything is changed.
+// What each change means is the store's to decide.
+
+import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
+import { checkRole } from '../../format/directory.ts'
+import type { Role } from '../../format/directory.ts'
+import { formatId } from '../../format/id.ts'
+import type { Device } from '../../store/devices.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Answer, Input } from '../command.ts'
+import { CommandError, usageError } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { readStandardInput, readTextFile, writeNewFile } from '../files.ts'
+import { withIdentityFile } from '../identity-file.ts'
+import { authorOf } from '../options.ts'
+import { withProgress } from '../progress.ts'
+import { askYes, canAsk } from '../prompt.ts'
+import { rekeyedJson, rekeyedLines, stillReadableJson, stillReadableLines } from '../rekeyed.ts'
+import { timeAgo } from '../times.ts'
+import { timestamp } from '../wire.ts'
+
+const PREFIX = 'dev_'
+const ID_DIGITS = 26
+const SHORTEST = 4
+
+export function deviceCard(context: Context, input: Input): Promise<Answer> {
+  return withIdentityFile(context.environment, async (identity) => {
+    const card = formatDeviceCard(identity)
+    const deviceId = formatId('device', identity.deviceId)
+    const file = input.text('out')
+    if (file !== undefined) writeNewFile('the device card', file, card)
+    return {
+      text: file === undefined ? card : `Wrote the device card to ${file}\n`,
+      json: { device_id: deviceId, card, file: file ?? null },
+      note:
+        `Fingerprint: ${deviceId}\n` +
+        'An owner adds this machine with `gitlocket device add`, and compares the fingerprint.',
+    }
+  })
+}
+
+export async function deviceAdd(context: Context, input: Input): Promise<Answer> {
+  const role = checkRole(input.text('role') ?? 'writer')
+  const author = authorOf(context, input)
+  const card = await readCard(input.argument(0))
+  const deviceId = formatId('device', parseDeviceCard(card).deviceId)
+  const fingerprint = input.text('fingerprint')
+  return withStore(context, async (store) => {
+    if (fingerprint === undefined) await compare(context, input, deviceId, role)
+    const added = await store.addDevice(card, role, author, {
+      fingerprint: fingerprint ?? deviceId,
+    })
+    return {
+      text: [
+        `Added ${deviceId} as ${role}`,
+        '',
+        'It can open every copy of the store that has this change, with what was written before.',
+        '',
+      ].join('\n'),
+      json: { device_id: deviceId, role, commit: added.commit ?? null },
+    }
+  })
+}
+
+export function deviceList(context: Context): Promise<Answer> {
+  return withStore(context, async (store) => {
+    const devices = await readDevices(context, store)
+    return {
+      text: devices.flatMap((device) => deviceLines(device, context.clock())).join(''),
+      json: { devices: devices.map(deviceJson) },
+      paged: true,
+    }
+  })
+}
+
+export function deviceRole(context: Context, input: Input): Promise<Answer> {
+  const role = checkRole(input.argument(1))
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const devices = await readDevices(context, store)
+    const deviceId = resolveDevice(devices, input.argument(0))
+    const changed = await store.changeRole(deviceId, role, author)
+    const done = changed.commit === undefined ? 'is already' : 'is now'
+    const lines = [`${deviceId} ${done} ${role}`, ...rekeyedLines(changed, 'It'), '']
+    return { text: lines.join('\n'), json: { device_id: deviceId, role, ...rekeyedJson(changed) } }
+  })
+}
+
+export function deviceRemove(context: Context, input: Input): Promise<Answer> {
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const devices = await readDevices(context, store)
+    const deviceIds = input.arguments(0).map((typed) => resolveDevice(devices, typed))
+    await agreeToRemove(context, input, deviceIds)
+    const changed = await store.removeDevices(deviceIds, author)
+    const who = deviceIds.length === 1 ? 'It' : 'They'
+    const lines = [`Removed ${deviceIds.join(', ')}`, ...rekeyedLines(changed, who), '']
+    return { text: lines.join('\n'), json: { removed: deviceIds, ...rekeyedJson(changed) } }
+  })
+}
+
+async function readCard(file: string): Promise<string> {
+  return file === '-' ? readStandardInput() : readTextFile('the device card', file)
+}
+
+/** A card could be anybody's: who is shown its fingerprint compares it with the machine's own. */
+async function compare(
+  context: Context,
+  input: Input,
+  deviceId: string,
+  role: Role,
+): Promise<void> {
+  if (input.flag('yes')) return
+  if (!canAsk(context) || input.argument(0) === '-') {
+    throw new CommandError(
+      'invalid_input',
+      `The card is of ${deviceId}, and there is no terminal to ask on whether that is right`,
+      'Give the fingerprint that the machine shows with --fingerprint; --yes trusts the card',
+    )
+  }
+  process.stderr.write(
+    `The card is of  ${deviceId}\n\n` +
+      '`gitlocket device card` on that machine shows its fingerprint. If they are not the same,\n' +
+      'somebody has replaced the card on its way.\n\n',
+  )
+  if (await askYes(context, `Are they the same, and shall it be added as ${role}?`)) return
+  throw cancelled()
+}
+
+async function agreeToRemove(
+  context: Context,
+  input: Input,
+  deviceIds: readonly string[],
+): Promise<void> {
+  if (input.flag('yes') || !canAsk(context)) return
+  const question = `Remove ${deviceIds.join(', ')}? A removed device never returns.`
+  if (await askYes(context, question)) return
+  throw cancelled()
+}
+
+function cancelled(): CommandError {
+  const hint = '--yes does it without asking'
+  return new CommandError('cancelled', 'Cancelled; nothing was changed', hint)
+}
+
+function readDevices(context: Context, store: MemoryStore): Promise<readonly Device[]> {
+  const { signal } = context.interrupts
+  return withProgress(context, 'Reading the history', (progress) =>
+    store.devices({ progress, signal }),
+  )
+}
+
+/** The full id of a device given by its fingerprint or an unambiguous beginning of it. */
+function resolveDevice(devices: readonly Device[], typed: string): string {
+  const digits = typed.startsWith(PREFIX) ? typed.slice(PREFIX.length) : typed
+  if (digits.length === ID_DIGITS) return PREFIX + digits
+  const found = devices.filter(({ deviceId }) => deviceId.startsWith(PREFIX + digits))
+  const [first] = found
+  if (digits.length >= SHORTEST && found.length === 1 && first !== undefined) return first.deviceId
+  throw usageError(
+    `A device is named by its fingerprint, or by at least ${SHORTEST} digits that are its own; ` +
+      '`gitlocket device list` shows them',
+  )
+}
+
+function deviceLines(device: Device, now: number): string[] {
+  const { deviceId, role, added, removed, lastRecord, stillReadable } = device
+  const marks = [
+    ...(device.isThis ? ['this machine'] : []),
+    ...(device.isForked && removed === undefined ? ['cloned: it cannot write any more'] : []),
+  ]
+  const note = marks.length === 0 ? '' : ` (${marks.join('; ')})`
+  const state = removed === undefined ? role : `removed, was ${role}`
+  const last =
+    lastRecord === undefined ? 'has written nothing' : `wrote ${timeAgo(lastRecord, now)}`
+  const left = removed === undefined ? '' : `, removed ${timeAgo(removed.time, now)}`
+  const still = stillReadable === undefined ? [] : stillReadableLines(stillReadable)
+  return [
+    `${deviceId}  ${state}${note}\n`,
+    `  added ${timeAgo(added.time, now)}${left}, ${last}\n`,
+    ...(still.length === 0 ? [] : ['  still reads, in every copy of the store:\n']),
+    ...still.map((line) => `  ${line}\n`),
+  ]
+}
+
+function deviceJson(device: Device): Readonly<Record<string, unknown>> {
+  const { added, removed, lastRecord } = device
+  return {
+    device_id: device.deviceId,
+    role: device.role,
+    active: removed === undefined,
+    this_device: device.isThis,
+    forked: device.isForked,
+    added_at: timestamp(added.time),
+    added_commit: added.commit,
+    removed_at: removed === undefined ? null : timestamp(removed.time),
+    removed_commit: removed?.commit ?? null,
+    last_record_at: lastRecord === undefined ? null : timestamp(lastRecord),
+    still_readable: stillReadableJson(device.stillReadable),
+  }
+}

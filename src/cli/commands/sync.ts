@@ -1,0 +1,117 @@
+// `sync`, `pull` and `push`: with one remote, or with all of them one after the other. A remote
+// that fails keeps none of the others waiting, and the exit code says what happened.
+
+import type { Author } from '../../store/commit.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { SyncReport } from '../../store/sync/report.ts'
+import type { Answer, Input } from '../command.ts'
+import { withStore } from '../context.ts'
+import type { Context } from '../context.ts'
+import { authorOf } from '../options.ts'
+import { errorJson, errorText, exitCodeOf } from '../output.ts'
+import { withProgress } from '../progress.ts'
+import { remoteAccess, transferProgress } from '../remote-access.ts'
+import { reportJson, reportText, wasCombined } from '../sync-words.ts'
+
+const NOTHING_TO_DO = 15
+const CONFLICTS_KEPT = 16
+
+type Half = 'pull' | 'push' | undefined
+
+/** What came of one remote. */
+type Outcome =
+  | { readonly remote: string; readonly report: SyncReport }
+  | { readonly remote: string; readonly error: unknown }
+
+export function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
+  const author = authorOf(context, input)
+  const named = input.findArgument(0)
+  const repair = input.flag('repair')
+  return withStore(context, async (store) => {
+    const names = named === undefined ? store.remotes().map(({ name }) => name) : [named]
+    const turn = { store, author, only, repair }
+    // One remote, or none: what is wrong is the error of the command.
+    if (names.length <= 1) {
+      const report = await syncWith(context, turn, names[0])
+      return answerOf([{ remote: report.remote, report }])
+    }
+    const outcomes = await syncAll(context, turn, names)
+    return answerOf(outcomes)
+  })
+}
+
+interface Turn {
+  readonly store: MemoryStore
+  readonly author: Author
+  readonly only: Half
+  readonly repair: boolean
+}
+
+/** What came from a later remote has to reach the earlier ones too. */
+async function syncAll(
+  context: Context,
+  turn: Turn,
+  names: readonly string[],
+): Promise<readonly Outcome[]> {
+  const outcomes = new Map<string, Outcome>()
+  let news = 0
+  for (const name of names) {
+    const outcome = await attempt(context, turn, name)
+    outcomes.set(name, outcome)
+    if ('report' in outcome && outcome.report.received.commits > 0) news += 1
+  }
+  if (news === 0 || turn.only === 'pull') return [...outcomes.values()]
+  for (const [name, outcome] of outcomes) {
+    if ('error' in outcome) continue
+    const again = await attempt(context, { ...turn, only: 'push' }, name)
+    if ('error' in again) outcomes.set(name, again)
+  }
+  return [...outcomes.values()]
+}
+
+async function attempt(context: Context, turn: Turn, remote: string): Promise<Outcome> {
+  try {
+    return { remote, report: await syncWith(context, turn, remote) }
+  } catch (error) {
+    if (context.interrupts.signal.aborted) throw error
+    return { remote, error }
+  }
+}
+
+function syncWith(
+  context: Context,
+  { store, author, only, repair }: Turn,
+  remote: string | undefined,
+): Promise<SyncReport> {
+  const { signal } = context.interrupts
+  const ending = 'Ended; local work is safe, and the next sync goes on'
+  return context.interrupts.patiently(ending, () =>
+    withProgress(context, 'Synchronising', (progress) => {
+      const transfer = transferProgress(progress)
+      const access = remoteAccess(context)
+      return store.sync(author, { remote, only, repair, access, transfer, progress, signal })
+    }),
+  )
+}
+
+function answerOf(outcomes: readonly Outcome[]): Answer {
+  const texts = outcomes.map((outcome) => {
+    if ('report' in outcome) return reportText(outcome.report)
+    return `${outcome.remote}: ${errorText(outcome.error, false, undefined)}`
+  })
+  const values = outcomes.map((outcome) => {
+    if ('report' in outcome) return reportJson(outcome.report)
+    return { remote: outcome.remote, error: errorJson(outcome.error) }
+  })
+  const json = values.length === 1 ? values[0] : { remotes: values }
+  return { text: texts.join(''), json, exitCode: exitCodeFor(outcomes) }
+}
+
+/** A failure before conflicts, those before news, and those before nothing. */
+function exitCodeFor(outcomes: readonly Outcome[]): number {
+  for (const outcome of outcomes) if ('error' in outcome) return exitCodeOf(outcome.error)
+  const reports = outcomes.flatMap((outcome) => ('report' in outcome ? [outcome.report] : []))
+  if (reports.some((report) => report.outcomes.some(wasCombined))) return CONFLICTS_KEPT
+  const moved = reports.some(({ received, sent }) => received.commits + sent.commits > 0)
+  return moved ? 0 : NOTHING_TO_DO
+}

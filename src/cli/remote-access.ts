@@ -1,0 +1,22 @@
+// How this machine talks to remotes: with the variables of this process, so that the user's ssh and
+// credential helpers work, and without ever asking anything.
+
+import type { TransferProgress } from '../transport/remote-access.ts'
+import type { RemoteOptions } from '../store/sync/sync.ts'
+import type { Progress } from '../store/verify.ts'
+import type { Context } from './context.ts'
+import { variablesWith } from './environment.ts'
+import { findTextFile } from './files.ts'
+
+export function remoteAccess({ environment }: Context): RemoteOptions {
+  const { certificatesFile: file } = environment
+  const certificateAuthorities = file && findTextFile('the certificates of GIT_SSL_CAINFO', file)
+  return { environment: variablesWith({}), certificateAuthorities }
+}
+
+/** Bytes on the way, as a progress bar draws them. */
+export function transferProgress(progress: Progress): (step: TransferProgress) => void {
+  return ({ done, total }) => {
+    if (total !== undefined) progress(done, total)
+  }
+}

@@ -1,0 +1,108 @@
+// The verbs that bring a store to other machines; a part of table.ts.
+
+import type { Command, Option } from './command.ts'
+import { authorOptions } from './options.ts'
+
+const maybeRemote = { name: 'remote', optional: true }
+const whoMerges = authorOptions.filter(({ name }) => name !== 'reason')
+const repair: Option = {
+  name: 'repair',
+  summary: 'Replace what a remote was put back to, or what does not verify there',
+}
+const codes =
+  'The exit code is 0 if something moved, 15 if there was nothing to do, 16 if a merge had to ' +
+  'combine edits of both sides (`conflicts` lists them), 13 offline, 14 refused by the remote, ' +
+  '8 for a wrong key, 11 and 12 if what the remote shows was tampered with or rolled back.'
+
+const joinCommand: Command = {
+  name: 'join',
+  summary: 'Make this machine one more of a store that a remote holds',
+  positionals: [{ name: 'url' }],
+  options: whoMerges,
+  notes: [
+    'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
+      'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks, unless an owner has added the ' +
+      'device card of this machine. A passphrase makes it a writer, the recovery key an owner. ' +
+      'The key is checked before anything is written.',
+    'An address that ends in #memstore_… accepts that store only.',
+  ],
+  run: async (...call) => (await import('./commands/join.ts')).join(...call),
+}
+
+const syncCommand: Command = {
+  name: 'sync',
+  summary: 'Take over what the remotes have, merge, and send what they lack',
+  positionals: [maybeRemote],
+  options: [
+    { name: 'watch', summary: 'Again and again, until interrupted' },
+    { name: 'interval', value: 'seconds', summary: 'About so long between two; 60 if left out' },
+    repair,
+    ...whoMerges,
+  ],
+  notes: [
+    codes,
+    'Credentials for https come from git (`git credential fill`) or from GITLOCKET_TOKEN, for ' +
+      'ssh from your agent or keys. Nothing is asked.',
+  ],
+  run: async (...call) => (await import('./commands/watch.ts')).sync(...call),
+}
+
+const pullCommand: Command = {
+  name: 'pull',
+  summary: 'Take over what the remotes have and merge, and send nothing',
+  positionals: [maybeRemote],
+  options: whoMerges,
+  notes: [codes],
+  run: async (...call) => (await import('./commands/sync.ts')).syncOnce(...call, 'pull'),
+}
+
+const pushCommand: Command = {
+  name: 'push',
+  summary: 'Send what the remotes lack, if they have nothing new',
+  positionals: [maybeRemote],
+  options: [repair, ...whoMerges],
+  notes: [codes],
+  run: async (...call) => (await import('./commands/sync.ts')).syncOnce(...call, 'push'),
+}
+
+const conflictsCommand: Command = {
+  name: 'conflicts',
+  summary: 'Show what merges have combined, and from which versions',
+  positionals: [],
+  options: [{ name: 'limit', short: 'n', value: 'number', summary: 'No more than so many' }],
+  notes: ['`show` and `diff` take the versions that it names.'],
+  run: async (...call) => (await import('./commands/conflicts.ts')).conflicts(...call),
+}
+
+const remoteCommands: readonly Command[] = [
+  {
+    name: 'remote add',
+    summary: 'Name a remote: https, ssh, or a path',
+    positionals: [{ name: 'name' }, { name: 'url' }],
+    options: [],
+    run: async (...call) => (await import('./commands/remote.ts')).remoteAdd(...call),
+  },
+  {
+    name: 'remote list',
+    summary: 'List the remotes',
+    positionals: [],
+    options: [],
+    run: async (context) => (await import('./commands/remote.ts')).remoteList(context),
+  },
+  {
+    name: 'remote remove',
+    summary: 'Forget a remote; what it holds is untouched',
+    positionals: [{ name: 'name' }],
+    options: [],
+    run: async (...call) => (await import('./commands/remote.ts')).remoteRemove(...call),
+  },
+]
+
+export const remotesCommands: readonly Command[] = [
+  joinCommand,
+  syncCommand,
+  pullCommand,
+  pushCommand,
+  conflictsCommand,
+  ...remoteCommands,
+]

@@ -1,0 +1,220 @@
+// Devices on the command line: a card is made on one machine, compared and added on another, and
+// what a removal cannot take back is said.
+
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { newHome, newHomeWithStore } from './cli-process.ts'
+import type { Home } from './cli-process.ts'
+import { git } from '../support/temporary.ts'
+import { onTerminal, terminal } from './cli-terminal.ts'
+
+/** A card of a machine without a store, as a file on the machine of `home`. */
+async function newCard(home: Home): Promise<{ other: Home; file: string; id: string }> {
+  const other = newHome()
+  const answer = await other.run(['device', 'card', '--json'])
+  const { card, device_id: id } = JSON.parse(answer.stdout)
+  return { other, file: home.file('card', card), id }
+}
+
+describe('device card', () => {
+  test('makes the identity once, and prints the same card again', async () => {
+    const home = newHome()
+    const first = await home.run(['device', 'card'])
+    expect(first.exitCode).toBe(0)
+    expect(statSync(home.identityFile).mode & 0o777).toBe(0o600)
+    const again = await home.run(['device', 'card'])
+    expect(again.stdout).toBe(first.stdout)
+    const [, id] = /^# gitlocket device card of (dev_\w+)\nGITLOCKET-/.exec(first.stdout) ?? []
+    expect(first.stderr).toContain(`Fingerprint: ${id}\n`)
+    const secret = /GITLOCKET-IDENTITY-1-(\w+)/.exec(readFileSync(home.identityFile, 'utf8'))?.[1]
+    expect(first.stdout).not.toContain(secret?.slice(0, 20))
+  })
+
+  test('--out writes a new file and replaces none', async () => {
+    const home = newHome()
+    const { exitCode, stdout } = await home.run(['device', 'card', '--out', 'card'])
+    expect([exitCode, stdout]).toEqual([0, 'Wrote the device card to card\n'])
+    expect(readFileSync(join(home.directory, 'card'), 'utf8')).toContain('GITLOCKET-DEVICE-1-')
+    expect((await home.run(['device', 'card', '--out', 'card'])).exitCode).toBe(4)
+  })
+})
+
+describe('device add', () => {
+  test.each<[role: string, reads: number, writes: number]>([
+    ['reader', 0, 6],
+    ['auditor', 6, 6],
+  ])('as %s: reading exits with %i, writing with %i', async (role, reads, writes) => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    const { other, file, id } = await newCard(home)
+    const added = await home.json('device', 'add', file, '--role', role, '--fingerprint', id)
+    expect(added).toMatchObject({ device_id: id, role, commit: expect.stringMatching(/^\w{40}$/) })
+    const there = ['--store', home.store]
+    expect((await other.run(['cat', 'a.md', ...there])).exitCode).toBe(reads)
+    const written = await other.run(['create', 'b.md', '--text', 'b', ...there])
+    expect(written.exitCode).toBe(writes)
+    await home.ok('verify')
+  })
+
+  test('refuses another fingerprint, and asks for one off a terminal', async () => {
+    const home = await newHomeWithStore()
+    const { file, id } = await newCard(home)
+    const own = String((await home.json('key', 'show'))['device_id'])
+    const wrong = await home.run(['device', 'add', file, '--fingerprint', own])
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      2,
+      expect.stringMatching(/another fingerprint/),
+    ])
+    const unasked = await home.run(['device', 'add', file])
+    expect([unasked.exitCode, unasked.stderr]).toEqual([2, expect.stringContaining(id)])
+    expect(unasked.stderr).toContain('--fingerprint')
+    expect(await home.json('status')).toMatchObject({ commits: 1 })
+  })
+
+  test('takes the card from standard input', async () => {
+    const home = await newHomeWithStore()
+    const { file, id } = await newCard(home)
+    const input = readFileSync(file)
+    const { exitCode, stdout } = await home.run(['device', 'add', '-', '--yes'], { input })
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`Added ${id} as writer\n`)])
+    const again = await home.run(['device', 'add', '-', '--yes'], { input })
+    expect([again.exitCode, again.stderr]).toEqual([2, expect.stringMatching(/already/)])
+  })
+
+  test('exits with 2 for what is no card, before the store is opened', async () => {
+    const home = newHome()
+    const { exitCode, stderr } = await home.run(['device', 'add', home.file('card', 'x'), '--yes'])
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/card is damaged/)])
+  })
+
+  test.skipIf(terminal.missing)(
+    `on a terminal shows the fingerprint and asks; no is no${terminal.note}`,
+    async () => {
+      const home = await newHomeWithStore()
+      const { file, id } = await newCard(home)
+      const shown = 'shall it be added as reader? [y/N] '
+      const words = ['device', 'add', file, '--role', 'reader']
+      const no = onTerminal(home, words, { typed: [[shown, '\r']] })
+      expect(no).toEqual({ exitCode: 130, screen: expect.stringContaining(id) })
+      expect(await home.json('status')).toMatchObject({ commits: 1 })
+      const yes = onTerminal(home, words, { typed: [[shown, 'y\r']] })
+      expect(yes).toEqual({ exitCode: 0, screen: expect.stringContaining(`Added ${id}`) })
+    },
+  )
+})
+
+describe('device list, role and remove', () => {
+  test('show who is there, and what a removed device still reads', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    const { other, file, id } = await newCard(home)
+    await home.ok('device', 'add', file, '--yes')
+    expect(await home.ok('device', 'list')).toMatch(
+      new RegExp(
+        `^dev_\\w+  owner \\(this machine\\)\n  added [\\w ]+, wrote [\\w ]+\n` +
+          `${id}  writer\n  added [\\w ]+, has written nothing\n$`,
+      ),
+    )
+    const short = id.slice(0, 14)
+    expect(await home.ok('device', 'role', short, 'reader')).toBe(
+      `${id} is now reader\n\nA new epoch of keys began.\n`,
+    )
+    expect(await home.ok('device', 'role', short, 'reader')).toBe(`${id} is already reader\n`)
+    const removed = await home.ok('device', 'remove', short)
+    expect(removed).toMatch(
+      new RegExp(
+        `^Removed ${id}\n\nA new epoch of keys began. It cannot read what is written from now on.`,
+      ),
+    )
+    expect(removed).toContain('  the history so far: 5 commits\n  1 memory as they are')
+    const { devices } = await home.json('device', 'list')
+    expect(devices).toMatchObject([
+      { role: 'owner', active: true, this_device: true, removed_at: null, still_readable: null },
+      { device_id: id, active: false, still_readable: { commits: 5, memories: 1 } },
+    ])
+    expect((await other.run(['ls', '--store', home.store])).exitCode).toBe(8)
+    await home.ok('verify')
+  })
+
+  test.each<[string, string[], RegExp]>([
+    ['a device that is none', ['remove', 'dev_zzzz'], /device list/],
+    ['too few digits', ['remove', 'dev_'], /at least 4 digits/],
+    ['a role that is none', ['role', 'dev_zzzz', 'root'], /owner, writer, reader, auditor/],
+  ])('exit with 2 for %s', async (_, words, problem) => {
+    const home = await newHomeWithStore()
+    const { exitCode, stderr } = await home.run(['device', ...words])
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(problem)])
+  })
+
+  test('the last owner cannot be removed', async () => {
+    const home = await newHomeWithStore()
+    const own = String((await home.json('key', 'show'))['device_id'])
+    const { exitCode, stderr } = await home.run(['device', 'remove', own])
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/last owner/)])
+  })
+})
+
+describe('audit', () => {
+  test('verifies and lists the trail of a plain clone, without contents', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'secret-name.md', '--text', 'secret text', '--reason', 'secret reason')
+    const { other, file, id } = await newCard(home)
+    await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
+    await home.ok('rm', 'secret-name.md', '--session', 'cleaning')
+    const clone = join(other.directory, 'clone')
+    git(['clone', '--quiet', '--bare', home.store, clone], other.directory)
+    const text = await other.ok('audit', '--store', clone)
+    expect(text).toMatch(
+      /^Verified the trail: 4 commits, 0 memories; the head is \w{40}\n\ncommit /,
+    )
+    expect(text).toContain(`\n  added ${id} as auditor\n`)
+    expect(text).toMatch(
+      /\nSession: cleaning\nWhat: {4}change\n {2}deleted {2}memver_\w+ of mem_\w+\n/,
+    )
+    const json = await other.json('audit', '--session', 'cleaning', '--store', clone)
+    expect(json).toMatchObject({
+      verified: true,
+      role: 'auditor',
+      commits: 4,
+      entries: [{ kind: 'change', session_id: 'cleaning', versions: [{ operation: 'deleted' }] }],
+    })
+    expect(text + JSON.stringify(json)).not.toContain('secret')
+    expect((await other.json('audit', '-n', '2', '--store', clone))['entries']).toHaveLength(2)
+  })
+
+  test('other commands point an auditor to it; it serves owners as well', async () => {
+    const home = await newHomeWithStore()
+    const { other, file } = await newCard(home)
+    await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
+    for (const words of [['ls'], ['verify'], ['log'], ['status']]) {
+      const { exitCode, stderr } = await other.run([...words, '--store', home.store])
+      expect([exitCode, stderr]).toEqual([6, expect.stringMatching(/auditor.*`gitlocket audit`/s)])
+    }
+    expect(await home.json('audit')).toMatchObject({ role: 'owner', commits: 2 })
+  })
+})
+
+describe('key recovery', () => {
+  test('makes a key that opens the store, and the old one does not any more', async () => {
+    const home = newHome()
+    const { recovery_key: old } = await home.json('init')
+    const made = await home.json('key', 'recovery')
+    expect(made).toMatchObject({ epochs: 2, still_readable: { commits: 2, memories: 0 } })
+    expect(await joinWith(home, String(old))).toBe(8)
+    expect(await joinWith(home, String(made['recovery_key']))).toBe(0)
+    const beside = await home.json('key', 'recovery', '--keep-old')
+    expect(beside).toMatchObject({ epochs: 2, still_readable: null })
+    expect(await joinWith(home, String(made['recovery_key']))).toBe(0)
+    expect(await joinWith(home, String(beside['recovery_key']))).toBe(0)
+    await home.ok('verify')
+  })
+
+  async function joinWith(home: Home, key: string): Promise<number> {
+    const other = newHome()
+    const env = { GITLOCKET_RECOVERY_KEY_FILE: other.file('key', key) }
+    const { exitCode } = await other.run(['recover', '--store', home.store], { env })
+    expect(existsSync(other.identityFile)).toBe(exitCode === 0)
+    return exitCode
+  }
+})

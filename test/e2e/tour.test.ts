@@ -20,6 +20,8 @@ const calls = allSessions.flatMap((session) => session.calls)
 const commitsOfSessions = calls.filter((call) => call.outcome === 'commits').length
 /** Two edits by a person, the undo, the redaction, and the guard in the settings. */
 const commitsOfPerson = 5
+/** A note, the enrolment of the laptop, an edit on each machine, and the merge. */
+const commitsOfMachines = 5
 
 const directory = sharedDirectory()
 let finished: ReturnType<typeof tour>
@@ -106,7 +108,7 @@ describe('the tour', () => {
     const identity = parseIdentity(readFileSync(at.identityFile, 'utf8'))
     const store = await openStore({ ...at, identity })
     const { commits } = await store.verify()
-    expect(commits).toBe(1 + commitsOfSessions + commitsOfPerson)
+    expect(commits).toBe(1 + commitsOfSessions + commitsOfPerson + commitsOfMachines)
     expect((await store.read('/done/billing/handover.md'))?.content).toContain('by ascending id')
     await store.close()
     expect(git(['fsck', '--strict'], at.directory)).toBe('')

@@ -61,14 +61,15 @@ export class DiskExchange implements PackExchange {
     }
   }
 
-  async pack(oids: readonly Oid[]): Promise<OutgoingPack> {
+  async pack(oids: readonly Oid[], atReceiver?: Oid): Promise<OutgoingPack> {
     const { directory, find, packs, checkpoint, rescan } = this.#parts
     const names = async (): Promise<string[]> => {
       await checkpoint()
       rescan()
       return packs().map(({ name }) => name)
     }
-    return makeOutgoingPack({ disk: this.#disk, directory, find, packs: names }, oids)
+    const parts = { disk: this.#disk, directory, find, packs: names }
+    return makeOutgoingPack(parts, oids, atReceiver)
   }
 
   tracked(remote: string): Oid | undefined {

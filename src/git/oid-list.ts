@@ -11,6 +11,7 @@ export const oidBytes: number = 20
 const rowBits = 26
 const rowsMax = 2 ** rowBits
 const valueMax = 2 ** 38
+const valuesPerHigh = 2 ** (32 - rowBits)
 
 export class OidList {
   /** Ascending, each once. */
@@ -107,21 +108,43 @@ export class OidCollector {
 
 /** The rows of a column of whole numbers below 2^38, by ascending number. */
 export function sortedRows(column: Float64Array): Uint32Array {
-  assert(column.length <= rowsMax, 'too many rows to sort')
-  const keys = new BigUint64Array(column.length)
-  // Two halves of each key, so that no BigInt is ever made. Little-endian, as every Node.js is.
-  const words = new Uint32Array(keys.buffer)
-  for (let row = 0; row < column.length; row += 1) {
-    const value = column[row] ?? 0
-    assert(value < valueMax, 'a number is too large to sort by')
-    const high = Math.floor(value / 64)
-    words[2 * row] = ((value - high * 64) * rowsMax + row) >>> 0
-    words[2 * row + 1] = high
-  }
-  keys.sort()
-  const rows = new Uint32Array(column.length)
-  for (let n = 0; n < rows.length; n += 1) rows[n] = (words[2 * n] ?? 0) & (rowsMax - 1)
+  const sorted = new SortedColumn(column.slice())
+  const rows = new Uint32Array(sorted.length)
+  for (let rank = 0; rank < rows.length; rank += 1) rows[rank] = sorted.rowAt(rank)
   return rows
+}
+
+/** The same in the memory of the column itself, which holds something else from then on. */
+export class SortedColumn {
+  readonly length: number
+  /** Two halves of each key, so that no BigInt is ever made. Little-endian, as every Node.js is. */
+  readonly #words: Uint32Array
+
+  constructor(column: Float64Array) {
+    const { buffer, byteOffset, length } = column
+    assert(length <= rowsMax, 'too many rows to sort')
+    this.length = length
+    this.#words = new Uint32Array(buffer, byteOffset, 2 * length)
+    for (let row = 0; row < length; row += 1) {
+      const value = column[row] ?? 0
+      assert(value < valueMax, 'a number is too large to sort by')
+      const high = Math.floor(value / valuesPerHigh)
+      this.#words[2 * row] = ((value - high * valuesPerHigh) * rowsMax + row) >>> 0
+      this.#words[2 * row + 1] = high
+    }
+    new BigUint64Array(buffer, byteOffset, length).sort()
+  }
+
+  /** Ranks count from 0, from the smallest number on. */
+  rowAt(rank: number): number {
+    return (this.#words[2 * rank] ?? 0) & (rowsMax - 1)
+  }
+
+  valueAt(rank: number): number {
+    const low = this.#words[2 * rank] ?? 0
+    const high = this.#words[2 * rank + 1] ?? 0
+    return high * valuesPerHigh + (low >>> rowBits)
+  }
 }
 
 /** Rows with one prefix are few and next to each other: insertion puts them right. */

@@ -1,7 +1,8 @@
 // A pack of chosen objects, made while it is sent. Few of them are packed anew, with the deltas
 // that suit them; many are copied entry by entry as the store has them, twice: once to learn the
 // size, which a host wants to know first, and once to send. Nothing touches the disk. Must send
-// exactly what was asked for, and no delta whose base is not in the pack before it.
+// exactly what was asked for, and no delta whose base is neither in the pack before it nor, where
+// one of its commits is named, at the receiver.
 
 import { fromHex } from '../bytes.ts'
 import { Sha1 } from '../crypto/sha1.ts'
@@ -21,7 +22,8 @@ import {
   packTrailerBytes,
 } from './pack-entry.ts'
 import { orderForPack } from './pack-order.ts'
-import { type EntrySink, type PackObject, writeObjects } from './pack-writer.ts'
+import { type EntrySink, type PackInput, type PackObject, writeObjects } from './pack-writer.ts'
+import { findThinBases } from './thin-bases.ts'
 
 /** What is packed anew, in RAM. */
 const fewObjectsMax = 10_000
@@ -43,10 +45,11 @@ export interface OutgoingParts {
 export async function makeOutgoingPack(
   parts: OutgoingParts,
   oids: readonly Oid[],
+  atReceiver?: Oid,
 ): Promise<OutgoingPack> {
   assert(oids.length > 0, 'a pack without objects')
   const few = oids.length > fewObjectsMax ? undefined : readFew(parts, oids)
-  if (few !== undefined) return packInRam(few)
+  if (few !== undefined) return packInRam(few, parts.find, atReceiver)
   const packs = openPacks(parts, await parts.packs())
   try {
     const copy = new PackCopy(parts, packs, oids)
@@ -79,9 +82,21 @@ function openPacks({ disk, directory }: OutgoingParts, names: readonly string[])
   })
 }
 
-/** A pack of objects that are in RAM. */
-export function packInRam(objects: readonly PackObject[]): OutgoingPack {
-  return new PackInRam(objects)
+/** A pack of objects that are in RAM, thin if a commit of the receiver is given. */
+export function packInRam(
+  objects: readonly PackObject[],
+  find: OutgoingParts['find'],
+  atReceiver: Oid | undefined,
+): OutgoingPack {
+  const ordered = orderForPack(objects)
+  const newest = objects.findLast(({ type }) => type === 'commit')
+  if (newest === undefined || atReceiver === undefined) return new PackInRam(ordered)
+  const bases = findThinBases(find, newest.oid, atReceiver)
+  return new PackInRam(
+    ordered.map(({ oid, type, body, base }) => {
+      return { oid, type, body, base, thinBase: bases.get(oid) }
+    }),
+  )
 }
 
 class PackInRam implements OutgoingPack, EntrySink {
@@ -89,8 +104,7 @@ class PackInRam implements OutgoingPack, EntrySink {
   readonly #parts: Uint8Array[]
   #bytes: number
 
-  constructor(objects: readonly PackObject[]) {
-    const ordered = orderForPack(objects)
+  constructor(ordered: readonly PackInput[]) {
     this.objects = ordered.length
     this.#parts = [encodePackHeader(ordered.length)]
     this.#bytes = packHeaderBytes

@@ -3,9 +3,10 @@
 // declared size.
 
 import { deflateSync, Inflate, inflateSync } from 'node:zlib'
-import { concatBytes } from '../bytes.ts'
+import { concatBytes, fromHex } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
 import { objectBytesMax } from '../limits.ts'
+import type { Oid } from './object.ts'
 
 /** `offsetDelta` names its base by the distance back in the pack, `refDelta` by its oid. */
 export type EntryType = 'commit' | 'tree' | 'blob' | 'tag' | 'offsetDelta' | 'refDelta'
@@ -79,6 +80,11 @@ export function encodeEntryHeader(
 /** The header of a delta whose base starts `distance` bytes before it. */
 export function encodeOffsetDeltaHeader(size: number, distance: number): Uint8Array {
   return concatBytes(encodeTypeAndSize('offsetDelta', size), encodeDistance(distance))
+}
+
+/** The header of a delta whose base is elsewhere. */
+export function encodeRefDeltaHeader(size: number, base: Oid): Uint8Array {
+  return concatBytes(encodeTypeAndSize('refDelta', size), fromHex(base))
 }
 
 /** The type of the entry that starts at `at`; undefined if it has none that is known. */

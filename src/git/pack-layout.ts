@@ -1,38 +1,33 @@
-// Where the entries of a pack lie, in the order of the file: an index knows them by oid alone. Two
-// typed columns, so that a million entries take twelve megabytes. Pure.
+// Where the entries of a pack lie, in the order of the file: an index knows them by oid alone. One
+// typed column, so that a million entries take eight megabytes. Pure.
 
 import type { Pack } from './pack.ts'
 import { packTrailerBytes } from './pack-entry.ts'
-import { sortedRows } from './oid-list.ts'
+import { SortedColumn } from './oid-list.ts'
 
 /** Ranks number the entries from 0, by ascending offset; positions are those of the index. */
 export class PackLayout {
-  readonly positions: Uint32Array
-  readonly #offsets: Float64Array
+  readonly #sorted: SortedColumn
   readonly #end: number
 
   constructor({ index, bytes }: Pack) {
     const column = new Float64Array(index.count)
     for (let n = 0; n < column.length; n += 1) column[n] = index.offsetAt(n)
-    this.positions = sortedRows(column)
-    this.#offsets = new Float64Array(index.count)
-    for (let rank = 0; rank < column.length; rank += 1) {
-      this.#offsets[rank] = column[this.positions[rank] ?? 0] ?? 0
-    }
+    this.#sorted = new SortedColumn(column)
     this.#end = bytes - packTrailerBytes
   }
 
   get count(): number {
-    return this.positions.length
+    return this.#sorted.length
   }
 
   positionOf(rank: number): number {
-    return this.positions[rank] ?? 0
+    return this.#sorted.rowAt(rank)
   }
 
   /** Where an entry starts; for the rank after the last one, where the entries end. */
   offsetOf(rank: number): number {
-    return this.#offsets[rank] ?? this.#end
+    return rank < this.#sorted.length ? this.#sorted.valueAt(rank) : this.#end
   }
 
   /** The entry that starts at `offset`, looked for backwards from `rank`: bases are often near. */

@@ -9,7 +9,12 @@ import { makeDelta } from './delta.ts'
 import type { Disk } from './disk.ts'
 import type { ObjectType, Oid } from './object.ts'
 import type { PackStatus } from './object-store.ts'
-import { deflate, encodeEntryHeader, encodeOffsetDeltaHeader } from './pack-entry.ts'
+import {
+  deflate,
+  encodeEntryHeader,
+  encodeOffsetDeltaHeader,
+  encodeRefDeltaHeader,
+} from './pack-entry.ts'
 import type { HalfPack } from './pack-file.ts'
 import { PackOutput, writeHalfWithOutput, writeWithOutput } from './pack-output.ts'
 
@@ -25,6 +30,8 @@ export interface PackObject {
 export interface PackInput extends PackObject {
   /** An earlier object of the same pack and type that this one resembles. Only a hint. */
   readonly base?: Oid | undefined
+  /** One of the same type that is not in the pack, but where it is sent to. Only a hint. */
+  readonly thinBase?: PackObject | undefined
 }
 
 /**
@@ -90,22 +97,38 @@ function writeObject(
   if (gitHash(type, body) !== oid) {
     throw new StoreError('object_corrupt', `The object ${oid} does not match its name`)
   }
-  const offset = output.offset
+  const { offset } = output
+  const { header, deflated, depth } = encodeEntry(object, written, offset)
+  output.add(fromHex(oid), header, deflated)
+  return { type, body, offset, depth }
+}
+
+interface Entry {
+  readonly header: Uint8Array
+  readonly deflated: Uint8Array
+  readonly depth: number
+}
+
+/** A delta is some thirty bytes, most of them an oid: compressed it is one less, and slower. */
+function encodeEntry(object: PackInput, written: ReadonlyMap<Oid, Written>, offset: number): Entry {
+  const { type, body, thinBase } = object
   const base = object.base === undefined ? undefined : written.get(object.base)
   const delta = base && deltaWorthWhile(base, object)
-  if (base === undefined || delta === undefined) {
-    const level = type === 'blob' ? 0 : 1
-    output.add(fromHex(oid), encodeEntryHeader(type, body.length), deflate(body, level))
-    return { type, body, offset, depth: 0 }
+  if (base !== undefined && delta !== undefined) {
+    const header = encodeOffsetDeltaHeader(delta.length, offset - base.offset)
+    return { header, deflated: deflate(delta, 0), depth: base.depth + 1 }
   }
-  const header = encodeOffsetDeltaHeader(delta.length, offset - base.offset)
-  // Some thirty bytes, most of them an oid: compressed they are one byte less, and slower to read.
-  output.add(fromHex(oid), header, deflate(delta, 0))
-  return { type, body, offset, depth: base.depth + 1 }
+  const thinDelta = thinBase && deltaWorthWhile({ ...thinBase, depth: 0 }, object)
+  if (thinBase !== undefined && thinDelta !== undefined) {
+    const header = encodeRefDeltaHeader(thinDelta.length, thinBase.oid)
+    return { header, deflated: deflate(thinDelta, 0), depth: 1 }
+  }
+  const header = encodeEntryHeader(type, body.length)
+  return { header, deflated: deflate(body, type === 'blob' ? 0 : 1), depth: 0 }
 }
 
 /** A delta that saves less than half costs more reading than it is worth, as git finds too. */
-function deltaWorthWhile(base: Written, object: PackInput): Uint8Array | undefined {
+function deltaWorthWhile(base: Omit<Written, 'offset'>, object: PackInput): Uint8Array | undefined {
   if (base.type !== object.type || base.depth >= depthMax) return undefined
   const delta = makeDelta(base.body, object.body)
   return delta.length * 2 < object.body.length ? delta : undefined

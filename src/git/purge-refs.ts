@@ -29,7 +29,7 @@ export interface RefSweep {
 /** What was refused may hold what is erased, anywhere in it. */
 const refusedRef = /^refs\/remotes\/[^/]+-refused\/main$/
 
-/** As whose `main` a head of a remote is kept that was refused. Names have 100 characters at most. */
+/** As whose `main` a refused head of a remote is kept. Names have 100 characters at most. */
 export function refusedName(remote: string): string {
   return `${remote.slice(0, 92)}-refused`
 }

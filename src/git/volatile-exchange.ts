@@ -43,7 +43,7 @@ export class VolatileExchange implements PackExchange {
     }
   }
 
-  async pack(oids: readonly Oid[]): Promise<OutgoingPack> {
+  async pack(oids: readonly Oid[], atReceiver?: Oid): Promise<OutgoingPack> {
     this.#assertOpen()
     assert(oids.length > 0, 'a pack without objects')
     const objects = oids.map((oid) => {
@@ -51,7 +51,7 @@ export class VolatileExchange implements PackExchange {
       if (object !== undefined) return { oid, ...object }
       throw new StoreError('object_missing', `The object ${oid} is to be sent, but is not stored`)
     })
-    return packInRam(objects)
+    return packInRam(objects, (oid) => this.#objects.get(oid), atReceiver)
   }
 
   tracked(remote: string): Oid | undefined {

@@ -29,7 +29,14 @@ interface Directory {
 }
 
 export class MemoryTree {
-  readonly #root: Directory = newDirectory()
+  #root: Directory = newDirectory()
+
+  /** Another one with the same memories, which keeps the names of the trees. */
+  copy(): MemoryTree {
+    const copy = new MemoryTree()
+    copy.#root = copyOf(this.#root)
+    return copy
+  }
 
   get count(): number {
     return this.#root.count
@@ -70,6 +77,18 @@ export function findBlob(objects: ObjectSource, root: Oid, memoryId: string): Oi
 
 function newDirectory(): Directory {
   return { count: 0, oid: undefined, files: new Map(), directories: undefined, body: undefined }
+}
+
+/** Without the bodies, which are changed in place. */
+function copyOf({ count, oid, files, directories }: Directory): Directory {
+  const children = directories && [...directories]
+  return {
+    count,
+    oid,
+    files: files && new Map(files),
+    directories: children && new Map(children.map(([digit, child]) => [digit, copyOf(child)])),
+    body: undefined,
+  }
 }
 
 function put(directory: Directory, depth: number, memoryId: string, blob: Oid): void {

@@ -23,7 +23,15 @@ export interface PathNode<Memory extends PlacedMemory = LiveMemory> {
 }
 
 export class PathTree<Memory extends PlacedMemory = LiveMemory> {
-  readonly root: PathNode<Memory> = newNode('')
+  readonly root: PathNode<Memory>
+
+  constructor(root: PathNode<Memory> = newNode('')) {
+    this.root = root
+  }
+
+  copy(): PathTree<Memory> {
+    return new PathTree(copyOf(this.root))
+  }
 
   find(path: string): PathNode<Memory> | undefined {
     let node: PathNode<Memory> | undefined = this.root
@@ -110,6 +118,11 @@ function segmentsOf(path: string): readonly string[] {
 
 function newNode<Memory extends PlacedMemory>(name: string): PathNode<Memory> {
   return { name, count: 0, bytes: 0, memory: undefined, children: new Map() }
+}
+
+function copyOf<Memory extends PlacedMemory>(node: PathNode<Memory>): PathNode<Memory> {
+  const children = [...node.children].map(([name, child]) => [name, copyOf(child)] as const)
+  return { ...node, children: new Map(children) }
 }
 
 function grow(node: PathNode<PlacedMemory>, memory: PlacedMemory): void {

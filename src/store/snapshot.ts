@@ -104,17 +104,29 @@ export class Snapshot {
   head: Head
   keyring: KeyringState
   settings: SettingsState
-  readonly current: Map<string, CurrentVersion> = new Map()
-  readonly devices: Map<string, DeviceState> = new Map()
+  readonly current: Map<string, CurrentVersion>
+  readonly devices: Map<string, DeviceState>
   /** Every version that a redact record names (R of FORMAT §8.1). */
-  readonly redacted: Set<string> = new Set()
-  readonly paths: PathTree = new PathTree()
+  readonly redacted: Set<string>
+  readonly paths: PathTree
   #tree: MemoryTree | undefined
 
-  constructor(head: Head, keyring: KeyringState, settings: SettingsState) {
+  /** Empty, or with what another snapshot holds. */
+  constructor(head: Head, keyring: KeyringState, settings: SettingsState, contents?: Snapshot) {
     this.head = head
     this.keyring = keyring
     this.settings = settings
+    this.current = new Map(contents?.current)
+    this.devices = new Map(contents?.devices)
+    this.redacted = new Set(contents?.redacted)
+    this.paths = contents?.paths.copy() ?? new PathTree()
+  }
+
+  /** Another one that says the same: what is applied to either leaves the other as it is. */
+  copy(): Snapshot {
+    const copy = new Snapshot(this.head, this.keyring, this.settings, this)
+    copy.#tree = this.#tree?.copy()
+    return copy
   }
 
   /** Number of live memories. */

@@ -20,12 +20,16 @@ export interface VerifiedAgain {
   readonly base: number
 }
 
-/** Throws what verification refuses. */
+/**
+ * `known` is a verified snapshot, perhaps of the commit that all the rest descends from; it stays
+ * as it is. Throws what verification refuses.
+ */
 export async function verifyRewritten(
   source: HistorySource,
   history: History,
   head: Oid,
   options: VerifyOptions = {},
+  known?: Snapshot,
 ): Promise<VerifiedAgain> {
   const isCut = (oid: Oid, height: number): boolean => {
     return history.findCommit(oid, height)?.isCut === true
@@ -36,7 +40,8 @@ export async function verifyRewritten(
     const { snapshot } = await verifyHistory(source, head, options)
     return { snapshot, base: -1 }
   }
-  const snapshot = snapshotAt(source, history, base)
+  const same = known?.head.commit === found.base ? known : undefined
+  const snapshot = same?.copy() ?? snapshotAt(source, history, base)
   checkBelow(history, base, found.redacted)
   for (const versionId of found.redacted) snapshot.redacted.add(versionId)
   const findMemory = (versionId: string): string | undefined => {

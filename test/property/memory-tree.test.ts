@@ -53,9 +53,15 @@ const steps = fc.array(step, { minLength: 1, maxLength: 150, size: 'max' })
 
 /** A tree and, beside it, the plain set of what it should hold and every git tree it has made. */
 class Trial {
-  readonly blobs = new Map<string, string>()
-  readonly trees = new Map<string, GitObject>()
-  readonly #tree = new MemoryTree()
+  readonly blobs: Map<string, string>
+  readonly trees: Map<string, GitObject>
+  readonly #tree: MemoryTree
+
+  constructor(original?: Trial) {
+    this.blobs = new Map(original?.blobs)
+    this.trees = new Map(original?.trees)
+    this.#tree = original === undefined ? new MemoryTree() : original.#tree.copy()
+  }
 
   take(taken: Step): void {
     switch (taken.type) {
@@ -123,6 +129,22 @@ test('what is written in one go is what is written step by step', () => {
     const root = once.compare()
     expect(often.compare()).toBe(root)
     once.compareLookups(root)
+  })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 100 })
+})
+
+test('a copy and what it was made from go on apart', () => {
+  const property = fc.property(steps, steps, steps, (before, here, there) => {
+    const original = new Trial()
+    for (const each of before) original.take(each)
+    original.compare()
+    const copy = new Trial(original)
+    for (const each of there) copy.take(each)
+    const root = copy.compare()
+    for (const each of here) original.take(each)
+    original.compareLookups(original.compare())
+    expect(copy.compare()).toBe(root)
+    copy.compareLookups(root)
   })
   fc.assert(property, { seed, numRuns: full ? 5000 : 100 })
 })

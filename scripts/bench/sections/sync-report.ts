@@ -141,12 +141,14 @@ function oneTable(site: Site, results: readonly HostResult[]): Table {
     columns: transferColumns,
     rows: results.flatMap(({ name, one }) => one.flatMap((transfer) => rowsOf(name, transfer))),
     notes: [
-      'The call: `store.sync` on a store that was just opened, until it resolves. It asks the ' +
-        'remote what it has, verifies what comes before anything is taken over, and remembers ' +
-        'what it saw, durably. The whole process: Node starts, the store opens with warm ' +
-        'caches, the call, the caches are written again, the store closes. git pushes the same ' +
-        'commit out of the same repository to another one of the same kind, and fetches into ' +
-        'a bare clone; it verifies nothing of what the commit says.',
+      'The call: `store.sync` on a store that was just opened, until it resolves: what is new is ' +
+        'verified before it is taken over, and what the remote has shown is remembered, durably. ' +
+        'A later call: in a process that keeps the store open and has synced before. The whole ' +
+        'process: Node starts, the store opens with warm caches, the call, the caches are ' +
+        'written again, the store closes. git pushes the same commit out of the same repository ' +
+        'to another one of the same kind, and fetches into a bare clone; it verifies nothing ' +
+        'of what the commit says. Over a path, ours has the remote sync every file that it ' +
+        'writes, which is not what git does by default.',
       'The memory is the most that our process held; those of git, on both sides, are not asked. ' +
         'The pack: what is sent or received of objects. The wire: all bytes between the two ' +
         'machines in both directions, encryption included.',

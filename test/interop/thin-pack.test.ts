@@ -1,0 +1,63 @@
+// Packs for a receiver that has a part of the history: smaller, and as good to stock git.
+
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
+import { createVolatileObjectStore } from '../../src/git/volatile-object-store.ts'
+import { pushPack } from '../../src/transport/remote.ts'
+import { bareRepository } from '../support/pack-fixtures.ts'
+import { cleanEnvironment, git, temporaryDirectory } from '../support/temporary.ts'
+import { TestHistory } from '../support/transitions.ts'
+
+const kinds: readonly (readonly [string, () => Promise<ObjectStore>])[] = [
+  ['in memory', async () => createVolatileObjectStore()],
+  ['on disk', () => createDiskObjectStore({ directory: join(temporaryDirectory(), 's') })],
+]
+
+function oidsOf(transitions: readonly Transition[]): string[] {
+  return transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
+}
+
+describe.each(kinds)('a thin pack (%s)', (_, create) => {
+  test.each([
+    ['unpacks it', '1000'],
+    ['completes it', '1'],
+  ])('makes a sound repository of a remote that %s', async (__, unpackLimit) => {
+    const history = new TestHistory(31)
+    const store = await create()
+    // By then every place is taken, so that trees change in few entries.
+    const before = history.take(200)
+    const news = history.take(4)
+    await store.exclusive(() => store.commit([...before, ...news]))
+    const repository = temporaryDirectory()
+    bareRepository(repository)
+    git(['config', 'receive.unpackLimit', unpackLimit], repository)
+    const access = { url: repository, environment: cleanEnvironment() }
+    const [expected, next] = [before.at(-1)?.next, history.head ?? '']
+    const first = await store.exchange.pack(oidsOf(before))
+    await pushPack(access, { expected: undefined, next: expected ?? '', pack: first })
+
+    const pack = await store.exchange.pack(oidsOf(news), expected)
+    const whole = await store.exchange.pack(oidsOf(news))
+    expect(pack.objects).toBe(whole.objects)
+    expect(pack.bytes).toBeLessThan(whole.bytes - 500)
+    await pushPack(access, { expected, next, pack })
+    expect(git(['fsck', '--strict', '--full', '--no-dangling'], repository)).toBe('')
+    expect(git(['rev-parse', 'main'], repository).trim()).toBe(next)
+    await store.close()
+  })
+
+  test('is refused by a store of ours, which takes whole packs only', async () => {
+    const history = new TestHistory(32)
+    const transitions = history.take(30)
+    const [source, target] = [await create(), await create()]
+    await source.exclusive(() => source.commit(transitions))
+    await target.exclusive(() => target.commit(transitions.slice(0, -1)))
+    const pack = await source.exchange.pack(oidsOf(transitions.slice(-1)), transitions.at(-2)?.next)
+    const attempt = target.exchange.receive(pack.chunks())
+    await expect(attempt).rejects.toMatchObject({ code: 'pack_refused' })
+    await source.close()
+    await target.close()
+  })
+})

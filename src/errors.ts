@@ -146,7 +146,7 @@ export interface ErrorDetails {
   /** A size, count or line that was too large, and its bound. */
   readonly actual?: number
   readonly limit?: number
-  /** The `RedactionCertificate` of versions that are redacted, though not erased from the disk yet. */
+  /** The `RedactionCertificate` of what is redacted, though not erased from the disk yet. */
   readonly certificate?: object
 }
 

@@ -24,7 +24,7 @@ export interface Touched {
 }
 
 /** The commits that are ancestors of one head and not of the other. */
-export interface OneSide extends Touched {
+interface OneSide extends Touched {
   /** Newest first, by height. */
   readonly commits: readonly Oid[]
 }
@@ -164,12 +164,12 @@ function isEarlierState(a: DeviceState, b: DeviceState): boolean {
 }
 
 /** In the order of settings records, which follows descent: heights grow along parents. */
-export function isLater(a: SettingsState, b: SettingsState): boolean {
+function isLater(a: SettingsState, b: SettingsState): boolean {
   if (a.height !== b.height) return a.height > b.height
   return compareBytes(a.record, b.record) > 0
 }
 
-export function keyringConflict(): StoreError {
+function keyringConflict(): StoreError {
   return new StoreError(
     'keyring_conflict',
     'Both sides changed who may open the store, neither knowing of the other',

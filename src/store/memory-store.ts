@@ -298,7 +298,7 @@ export class MemoryStore {
   }
 
   /** Names a remote: https, ssh or a path. Nothing is contacted. */
-  addRemote(name: string, url: string): Promise<void> {
+  async addRemote(name: string, url: string): Promise<void> {
     return this.#session.exchange.addRemote({ name, url: parseRemoteUrl(url).text })
   }
 
@@ -333,7 +333,7 @@ export class MemoryStore {
   /**
    * Erases versions from the history and from every file of the store: content, path, hash, size
    * and reason go, who did what when stays (FORMAT §10). Cannot be undone. What is erased already
-   * is left out. Rejects with `version_current`, `permission_denied`, `invalid_input`, `not_found`.
+   * is left out. Rejects with the codes of `redact` in redaction.ts.
    */
   async redact(
     request: RedactionRequest,

@@ -59,8 +59,8 @@ const objectBytes = 64 * KIBIBYTE
 const BATCH = 256
 
 /**
- * Takes versions out of the past of a head that `history` reaches; undefined if it has none of them.
- * Versions that were erased before do no harm.
+ * Takes versions out of the past of a head that `history` reaches; undefined if it has none of
+ * them. Versions that were erased before do no harm.
  */
 export async function rewriteHead(
   request: Omit<RewriteRequest, 'erased'> & { readonly versionIds: ReadonlySet<string> },

@@ -1,6 +1,6 @@
-// The tree `m` of commits without the blobs that are hidden (FORMAT §2.1, §10). Versions never share
-// a blob, so what is left of a directory follows from its name alone, whichever branch it is met on.
-// Only directories in which a hidden blob may be are read. They, and the blobs, must vanish.
+// The tree `m` of commits without the blobs that are hidden (FORMAT §2.1, §10). Versions never
+// share a blob, so what is left of a directory follows from its name alone, whichever branch it is
+// met on. Only directories in which a hidden blob may be are read. They and the blobs must vanish.
 
 import { assert } from '../errors.ts'
 import { encodeTree, newObject } from '../git/object.ts'
@@ -14,13 +14,13 @@ import { FLAT_MAX } from './memory-tree.ts'
 interface Shown {
   /** Undefined if that is nothing. */
   readonly oid: Oid | undefined
-  /** How many memories it lists flat; one more than fit for a directory of directories. */
+  /** How many memories it lists flat; one more than can be for a directory of directories. */
   readonly size: number
 }
 
 /** Directories whose size is remembered. */
 const SIZES_MAX = 4096
-/** Directories whose rest is remembered, at least; and how many for each that may hide something. */
+/** Directories whose rest is remembered: at least, and for each that may hide something. */
 const RECENT_MIN = 1024
 const RECENT_PER_PREFIX = 2
 

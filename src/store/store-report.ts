@@ -49,8 +49,8 @@ export async function verifyStore(
   session: StoreSession,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  const { commit } = await session.reading((current) => current.head)
-  for (let head = commit, attempt = 1; ; attempt += 1) {
+  const start = await session.reading((current) => current.head.commit)
+  for (let head = start, attempt = 1; ; attempt += 1) {
     try {
       let commits = 0
       const { snapshot, versions } = await verifyHistory(session, head, {

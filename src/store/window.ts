@@ -30,7 +30,7 @@ interface Step {
 }
 
 /** So many commits are kept before it is worth to look which of them are still needed. */
-const KEPT_MIN = 1024
+const KEPT_MIN = 32
 
 export class Window implements Way {
   readonly #snapshot: Snapshot

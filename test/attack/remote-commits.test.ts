@@ -1,5 +1,5 @@
-// T25: who may push, but holds no key, adds no commit that anybody takes over. Nobody's work is held
-// up by it: the head is kept as evidence, and a repair puts the honest one back. FORMAT §6, §8.
+// T25: who may push, but holds no key, adds no commit that anybody takes over. Nobody's work is
+// held up by it: the head is kept as evidence, and a repair puts the right one back. FORMAT §6, §8.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,6 +15,7 @@ import {
   pairOfClones,
   repair,
 } from '../support/hostile-remotes.ts'
+import { failureOf } from '../support/faulty-remotes.ts'
 import { author } from '../support/stores.ts'
 import { git, gitBytes } from '../support/temporary.ts'
 
@@ -199,25 +200,32 @@ describe('T25: who may push and has no key', () => {
     expect(branchOf(remote)).toBe(await headOf(a))
   })
 
-  test('who shuts everybody out looks like a removal: never replaced, put back by git', async () => {
+  test.each<[code: string, name: string, shut: (remote: string) => Promise<string> | string]>([
+    ['wrong_key', 'a keyring that opens for nobody looks like a removal', lockedTree],
+    [
+      'upgrade_required',
+      'a newer format looks like an upgrade',
+      (remote) => treeWith(remote, 'store.json', '{"format":2,"store":"memstore_x"}\n'),
+    ],
+  ])('%s: %s: not replaced by us, but put back by git', async (code, _, shut) => {
     const { a, b, remote } = await pairOfClones()
-    const lone = bareRemote()
-    const other = await firstClone(lone)
-    await sync(other)
-    git(['fetch', '--quiet', lone, 'main:other'], remote)
-    const keyring = gitBytes(['cat-file', 'blob', 'other:keyring'], remote)
-    // The store id of a keyring is public; its slots are for others.
-    const own = gitBytes(['cat-file', 'blob', 'main:keyring'], remote)
-    const locked = Buffer.concat([
-      keyring.subarray(0, 16),
-      own.subarray(16, 32),
-      keyring.subarray(32),
-    ])
-    moveBranch(remote, withTree(remote, 'main', treeWith(remote, 'keyring', locked)))
-    await expectRefused(a, 'wrong_key')
-    await expect(repair(a)).rejects.toMatchObject({ code: 'wrong_key' })
+    moveBranch(remote, withTree(remote, 'main', await shut(remote)))
+    await expectRefused(a, code)
+    expect(await failureOf(repair(a))).toMatchObject({ code })
     git(['push', '--quiet', '--force', remote, 'main'], a.place.directory)
     await syncAll([a, b])
     await expectInStep(remote, [a, b])
   })
 })
+
+/** The store id of a keyring is public; its slots are for others. */
+async function lockedTree(remote: string): Promise<string> {
+  const lone = bareRemote()
+  await sync(await firstClone(lone))
+  const [foreign, own] = [lone, remote].map((repository) => {
+    return gitBytes(['cat-file', 'blob', 'main:keyring'], repository)
+  })
+  const id = own?.subarray(16, 32) ?? Buffer.alloc(0)
+  const parts = [foreign?.subarray(0, 16), id, foreign?.subarray(32)]
+  return treeWith(remote, 'keyring', Buffer.concat(parts.flatMap((part) => part ?? [])))
+}

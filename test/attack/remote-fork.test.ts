@@ -27,7 +27,7 @@ async function wordsOf(clone: Clone): Promise<string> {
 interface Fork {
   readonly a: Clone
   readonly b: Clone
-  /** What both take for the one remote: first the side of A, and what lies in wait, the one of B. */
+  /** What both take for the one remote, and what is put in its place at times. */
   readonly shown: string
   readonly hidden: string
 }

@@ -1,5 +1,5 @@
-// T26: a member who forges records or keyrings and pushes them is refused by every other device with
-// the code of what is wrong; what the owners had is put back by a repair. FORMAT §7, §8.
+// T26: a member who forges records or keyrings and pushes them is refused by every other device
+// with the code of what is wrong; what the owners had is put back by a repair. FORMAT §7, §8.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
@@ -116,7 +116,9 @@ describe('T26: a member who pushes', () => {
     forging(forge)
     await writeForged(forge, remote)
     await expectRefused(clone, code)
-    expect(await evidenceOf(clone)).toBe(forge.head)
+    // What leads to redacted versions is not kept, not even as evidence.
+    const evidence = code === 'redaction_undone' ? undefined : forge.head
+    expect(await evidenceOf(clone)).toBe(evidence)
     await repair(clone)
     await expectInStep(remote, [clone])
   })

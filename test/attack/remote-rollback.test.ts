@@ -2,7 +2,7 @@
 // nothing that any machine has, and is healed from there. FORMAT §9.
 
 import { describe, expect, test } from 'vitest'
-import { headOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import { copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import {
   branchOf,
   create,
@@ -15,7 +15,7 @@ import {
   repair,
 } from '../support/hostile-remotes.ts'
 import type { Pair } from '../support/hostile-remotes.ts'
-import { contentsOf } from '../support/stores.ts'
+import { contentsOf, reopen } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 
 type Attack = (pair: Pair) => Promise<unknown>
@@ -91,5 +91,41 @@ describe('T22: a remote that was put back', () => {
     await sync(b)
     expect(await headOf(b)).toBe(head)
     expect(branchOf(remote)).toBe(head)
+  })
+})
+
+describe('T22: what was not put back is not taken for it', () => {
+  test.each([1, 2, 3, 4])(
+    'a machine that dies after a merge opens again, whichever parent is the first: %i',
+    async () => {
+      const { a, b, remote } = await pairOfClones()
+      await create(a, '/a.md')
+      await create(a, '/a2.md')
+      await sync(a)
+      await create(b, '/b.md')
+      await b.store.close()
+      const again = { ...b, store: await reopen(b.place) }
+      const { merge } = await sync(again)
+      expect(merge).toBeDefined()
+      // The anchor still names what was newest before the merge.
+      const survivor = await copyOf(again)
+      expect(await headOf(survivor)).toBe(branchOf(remote))
+      await survivor.store.verify()
+    },
+  )
+
+  test('a machine that joins with an identity knows from then on what was shown', async () => {
+    const { a, b, remote } = await pairOfClones()
+    await create(a, '/newest.md')
+    await syncAll([a, b])
+    await b.store.close()
+    const { identity } = b.place
+    const again = await joinClone(a, remote, { identity })
+    const forked = branchOf(remote)
+    moveBranch(remote, `${forked}~1`)
+    const other = await joinClone(a, remote)
+    await create(other, '/other.md')
+    await sync(other)
+    await expectRefused(again, 'rolled_back')
   })
 })

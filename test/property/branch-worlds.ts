@@ -7,7 +7,7 @@ import { Branches } from '../support/branches.ts'
 import type { MemoryThen, Node, Write } from '../support/branches.ts'
 import { full } from '../support/seed.ts'
 
-export const DEVICES = 3
+const DEVICES = 3
 /** The first ones have a memory that all devices know; of another each branch makes its own. */
 const TOPICS = 4
 const SHARED = 2

@@ -1,6 +1,6 @@
-// rewrite(history, R) of FORMAT §10 where branches part and meet: it commutes, records stay byte for
-// byte, every tree is tree(X) without R in the one shape that its memories have, and what nothing
-// leads to any more is named.
+// rewrite(history, R) of FORMAT §10 where branches part and meet: it commutes, records stay byte
+// for byte, every tree is tree(X) without R in the one shape that its memories have, and what
+// nothing leads to any more is named.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -198,7 +198,7 @@ function expectedTree({ snapshot }: Node, gone: ReadonlySet<string>): Oid | unde
   return tree.encode([])
 }
 
-test('rewriting branches commutes, leaves every tree in its shape, and names what is dead', async () => {
+test('rewriting branches commutes, keeps the shape of trees, and names the dead', async () => {
   const property = fc.asyncProperty(worlds, choice, choice, async (plan, first, second) => {
     const world = await worldOf(plan)
     const candidates = redactable(world)

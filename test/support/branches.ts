@@ -226,7 +226,7 @@ type Resolve = (
 ) => Pick<Write, 'path' | 'content'> | undefined
 
 /** An edit beats a deletion; of two texts, every line once, those of the smaller text first. */
-export function unite(
+function unite(
   ours: MemoryThen | undefined,
   theirs: MemoryThen | undefined,
 ): Pick<Write, 'path' | 'content'> | undefined {

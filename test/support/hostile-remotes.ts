@@ -89,12 +89,6 @@ export function packOf(directory: string, oids: readonly string[]): Uint8Array {
   return new Uint8Array(gitBytes(['pack-objects', '--stdout', '-q'], directory, list))
 }
 
-/** `<oid>` of what came with a commit, the commit first. */
-export function objectsOf(directory: string, commit: string): readonly string[] {
-  const range = ['rev-list', '--objects', '--no-object-names', commit, `^${commit}~1`]
-  return git(range, directory).trim().split('\n')
-}
-
 /** What a clone keeps of a head that it refused. */
 export async function evidenceOf(clone: Clone): Promise<string | undefined> {
   await clone.store.checkpoint()

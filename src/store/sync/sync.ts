@@ -15,7 +15,6 @@ import type {
   TransferProgress,
 } from '../../transport/remote-access.ts'
 import { connectFetch } from '../../transport/fetch.ts'
-import { pushPack } from '../../transport/remote.ts'
 import type { Author } from '../commit.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import type { ObjectSource } from '../git-reads.ts'
@@ -24,14 +23,17 @@ import type { StoreSession } from '../session.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { chooseHaves } from './haves.ts'
 import { headWords } from './head-words.ts'
-import { findOutgoing, objectsOf } from './outgoing.ts'
+import { KnownRemote } from './known-remote.ts'
 import type { SyncReport } from './report.ts'
 import type { SeenHead } from './seen-remotes.ts'
+import { nothingSent, Sender } from './send.ts'
+import type { Sent } from './send.ts'
 import { findInTime, findLate } from './late.ts'
-import { isReplaceable, isVerdict } from './refused.ts'
-import { findRecord, rolledBackError, verifyTheirs } from './theirs.ts'
+import { isFailureOfRemote, isReplaceable, isVerdict, leadsToErased } from './refused.ts'
+import { findSound } from './salvage.ts'
+import { findRecord, hasShown, rolledBackError, verifyTheirs } from './theirs.ts'
 import type { Theirs } from './theirs.ts'
-import { nothingMoved, unify } from './unify.ts'
+import { eraseBroughtBack, nothingMoved, unify } from './unify.ts'
 import type { Unified } from './unify.ts'
 
 export type RemoteOptions = Omit<RemoteAccess, 'url'>
@@ -99,13 +101,18 @@ async function syncWith(
 ): Promise<SyncReport> {
   const turn = new SyncTurn(session, remote, options)
   const total = { commits: 0, bytes: 0, unified: nothingMoved }
+  const sentAtOnce = options.only === 'pull' ? undefined : await turn.sender.sendAtOnce()
+  if (sentAtOnce !== undefined) {
+    await turn.finish()
+    return describe(session, remote, total, sentAtOnce)
+  }
   for (let attempt = 1; ; attempt += 1) {
     const received = await turn.receive(author)
     total.commits += received.commits
     total.bytes += received.bytes
     total.unified = addUnified(total.unified, received.unified)
     try {
-      const sent = options.only === 'pull' ? nothingSent : await turn.send(received.head)
+      const sent = options.only === 'pull' ? nothingSent : await turn.sender.send(received.head)
       await turn.finish()
       return await describe(session, remote, total, sent)
     } catch (error) {
@@ -115,19 +122,14 @@ async function syncWith(
   }
 }
 
-interface Sent {
-  readonly commits: number
-  readonly bytes: number
-}
-
-const nothingSent: Sent = { commits: 0, bytes: 0 }
-
 class SyncTurn {
   readonly #session: StoreSession
   readonly #remote: Remote
   readonly #options: SyncOptions
   readonly #access: RemoteAccess
   readonly #exchange: PackExchange
+  readonly #known: KnownRemote
+  readonly sender: Sender
 
   constructor(session: StoreSession, remote: Remote, options: SyncOptions) {
     this.#session = session
@@ -135,6 +137,8 @@ class SyncTurn {
     this.#options = options
     this.#access = { signal: options.signal, ...options.access, url: remote.url }
     this.#exchange = session.exchange
+    this.#known = new KnownRemote(session, remote)
+    this.sender = new Sender(session, this.#access, this.#known, options)
   }
 
   /** Takes over what the remote has. */
@@ -143,34 +147,13 @@ class SyncTurn {
     try {
       const { head } = connection.refs
       if (head === undefined) return this.#nothingThere()
-      const seen = this.#seen()
+      const seen = this.#known.seen()
       if (seen?.oid === head) return { head, commits: 0, bytes: 0, unified: nothingMoved }
       if (this.#options.only === 'push') throw movedError()
       return await this.#take(connection, head, seen, author)
     } finally {
       await connection.close()
     }
-  }
-
-  /** Sends what the remote lacks. */
-  async send(expected: Oid | undefined): Promise<Sent> {
-    await this.#session.checkpoint()
-    const { head } = await this.#session.reading((snapshot) => snapshot)
-    if (head.commit === expected && !this.#repairs) return nothingSent
-    const { objects } = this.#session
-    const known = await this.#knownThere(expected)
-    const commits = findOutgoing(objects, head.commit, known)
-    const oids = commits.flatMap((commit) => objectsOf(objects, commit))
-    const pack = await this.#exchange.pack(oids)
-    try {
-      const progress = this.#options.transfer
-      await pushPack(this.#access, { expected, next: head.commit, pack, progress })
-    } finally {
-      pack.close()
-    }
-    const { commit: oid, height, record } = head
-    await this.#note({ oid, height, record })
-    return { commits: commits.length, bytes: pack.bytes }
   }
 
   /** After all of it: what was refused before has been overcome. */
@@ -191,15 +174,17 @@ class SyncTurn {
     if (theirs === undefined) return { head, bytes, commits: 0, unified: nothingMoved }
     const unified = await this.#unite(history, theirs, author)
     const { height, record } = theirs.snapshot.head
-    await this.#note({ oid: head, height, record, intactBelow: unified.theirsIntactBelow })
+    const { theirsIntactBelow: intactBelow } = unified
+    // While it is not replaced, what is to be replaced was not shown rightly.
+    if (!this.#repairs) await this.#known.note({ oid: head, height, record, intactBelow })
     const { length } = (await this.#session.loadHistory(this.#options)).commits
     const merges = unified.merge === undefined ? 0 : 1
     return { head, bytes, commits: Math.max(0, length - before - merges), unified }
   }
 
   /**
-   * Undefined where there is nothing to take over: the head is in our own history, or it is refused
-   * and to be replaced. Else keeps what is refused as evidence.
+   * Undefined where there is nothing to take over: the head is in our own history, or refused and
+   * to be replaced, like all below it. Else keeps what is refused as evidence.
    */
   async #judge(
     history: History,
@@ -214,12 +199,30 @@ class SyncTurn {
       const mayReplace = repair === true && only !== 'pull' && isReplaceable(error)
       // Who has never seen ours there cannot know whose it is.
       const wasOurs = seen !== undefined && findRecord(this.#session, history, seen) !== undefined
-      if (mayReplace && wasOurs) return undefined
-      // A ref to what is not whole would break the repository for git.
-      const isWhole = !hasCode(error, 'object_missing', 'object_corrupt')
-      if (isWhole) await this.#exchange.track(refusedName(this.#remote.name), head)
+      if (mayReplace && wasOurs) {
+        return await this.#salvage(history, head)
+      }
+      await this.#keepEvidence(history, head, error)
       throw error
     }
+  }
+
+  async #salvage(history: History, head: Oid): Promise<Theirs | undefined> {
+    try {
+      // A redaction may have erased here what the sound part of it builds on.
+      await this.#fetchAll(head)
+    } catch (error) {
+      if (!isFailureOfRemote(error)) throw error
+    }
+    return findSound(this.#session, history, head, this.#options)
+  }
+
+  async #keepEvidence(history: History, head: Oid, verdict: StoreError): Promise<void> {
+    // A ref to what is not whole would break the repository for git.
+    if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
+    const { snapshot } = this.#session
+    if (leadsToErased(this.#session, history, head, snapshot.redacted)) return
+    await this.#exchange.track(refusedName(this.#remote.name), head)
   }
 
   /** Undefined for a head that is in our own history. */
@@ -232,10 +235,15 @@ class SyncTurn {
     const verify = async (): Promise<Theirs | undefined> => {
       const known = findKnown(this.#session.objects, history, head)
       if (known === undefined) {
-        return verifyTheirs(this.#session, history, head, expected, this.#options)
+        const theirs = await verifyTheirs(this.#session, history, head, this.#options)
+        if (expected === undefined || hasShown(this.#session, history, theirs, expected)) {
+          return theirs
+        }
+        await eraseBroughtBack(this.#session, theirs, this.#options)
+        throw rolledBackError()
       }
       this.#checkContains(history, known, expected)
-      if (!this.#repairs) await this.#note(readSeen(this.#session, known))
+      if (!this.#repairs) await this.#known.note(readSeen(this.#session, known))
       return undefined
     }
     try {
@@ -262,7 +270,7 @@ class SyncTurn {
       if (late === undefined) return unify(session, theirs, author, this.#options)
       const oid = findInTime(source, snapshot.keyring, late)
       if (oid === undefined) return unified
-      const part = await verifyTheirs(session, history, oid, undefined, this.#options)
+      const part = await verifyTheirs(session, history, oid, this.#options)
       unified = addUnified(unified, await unify(session, part, author, this.#options))
     }
   }
@@ -279,7 +287,7 @@ class SyncTurn {
     const { objects } = this.#session
     if (objects.read(head) !== undefined) return 0
     const { snapshot, knownCommits } = this.#session
-    const haves = chooseHaves(objects, snapshot.head.commit, this.#seen()?.oid, knownCommits)
+    const haves = chooseHaves(objects, snapshot.head.commit, this.#known.seen()?.oid, knownCommits)
     const { bytes } = await connection.fetch({
       want: head,
       haves,
@@ -302,41 +310,12 @@ class SyncTurn {
   }
 
   #nothingThere(): Received {
-    if (this.#seen() !== undefined && !this.#repairs) throw rolledBackError()
+    if (this.#known.seen() !== undefined && !this.#repairs) throw rolledBackError()
     return { head: undefined, commits: 0, bytes: 0, unified: nothingMoved }
-  }
-
-  /** What the remote certainly has of what is here. A redaction may have renamed the rest. */
-  async #knownThere(expected: Oid | undefined): Promise<readonly Oid[]> {
-    if (expected === undefined || this.#repairs) return []
-    if (this.#session.objects.read(expected) !== undefined) return [expected]
-    const seen = this.#seen()
-    if (seen?.oid !== expected || seen.intactBelow === undefined) return []
-    const { intactBelow } = seen
-    const history = await this.#session.loadHistory(this.#options)
-    const entry = findRecord(this.#session, history, seen)
-    if (entry === undefined) return []
-    const isThere = history.pastOf(entry)
-    const tips = history.newest(({ height, position }) => height < intactBelow && isThere(position))
-    return tips.map(({ oid }) => oid)
   }
 
   get #repairs(): boolean {
     return this.#options.repair === true
-  }
-
-  #seen(): SeenHead | undefined {
-    return this.#session.seenRemotes.find(this.#remote.name, this.#remote.url)
-  }
-
-  async #note(head: SeenHead): Promise<void> {
-    const { name, url } = this.#remote
-    await this.#session.objects.exclusive(() => {
-      return this.#session.seenRemotes.note(name, url, head)
-    })
-    // A redaction may have erased it a moment ago.
-    const isHere = this.#session.objects.read(head.oid) !== undefined
-    await this.#exchange.track(name, isHere ? head.oid : undefined)
   }
 }
 

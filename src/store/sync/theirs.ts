@@ -14,6 +14,7 @@ import type { Epochs } from '../decoded-commit.ts'
 import { getBlob, getTree } from '../git-reads.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import type { CommitEntry, History, HistorySource } from '../history.ts'
+import type { JudgedCommit } from '../judged-commit.ts'
 import type { StoreSession } from '../session.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
@@ -33,12 +34,11 @@ export interface Theirs {
   readonly versions: NewVersions
 }
 
-/** Throws `store_id_mismatch`, `wrong_key`, `rolled_back`, or what verification refuses. */
+/** Throws `store_id_mismatch`, `wrong_key`, or what verification refuses. */
 export async function verifyTheirs(
   session: StoreSession,
   history: History,
   head: Oid,
-  seen: SeenHead | undefined,
   options: VerifyOptions,
 ): Promise<Theirs> {
   checkStoreId(session.objects, head, session.storeId)
@@ -46,19 +46,27 @@ export async function verifyTheirs(
   const { objects, storeId } = session
   const records = new Map<string, Oid>()
   const versions = new NewVersions()
-  const { snapshot, base } = await verifyRewritten({ objects, storeId, epochs }, history, head, {
-    ...options,
-    onCommit: (commit) => {
-      records.set(toHex(commit.hash), commit.oid)
-      versions.add(commit)
-    },
-  })
+  const source = { objects, storeId, epochs }
+  const onCommit = (commit: JudgedCommit): void => {
+    records.set(toHex(commit.hash), commit.oid)
+    versions.add(commit)
+  }
+  const how = { ...options, onCommit }
+  const verified = await verifyRewritten(source, history, head, how, session.snapshot)
+  const { snapshot, base } = verified
   const { oid = '', height = 0 } = history.commits[base] ?? {}
   const common = oid === '' ? undefined : { oid, height }
-  const theirs = { snapshot, epochs, base: common, records, versions }
-  if (seen === undefined || containsRecord(session, history, theirs, seen)) return theirs
-  if (wasLate(session, history, theirs, seen)) return theirs
-  throw rolledBackError()
+  return { snapshot, epochs, base: common, records, versions }
+}
+
+/** Whether theirs has all that the remote has shown before, but for what is late. */
+export function hasShown(
+  session: StoreSession,
+  history: History,
+  theirs: Theirs,
+  seen: SeenHead,
+): boolean {
+  return containsRecord(session, history, theirs, seen) || wasLate(session, history, theirs, seen)
 }
 
 /** Whether others were right to leave out what the remote has shown: a removed device wrote it. */
@@ -91,8 +99,8 @@ export function containsRecord(
 export function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
-    'The remote shows less than it has shown before: it was put back, or shows another history to ' +
-      'you than to others. Nothing was taken over',
+    'The remote shows less than it has shown before: it was put back, or shows another history ' +
+      'to you than to others. Nothing was taken over',
   )
 }
 

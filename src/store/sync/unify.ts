@@ -19,7 +19,7 @@ import type { MergeOutcome } from '../merge/plan.ts'
 import { lowestOf, rewriteHead } from '../rewrite.ts'
 import type { Rewritten } from '../rewrite.ts'
 import type { StoreSession } from '../session.ts'
-import type { Head, Snapshot, Undo } from '../snapshot.ts'
+import type { CurrentVersion, Head, Snapshot, Undo } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { findInTime, isLate } from './late.ts'
 import { mergeInput } from './merge-source.ts'
@@ -49,13 +49,32 @@ export async function unify(
 ): Promise<Unified> {
   const unified = await session.writing(async () => {
     const history = await session.historyNow(options)
-    if (findRecord(session, history, theirs.snapshot.head) !== undefined)
-      return { built: undefined, result: nothingMoved }
-    return new Unifier(session, history, theirs, options).build(author)
+    const unifier = new Unifier(session, history, theirs, options)
+    if (findRecord(session, history, theirs.snapshot.head) !== undefined) {
+      return { built: await unifier.buildErasure(), result: nothingMoved }
+    }
+    return unifier.build(author)
   }, true)
   if (unified.erased > 0) session.forgetAll()
   if (unified.leftLate === true) await session.acceptHead()
   return unified
+}
+
+/**
+ * Of a head that is verified and not taken over: erases what it brings back of versions that are
+ * redacted here.
+ */
+export async function eraseBroughtBack(
+  session: StoreSession,
+  theirs: Theirs,
+  options: VerifyOptions,
+): Promise<void> {
+  const isDue = await session.writing(async () => {
+    const history = await session.historyNow(options)
+    const built = await new Unifier(session, history, theirs, options).buildErasure()
+    return { built, result: built !== undefined }
+  }, true)
+  if (isDue) await session.erase()
 }
 
 class Unifier {
@@ -83,6 +102,13 @@ class Unifier {
       this.#undo()
       throw error
     }
+  }
+
+  /** A transition that moves nothing. */
+  async buildErasure(): Promise<BuiltCommit | undefined> {
+    const { head, redacted } = this.#session.snapshot
+    await this.#rewriteTheirs(without(redacted, this.#theirs.snapshot.redacted))
+    return this.#dead.size === 0 ? undefined : this.#transition(head, [])
   }
 
   async #build(author: Author): Promise<{ built: BuiltCommit; result: Unified }> {
@@ -211,7 +237,11 @@ class Unifier {
   async #keep(made: readonly NewObject[]): Promise<void> {
     const { objects } = this.#session
     const news = made.filter(({ oid }) => objects.read(oid) === undefined)
-    for (const object of news) if (object.type === 'commit') this.#made.set(object.oid, object)
+    for (const object of news) {
+      if (object.type !== 'commit') continue
+      // Of its own: the bodies of a batch share their memory.
+      this.#made.set(object.oid, { ...object, body: object.body.slice() })
+    }
     if (news.length > 0) await objects.stage(news)
   }
 
@@ -235,14 +265,20 @@ class Unifier {
   }
 }
 
-/** The records are the same and so are the memories; commits and trees have other names. */
+/** The records are the same; commits and trees have other names, and what is erased is not live. */
 function move(snapshot: Snapshot, head: Head, versionIds: ReadonlySet<string>): Undo {
-  const before = snapshot.head
-  snapshot.head = head
-  for (const versionId of versionIds) snapshot.redacted.add(versionId)
+  const memories = new Map<string, CurrentVersion>()
+  for (const [memoryId, version] of snapshot.current) {
+    if (version.live === undefined || !versionIds.has(version.versionId)) continue
+    memories.set(memoryId, { ...version, live: undefined })
+  }
+  const nothing = { devices: new Map(), keyring: undefined, settings: undefined }
+  const undo = snapshot.apply({ head, memories, ...nothing })
+  const news = without(versionIds, snapshot.redacted)
+  for (const versionId of news) snapshot.redacted.add(versionId)
   return () => {
-    snapshot.head = before
-    for (const versionId of versionIds) snapshot.redacted.delete(versionId)
+    undo()
+    for (const versionId of news) snapshot.redacted.delete(versionId)
   }
 }
 

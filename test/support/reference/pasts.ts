@@ -81,7 +81,7 @@ export interface Parent {
   readonly past: Past
 }
 
-/** The memories for which a merge must have a row: their versions at its first and second parent. */
+/** Memories for which a merge must have a row: their versions at its first and second parent. */
 export type OpenMemories = ReadonlyMap<string, readonly [first: string, second: string]>
 
 export interface JoinedPast {

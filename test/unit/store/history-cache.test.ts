@@ -66,9 +66,10 @@ function readBack({ owner, directory }: { owner: CacheOwner; directory: string }
   return found
 }
 
-function writtenAt(directory: string): Record<string, number> {
-  const names = readdirSync(directory)
-  return Object.fromEntries(names.map((name) => [name, statSync(`${directory}/${name}`).ino]))
+/** Inodes are used again, so the time has to tell as well. */
+function writtenAt(directory: string): Record<string, bigint> {
+  const statusOf = (name: string) => statSync(`${directory}/${name}`, { bigint: true })
+  return Object.fromEntries(readdirSync(directory).map((name) => [name, statusOf(name).mtimeNs]))
 }
 
 describe('the cache of a history', () => {

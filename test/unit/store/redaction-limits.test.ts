@@ -1,5 +1,5 @@
-// Redactions at their limits: texts that cannot be overwritten, more than was agreed to, a disk that
-// fails at the end, more memories than a record has rows.
+// Redactions at their limits: texts that cannot be overwritten, more than was agreed to, a disk
+// that fails at the end, more memories than a record has rows.
 
 import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../src/git/disk.ts'
@@ -100,7 +100,7 @@ describe('what was agreed to', () => {
   })
 })
 
-test('a redaction that cannot erase gives its certificate with the error, and goes on later', async () => {
+test('a redaction that cannot erase gives its certificate with the error', async () => {
   const { store: first, place } = await written()
   await first.close()
   const packer = inlinePacker(systemDisk, place.directory)

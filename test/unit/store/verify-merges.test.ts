@@ -2,16 +2,7 @@
 // that goes on from what is known, and the reference decoder agree with what each clone holds,
 // whatever the order in which it came. FORMAT §6.4, §8.
 
-import {
-  array,
-  assert as assertProperty,
-  asyncProperty,
-  constant,
-  nat,
-  oneof,
-  record,
-} from 'fast-check'
-import type { Arbitrary } from 'fast-check'
+import * as fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { assert } from '../../../src/errors.ts'
@@ -41,13 +32,13 @@ type Step =
   | { readonly type: 'settings'; readonly clone: number }
   | { readonly type: 'sync'; readonly clone: number; readonly from: number }
 
-const index = nat(2)
-const memory = nat(4)
-const step: Arbitrary<Step> = oneof(
-  { weight: 6, arbitrary: record({ type: constant('write'), clone: index, memory }) },
-  { weight: 1, arbitrary: record({ type: constant('delete'), clone: index, memory }) },
-  { weight: 1, arbitrary: record({ type: constant('settings'), clone: nat(1) }) },
-  { weight: 5, arbitrary: record({ type: constant('sync'), clone: index, from: index }) },
+const index = fc.nat(2)
+const memory = fc.nat(4)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('write'), clone: index, memory }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('delete'), clone: index, memory }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('settings'), clone: fc.nat(1) }) },
+  { weight: 5, arbitrary: fc.record({ type: fc.constant('sync'), clone: index, from: index }) },
 )
 
 test('a head is verified to be what its clone holds, from genesis or what was known', async () => {
@@ -64,7 +55,7 @@ test('a head is verified to be what its clone holds, from genesis or what was kn
       expect(await referenceVerdict(evidence)).toBe('accepted')
     }
   }
-  await assertProperty(asyncProperty(array(step, { minLength: LENGTH, maxLength: LENGTH }), run), {
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: LENGTH, maxLength: LENGTH }), run), {
     seed,
     numRuns: full ? 40 : 8,
   })
@@ -122,6 +113,24 @@ test('commits from beside what is known are no descent of it', async () => {
   const before = stateOf(snapshot)
   expect(await verifyDescent(world.source, snapshot, commit, ours.history)).toBe(false)
   expect(stateOf(snapshot)).toEqual(before)
+})
+
+test('long branches are kept whole until they are merged', async () => {
+  const world = await MergeWorld.create(start())
+  const [left, right] = world.clones
+  assert(left !== undefined && right !== undefined, 'there are clones')
+  for (let round = 0; round < 60; round += 1) {
+    for (const [number, clone] of [left, right].entries()) {
+      const path = pathOf(clone.snapshot, round === 0 ? 0 : number)
+      assert(path !== undefined, 'there is a memory')
+      world.change(clone, { type: 'edit', path, edit: () => `${number} ${round}\n` })
+    }
+  }
+  expect(await world.sync(left, right)).toBe('merged')
+  const evidence = world.headOf(left)
+  const { snapshot } = await verifyHistory(world.source, evidence.head)
+  expect(stateOf(snapshot)).toEqual(stateOf(left.snapshot))
+  expect(await referenceVerdict(evidence)).toBe('accepted')
 })
 
 /** Two clones that each have something new whenever they merge: no commit is an ancestor of all. */

@@ -1,0 +1,47 @@
+// What this store knows of one of its remotes: the newest head that it has shown, and which commits
+// of ours it certainly has. Asks nobody.
+
+import type { Oid } from '../../git/object.ts'
+import type { Remote } from '../../git/remotes.ts'
+import type { StoreSession } from '../session.ts'
+import type { VerifyOptions } from '../verify.ts'
+import type { SeenHead } from './seen-remotes.ts'
+import { findRecord } from './theirs.ts'
+
+export class KnownRemote {
+  readonly #session: StoreSession
+  readonly #remote: Remote
+
+  constructor(session: StoreSession, remote: Remote) {
+    this.#session = session
+    this.#remote = remote
+  }
+
+  seen(): SeenHead | undefined {
+    return this.#session.seenRemotes.find(this.#remote.name, this.#remote.url)
+  }
+
+  /** Durably, and as the ref that git's tools look at. */
+  async note(head: SeenHead): Promise<void> {
+    const { name, url } = this.#remote
+    const { objects, exchange, seenRemotes } = this.#session
+    await objects.exclusive(() => seenRemotes.note(name, url, head))
+    // A redaction may have erased it a moment ago.
+    const isHere = objects.read(head.oid) !== undefined
+    await exchange.track(name, isHere ? head.oid : undefined)
+  }
+
+  /** What a remote with this head has of what is here. A redaction may have renamed the rest. */
+  async commitsBehind(head: Oid, options: VerifyOptions): Promise<readonly Oid[]> {
+    if (this.#session.objects.read(head) !== undefined) return [head]
+    const seen = this.seen()
+    if (seen?.oid !== head || seen.intactBelow === undefined) return []
+    const { intactBelow } = seen
+    const history = await this.#session.loadHistory(options)
+    const entry = findRecord(this.#session, history, seen)
+    if (entry === undefined) return []
+    const isThere = history.pastOf(entry)
+    const tips = history.newest(({ height, position }) => height < intactBelow && isThere(position))
+    return tips.map(({ oid }) => oid)
+  }
+}

@@ -1,0 +1,123 @@
+// The push half of a sync: the commits that a remote lacks, with an explicit lease. Must not look
+// at what the remote has of others; what fails has changed nothing here.
+
+import { hasCode } from '../../errors.ts'
+import type { Oid } from '../../git/object.ts'
+import { connectPush } from '../../transport/push.ts'
+import type {
+  PushConnection,
+  RemoteAccess,
+  TransferProgress,
+} from '../../transport/remote-access.ts'
+import type { StoreSession } from '../session.ts'
+import type { Head } from '../snapshot.ts'
+import type { VerifyOptions } from '../verify.ts'
+import type { KnownRemote } from './known-remote.ts'
+import { findOutgoing, objectsOf } from './outgoing.ts'
+
+export interface Sent {
+  readonly commits: number
+  readonly bytes: number
+}
+
+export const nothingSent: Sent = { commits: 0, bytes: 0 }
+
+export interface SendOptions extends VerifyOptions {
+  /** Sends all objects, whatever the remote should have. */
+  readonly repair?: boolean | undefined
+  readonly transfer?: ((progress: TransferProgress) => void) | undefined
+}
+
+export class Sender {
+  readonly #session: StoreSession
+  readonly #access: RemoteAccess
+  readonly #remote: KnownRemote
+  readonly #options: SendOptions
+
+  constructor(
+    session: StoreSession,
+    access: RemoteAccess,
+    remote: KnownRemote,
+    options: SendOptions,
+  ) {
+    this.#session = session
+    this.#access = access
+    this.#remote = remote
+    this.#options = options
+  }
+
+  /**
+   * With news for a remote that is where it was seen last, sends them without a fetch before: one
+   * conversation instead of two. Undefined, with nothing sent, if it is not so.
+   */
+  async sendAtOnce(): Promise<Sent | undefined> {
+    if (this.#options.repair === true) return undefined
+    const expected = this.#remote.seen()?.oid
+    if (expected === undefined || expected === this.#session.snapshot.head.commit) return undefined
+    const connection = await this.#tryConnect()
+    try {
+      if (connection?.refs.head !== expected) return undefined
+      return await this.#sendOver(connection, expected, await this.#packedHead())
+    } catch (error) {
+      if (hasCode(error, 'remote_moved')) return undefined
+      throw error
+    } finally {
+      await connection?.close()
+    }
+  }
+
+  /** Moves the remote on from `expected`. Throws `remote_moved` if it is elsewhere. */
+  async send(expected: Oid | undefined): Promise<Sent> {
+    const head = await this.#packedHead()
+    if (head.commit === expected && this.#options.repair !== true) return nothingSent
+    const connection = await connectPush(this.#access)
+    try {
+      return await this.#sendOver(connection, expected, head)
+    } finally {
+      await connection.close()
+    }
+  }
+
+  /** Undefined for a remote that does not let us push: what it has can still be taken over. */
+  async #tryConnect(): Promise<PushConnection | undefined> {
+    try {
+      return await connectPush(this.#access)
+    } catch (error) {
+      if (hasCode(error, 'remote_auth', 'remote_not_found')) return undefined
+      throw error
+    }
+  }
+
+  /** A head that git sees too: the ref that remembers the remote is to lead to it. */
+  async #packedHead(): Promise<Head> {
+    await this.#session.checkpoint()
+    return this.#session.reading(({ head }) => head)
+  }
+
+  async #sendOver(
+    connection: PushConnection,
+    expected: Oid | undefined,
+    head: Head,
+  ): Promise<Sent> {
+    const { objects, exchange } = this.#session
+    const there = await this.#commitsThere(expected)
+    const commits = findOutgoing(objects, head.commit, there)
+    const oids = commits.flatMap((commit) => objectsOf(objects, commit))
+    const takesThin = !connection.refs.capabilities.has('no-thin')
+    const pack = await exchange.pack(oids, takesThin ? there[0] : undefined)
+    try {
+      const { transfer: progress } = this.#options
+      await connection.push({ expected, next: head.commit, pack, progress })
+    } finally {
+      pack.close()
+    }
+    const { commit: oid, height, record } = head
+    await this.#remote.note({ oid, height, record })
+    return { commits: commits.length, bytes: pack.bytes }
+  }
+
+  async #commitsThere(expected: Oid | undefined): Promise<readonly Oid[]> {
+    if (expected === undefined || this.#options.repair === true) return []
+    return this.#remote.commitsBehind(expected, this.#options)
+  }
+}

@@ -1,0 +1,191 @@
+// T24: a remote that withholds objects, in a pack or from its disk, has nothing incomplete taken
+// over, cannot keep anybody from the whole later, and is healed by whoever has what it lost. FORMAT
+// §8.
+
+import { describe, expect, test } from 'vitest'
+import { joinClone, sync, syncAll } from '../support/clones.ts'
+import type { Clone } from '../support/clones.ts'
+import { environment, failureOf } from '../support/faulty-remotes.ts'
+import { fetching, on, packAnswer, result, startGitServer } from '../support/git-server.ts'
+import type { Fault, GitServer } from '../support/git-server.ts'
+import {
+  branchOf,
+  create,
+  dropObject,
+  edit,
+  evidenceOf,
+  expectInStep,
+  packOf,
+  pairOfClones,
+  repair,
+  write,
+} from '../support/hostile-remotes.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { git } from '../support/temporary.ts'
+
+interface World {
+  readonly a: Clone
+  /** Talks to the server. */
+  readonly b: Clone
+  readonly remote: string
+  readonly server: GitServer
+}
+
+async function served(): Promise<World> {
+  const { a, b, remote } = await pairOfClones()
+  // With one more, the tree of the memories is split (FORMAT §2.1).
+  const many = Array.from({ length: 15 }, (_, n) => `/many/${n}.md`)
+  await write(a, ...many.map((path) => ({ type: 'create', path, content: path }) as const))
+  await syncAll([a, b])
+  const server = await startGitServer({ repository: remote })
+  await b.store.removeRemote('origin')
+  await b.store.addRemote('origin', server.url)
+  await syncOver(b)
+  return { a, b, remote, server }
+}
+
+function syncOver({ store }: Clone): ReturnType<typeof sync> {
+  return store.sync(author, { access: { environment } })
+}
+
+/** Answers every fetch with the new objects but for one. */
+function withhold(remote: string, since: string, missing: string): Fault {
+  const range = ['rev-list', '--objects', '--no-object-names', 'main', `^${since}`]
+  const all = git(range, remote).trim().split('\n')
+  expect(all).toContain(missing)
+  const pack = packOf(
+    remote,
+    all.filter((oid) => oid !== missing),
+  )
+  return on(fetching, result('git-upload-pack', packAnswer(pack)))
+}
+
+const remake = async (a: Clone): Promise<unknown> => a.store.updateSettings({ name: 'new' }, author)
+const deletes = (a: Clone): Promise<void> => write(a, { type: 'delete', path: '/many/3.md' })
+const creates = (a: Clone): Promise<void> => create(a, '/new.md')
+const addsKey = async (a: Clone): Promise<unknown> => {
+  return a.store.newRecoveryKey(author, { keepOld: true })
+}
+
+/** What is new in `name` of the newest tree. */
+function newIn(name: string): (remote: string) => string {
+  return (remote) => git(['rev-parse', name], remote).trim()
+}
+
+/** The newest object below `m` of a type. */
+function newest(type: 'blob' | 'tree', index = -1): (remote: string) => string {
+  return (remote) => {
+    const old = git(['ls-tree', '-r', '-t', 'main~1', 'm'], remote)
+    const found = git(['ls-tree', '-r', '-t', 'main', 'm'], remote)
+      .split('\n')
+      .flatMap((line) => new RegExp(` ${type} ([0-9a-f]{40})\t`).exec(line)?.[1] ?? [])
+      .filter((oid) => !old.includes(oid))
+    return found.at(index) ?? ''
+  }
+}
+
+/** A tree that is new because the one above it was split, and has nothing new in it. */
+function besideTheChange(remote: string): string {
+  const blob = newest('blob')(remote)
+  const found = git(['ls-tree', 'main:m'], remote)
+    .split('\n')
+    .flatMap((line) => / tree ([0-9a-f]{40})\t/.exec(line)?.[1] ?? [])
+    .find((tree) => !git(['ls-tree', tree], remote).includes(blob))
+  return found ?? ''
+}
+
+describe('T24: a pack without one of its objects', () => {
+  test.each<
+    [what: string, act: (a: Clone) => Promise<unknown>, missing: (remote: string) => string]
+  >([
+    ['the root tree of a change', creates, newIn('main^{tree}')],
+    ['the tree of the memories', creates, newIn('main:m')],
+    ['a tree below that', creates, newest('tree')],
+    ['a tree beside the change', creates, besideTheChange],
+    ['a memory', creates, newest('blob')],
+    ['the root tree of a deletion', deletes, newIn('main^{tree}')],
+    ['the tree of the memories after a deletion', deletes, newIn('main:m')],
+    ['the settings', remake, newIn('main:settings')],
+    ['the keyring', addsKey, newIn('main:keyring')],
+  ])('%s: nothing is taken over, and later all of it', async (_, act, missing) => {
+    const { a, b, remote, server } = await served()
+    const since = branchOf(remote)
+    await act(a)
+    await sync(a)
+    const before = await contentsOf(b.store)
+    server.fault = withhold(remote, since, missing(remote))
+    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'object_missing' })
+    expect(await contentsOf(b.store)).toEqual(before)
+    expect(await evidenceOf(b)).toBeUndefined()
+    await b.store.verify()
+    server.fault = undefined
+    await syncOver(b)
+    await expectInStep(remote, [a, b])
+  })
+
+  test('a commit between: the same', async () => {
+    const { a, b, remote, server } = await served()
+    const since = branchOf(remote)
+    await create(a, '/1.md')
+    await create(a, '/2.md')
+    await sync(a)
+    server.fault = withhold(remote, since, newIn('main~1')(remote))
+    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'object_missing' })
+    server.fault = undefined
+    await syncOver(b)
+    await expectInStep(remote, [a, b])
+  })
+
+  test('is asked for again at once, without what is here', async () => {
+    const { a, b, remote, server } = await served()
+    const since = branchOf(remote)
+    await creates(a)
+    await sync(a)
+    const once = withhold(remote, since, newest('blob')(remote))
+    server.fault = (request, response) => {
+      const { method, url } = request
+      if (!fetching.test(`${method} ${url}`)) return false
+      server.fault = undefined
+      return once(request, response)
+    }
+    await syncOver(b)
+    await expectInStep(remote, [a, b])
+  })
+
+  test('the head alone, and local work goes on and is sent later', async () => {
+    const { a, b, remote, server } = await served()
+    await creates(a)
+    await sync(a)
+    const pack = packOf(remote, [branchOf(remote)])
+    server.fault = on(fetching, result('git-upload-pack', packAnswer(pack)))
+    await edit(b, '/notes.md', 'changed meanwhile\n')
+    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'object_missing' })
+    server.fault = undefined
+    await syncOver(b)
+    await sync(a)
+    expect(await contentsOf(a.store)).toMatchObject({ '/notes.md': 'changed meanwhile\n' })
+    await expectInStep(remote, [a, b])
+  })
+})
+
+describe('T24: a host that has lost an object', () => {
+  test.each<[what: string, find: (remote: string) => string]>([
+    ['a memory', newest('blob')],
+    ['a tree', newIn('main~1^{tree}')],
+    ['a commit', newIn('main~2')],
+    ['the keyring of the first commits', newIn('main~3:keyring')],
+  ])('%s: no machine can join, until one of ours has sent all of it', async (_, find) => {
+    const { a, b, remote } = await pairOfClones()
+    for (const path of ['/1.md', '/2.md', '/3.md']) await create(a, path)
+    await syncAll([a, b])
+    dropObject(remote, find(remote))
+    const error = await failureOf(joinClone(a, remote))
+    expect(['remote_protocol', 'remote_unreachable', 'object_missing']).toContain(error.code)
+    // Who is in step does not notice, and loses nothing.
+    await sync(b)
+    await repair(b)
+    const c = await joinClone(a, remote)
+    await syncAll([a, b, c])
+    await expectInStep(remote, [a, b, c])
+  })
+})

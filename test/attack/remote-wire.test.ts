@@ -1,0 +1,206 @@
+// T27: a host that lies about what it took, breaks off, falls silent, sends us elsewhere or repeats
+// what it heard costs a sync and nothing else: local work is whole, the lie is found out at the
+// next sync, and no credential reaches another host or a message. FORMAT §9.
+
+import { spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import type { StoreSyncOptions } from '../../src/index.ts'
+import { headOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import type { Clone } from '../support/clones.ts'
+import { environment, failureOf } from '../support/faulty-remotes.ts'
+import {
+  advertisement,
+  answer,
+  cut,
+  fetching,
+  on,
+  pushing,
+  reportAnswer,
+  result,
+  stall,
+  startGitServer,
+} from '../support/git-server.ts'
+import type { Fault, GitServer } from '../support/git-server.ts'
+import {
+  branchOf,
+  copyRemote,
+  create,
+  evidenceOf,
+  expectInStep,
+  moveBranch,
+  pairOfClones,
+} from '../support/hostile-remotes.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { git } from '../support/temporary.ts'
+
+interface World {
+  readonly a: Clone
+  /** Talks to the server. */
+  readonly b: Clone
+  readonly remote: string
+  readonly server: GitServer
+}
+
+async function served(user?: { username: string; password: string }): Promise<World> {
+  const { a, b, remote } = await pairOfClones()
+  const server = await startGitServer({ repository: remote, ...(user && { user }) })
+  await b.store.removeRemote('origin')
+  await b.store.addRemote('origin', server.url)
+  await syncOver(b, user && { access: { environment, credentials: async () => user } })
+  return { a, b, remote, server }
+}
+
+const access = { environment, timeoutMs: 1000 }
+
+function syncOver({ store }: Clone, options: StoreSyncOptions = {}): ReturnType<typeof sync> {
+  return store.sync(author, { access, ...options })
+}
+
+const ok = ['unpack ok\n', 'ok refs/heads/main\n']
+const ng = ['unpack ok\n', 'ng refs/heads/main no\n']
+const report = (...lines: readonly string[]): ReturnType<typeof result> =>
+  result('git-receive-pack', reportAnswer(...lines))
+
+describe('T27: a host that lies about a push', () => {
+  test('says yes and keeps nothing: found out at the next sync, and sent again', async () => {
+    const { a, b, remote, server } = await served()
+    const before = branchOf(remote)
+    await create(b, '/new.md')
+    server.fault = on(pushing, report(...ok))
+    await syncOver(b)
+    expect(branchOf(remote)).toBe(before)
+    server.fault = undefined
+    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'rolled_back' })
+    await syncOver(b, { repair: true })
+    await sync(a)
+    await expectInStep(remote, [a, b])
+  })
+
+  /** Takes the push, and answers something else. */
+  function taken(world: World, say: ReturnType<typeof answer>): Fault {
+    return on(pushing, (response) => {
+      const { directory } = world.b.place
+      git(['push', '--quiet', world.remote, 'main'], directory)
+      say(response)
+    })
+  }
+
+  test.each<[what: string, code: string, say: ReturnType<typeof answer>]>([
+    ['says no', 'push_rejected', report(...ng)],
+    ['breaks off', 'remote_unreachable', cut()],
+    ['says nothing', 'remote_timeout', stall()],
+    ['is broken', 'remote_unreachable', answer(500, 'oops')],
+  ])('took it and %s: the next sync finds it there', async (_, code, say) => {
+    const world = await served()
+    const { a, b, remote, server } = world
+    await create(b, '/new.md')
+    await b.store.checkpoint()
+    server.fault = taken(world, say)
+    expect(await failureOf(syncOver(b))).toMatchObject({ code })
+    expect(branchOf(remote)).toBe(await headOf(b))
+    server.fault = undefined
+    expect(await syncOver(b)).toMatchObject({ sent: { commits: 0 }, received: { commits: 0 } })
+    await sync(a)
+    await expectInStep(remote, [a, b])
+  })
+
+  test('says yes and shows others something else: they merge with what it hid', async () => {
+    const { a, b, remote, server } = await served()
+    await create(b, '/hidden.md')
+    server.fault = on(pushing, report(...ok))
+    await syncOver(b)
+    server.fault = undefined
+    await create(a, '/shown.md')
+    await sync(a)
+    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'rolled_back' })
+    expect(await evidenceOf(b)).toBe(branchOf(remote))
+    await syncOver(b, { repair: true })
+    await syncAll([a])
+    expect(await contentsOf(a.store)).toMatchObject({ '/hidden.md': '/hidden.md' })
+    await expectInStep(remote, [a, b])
+  })
+})
+
+describe('T27: a host that breaks off or falls silent', () => {
+  test.each<[what: string, code: string, fault: Fault]>([
+    ['at the list', 'remote_timeout', on(advertisement, stall())],
+    ['before the pack', 'remote_timeout', on(fetching, stall())],
+    ['in the pack', 'remote_unreachable', on(fetching, cut('0008NAK\n', '0100\u0001PACK'))],
+    ['at the report', 'remote_unreachable', on(pushing, cut())],
+  ])('%s: local work is whole and goes on', async (_, code, fault) => {
+    const { a, b, remote, server } = await served()
+    await create(a, '/theirs.md')
+    await sync(a)
+    await create(b, '/ours.md')
+    server.fault = fault
+    expect(await failureOf(syncOver(b))).toMatchObject({ code })
+    await create(b, '/goes-on.md')
+    expect(await contentsOf(b.store)).toMatchObject({ '/ours.md': '/ours.md' })
+    await b.store.verify()
+    server.fault = undefined
+    await syncOver(b)
+    await sync(a)
+    await expectInStep(remote, [a, b])
+  })
+})
+
+describe('T27: a host that sends us elsewhere', () => {
+  const user = { username: 'me', password: 'correct-horse-battery' }
+  const credentials = async (): Promise<typeof user> => user
+
+  test('has no credential follow, and what is there is judged as anywhere', async () => {
+    const { a, b, remote, server } = await served(user)
+    const old = copyRemote(remote)
+    await create(a, '/new.md')
+    await sync(a)
+    await syncOver(b, { access: { ...access, credentials } })
+    moveBranch(old, `${branchOf(old)}~1`)
+    const elsewhere = await startGitServer({ repository: old })
+    server.fault = ({ headers, url = '' }, response) => {
+      if (headers.authorization === undefined) return false
+      const location = elsewhere.url + url.slice('/store.git'.length)
+      answer(302, '', { location })(response)
+      return true
+    }
+    const error = await failureOf(syncOver(b, { access: { ...access, credentials } }))
+    expect(error.code).toBe('rolled_back')
+    expect(elsewhere.requests.length).toBeGreaterThan(0)
+    expect(elsewhere.requests.every(({ authorization }) => authorization === undefined)).toBe(true)
+    await b.store.verify()
+  })
+
+  test('learns no more than it knows from a message, and neither does a log', async () => {
+    const { b, server } = await served(user)
+    await create(b, '/new.md')
+    server.fault = ({ headers }, response) => {
+      if (headers.authorization === undefined) return false
+      const known = Buffer.from(headers.authorization.slice(6), 'base64').toString()
+      answer(403, `no ${known} ${headers.authorization} ${user.password}`)(response)
+      return true
+    }
+    const error = await failureOf(syncOver(b, { access: { ...access, credentials } }))
+    const texts = [error.message, String(error.stack), JSON.stringify(error.details)]
+    for (let at = error.cause; at instanceof Error; at = at.cause) texts.push(String(at.stack))
+    const secret = Buffer.from(`${user.username}:${user.password}`).toString('base64')
+    for (const text of texts) {
+      expect(text).not.toContain(user.password)
+      expect(text).not.toContain(secret)
+    }
+    await b.store.close()
+    const found = spawnSync('grep', ['-rlaF', user.password, b.place.directory])
+    expect(String(found.stdout)).toBe('')
+  })
+
+  test('cannot have a credential kept in an address', async () => {
+    const { b, server } = await served()
+    const url = server.url.replace('http://', 'http://me:secret@')
+    await expect(b.store.addRemote('other', url)).rejects.toMatchObject({ code: 'invalid_input' })
+    expect(b.store.remotes()).toHaveLength(1)
+  })
+
+  test('gives nothing to a machine that joins there', async () => {
+    const { a, server } = await served(user)
+    const joining = joinClone(a, server.url, { access })
+    expect(await failureOf(joining)).toMatchObject({ code: 'remote_auth' })
+  })
+})

@@ -1,0 +1,217 @@
+// T28: what a removed device writes after its removal, or on a parent from before it, gets into
+// nobody's history by itself, whatever time it claims and whoever saw it first. FORMAT §7.3, §7.4.
+
+import { describe, expect, test } from 'vitest'
+import { headOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import type { Clone } from '../support/clones.ts'
+import { failureOf } from '../support/faulty-remotes.ts'
+import type { Forge } from '../support/forge.ts'
+import { fields } from '../support/forge-fault.ts'
+import type { Fault } from '../support/forge-fault.ts'
+import { removeDevice } from '../support/forged-clones.ts'
+import { writeForged } from '../support/forged-disk.ts'
+import {
+  branchOf,
+  copyRemote,
+  create,
+  edit,
+  expectInStep,
+  expectRefused,
+  moveBranch,
+  pairOfClones,
+  repair,
+} from '../support/hostile-remotes.ts'
+import type { Pair } from '../support/hostile-remotes.ts'
+import { author, contentsOf, reopen } from '../support/stores.ts'
+import { nextRow, standardHistory } from '../support/standard-forge.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+
+async function idOf({ store }: Clone): Promise<string> {
+  return (await store.devices()).find(({ isThis }) => isThis)?.deviceId ?? ''
+}
+
+/** A removes B, which does not know yet. C is a machine beside them. */
+async function removed(): Promise<Pair & { readonly c: Clone }> {
+  const { a, b, remote } = await pairOfClones()
+  const c = await joinClone(a, remote)
+  await syncAll([a, b, c])
+  await a.store.removeDevices([await idOf(b)], author)
+  return { a, b, c, remote }
+}
+
+describe('T28: a removed device that goes on writing', () => {
+  test('is told that it was removed, and keeps what it has', async () => {
+    const { a, b, remote } = await removed()
+    await sync(a)
+    await create(b, '/late.md')
+    const error = await expectRefused(b, 'wrong_key')
+    expect(error.message).toMatch(/it was removed/)
+    await expectInStep(remote, [a])
+  })
+
+  test('cannot have others put the history back that knows it', async () => {
+    const { a, b, remote } = await removed()
+    await sync(a)
+    await create(b, '/late.md')
+    expect(await failureOf(repair(b))).toMatchObject({ code: 'wrong_key' })
+    await expectInStep(remote, [a])
+  })
+
+  test('that was faster at the remote is not merged by who removed it', async () => {
+    const { a, b, remote } = await removed()
+    await create(b, '/late.md')
+    await sync(b)
+    await create(a, '/in-time.md')
+    await sync(a)
+    expect(await contentsOf(a.store)).not.toHaveProperty('/late.md')
+    expect(await contentsOf(a.store)).toHaveProperty('/in-time.md')
+    await expectInStep(remote, [a])
+    await expectRefused(b, 'wrong_key')
+  })
+
+  test('that was faster at a third machine goes from there too, without a repair', async () => {
+    const { a, b, c, remote } = await removed()
+    await create(b, '/late.md')
+    await sync(b)
+    await sync(c)
+    expect(await contentsOf(c.store)).toHaveProperty('/late.md')
+    await sync(a)
+    await sync(c)
+    expect(await contentsOf(c.store)).not.toHaveProperty('/late.md')
+    await expectInStep(remote, [a, c])
+    await c.store.close()
+    const again = { ...c, store: await reopen(c.place) }
+    await create(again, '/goes-on.md')
+    await syncAll([again, a])
+    await expectInStep(remote, [a, again])
+  })
+
+  test('on which an innocent machine has built keeps its place in the history', async () => {
+    const { a, b, c, remote } = await removed()
+    await create(b, '/late.md')
+    await sync(b)
+    await sync(c)
+    await create(c, '/innocent.md')
+    await syncAll([c, a])
+    expect(await contentsOf(a.store)).toMatchObject({
+      '/late.md': '/late.md',
+      '/innocent.md': '/innocent.md',
+    })
+    await expectInStep(remote, [a, c])
+  })
+
+  test('that wrote on top of an innocent machine takes only its own away', async () => {
+    const { a, b, c, remote } = await removed()
+    await create(c, '/innocent.md')
+    await syncAll([c, b])
+    await create(b, '/late.md')
+    await edit(b, '/innocent.md', 'spoiled\n')
+    await sync(b)
+    await sync(a)
+    expect(await contentsOf(a.store)).toMatchObject({ '/innocent.md': '/innocent.md' })
+    expect(await contentsOf(a.store)).not.toHaveProperty('/late.md')
+    await syncAll([a, c])
+    await expectInStep(remote, [a, c])
+  })
+
+  test('finds nobody who takes its side where the remote is with it', async () => {
+    const { a, b, c, remote } = await removed()
+    const before = copyRemote(remote)
+    await create(b, '/late.md')
+    await sync(b)
+    const late = branchOf(remote)
+    await syncAll([a, c])
+    // The remote goes back to the side of the removed device.
+    git(['fetch', '--quiet', before, 'main'], remote)
+    moveBranch(remote, late)
+    for (const one of [a, c]) await expectRefused(one, ['rolled_back', 'record_late'])
+    await repair(a)
+    await syncAll([a, c])
+    expect(await contentsOf(c.store)).not.toHaveProperty('/late.md')
+    await expectInStep(remote, [a, c])
+  })
+})
+
+describe('T28: a removed device that forges', () => {
+  async function honest(): Promise<{
+    clone: Clone
+    remote: string
+    forge: Forge
+    before: Forge
+    by: Fault
+  }> {
+    const { forge, writer } = await standardHistory('removed')
+    const remote = `${temporaryDirectory()}/remote.git`
+    const before = forge.fork()
+    removeDevice(forge, writer)
+    await writeForged(forge, remote)
+    const identity = forge.founder
+    const unused = { directory: '', stateDirectory: '', recoveryKey: '', identity }
+    const clone = await joinClone({ place: unused }, remote, { identity })
+    return { clone, remote, forge, before, by: { author: writer } }
+  }
+
+  type Forging = (world: Awaited<ReturnType<typeof honest>>) => Forge
+  test.each<[code: string | readonly string[], name: string, forging: Forging]>([
+    [
+      'record_device',
+      'a record on top of its removal',
+      ({ forge, by }) => {
+        forge.change([nextRow], by)
+        return forge
+      },
+    ],
+    [
+      'record_device',
+      'a record on top, with the time of before',
+      ({ forge, before, by }) => {
+        const time = before.entries.at(-1)?.record.time ?? 0
+        forge.change([nextRow], { ...by, ...fields({ time }) })
+        return forge
+      },
+    ],
+    [
+      ['record_epoch', 'record_device'],
+      'a record on top, under the old epoch and its group key',
+      ({ forge, before, by }) => {
+        forge.change([nextRow], { ...by, epoch: before.epoch, group: before.epoch.group })
+        return forge
+      },
+    ],
+    [
+      'record_keyring',
+      'a record on top that names the old keyring',
+      ({ forge, before, by }) => {
+        forge.change([nextRow], { ...by, ...fields({ keyring: before.keyringRecord }) })
+        return forge
+      },
+    ],
+    [
+      'rolled_back',
+      'the history without its removal, and a record on that',
+      ({ before, by }) => {
+        before.change([nextRow], by)
+        return before
+      },
+    ],
+    [
+      'record_late',
+      'a merge by a friend of what it wrote late',
+      ({ forge, before, by }) => {
+        before.change([nextRow], by)
+        forge.merge(before)
+        return forge
+      },
+    ],
+  ])('%s: %s', async (code, _, forging) => {
+    const world = await honest()
+    const { clone, remote } = world
+    const forged = forging(world)
+    await writeForged(forged, remote)
+    await expectRefused(clone, code)
+    await repair(clone)
+    await expectInStep(remote, [clone])
+    expect((await clone.store.read('/dir/b.md'))?.content).toBe('beta\n')
+    expect(await headOf(clone)).toBe(branchOf(remote))
+  })
+})

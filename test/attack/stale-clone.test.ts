@@ -1,0 +1,209 @@
+// T29: erased versions do not come back from a machine, a backup or a remote that still has them:
+// who knows of the redaction takes them out again before anything is shown, and a history that was
+// rewritten otherwise than its redactions say is refused. FORMAT §8.1, §10.
+
+import { describe, expect, test } from 'vitest'
+import { copyOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import type { Clone } from '../support/clones.ts'
+import type { Forge } from '../support/forge.ts'
+import { writeForged } from '../support/forged-disk.ts'
+import {
+  create,
+  edit,
+  evidenceOf,
+  expectInStep,
+  expectRefused,
+  pairOfClones,
+  repair,
+} from '../support/hostile-remotes.ts'
+import { author } from '../support/stores.ts'
+import { memory, standardHistory, version } from '../support/standard-forge.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+
+const secret = 'sk-leaked-0123456789'
+
+interface Leaked {
+  readonly a: Clone
+  readonly b: Clone
+  readonly remote: string
+  /** A clone as it was before the redaction, of a machine of its own. */
+  readonly stale: Clone
+  readonly versionId: string
+}
+
+/** A, which knows a secret of before, has redacted it; A and the remote are done. */
+async function leaked(): Promise<Leaked> {
+  const { a, b, remote } = await pairOfClones()
+  await create(a, '/key.txt', secret)
+  await edit(a, '/key.txt', 'revoked')
+  const stale = await joinClone(a, remote)
+  await syncAll([a, b, stale])
+  const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
+  const versionId = versions[0]?.versionId ?? ''
+  await redact(a, versionId)
+  await sync(a)
+  return { a, b, remote, stale, versionId }
+}
+
+async function redact({ store }: Clone, versionId: string): Promise<void> {
+  await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
+}
+
+async function expectErased(clones: readonly Clone[], versionId: string): Promise<void> {
+  for (const { store } of clones) {
+    const { content, redactedAt } = await store.version(versionId)
+    expect(content).toBeUndefined()
+    expect(redactedAt).toBeDefined()
+    expect((await store.proveAbsence()).found).toEqual([])
+  }
+}
+
+describe('T29: erased versions that come back', () => {
+  test('from a stale clone that syncs: it erases them itself', async () => {
+    const { a, b, remote, stale, versionId } = await leaked()
+    await create(stale, '/unpushed.md')
+    expect(await sync(stale)).toMatchObject({ erased: 1 })
+    await syncAll([a, b, stale])
+    await expectErased([a, b, stale], versionId)
+    await expectInStep(remote, [a, b, stale])
+  })
+
+  test.each(['with changes of its own', 'as it was'])(
+    'from a stale clone pushed over the remote by stock git, %s',
+    async (how) => {
+      const { a, b, remote, stale, versionId } = await leaked()
+      await sync(b)
+      if (how !== 'as it was') await create(stale, '/unpushed.md')
+      await stale.store.close()
+      git(['push', '--quiet', '--force', remote, 'main'], stale.place.directory)
+      for (const one of [a, b]) {
+        await expectRefused(one, 'rolled_back')
+        expect((await one.store.version(versionId)).content).toBeUndefined()
+        expect(await evidenceOf(one)).toBeUndefined()
+      }
+      await repair(a)
+      await syncAll([a, b])
+      await expectErased([a, b], versionId)
+      await expectInStep(remote, [a, b])
+      const held = how === 'as it was' ? undefined : '/unpushed.md'
+      expect((await a.store.read('/unpushed.md'))?.path).toBe(held)
+      const fresh = await joinClone(a, remote)
+      await expectErased([fresh], versionId)
+    },
+  )
+
+  test('from a stale clone that somebody names as a remote: nothing of it is shown', async () => {
+    const { a, b, remote, stale, versionId } = await leaked()
+    await create(stale, '/unpushed.md')
+    await stale.store.close()
+    await a.store.addRemote('stale', stale.place.directory)
+    await a.store.sync(author, { remote: 'stale', only: 'pull' })
+    await a.store.removeRemote('stale')
+    await a.store.checkpoint()
+    await expectErased([a], versionId)
+    await syncAll([a, b])
+    await expectErased([a, b], versionId)
+    expect((await b.store.read('/unpushed.md'))?.content).toBe('/unpushed.md')
+    await expectInStep(remote, [a, b])
+  })
+
+  test('from a backup that was put back, with its caches and its state', async () => {
+    const { a, b, remote, versionId } = await leaked()
+    const backup = await copyOf(b)
+    await sync(b)
+    await b.store.close()
+    expect(await sync(backup)).toMatchObject({ erased: 1 })
+    await expectErased([a, backup], versionId)
+    await expectInStep(remote, [a, backup])
+  })
+
+  test('while a redaction of something else is on its way', async () => {
+    const { a, b, remote, stale, versionId } = await leaked()
+    const { versions } = await stale.store.versions({ path: '/notes.md', order: 'oldest' })
+    const other = versions[0]?.versionId ?? ''
+    await edit(stale, '/notes.md', 'clean\n')
+    await redact(stale, other)
+    await syncAll([stale, b, a])
+    for (const id of [versionId, other]) await expectErased([a, b, stale], id)
+    await expectInStep(remote, [a, b, stale])
+  })
+
+  test('are not reachable by the evidence of before: a redaction drops it', async () => {
+    const { a, b, remote } = await pairOfClones()
+    await create(a, '/key.txt', secret)
+    await syncAll([a, b])
+    await create(b, '/on-top.md')
+    await sync(b)
+    // A refused head, whose past holds what is going to be erased.
+    const tree = git(['rev-parse', 'main~1^{tree}'], remote).trim()
+    const junk = git(['commit-tree', tree, '-p', 'main', '-m', 'junk'], remote).trim()
+    git(['update-ref', 'refs/heads/main', junk], remote)
+    await expectRefused(a, ['commit_malformed', 'not_a_store'])
+    expect(await evidenceOf(a)).toBe(junk)
+    await edit(a, '/key.txt', 'revoked')
+    const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
+    await redact(a, versions[0]?.versionId ?? '')
+    expect(await evidenceOf(a)).toBeUndefined()
+    git(['fsck', '--strict', '--no-dangling'], a.place.directory)
+    await repair(a)
+    await syncAll([a, b])
+    await expectErased([a, b], versions[0]?.versionId ?? '')
+    await expectInStep(remote, [a, b])
+  })
+})
+
+describe('T29: a history that was rewritten otherwise than its redactions say', () => {
+  test.each<[code: string, name: string, forging: (forge: Forge) => void]>([
+    [
+      'redaction_undone',
+      'a detail was kept',
+      (forge) => {
+        forge.redact([[memory.a, version.a1]])
+        forge.rewrite(new Set([version.a1]), { detail: version.a1 })
+      },
+    ],
+    [
+      'redaction_undone',
+      'a blob was kept',
+      (forge) => {
+        forge.redact([[memory.a, version.a1]])
+        forge.rewrite(new Set([version.a1]), { blob: version.a1 })
+      },
+    ],
+    [
+      'detail_missing',
+      'more was left out than was redacted',
+      (forge) => {
+        forge.redact([[memory.a, version.a1]])
+        forge.rewrite(new Set([version.a1, version.b1]))
+      },
+    ],
+    [
+      'detail_missing',
+      'without any redaction',
+      (forge) => {
+        forge.rewrite(new Set([version.a1]))
+      },
+    ],
+    [
+      'redact_target',
+      'the current version',
+      (forge) => {
+        forge.redact([[memory.b, version.b1]])
+        forge.rewrite(new Set([version.b1]))
+      },
+    ],
+  ])('%s: %s', async (code, _, forging) => {
+    const { forge } = await standardHistory('rewritten')
+    const remote = `${temporaryDirectory()}/remote.git`
+    await writeForged(forge, remote)
+    const identity = forge.founder
+    const unused = { directory: '', stateDirectory: '', recoveryKey: '', identity }
+    const clone = await joinClone({ place: unused }, remote, { identity })
+    forging(forge)
+    await writeForged(forge, remote)
+    await expectRefused(clone, code)
+    await repair(clone)
+    await expectInStep(remote, [clone])
+  })
+})

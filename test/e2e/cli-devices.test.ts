@@ -8,6 +8,7 @@ import { newHome, newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
 import { git } from '../support/temporary.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
+import { sample } from '../support/seed.ts'
 
 /** A card of a machine without a store, as a file on the machine of `home`. */
 async function newCard(home: Home): Promise<{ other: Home; file: string; id: string }> {
@@ -41,10 +42,15 @@ describe('device card', () => {
 })
 
 describe('device add', () => {
-  test.each<[role: string, reads: number, writes: number]>([
-    ['reader', 0, 6],
-    ['auditor', 6, 6],
-  ])('as %s: reading exits with %i, writing with %i', async (role, reads, writes) => {
+  test.each(
+    sample<[role: string, reads: number, writes: number]>(
+      [
+        ['reader', 0, 6],
+        ['auditor', 6, 6],
+      ],
+      2,
+    ),
+  )('as %s: reading exits with %i, writing with %i', async (role, reads, writes) => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a')
     const { other, file, id } = await newCard(home)
@@ -137,11 +143,16 @@ describe('device list, role and remove', () => {
     await home.ok('verify')
   })
 
-  test.each<[string, string[], RegExp]>([
-    ['a device that is none', ['remove', 'dev_zzzz'], /device list/],
-    ['too few digits', ['remove', 'dev_'], /at least 4 digits/],
-    ['a role that is none', ['role', 'dev_zzzz', 'root'], /owner, writer, reader, auditor/],
-  ])('exit with 2 for %s', async (_, words, problem) => {
+  test.each(
+    sample<[string, string[], RegExp]>(
+      [
+        ['a device that is none', ['remove', 'dev_zzzz'], /device list/],
+        ['too few digits', ['remove', 'dev_'], /at least 4 digits/],
+        ['a role that is none', ['role', 'dev_zzzz', 'root'], /owner, writer, reader, auditor/],
+      ],
+      2,
+    ),
+  )('exit with 2 for %s', async (_, words, problem) => {
     const home = await newHomeWithStore()
     const { exitCode, stderr } = await home.run(['device', ...words])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(problem)])

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ended, mainFile, newHomeWithStore } from './cli-process.ts'
 import type { Ended, Home } from './cli-process.ts'
+import { sample } from '../support/seed.ts'
 
 const shm = '/dev/shm'
 const noRam = !existsSync(shm)
@@ -45,14 +46,19 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     ])
   })
 
-  test.each<[name: string, script: string, exitCode: number, sentence: RegExp]>([
-    ['changes nothing', ':', 0, /^$/],
-    ['fails', 'echo x >> "$1"; exit 3', 2, /ended with status 3; nothing was changed/],
-    ['is killed', 'kill -9 $$', 2, /nothing was changed/],
-    ['saves what is no text', `printf '\\377' > "$1"`, 2, /must be UTF-8 text/],
-    ['removes the file', 'rm "$1"', 2, /it does not exist/],
-    ['saves too much', 'head -c 102401 /dev/zero | tr "\\0" a > "$1"', 5, /nothing was saved/],
-  ])('an editor that %s changes nothing', async (_, script, exitCode, sentence) => {
+  test.each(
+    sample<[name: string, script: string, exitCode: number, sentence: RegExp]>(
+      [
+        ['changes nothing', ':', 0, /^$/],
+        ['fails', 'echo x >> "$1"; exit 3', 2, /ended with status 3; nothing was changed/],
+        ['is killed', 'kill -9 $$', 2, /nothing was changed/],
+        ['saves what is no text', `printf '\\377' > "$1"`, 2, /must be UTF-8 text/],
+        ['removes the file', 'rm "$1"', 2, /it does not exist/],
+        ['saves too much', 'head -c 102401 /dev/zero | tr "\\0" a > "$1"', 5, /nothing was saved/],
+      ],
+      2,
+    ),
+  )('an editor that %s changes nothing', async (_, script, exitCode, sentence) => {
     const home = await homeWithMemory()
     const before = (await home.json('status'))['head']
     const result = await edit(home, script)
@@ -80,7 +86,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     expect(await home.ok('cat', 'notes.md')).toBe('one\n2\nthree\n')
   })
 
-  test.each(['SIGTERM', 'SIGHUP'] as const)('%s removes the file', async (signal) => {
+  test.each(sample(['SIGTERM', 'SIGHUP'] as const, 2))('%s removes the file', async (signal) => {
     const home = await homeWithMemory()
     const editor = home.file('editor', '#!/bin/sh\necho "$1" > started; exec sleep 60\n')
     const child = home.start(['edit', 'notes.md'], { EDITOR: `exec sh ${editor}` })

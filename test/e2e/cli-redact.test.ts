@@ -9,6 +9,7 @@ import { git as stockGit } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { copiesOf, newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
+import { sample } from '../support/seed.ts'
 
 const git = requires('git')
 const ssh = requires('ssh-keygen')
@@ -68,20 +69,25 @@ describe('redact', () => {
     await expectWhole(home)
   })
 
-  test.each<[words: string[], count: number]>([
-    [['--memory', 'keys.md', '--keep-current'], 1],
-    // The deletion holds the path, too.
-    [['--path', 'keys.md', '--delete'], 3],
-    [['--path', '/', '--keep-current'], 1],
-    [['--session', 's1'], 1],
-    [['--actor', 'bob', '--overwrite'], 1],
-    [['--actor', 'alice', '--keep-current'], 1],
-    [['--matching', 'sk-[a-z]+-\\d+'], 1],
-    [['--matching', 'SK-LIVE', '-i', '--literal'], 1],
-    [['--before', '0s', '--keep-current'], 1],
-    [['--session', 's1', '--actor', 'bob'], 0],
-    [['--matching', 'no such text'], 0],
-  ])('%j erases %d versions', async (words, count) => {
+  test.each(
+    sample<[words: string[], count: number]>(
+      [
+        [['--memory', 'keys.md', '--keep-current'], 1],
+        // The deletion holds the path, too.
+        [['--path', 'keys.md', '--delete'], 3],
+        [['--path', '/', '--keep-current'], 1],
+        [['--session', 's1'], 1],
+        [['--actor', 'bob', '--overwrite'], 1],
+        [['--actor', 'alice', '--keep-current'], 1],
+        [['--matching', 'sk-[a-z]+-\\d+'], 1],
+        [['--matching', 'SK-LIVE', '-i', '--literal'], 1],
+        [['--before', '0s', '--keep-current'], 1],
+        [['--session', 's1', '--actor', 'bob'], 0],
+        [['--matching', 'no such text'], 0],
+      ],
+      4,
+    ),
+  )('%j erases %d versions', async (words, count) => {
     const home = await homeWithLeak()
     const { stdout, exitCode } = await home.run(['redact', ...words, '--yes', '--json'])
     expect(exitCode).toBe(0)

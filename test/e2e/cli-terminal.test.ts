@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { copiesOf, sharedHome } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
+import { sample } from '../support/seed.ts'
 
 async function headOf(home: Home): Promise<unknown> {
   return (await home.json('status'))['head']
@@ -28,10 +29,15 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(saw).toMatch(/^Date: {5}\S+ \(.* ago\)|\(just now\)$/m)
   })
 
-  test.each([
-    ['GITLOCKET_PAGER before PAGER', { GITLOCKET_PAGER: 'cat > first', PAGER: 'cat > second' }],
-    ['PAGER', { PAGER: 'cat > first' }],
-  ])('%s says which pager', (_, env) => {
+  test.each(
+    sample(
+      [
+        ['GITLOCKET_PAGER before PAGER', { GITLOCKET_PAGER: 'cat > first', PAGER: 'cat > second' }],
+        ['PAGER', { PAGER: 'cat > first' }],
+      ],
+      2,
+    ),
+  )('%s says which pager', (_, env) => {
     onTerminal(home, ['log', '--oneline'], { env })
     expect(readFileSync(join(home.directory, 'first'), 'utf8')).toContain('/a.md')
     expect(existsSync(join(home.directory, 'second'))).toBe(false)
@@ -76,12 +82,17 @@ describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two', '--session', 's2')
   })
 
-  test.each([
-    ['y', 0, ''],
-    ['n', 130, 'two'],
-    ['', 130, 'two'],
-    ['\u0003', 130, 'two'],
-  ])('rollback after %j exits with %d', async (answer, exitCode, content) => {
+  test.each(
+    sample(
+      [
+        ['y', 0, ''],
+        ['n', 130, 'two'],
+        ['', 130, 'two'],
+        ['\u0003', 130, 'two'],
+      ],
+      2,
+    ),
+  )('rollback after %j exits with %d', async (answer, exitCode, content) => {
     const home = await homeWithLeak()
     const typed = [['[y/N]', answer === '\u0003' ? answer : `${answer}\r`]] as const
     const ended = onTerminal(home, ['undo', '--actor', 'alice'], { typed })
@@ -97,12 +108,17 @@ describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
     expect(onTerminal(home, ['undo', '--actor', 'alice', '-y']).exitCode).toBe(0)
   })
 
-  test.each([
-    ['1', 0],
-    ['2', 130],
-    ['y', 130],
-    ['', 130],
-  ])('redact goes on after the number of versions alone: %j exits with %d', async (text, code) => {
+  test.each(
+    sample(
+      [
+        ['1', 0],
+        ['2', 130],
+        ['y', 130],
+        ['', 130],
+      ],
+      2,
+    ),
+  )('redact goes on after the number of versions alone: %j exits with %d', async (text, code) => {
     const home = await homeWithLeak()
     const head = await headOf(home)
     const typed = [['Type 1 to erase', `${text}\r`]] as const
@@ -114,12 +130,17 @@ describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
     await home.ok('verify')
   })
 
-  test.each([
-    ['o', '[redacted]', 0],
-    ['d', '', 0],
-    ['k', 'two', 0],
-    ['x', 'two', 130],
-  ])('redact of what a memory holds, after %j: %j', async (choice, content, exitCode) => {
+  test.each(
+    sample(
+      [
+        ['o', '[redacted]', 0],
+        ['d', '', 0],
+        ['k', 'two', 0],
+        ['x', 'two', 130],
+      ],
+      2,
+    ),
+  )('redact of what a memory holds, after %j: %j', async (choice, content, exitCode) => {
     const home = await homeWithLeak()
     const typed = [
       ['[k]eep these versions?', `${choice}\r`],

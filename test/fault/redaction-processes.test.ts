@@ -17,7 +17,7 @@ const program = fileURLToPath(new URL('../support/redaction-process.mjs', import
 const author: Author = { actor: { type: 'user', id: 'officer' } }
 const reason = 'leaked_secret' as const
 const passphrase = 'a passphrase of the tests'
-const kills = full ? 100 : 3
+const kills = full ? 100 : 1
 /** With so many commits the history is worth a cache file, and is read in more than one turn. */
 const fillers = 520
 
@@ -42,7 +42,7 @@ interface Site {
 
 describe('a process that reads and writes, while another one redacts', () => {
   test.each(['first', 'second'] as const)('on the %s device', async (who) => {
-    const site = await newSite(6)
+    const site = await newSite(full ? 6 : 2)
     const worker = startProcess('work', site[who], 'worker', site.secrets)
     const store = await openStore(site.first)
     const dead: string[] = []

@@ -9,6 +9,7 @@ import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { ended, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
 import type { Ended, Home } from './cli-process.ts'
+import { sample } from '../support/seed.ts'
 
 const passphrase = 'correct horse battery'
 
@@ -66,12 +67,17 @@ describe('another machine', () => {
     expect(JSON.parse(made.stdout)).toMatchObject({ enrolled: true, role: 'owner' })
   })
 
-  test.each<[name: string, variable: string, content: string, exitCode: number]>([
-    ['a wrong recovery key', 'GITLOCKET_RECOVERY_KEY_FILE', `GLKR1${'-0000000'.repeat(8)}`, 8],
-    ['a passphrase where there is none', 'GITLOCKET_PASSPHRASE_FILE', passphrase, 8],
-    ['an empty file', 'GITLOCKET_PASSPHRASE_FILE', '\n', 2],
-    ['two lines', 'GITLOCKET_PASSPHRASE_FILE', 'first line\nsecond line\n', 2],
-  ])('%s exits with the code, and leaves no identity', async (_, variable, content, exitCode) => {
+  test.each(
+    sample<[name: string, variable: string, content: string, exitCode: number]>(
+      [
+        ['a wrong recovery key', 'GITLOCKET_RECOVERY_KEY_FILE', `GLKR1${'-0000000'.repeat(8)}`, 8],
+        ['a passphrase where there is none', 'GITLOCKET_PASSPHRASE_FILE', passphrase, 8],
+        ['an empty file', 'GITLOCKET_PASSPHRASE_FILE', '\n', 2],
+        ['two lines', 'GITLOCKET_PASSPHRASE_FILE', 'first line\nsecond line\n', 2],
+      ],
+      2,
+    ),
+  )('%s exits with the code, and leaves no identity', async (_, variable, content, exitCode) => {
     const home = await newHomeWithStore()
     const other = newHome()
     const env = { [variable]: other.file('secret', content) }

@@ -15,9 +15,13 @@ function withPassphrase(home: Home, text: string = passphrase): Record<string, s
   return { GITLOCKET_PASSPHRASE_FILE: home.file('passphrase', `${text}\n`) }
 }
 
-async function firstMachine(remote: string): Promise<Home> {
+/** The recovery key costs no Argon2id; the passphrase has tests of its own. */
+const recoveryKeys = new Map<string, string>()
+
+async function firstMachine(remote: string, env?: Record<string, string>): Promise<Home> {
   const home = newHome()
-  await home.run(['init'], { env: withPassphrase(home) })
+  const { stdout } = await home.run(['init', '--json'], env === undefined ? {} : { env })
+  recoveryKeys.set(remote, String(JSON.parse(stdout).recovery_key))
   await home.ok('create', 'notes.md', '--text', 'one\ntwo\n')
   await home.ok('remote', 'add', 'origin', remote)
   await home.ok('sync')
@@ -26,7 +30,10 @@ async function firstMachine(remote: string): Promise<Home> {
 
 async function joined(remote: string): Promise<Home> {
   const home = newHome()
-  const { exitCode, stderr } = await home.run(['join', remote], { env: withPassphrase(home) })
+  const file = home.file('recovery-key', `${recoveryKeys.get(remote) ?? ''}\n`)
+  const { exitCode, stderr } = await home.run(['join', remote], {
+    env: { GITLOCKET_RECOVERY_KEY_FILE: file },
+  })
   expect(stderr).toBe('')
   expect(exitCode).toBe(0)
   return home
@@ -35,7 +42,7 @@ async function joined(remote: string): Promise<Home> {
 describe('a second machine (peers §4 row 8)', () => {
   test('takes two commands and one secret', async () => {
     const remote = bareRemote()
-    await firstMachine(remote)
+    await firstMachine(remote, withPassphrase(newHome()))
     const second = newHome()
     const join = await second.run(['join', remote], { env: withPassphrase(second) })
     expect(join.stdout).toMatch(/^This machine is now a device of memstore_\w{26}\n/)
@@ -44,7 +51,7 @@ describe('a second machine (peers §4 row 8)', () => {
 
   test('with a wrong passphrase gets an exit code of its own, and nothing is written', async () => {
     const remote = bareRemote()
-    await firstMachine(remote)
+    await firstMachine(remote, withPassphrase(newHome()))
     const head = git(['rev-parse', 'main'], remote)
     const second = newHome()
     const { exitCode, stderr } = await second.run(['join', remote], {
@@ -58,7 +65,7 @@ describe('a second machine (peers §4 row 8)', () => {
 
   test('that made a store of its own cannot take the place of the one on the remote', async () => {
     const remote = bareRemote()
-    await firstMachine(remote)
+    await firstMachine(remote, withPassphrase(newHome()))
     const head = git(['rev-parse', 'main'], remote)
     const second = newHome()
     await second.run(['init'], { env: withPassphrase(second) })

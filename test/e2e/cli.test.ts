@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ended, newHome, newHomeWithStore, sharedHome } from './cli-process.ts'
+import { sample } from '../support/seed.ts'
 
 const timestamps = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
 const ids = /(memver|mem|memstore|dev)_[0-9a-z]{26}/g
@@ -120,30 +121,40 @@ describe('log finds', () => {
     await home.ok('rm', 'b.md', '--actor', 'bob')
   })
 
-  test.each([
-    [['--actor', 'bob'], 1],
-    [['--actor', 'nobody'], 0],
-    [['--session', 's1'], 1],
-    [['--operation', 'created'], 2],
-    [['--since', '1h'], 3],
-    [['--until', '2020-01-01'], 0],
-    [['--limit', '2'], 2],
-    [['a.md'], 1],
-    [['/'], 3],
-    [['--operation', 'created', '--actor', 'bob'], 0],
-  ])('with %j %d versions', async (words, count) => {
+  test.each(
+    sample(
+      [
+        [['--actor', 'bob'], 1],
+        [['--actor', 'nobody'], 0],
+        [['--session', 's1'], 1],
+        [['--operation', 'created'], 2],
+        [['--since', '1h'], 3],
+        [['--until', '2020-01-01'], 0],
+        [['--limit', '2'], 2],
+        [['a.md'], 1],
+        [['/'], 3],
+        [['--operation', 'created', '--actor', 'bob'], 0],
+      ],
+      3,
+    ),
+  )('with %j %d versions', async (words, count) => {
     expect((await home.json('log', ...words))['versions']).toHaveLength(count)
   })
 })
 
 describe('texts', () => {
-  test.each<[name: string, content: string]>([
-    ['an empty text', ''],
-    ['no final newline', 'a'],
-    ['carriage returns, a byte-order mark and a tab', '\uFEFFa\r\n\tb\r'],
-    ['control characters', '\u001b[31mred\u0007\n'],
-    ['what begins as an option', '--json\n- a\n'],
-  ])('%s goes in by standard input and comes out as it was', async (_, content) => {
+  test.each(
+    sample<[name: string, content: string]>(
+      [
+        ['an empty text', ''],
+        ['no final newline', 'a'],
+        ['carriage returns, a byte-order mark and a tab', '\uFEFFa\r\n\tb\r'],
+        ['control characters', '\u001b[31mred\u0007\n'],
+        ['what begins as an option', '--json\n- a\n'],
+      ],
+      3,
+    ),
+  )('%s goes in by standard input and comes out as it was', async (_, content) => {
     const home = await newHomeWithStore()
     const made = await home.run(['create', 'a.md', '-'], { input: content })
     expect(made).toEqual({ stdout: 'Created /a.md\n', stderr: '', exitCode: 0 })

@@ -21,7 +21,7 @@ const arriving = history.take(4)
 const oldHead = known.at(-1)?.next ?? ''
 const newHead = history.head ?? ''
 /** Every operation, or some that a prime apart spreads over all. */
-const stride = full ? 1 : 3
+const stride = full ? 1 : 7
 
 const deaths: readonly { readonly moment: Moment; readonly loss: Loss }[] = [
   { moment: 'torn', loss: 'nothing' },

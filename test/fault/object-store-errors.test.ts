@@ -17,7 +17,7 @@ import { git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
 
 /** Every n-th operation is enough to notice what breaks; all of them with FULL=1. */
-const stride = full ? 1 : 5
+const stride = full ? 1 : 13
 
 const cases: readonly [code: ErrorCode, times: number][] = [
   ['storage_full', 1],

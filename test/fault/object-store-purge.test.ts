@@ -21,7 +21,7 @@ import { TestHistory } from '../support/transitions.ts'
 /** One run of stock git's check takes as long as forty crashes. */
 const fsckEvery = full ? 10 : 61
 /** Every n-th operation is struck: by one kind of death, and by all others. */
-const stride = full ? { first: 1, others: 1 } : { first: 19, others: 43 }
+const stride = full ? { first: 1, others: 1 } : { first: 31, others: 61 }
 
 // The same in every run: made from a seed. The erased blob is in a pack, others in the journal.
 const before = new TestHistory(21).take(9)

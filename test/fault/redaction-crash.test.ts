@@ -251,7 +251,7 @@ async function strike(
   kind: number,
   fault: (at: number) => Fault,
 ): Promise<void> {
-  const stride = full ? (scenario.strideInFull ?? 1) : scenario.stride * 3
+  const stride = full ? (scenario.strideInFull ?? 1) : scenario.stride * 7
   let at = 1 + (((kind + 2) * 2) % stride)
   while (await survives(scenario, template, fault(at))) at += stride
   expect(at).toBeGreaterThan(scenario.operationsMin)

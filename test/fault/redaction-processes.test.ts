@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { createStore, formatIdentity, generateIdentity, openStore } from '../../src/index.ts'
 import type { Author, Identity, MemoryStore } from '../../src/index.ts'
-import { full, seed } from '../support/seed.ts'
+import { full, sample, seed } from '../support/seed.ts'
 import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { seededBytes } from '../support/transitions.ts'
 
@@ -41,7 +41,7 @@ interface Site {
 }
 
 describe('a process that reads and writes, while another one redacts', () => {
-  test.each(['first', 'second'] as const)('on the %s device', async (who) => {
+  test.each(sample(['first', 'second'] as const, 2))('on the %s device', async (who) => {
     const site = await newSite(full ? 6 : 2)
     const worker = startProcess('work', site[who], 'worker', site.secrets)
     const store = await openStore(site.first)
@@ -82,7 +82,7 @@ test(`a redacting process, killed ${kills} times, leaves the old state or the ne
 })
 
 test('two processes that redact at once, beside a third that writes', async () => {
-  const site = await newSite(12)
+  const site = await newSite(full ? 12 : 4)
   const worker = startProcess('work', site.second, 'worker', site.secrets)
   const redactors = [0, 1].map((rest) => {
     const ids = site.secrets.filter((_, index) => index % 2 === rest)
@@ -110,7 +110,7 @@ const questions: readonly (readonly [name: string, question: Question])[] = [
 ]
 
 describe('another process redacts, and erases, while this one is asked for', () => {
-  test.each(questions)('%s', async (_, question) => {
+  test.each(sample(questions, 3))('%s', async (_, question) => {
     const site = await newSite(1)
     const { first, second, deep: id } = site
     // The history has to be read from git when the question comes.

@@ -16,7 +16,7 @@ import { git, sharedDirectory } from '../support/temporary.ts'
 const author: Author = { actor: { type: 'session', id: 'agent-1' }, reason: 'crash test' }
 const fsckEvery = full ? 10 : 61
 /** Every n-th operation is struck: by one kind of death, and by all others. */
-const stride = full ? { first: 1, others: 1 } : { first: 19, others: 43 }
+const stride = full ? { first: 1, others: 1 } : { first: 31, others: 61 }
 
 const deaths: readonly { readonly moment: Moment; readonly loss: Loss }[] = full
   ? (['before', 'torn', 'after'] as const).flatMap((moment) =>

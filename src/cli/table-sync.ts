@@ -1,94 +1,108 @@
-// The verbs that concern other machines; a part of table.ts.
+// The verbs that bring a store to other machines; a part of table.ts.
 
-import type { Command } from './command.ts'
+import type { Command, Option } from './command.ts'
 import { authorOptions } from './options.ts'
 
-/** A keyring record has no room for a reason. */
-const actingOptions = authorOptions.filter(({ name }) => name !== 'reason')
-const yesOption = { name: 'yes', summary: 'Do not ask' }
-const epochNote =
-  'A new epoch of keys begins, which protects what is written from then on. What was written ' +
-  'before stays readable to whoever could read it; the answer says how much that is.'
+const maybeRemote = { name: 'remote', optional: true }
+const whoMerges = authorOptions.filter(({ name }) => name !== 'reason')
+const repair: Option = {
+  name: 'repair',
+  summary: 'Replace what a remote was put back to, or what does not verify there',
+}
+const codes =
+  'The exit code is 0 if something moved, 15 if there was nothing to do, 16 if a merge had to ' +
+  'combine edits of both sides (`conflicts` lists them), 13 offline, 14 refused by the remote, ' +
+  '8 for a wrong key, 11 and 12 if what the remote shows was tampered with or rolled back.'
 
-export const syncCommands: readonly Command[] = [
+const joinCommand: Command = {
+  name: 'join',
+  summary: 'Make this machine one more of a store that a remote holds',
+  positionals: [{ name: 'url' }],
+  options: whoMerges,
+  notes: [
+    'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
+      'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks, unless an owner has added the ' +
+      'device card of this machine. A passphrase makes it a writer, the recovery key an owner. ' +
+      'The key is checked before anything is written.',
+    'An address that ends in #memstore_… accepts that store only.',
+  ],
+  run: async (...call) => (await import('./commands/join.ts')).join(...call),
+}
+
+const syncCommand: Command = {
+  name: 'sync',
+  summary: 'Take over what the remotes have, merge, and send what they lack',
+  positionals: [maybeRemote],
+  options: [
+    { name: 'watch', summary: 'Again and again, until interrupted' },
+    { name: 'interval', value: 'seconds', summary: 'About so long between two; 60 if left out' },
+    repair,
+    ...whoMerges,
+  ],
+  notes: [
+    codes,
+    'Credentials for https come from git (`git credential fill`) or from GITLOCKET_TOKEN, for ' +
+      'ssh from your agent or keys. Nothing is asked.',
+  ],
+  run: async (...call) => (await import('./commands/watch.ts')).sync(...call),
+}
+
+const pullCommand: Command = {
+  name: 'pull',
+  summary: 'Take over what the remotes have and merge, and send nothing',
+  positionals: [maybeRemote],
+  options: whoMerges,
+  notes: [codes],
+  run: async (...call) => (await import('./commands/sync.ts')).syncOnce(...call, 'pull'),
+}
+
+const pushCommand: Command = {
+  name: 'push',
+  summary: 'Send what the remotes lack, if they have nothing new',
+  positionals: [maybeRemote],
+  options: [repair, ...whoMerges],
+  notes: [codes],
+  run: async (...call) => (await import('./commands/sync.ts')).syncOnce(...call, 'push'),
+}
+
+const conflictsCommand: Command = {
+  name: 'conflicts',
+  summary: 'Show what merges have combined, and from which versions',
+  positionals: [],
+  options: [{ name: 'limit', short: 'n', value: 'number', summary: 'No more than so many' }],
+  notes: ['`show` and `diff` take the versions that it names.'],
+  run: async (...call) => (await import('./commands/conflicts.ts')).conflicts(...call),
+}
+
+const remoteCommands: readonly Command[] = [
   {
-    name: 'device card',
-    summary: 'Print what an owner needs to add this machine',
-    positionals: [],
-    options: [{ name: 'out', value: 'file', summary: 'Write it to this new file instead' }],
-    notes: [
-      'Makes the identity of this machine if there is none. The card holds public keys alone; ' +
-        'what matters is that nobody replaces it on its way, which the fingerprint shows.',
-    ],
-    run: async (...call) => (await import('./commands/device.ts')).deviceCard(...call),
+    name: 'remote add',
+    summary: 'Name a remote: https, ssh, or a path',
+    positionals: [{ name: 'name' }, { name: 'url' }],
+    options: [],
+    run: async (...call) => (await import('./commands/remote.ts')).remoteAdd(...call),
   },
   {
-    name: 'device add',
-    summary: 'Add the machine whose card this is',
-    positionals: [{ name: 'card-file' }],
-    options: [
-      {
-        name: 'role',
-        value: 'role',
-        choices: ['owner', 'writer', 'reader', 'auditor'],
-        summary: 'What it may do; else writer',
-      },
-      {
-        name: 'fingerprint',
-        value: 'dev_…',
-        summary: 'What the machine itself shows; refuses any other, and does not ask',
-      },
-      yesOption,
-      ...actingOptions,
-    ],
-    notes: [
-      'With - the card comes from standard input. An owner may do everything; a writer reads and ' +
-        'writes; a reader reads; an auditor verifies and lists who did what when, and sees no ' +
-        'contents and no paths. Only an owner adds devices.',
-    ],
-    run: async (...call) => (await import('./commands/device.ts')).deviceAdd(...call),
-  },
-  {
-    name: 'device list',
-    summary: 'List the devices of the store, removed ones too',
+    name: 'remote list',
+    summary: 'List the remotes',
     positionals: [],
     options: [],
-    run: async (context) => (await import('./commands/device.ts')).deviceList(context),
+    run: async (context) => (await import('./commands/remote.ts')).remoteList(context),
   },
   {
-    name: 'device role',
-    summary: 'Give a device another role',
-    positionals: [{ name: 'device' }, { name: 'role' }],
-    options: actingOptions,
-    notes: [epochNote],
-    run: async (...call) => (await import('./commands/device.ts')).deviceRole(...call),
+    name: 'remote remove',
+    summary: 'Forget a remote; what it holds is untouched',
+    positionals: [{ name: 'name' }],
+    options: [],
+    run: async (...call) => (await import('./commands/remote.ts')).remoteRemove(...call),
   },
-  {
-    name: 'device remove',
-    summary: 'Take the access of devices, for good',
-    positionals: [{ name: 'device', repeated: true }],
-    options: [yesOption, ...actingOptions],
-    notes: [`${epochNote} A removed device never returns; its machine can make a new identity.`],
-    run: async (...call) => (await import('./commands/device.ts')).deviceRemove(...call),
-  },
-  {
-    name: 'audit',
-    summary: 'Verify the trail and list who did what when, newest first, without contents',
-    positionals: [],
-    options: [
-      { name: 'limit', short: 'n', value: 'number', summary: 'List no more than so many commits' },
-      { name: 'device', value: 'dev_…', summary: 'List only those of this device' },
-      { name: 'actor', value: 'id', summary: 'List only those of this actor' },
-      { name: 'session', value: 'id', summary: 'List only those of this session' },
-      { name: 'since', value: 'time', summary: 'Not older: 36h, 7d, 2026-01-31, or RFC 3339' },
-      { name: 'until', value: 'time', summary: 'Not newer' },
-      { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
-    ],
-    notes: [
-      'What an auditor is for; other devices may look as well. Every record, signature, change ' +
-        'of keys and name of a file is verified, from the first commit on; texts and paths are ' +
-        'not read. A copy made with `git clone --bare` will do.',
-    ],
-    run: async (...call) => (await import('./commands/audit.ts')).audit(...call),
-  },
+]
+
+export const remotesCommands: readonly Command[] = [
+  joinCommand,
+  syncCommand,
+  pullCommand,
+  pushCommand,
+  conflictsCommand,
+  ...remoteCommands,
 ]

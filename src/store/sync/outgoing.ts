@@ -6,6 +6,7 @@ import { assert } from '../../errors.ts'
 import { parseCommit } from '../../format/commit.ts'
 import type { Oid, TreeEntry } from '../../git/object.ts'
 import { readCommitBytes } from '../decoded-commit.ts'
+import { Frontier } from '../frontier.ts'
 import { getTree } from '../git-reads.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import { compareTrees } from '../tree-diff.ts'
@@ -17,69 +18,34 @@ export interface OutgoingCommit {
   readonly height: number
 }
 
-interface Met {
-  readonly commit: OutgoingCommit
-  /** Whether it is in the past of one that the other side has. */
-  isKnown: boolean
-}
-
 /** Oldest first: the commits in the past of `head` that are not in that of any of `known`. */
 export function findOutgoing(
   objects: ObjectSource,
   head: Oid,
   known: readonly Oid[],
 ): readonly OutgoingCommit[] {
-  const walk = new Walk(objects)
-  walk.meet(head, false)
-  for (const oid of known) walk.meet(oid, true)
+  const read = new Map<Oid, OutgoingCommit>()
+  const commitOf = (oid: Oid): OutgoingCommit => {
+    const commit = read.get(oid) ?? readCommit(objects, oid)
+    read.set(oid, commit)
+    return commit
+  }
+  const frontier = new Frontier((oid: Oid) => commitOf(oid).height)
+  frontier.add(head, 'ours')
+  for (const oid of known) frontier.add(oid, 'theirs')
   const outgoing: OutgoingCommit[] = []
-  for (let next = walk.next(); next !== undefined; next = walk.next()) {
-    if (!next.isKnown) outgoing.push(next.commit)
-    for (const parent of next.commit.parents) walk.meet(parent, next.isKnown)
+  for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
+    const commit = commitOf(next.commit)
+    read.delete(next.commit)
+    if (next.reach === 'ours') outgoing.push(commit)
+    for (const parent of commit.parents) frontier.add(parent, next.reach)
   }
   return outgoing.toReversed()
 }
 
-/** Goes back in descending height, so that a commit comes after all that it is a parent of. */
-class Walk {
-  readonly #objects: ObjectSource
-  readonly #byHeight: Map<number, Map<Oid, Met>> = new Map()
-  #height = -1
-  /** Commits that are waiting and not known to the other side. */
-  #unknown = 0
-
-  constructor(objects: ObjectSource) {
-    this.#objects = objects
-  }
-
-  meet(oid: Oid, isKnown: boolean): void {
-    const { tree, parents, height } = parseCommit(readCommitBytes(this.#objects, oid))
-    const level = this.#byHeight.get(height) ?? new Map<Oid, Met>()
-    this.#byHeight.set(height, level)
-    this.#height = Math.max(this.#height, height)
-    const before = level.get(oid)
-    if (before === undefined) {
-      level.set(oid, { commit: { oid, tree, parents, height }, isKnown })
-      if (!isKnown) this.#unknown += 1
-    } else if (isKnown && !before.isKnown) {
-      before.isKnown = true
-      this.#unknown -= 1
-    }
-  }
-
-  /** Undefined once all that is left is known. */
-  next(): Met | undefined {
-    if (this.#unknown === 0) return undefined
-    for (; this.#height >= 0; this.#height -= 1) {
-      const level = this.#byHeight.get(this.#height)
-      const [first] = level?.values() ?? []
-      if (level === undefined || first === undefined) continue
-      level.delete(first.commit.oid)
-      if (!first.isKnown) this.#unknown -= 1
-      return first
-    }
-    return undefined
-  }
+function readCommit(objects: ObjectSource, oid: Oid): OutgoingCommit {
+  const { tree, parents, height } = parseCommit(readCommitBytes(objects, oid))
+  return { oid, tree, parents, height }
 }
 
 /** The objects of a commit that none of its parents has, itself last. */

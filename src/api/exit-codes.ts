@@ -1,7 +1,25 @@
 // The exit codes of the command line, stable from release to release. `error-surface.ts` gives one
 // to each error code; docs/ERRORS.md lists both.
 
-export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 130
+export type ExitCode =
+  | 0
+  | 1
+  | 2
+  | 3
+  | 4
+  | 5
+  | 6
+  | 7
+  | 8
+  | 9
+  | 10
+  | 11
+  | 12
+  | 13
+  | 14
+  | 15
+  | 16
+  | 130
 
 /** What each exit code says to a script, in ascending order. */
 export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
@@ -20,5 +38,13 @@ export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [12, 'Rolled back: older than what this device has verified before'],
   [13, 'Offline: the remote cannot be reached or does not answer; local work is safe'],
   [14, 'Refused by the remote: access, a push, or it is no git repository'],
+  [15, 'Nothing to do: `sync`, `pull` or `push` found both sides equal'],
+  [16, 'Conflicts kept: a merge combined what both sides had changed; `conflicts` lists it'],
   [130, 'Cancelled'],
 ])
+
+/** What a sync that did not fail says; no error has these. */
+export const syncExitCodes: Readonly<Record<'nothingToDo' | 'conflictsKept', ExitCode>> = {
+  nothingToDo: 15,
+  conflictsKept: 16,
+}

@@ -1,6 +1,7 @@
 // `sync`, `pull` and `push`: with one remote, or with all of them one after the other. A remote
 // that fails keeps none of the others waiting, and the exit code says what happened.
 
+import { syncExitCodes } from '../../api/exit-codes.ts'
 import type { Author } from '../../store/commit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
@@ -12,9 +13,6 @@ import { errorJson, errorText, exitCodeOf } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { reportJson, reportText, wasCombined } from '../sync-words.ts'
-
-const NOTHING_TO_DO = 15
-const CONFLICTS_KEPT = 16
 
 type Half = 'pull' | 'push' | undefined
 
@@ -111,7 +109,8 @@ function answerOf(outcomes: readonly Outcome[]): Answer {
 function exitCodeFor(outcomes: readonly Outcome[]): number {
   for (const outcome of outcomes) if ('error' in outcome) return exitCodeOf(outcome.error)
   const reports = outcomes.flatMap((outcome) => ('report' in outcome ? [outcome.report] : []))
-  if (reports.some((report) => report.outcomes.some(wasCombined))) return CONFLICTS_KEPT
+  if (reports.some((report) => report.outcomes.some(wasCombined)))
+    return syncExitCodes.conflictsKept
   const moved = reports.some(({ received, sent }) => received.commits + sent.commits > 0)
-  return moved ? 0 : NOTHING_TO_DO
+  return moved ? 0 : syncExitCodes.nothingToDo
 }

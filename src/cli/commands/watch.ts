@@ -1,6 +1,7 @@
 // `sync --watch`: syncs again and again until it is interrupted. The pauses vary, so that machines
 // that were started together do not stay together, and grow while a remote fails.
 
+import { syncExitCodes } from '../../api/exit-codes.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -12,7 +13,6 @@ const INTERVAL_SECONDS_MAX = 86_400
 const BACK_OFF_MAX = 16
 /** Another attempt does not help against these exit codes. */
 const HOPELESS: ReadonlySet<number> = new Set([1, 2, 3, 7, 8, 11, 12])
-const NOTHING_TO_DO = 15
 
 export async function sync(context: Context, input: Input): Promise<Answer> {
   if (input.flag('watch')) return watch(context, input)
@@ -34,7 +34,7 @@ async function watch(context: Context, input: Input): Promise<Answer> {
 async function attempt(context: Context, input: Input): Promise<boolean> {
   try {
     const answer = await syncOnce(context, input, undefined)
-    if (answer.exitCode !== NOTHING_TO_DO) {
+    if (answer.exitCode !== syncExitCodes.nothingToDo) {
       process.stderr.write(visible(answerText(answer, input.flag('json'), false)))
     }
     return true

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { errorSurface, surfaceOf, unexpectedSurface } from '../../../src/api/error-surface.ts'
-import { exitCodes } from '../../../src/api/exit-codes.ts'
+import { exitCodes, syncExitCodes } from '../../../src/api/exit-codes.ts'
 import { StoreError } from '../../../src/errors.ts'
 
 const rows = Object.entries(errorSurface)
@@ -35,6 +35,7 @@ describe('the error surface', () => {
   test('every exit code is used', () => {
     const used = new Set(rows.map(([, { exitCode }]) => exitCode))
     used.add(0)
+    for (const code of Object.values(syncExitCodes)) used.add(code)
     used.add(unexpectedSurface.exitCode)
     expect([...used].toSorted((a, b) => a - b)).toEqual([...exitCodes.keys()])
   })

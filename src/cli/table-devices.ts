@@ -1,4 +1,4 @@
-// The verbs that concern other machines; a part of table.ts.
+// The verbs about who may read and write, and what auditors do; a part of table.ts.
 
 import type { Command } from './command.ts'
 import { authorOptions } from './options.ts'
@@ -10,7 +10,7 @@ const epochNote =
   'A new epoch of keys begins, which protects what is written from then on. What was written ' +
   'before stays readable to whoever could read it; the answer says how much that is.'
 
-export const syncCommands: readonly Command[] = [
+export const deviceCommands: readonly Command[] = [
   {
     name: 'device card',
     summary: 'Print what an owner needs to add this machine',

@@ -98,7 +98,7 @@ const remoteCommands: readonly Command[] = [
   },
 ]
 
-export const remotesCommands: readonly Command[] = [
+export const syncCommands: readonly Command[] = [
   joinCommand,
   syncCommand,
   pullCommand,

@@ -4,7 +4,7 @@
 import type { Command } from './command.ts'
 import { atOption, authorOptions, contentOptions } from './options.ts'
 import { historyCommands } from './table-history.ts'
-import { remotesCommands } from './table-remotes.ts'
+import { deviceCommands } from './table-devices.ts'
 import { syncCommands } from './table-sync.ts'
 
 const path = { name: 'path' }
@@ -207,8 +207,8 @@ export const commands: readonly Command[] = [
     ],
     run: async (...call) => (await import('./commands/doctor.ts')).doctor(...call),
   },
-  ...remotesCommands,
   ...syncCommands,
+  ...deviceCommands,
   {
     name: 'key show',
     summary: 'Show the public side of the key of this machine',

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { listRemote } from '../../src/transport/remote.ts'
+import { listRemote } from '../support/transfer.ts'
 import {
   environment,
   failureOf,

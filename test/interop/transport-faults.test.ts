@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createDiskObjectStore } from '../../src/git/disk-object-store.ts'
-import { fetchPack, listRemote } from '../../src/transport/remote.ts'
+import { fetchPack, listRemote } from '../support/transfer.ts'
 import {
   failureOf,
   fetchFrom,

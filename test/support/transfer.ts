@@ -1,11 +1,15 @@
-// What a store asks of a remote: which commit its branch is on, the objects behind it, and to take
-// objects of ours and move the branch. One adapter for https, ssh and paths. Must not know what the
-// objects mean, nor decide what is merged; must never prompt. DESIGN §5.
+// One transfer with a remote in one call, as tests of the transport want it: connects, does it, and
+// closes whatever happens. The product keeps its conversations open for longer.
 
-import type { ReceivedPack } from '../git/exchange.ts'
-import { connectFetch } from './fetch.ts'
-import { connectPush } from './push.ts'
-import type { FetchRequest, PushRequest, RemoteAccess, RemoteRefs } from './remote-access.ts'
+import type { ReceivedPack } from '../../src/git/exchange.ts'
+import { connectFetch } from '../../src/transport/fetch.ts'
+import { connectPush } from '../../src/transport/push.ts'
+import type {
+  FetchRequest,
+  PushRequest,
+  RemoteAccess,
+  RemoteRefs,
+} from '../../src/transport/remote-access.ts'
 
 /**
  * What the remote has. Throws `invalid_input` for an address that is none, and, as everything here,

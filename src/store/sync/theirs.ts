@@ -100,7 +100,8 @@ export function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
     'The remote shows less than it has shown before: it was put back, or shows another history ' +
-      'to you than to others. Nothing was taken over',
+      'to you than to others. Nothing was taken over; compare the words of the head with another ' +
+      'machine, and let `repair` put back what is missing there',
   )
 }
 

@@ -58,7 +58,9 @@ function whereText(error: unknown): string {
   if (!(error instanceof StoreError)) return ''
   const { path, lines } = error.details
   const at = path === undefined || error.message.includes(path) ? '' : `: ${path}`
-  return lines === undefined ? at : `${at}, in lines ${lines.join(', ')}`
+  return lines === undefined || error.message.includes(' in line ')
+    ? at
+    : `${at}, in lines ${lines.join(', ')}`
 }
 
 function detailsOf(error: StoreError): Readonly<Record<string, unknown>> {

@@ -153,7 +153,7 @@ export const historyCommands: readonly Command[] = [
     summary: 'Compare a version with the one before it or with another, or two points in time',
     positionals: [
       { name: 'version-or-path', optional: true },
-      { name: 'version', optional: true },
+      { name: 'version-or-path', optional: true },
     ],
     options: [
       { name: 'from', value: 'point', summary: 'Compare all memories, or those below a path' },
@@ -162,7 +162,10 @@ export const historyCommands: readonly Command[] = [
       { name: 'name-only', summary: 'With --from: paths only' },
       colourOption,
     ],
-    notes: [`The patch is one that \`git apply\` takes. ${pointForms}`],
+    notes: [
+      'A path stands for the newest version of the memory there; with --from, for all below it.',
+      `The patch is one that \`git apply\` takes. ${pointForms}`,
+    ],
     run: async (...call) => (await import('./commands/diff.ts')).diff(...call),
   },
   {

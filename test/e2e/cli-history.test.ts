@@ -84,6 +84,15 @@ describe('a history', () => {
     expect(text.includes('\u001b')).toBe(coloured)
   })
 
+  test('diff of a path shows the newest change of the memory there, or what came since', async () => {
+    const text = await home.ok('diff', 'b/a.md')
+    expect(text).toBe(await home.ok('diff', ids[3] ?? ''))
+    expect(await home.ok('diff', ids[0] ?? '', 'b/a.md')).toContain('\n-two\n+zwei\n')
+    const gone = await home.run(['diff', 'gone.md'])
+    expect(gone.stderr).toContain('no memory at that path')
+    expect(gone.exitCode).toBe(3)
+  })
+
   test('diff --from compares two points in time', async () => {
     const [, second = '', , , last = ''] = ids
     const patch = await home.ok('diff', '--from', second)

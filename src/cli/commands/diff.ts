@@ -1,5 +1,6 @@
 // `diff`: between two versions, or of everything between two points in time.
 
+import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
@@ -13,6 +14,7 @@ import { getPoint, loadHistory, pointJson, pointOf } from '../points.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { findBase, versionPatch } from '../version-patch.ts'
+import type { FullVersion } from '../version-patch.ts'
 import { resolveVersion } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
 
@@ -43,12 +45,12 @@ function checkWords(input: Input): void {
 }
 
 async function betweenVersions(store: MemoryStore, ink: Ink, input: Input): Promise<Answer> {
-  const first = await store.version(await resolveVersion(store, input.argument(0)))
+  const first = await getNamed(store, input.argument(0))
   const second = input.findArgument(1)
   const [from, to] =
     second === undefined
       ? [await findBase(store, first), first]
-      : [first, await store.version(await resolveVersion(store, second))]
+      : [first, await getNamed(store, second)]
   const patch = versionPatch(from, to)
   return {
     text: paintPatch(ink, patch),
@@ -60,6 +62,21 @@ async function betweenVersions(store: MemoryStore, ink: Ink, input: Input): Prom
     inked: true,
     paged: true,
   }
+}
+
+/** A version, or the newest one of the memory at a path. */
+async function getNamed(store: MemoryStore, typed: string): Promise<FullVersion> {
+  if (/^(memver_)?[0-9a-z]+$/.test(typed)) {
+    return store.version(await resolveVersion(store, typed))
+  }
+  const memory = typed.startsWith('mem_') ? undefined : await store.read(storePath(typed))
+  const memoryId = memory?.memoryId ?? typed
+  if (!memoryId.startsWith('mem_')) {
+    throw new StoreError('not_found', 'There is no memory at that path; `log` shows deleted ones')
+  }
+  const [newest] = (await store.versions({ memoryId, limit: 1 })).versions
+  if (newest === undefined) throw new StoreError('not_found', 'There is no such memory')
+  return store.version(newest.versionId)
 }
 
 async function betweenPoints(

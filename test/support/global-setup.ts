@@ -11,8 +11,9 @@ import { full, seed } from './seed.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
 const output = join(root, 'dist')
-// Its time is when the last compilation began, so that an edit during it counts as newer.
-const stamp = join(root, 'node_modules', '.cache', 'gitlocket', 'built')
+// Its time is when the last compilation began, so that an edit during it counts as newer. Not below
+// node_modules, which clones of the repository may share.
+const stamp = join(root, 'build', 'compiled')
 
 export function setup(): void {
   console.log(`seed ${seed}${full ? ', full runs' : ''} (SEED=n and FULL=1 change that)`)

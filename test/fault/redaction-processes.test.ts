@@ -16,7 +16,6 @@ import { seededBytes } from '../support/transitions.ts'
 const program = fileURLToPath(new URL('../support/redaction-process.mjs', import.meta.url))
 const author: Author = { actor: { type: 'user', id: 'officer' } }
 const reason = 'leaked_secret' as const
-const passphrase = 'a passphrase of the tests'
 const kills = full ? 100 : 1
 /** With so many commits the history is worth a cache file, and is read in more than one turn. */
 const fillers = 520
@@ -208,7 +207,7 @@ async function newSite(count: number): Promise<Site> {
 
 async function makeTemplate(): Promise<Omit<Site, 'secrets'> & { readonly root: string }> {
   const [first, second] = [await newDevice(shared, 'one'), await newDevice(shared, 'two')]
-  const { store } = await createStore({ ...first, passphrase })
+  const { store, recoveryKey } = await createStore(first)
   const [deep = ''] = await makeSecrets(store, '/deep', 1)
   await store.apply([{ type: 'create', path: '/filler.md', content: '' }], author)
   const edits = Array.from({ length: fillers }, (_, n) => {
@@ -216,7 +215,7 @@ async function makeTemplate(): Promise<Omit<Site, 'secrets'> & { readonly root: 
   })
   await Promise.all(edits)
   await store.close()
-  await (await openStore({ ...second, passphrase })).close()
+  await (await openStore({ ...second, recoveryKey })).close()
   return { first, second, deep, root: shared }
 }
 

@@ -305,7 +305,7 @@ describe('stock git', () => {
     async () => {
       const { store, place } = await newStore()
       await store.apply([create('/a')], author)
-      await store.changePassphrase(passphrase, author)
+      await store.changePassphrase(null, author)
       await store.apply([create('/b')], author)
       const signers = `${temporaryDirectory()}/signers`
       writeFileSync(signers, store.allowedSigners())

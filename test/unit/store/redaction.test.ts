@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { formatDeviceCard, generateIdentity } from '../../../src/index.ts'
 import type { Author, MemoryStore, Version } from '../../../src/index.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
 import type { TestPlace } from '../../support/stores.ts'
@@ -222,12 +223,12 @@ describe('a redaction', () => {
   })
 
   test('is not possible for a writer', async () => {
-    const made = await newStore({ passphrase: 'a long passphrase' })
-    await made.store.apply([{ type: 'create', path: '/a', content: 'a' }], author)
-    await made.store.close()
-    const { generateIdentity } = await import('../../../src/index.ts')
+    const { store, place } = await newStore()
+    await store.apply([{ type: 'create', path: '/a', content: 'a' }], author)
     const identity = await generateIdentity()
-    const writer = await reopen(made.place, { identity, passphrase: 'a long passphrase' })
+    await store.addDevice(formatDeviceCard(identity), 'writer', author)
+    await store.close()
+    const writer = await reopen(place, { identity })
     await writer.apply([{ type: 'edit', path: '/a', edit: () => 'b' }], author)
     const request = { select: { path: '/a' }, reason: 'legal', current: 'keep' } as const
     await expect(writer.redact(request, author)).rejects.toMatchObject({

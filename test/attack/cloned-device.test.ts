@@ -6,8 +6,10 @@ import { describe, expect, test } from 'vitest'
 import { copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import type { Clone } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
-import { create, edit, expectInStep, pairOfClones } from '../support/hostile-remotes.ts'
+import { create, edit, expectInStep, pairsOfClones } from '../support/hostile-remotes.ts'
 import { author, contentsOf } from '../support/stores.ts'
+
+const pairOfClones = pairsOfClones()
 
 interface Copied {
   readonly a: Clone

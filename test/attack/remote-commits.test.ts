@@ -12,12 +12,14 @@ import {
   expectInStep,
   expectRefused,
   moveBranch,
-  pairOfClones,
+  pairsOfClones,
   repair,
 } from '../support/hostile-remotes.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import { author } from '../support/stores.ts'
 import { git, gitBytes } from '../support/temporary.ts'
+
+const pairOfClones = pairsOfClones()
 
 /** The raw commit with some of it replaced, stored anew; its id. */
 function rewritten(remote: string, oid: string, change: (text: string) => string): string {

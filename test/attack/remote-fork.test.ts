@@ -13,12 +13,14 @@ import {
   expectInStep,
   expectRefused,
   moveBranch,
-  pairOfClones,
+  pairsOfClones,
   repair,
   swapRemotes,
 } from '../support/hostile-remotes.ts'
 import { contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
+
+const pairOfClones = pairsOfClones()
 
 async function wordsOf(clone: Clone): Promise<string> {
   return (await sync(clone)).headWords.join(' ')

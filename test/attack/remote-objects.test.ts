@@ -16,12 +16,14 @@ import {
   evidenceOf,
   expectInStep,
   packOf,
-  pairOfClones,
+  pairsOfClones,
   repair,
   write,
 } from '../support/hostile-remotes.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
+
+const pairOfClones = pairsOfClones()
 
 interface World {
   readonly a: Clone

@@ -11,12 +11,14 @@ import {
   expectInStep,
   expectRefused,
   moveBranch,
-  pairOfClones,
+  pairsOfClones,
   repair,
 } from '../support/hostile-remotes.ts'
 import type { Pair } from '../support/hostile-remotes.ts'
 import { contentsOf, reopen } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
+
+const pairOfClones = pairsOfClones()
 
 type Attack = (pair: Pair) => Promise<unknown>
 

@@ -28,10 +28,12 @@ import {
   evidenceOf,
   expectInStep,
   moveBranch,
-  pairOfClones,
+  pairsOfClones,
 } from '../support/hostile-remotes.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
+
+const pairOfClones = pairsOfClones()
 
 interface World {
   readonly a: Clone

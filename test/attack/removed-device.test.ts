@@ -18,13 +18,15 @@ import {
   expectInStep,
   expectRefused,
   moveBranch,
-  pairOfClones,
+  pairsOfClones,
   repair,
 } from '../support/hostile-remotes.ts'
 import type { Pair } from '../support/hostile-remotes.ts'
 import { author, contentsOf, reopen } from '../support/stores.ts'
 import { nextRow, standardHistory } from '../support/standard-forge.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
+
+const pairOfClones = pairsOfClones()
 
 async function idOf({ store }: Clone): Promise<string> {
   return (await store.devices()).find(({ isThis }) => isThis)?.deviceId ?? ''

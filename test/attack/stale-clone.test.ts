@@ -13,12 +13,14 @@ import {
   evidenceOf,
   expectInStep,
   expectRefused,
-  pairOfClones,
+  pairsOfClones,
   repair,
 } from '../support/hostile-remotes.ts'
 import { author } from '../support/stores.ts'
 import { memory, standardHistory, version } from '../support/standard-forge.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
+
+const pairOfClones = pairsOfClones()
 
 const secret = 'sk-leaked-0123456789'
 

@@ -1,16 +1,24 @@
 // What tests of a malicious remote share: two machines around a bare repository, what its host may
 // do to that with stock git, and what a sync must have left alone.
 
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Change, SyncReport } from '../../src/index.ts'
 import type { StoreError } from '../../src/errors.ts'
-import { bareRemote, checkWithGit, firstClone, headOf, joinClone, sync } from './clones.ts'
+import { checkWithGit, copyOf, firstClone, headOf, joinClone, sync } from './clones.ts'
 import type { Clone } from './clones.ts'
 import { failureOf } from './faulty-remotes.ts'
 import { author, contentsOf } from './stores.ts'
-import { git, gitBytes, temporaryDirectory } from './temporary.ts'
+import { git, gitBytes, sharedDirectory, temporaryDirectory } from './temporary.ts'
 
 export interface Pair {
   readonly a: Clone
@@ -19,15 +27,50 @@ export interface Pair {
   readonly remote: string
 }
 
-/** Two machines that are in step, with /notes.md of three lines. */
-export async function pairOfClones(): Promise<Pair> {
-  const remote = bareRemote()
-  const a = await firstClone(remote)
+/**
+ * Gives two machines that are in step, with /notes.md of three lines: copies of a pair that is made
+ * once per file of tests. Call it outside of tests. One pair at a time: to the machines the address
+ * of their remote is a link, which leads to the newest.
+ */
+export function pairsOfClones(): () => Promise<Pair> {
+  const directory = sharedDirectory()
+  const link = join(directory, 'link')
+  let first: Promise<Pair> | undefined
+  return async () => {
+    first ??= makePair(directory, link)
+    const { a, b, remote } = await first
+    const copy = join(temporaryDirectory(), 'remote.git')
+    cpSync(remote, copy, { recursive: true })
+    rmSync(link, { recursive: true, force: true })
+    symlinkSync(copy, link)
+    return { a: await copyOf(a), b: await copyOf(b), remote: copy }
+  }
+}
+
+/** Closed, and in directories that outlive the test. */
+async function makePair(directory: string, link: string): Promise<Pair> {
+  const remote = join(directory, 'remote.git')
+  git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')
+  symlinkSync(remote, link)
+  const a = await firstClone(link)
   await write(a, { type: 'create', path: '/notes.md', content: 'one\ntwo\nthree\n' })
   await sync(a)
-  const b = await joinClone(a, remote)
+  const b = await joinClone(a, link)
   await sync(a)
-  return { a, b, remote }
+  return {
+    a: await moved(a, join(directory, 'a')),
+    b: await moved(b, join(directory, 'b')),
+    remote,
+  }
+}
+
+async function moved({ store, place }: Clone, root: string): Promise<Clone> {
+  await store.close()
+  const at = { ...place, directory: join(root, 'store'), stateDirectory: join(root, 'state') }
+  mkdirSync(root)
+  renameSync(place.directory, at.directory)
+  renameSync(place.stateDirectory, at.stateDirectory)
+  return { store, place: at }
 }
 
 export async function write({ store }: Clone, ...changes: readonly Change[]): Promise<void> {
@@ -40,6 +83,18 @@ export async function create(clone: Clone, path: string, content = path): Promis
 
 export async function edit(clone: Clone, path: string, content: string): Promise<void> {
   await write(clone, { type: 'edit', path, edit: () => content })
+}
+
+/** Writes a secret and takes it away again; the version that has it. */
+export async function leak(clone: Clone): Promise<string> {
+  await create(clone, '/key.txt', 'sk-leaked')
+  await edit(clone, '/key.txt', 'revoked')
+  const { versions } = await clone.store.versions({ path: '/key.txt', order: 'oldest' })
+  return versions[0]?.versionId ?? ''
+}
+
+export async function redact({ store }: Clone, versionId: string): Promise<void> {
+  await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
 }
 
 export function repair({ store }: Clone): Promise<SyncReport> {

@@ -10,17 +10,29 @@ const minute = 60_000
 const full = env['FULL'] === '1'
 const report = env['REPORT']
 
+/** Files that change nothing of their process: it keeps its modules from one to the next. */
+const plain = ['unit', 'attack', 'property', 'conformance', 'contract', 'vectors']
+const inPlain = plain.map((folder) => `test/${folder}/**/*.test.ts`)
+
+const common = {
+  // Processes: signals, umask and the current directory belong to the process, and the workers that
+  // the product starts are then not workers of a worker.
+  pool: 'forks' as const,
+  // What is compiled needs no compiler.
+  server: { deps: { external: [/\/dist\//] } },
+  testTimeout: full ? 30 * minute : minute,
+  hookTimeout: full ? 30 * minute : minute,
+}
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    // A process per file: signals, umask and the current directory belong to the process, and the
-    // workers that the product starts are then not workers of a worker.
-    pool: 'forks',
+    projects: [
+      { test: { ...common, name: 'shared', include: inPlain, isolate: false } },
+      { test: { ...common, name: 'apart', include: ['test/**/*.test.ts'], exclude: inPlain } },
+    ],
     // By default one core is left idle, of which there may be two.
     maxWorkers: availableParallelism(),
-    testTimeout: full ? 30 * minute : minute,
-    hookTimeout: full ? 30 * minute : minute,
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),
   },

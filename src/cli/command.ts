@@ -23,7 +23,7 @@ export interface Option {
   readonly summary: string
 }
 
-/** What a command has to say. `main.ts` alone prints it. */
+/** What a command has to say. `program.ts` alone prints it. */
 export interface Answer {
   /** For people; printed as it is, so it ends in a newline unless it is a memory's content. */
   readonly text: string

@@ -1,68 +1,12 @@
 #!/usr/bin/env node
-// The command line's entry: reads words and environment, runs one command, prints its answer and
-// sets the exit code. The only file, beside pager.ts, that writes answers to standard output.
+// The command line's entry: one command on the words, streams and signals of this process, whose
+// exit code it sets.
 
-import { readFileSync } from 'node:fs'
-import { systemClock } from '../clock.ts'
-import { hasCode } from '../errors.ts'
-import { CommandError } from './command.ts'
-import type { Answer } from './command.ts'
-import type { Context } from './context.ts'
-import { readEnvironment, wantsDebugging } from './environment.ts'
-import type { Environment } from './environment.ts'
-import { commandHelp, overview } from './help.ts'
 import { listenForInterrupts } from './interrupts.ts'
-import { answerText, errorText, exitCodeOf, visible } from './output.ts'
-import { withPager } from './pager.ts'
-import { parseCommandLine, wantsJson } from './parse.ts'
-import type { Invocation } from './parse.ts'
-import { commands } from './table.ts'
+import { runProgram } from './program.ts'
 
-await main(process.argv.slice(2))
-
-async function main(words: readonly string[]): Promise<void> {
-  endQuietlyWithoutReader()
-  const json = wantsJson(words)
-  let environment: Environment | undefined
-  try {
-    const invocation = parseCommandLine(words, commands)
-    if (invocation.type !== 'run') return await print(aboutProgram(invocation), json)
-    environment = readEnvironment(invocation.input.text('store'))
-    const context = { environment, interrupts: listenForInterrupts(), clock: systemClock }
-    await print(await invocation.command.run(context, invocation.input), json, context)
-  } catch (error) {
-    report(error, json, environment?.storeDirectory)
-  }
-}
-
-function aboutProgram(invocation: Exclude<Invocation, { readonly type: 'run' }>): Answer {
-  if (invocation.type === 'version') {
-    const version = packageVersion()
-    return { text: `gitlocket ${version}\n`, json: { version } }
-  }
-  const { command } = invocation
-  const text = command === undefined ? overview(commands) : commandHelp(command)
-  return { text, json: { help: text } }
-}
-
-async function print(answer: Answer, json: boolean, context?: Context): Promise<void> {
-  const text = answerText(answer, json, process.stdout.isTTY)
-  if (context !== undefined && !json && answer.paged === true && text !== '') {
-    await withPager(context, async (write) => void (await write(text)))
-  } else {
-    process.stdout.write(text)
-  }
-  if (answer.note !== undefined && !json) process.stderr.write(visible(`${answer.note}\n`))
-  process.exitCode = answer.exitCode ?? 0
-}
-
-function report(error: unknown, json: boolean, store: string | undefined): void {
-  if (error instanceof CommandError && error.output !== '') process.stdout.write(error.output)
-  if (wantsDebugging()) console.error(error)
-  const silent = hasCode(error, 'cancelled') && !json && !(error instanceof CommandError)
-  if (!silent) process.stderr.write(errorText(error, json, store))
-  process.exitCode = exitCodeOf(error)
-}
+endQuietlyWithoutReader()
+process.exitCode = await runProgram(process.argv.slice(2), listenForInterrupts)
 
 /** `gitlocket log | head` is no failure. */
 function endQuietlyWithoutReader(): void {
@@ -71,11 +15,4 @@ function endQuietlyWithoutReader(): void {
     process.stderr.write(`gitlocket: Could not write the answer: ${error.code ?? 'unknown'}\n`)
     process.exit(9)
   })
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  const manifest: unknown = JSON.parse(text)
-  const isManifest = typeof manifest === 'object' && manifest !== null && 'version' in manifest
-  return isManifest ? String(manifest.version) : 'unknown'
 }

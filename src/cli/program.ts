@@ -1,0 +1,73 @@
+// One run of the command line: reads words and environment, runs one command and prints its answer.
+// The only file, beside pager.ts and, while it goes on, commands/watch.ts, that writes answers to
+// standard output. Leaves signals and the end of the process to main.ts.
+
+import { readFileSync } from 'node:fs'
+import { systemClock } from '../clock.ts'
+import { hasCode } from '../errors.ts'
+import { CommandError } from './command.ts'
+import type { Answer } from './command.ts'
+import type { Context } from './context.ts'
+import { readEnvironment, wantsDebugging } from './environment.ts'
+import type { Environment } from './environment.ts'
+import { commandHelp, overview } from './help.ts'
+import type { Interrupts } from './interrupts.ts'
+import { answerText, errorText, exitCodeOf, visible } from './output.ts'
+import { withPager } from './pager.ts'
+import { parseCommandLine, wantsJson } from './parse.ts'
+import type { Invocation } from './parse.ts'
+import { commands } from './table.ts'
+
+/** Returns the exit code. Signals are listened for only once there is a command to run. */
+export async function runProgram(
+  words: readonly string[],
+  listen: () => Interrupts,
+): Promise<number> {
+  const json = wantsJson(words)
+  let environment: Environment | undefined
+  try {
+    const invocation = parseCommandLine(words, commands)
+    if (invocation.type !== 'run') return await print(aboutProgram(invocation), json)
+    environment = readEnvironment(invocation.input.text('store'))
+    const context = { environment, interrupts: listen(), clock: systemClock }
+    return await print(await invocation.command.run(context, invocation.input), json, context)
+  } catch (error) {
+    return report(error, json, environment?.storeDirectory)
+  }
+}
+
+function aboutProgram(invocation: Exclude<Invocation, { readonly type: 'run' }>): Answer {
+  if (invocation.type === 'version') {
+    const version = packageVersion()
+    return { text: `gitlocket ${version}\n`, json: { version } }
+  }
+  const { command } = invocation
+  const text = command === undefined ? overview(commands) : commandHelp(command)
+  return { text, json: { help: text } }
+}
+
+async function print(answer: Answer, json: boolean, context?: Context): Promise<number> {
+  const text = answerText(answer, json, process.stdout.isTTY)
+  if (context !== undefined && !json && answer.paged === true && text !== '') {
+    await withPager(context, async (write) => void (await write(text)))
+  } else {
+    process.stdout.write(text)
+  }
+  if (answer.note !== undefined && !json) process.stderr.write(visible(`${answer.note}\n`))
+  return answer.exitCode ?? 0
+}
+
+function report(error: unknown, json: boolean, store: string | undefined): number {
+  if (error instanceof CommandError && error.output !== '') process.stdout.write(error.output)
+  if (wantsDebugging()) console.error(error)
+  const silent = hasCode(error, 'cancelled') && !json && !(error instanceof CommandError)
+  if (!silent) process.stderr.write(errorText(error, json, store))
+  return exitCodeOf(error)
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const manifest: unknown = JSON.parse(text)
+  const isManifest = typeof manifest === 'object' && manifest !== null && 'version' in manifest
+  return isManifest ? String(manifest.version) : 'unknown'
+}

@@ -18,7 +18,6 @@ import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { ended, mainFile, newHome, newHomeWithStore, sharedHome } from './cli-process.ts'
 import type { Ended, Home } from './cli-process.ts'
-import { sample } from '../support/seed.ts'
 
 const anyText = ['--text', 'a']
 
@@ -38,73 +37,68 @@ function runUnprivileged(home: Home, words: readonly string[]): Promise<Ended> {
 }
 
 describe('a mistake in the words', () => {
-  test.each(
-    sample<[words: string[], sentence: RegExp]>(
-      [
-        [['lgo'], /did you mean "log"\?/],
-        [['key'], /needs a second word: key show, key passwd/],
-        [['key', 'shwo'], /did you mean "key show"/],
-        [['--bogus'], /There is no option "--bogus"/],
-        [['log', '--lmit', '3'], /did you mean "--limit"\?\nhint: `gitlocket log --help`/],
-        [['ls', '-x'], /There is no option "-x"/],
-        [['cat'], /"cat" needs <path>/],
-        [['mv', 'a'], /"mv" needs <new-path>/],
-        [['diff', 'a', 'b', 'c'], /quote texts and paths with spaces/],
-        [['diff'], /"diff" needs <version>, or --from/],
-        [['diff', '--to', '7d'], /--to needs --from/],
-        [['diff', 'a', '--stat'], /--stat needs --from/],
-        [['diff', 'a', 'b', '--from', '7d'], /takes one path/],
-        [['diff', '--from', '7d', '--stat', '--name-only'], /not both/],
-        [['log', '--oneline', '-p'], /Give --oneline or --patch, not both/],
-        [['log', '--color', 'sometimes'], /auto, always, never/],
-        [['log', '--skip', '-1'], /--skip must be an integer/],
-        [['restore', 'a'], /restore needs --to/],
-        [['restore', '--to', '7d'], /"restore" needs <path-or-memory>/],
-        [['rollback'], /rollback needs --to, or whose writes to undo/],
-        [['rollback', '--to', '7d', '--session', 's'], /Give --to or --session, not both/],
-        [['rollback', '--to', '7d', '--since', '8d'], /Give --to or --since, not both/],
-        [['rollback', '--session', 's', '--path', 'a'], /--path needs --to/],
-        [['undo', '--session', 's', '--since', 'then'], /must be a duration/],
-        [['redact'], /redact needs versions, or a condition/],
-        [['redact', '--yes', '--prove'], /redact needs versions, or a condition/],
-        [['redact', 'a', '--literal'], /--literal needs --matching/],
-        [['redact', '--matching', '('], /is not a regular expression/],
-        [['redact', '--matching', 'x*'], /matches an empty text/],
-        [['redact', '--matching', 'a', '--matching-file', 'b'], /not both/],
-        [['redact', '--matching-file', 'nowhere'], /nowhere: it does not exist/],
-        [['redact', 'a', '--delete', '--overwrite'], /Give --overwrite or --delete, not both/],
-        [['redact', 'a', '--reason-code', 'shame'], /unspecified, leaked_secret/],
-        [['expire'], /expire needs --unchanged, --unread or --redact-older/],
-        [['expire', '--unchanged', '2026-01-31'], /--unchanged must be a duration/],
-        [['expire', '--unread', '0d'], /--unread must be longer than that/],
-        [['verify', '--certificate', 'x'], /--certificate needs --absence/],
-        [['settings', '--guard', 'maybe'], /must be one of on, off/],
-        [['settings', '--memory-limit', '0'], /--memory-limit must be an integer from 1/],
-        [['create', 'a', '--text'], /--text needs a value/],
-        [['create', 'a', '--text', '--file'], /write --text=--file if you mean that/],
-        [['create', 'a'], /needs --text, --file or -/],
-        [['create', 'a', '-', ...anyText], /Give the text once/],
-        [['create', 'a', '--file', 'f', ...anyText], /Give --text or --file, not both/],
-        [['create', 'a', 'text'], /Give the text with --text or --file/],
-        [['str-replace', 'a'], /needs --old/],
-        [['str-replace', 'a', '--old', ''], /must not be empty/],
-        [['insert', 'a', ...anyText], /needs --line/],
-        [['insert', 'a', '--line', 'two', ...anyText], /--line must be an integer/],
-        [['insert', 'a', '--line', '-1', ...anyText], /--line must be an integer/],
-        [['ls', '--json=1'], /--json takes no value/],
-        [['log', '--limit', '0'], /--limit must be an integer from 1/],
-        [['log', '--limit', '1e3'], /--limit must be an integer/],
-        [['log', '--operation', 'renamed'], /must be one of created, modified, deleted/],
-        [['log', '--since', 'yesterday'], /must be a duration such as 36h/],
-        [['log', '--since', '2026-13-01'], /must be a duration/],
-        [['view', 'a', '--range', '3:2'], /--range must be two lines/],
-        [['import', 'in', '--on-conflict', 'maybe'], /fail, skip, overwrite/],
-        [['help', 'nothing'], /There is no command "nothing"/],
-      ],
-      4,
-    ),
-  )('%j exits with 2', async (words, sentence) => {
-    expect(await newHome().run(words)).toEqual(refusal(2, sentence))
+  test.each<[words: string[], sentence: RegExp]>([
+    [['lgo'], /did you mean "log"\?/],
+    [['key'], /needs a second word: key show, key passwd/],
+    [['key', 'shwo'], /did you mean "key show"/],
+    [['--bogus'], /There is no option "--bogus"/],
+    [['log', '--lmit', '3'], /did you mean "--limit"\?\nhint: `gitlocket log --help`/],
+    [['ls', '-x'], /There is no option "-x"/],
+    [['cat'], /"cat" needs <path>/],
+    [['mv', 'a'], /"mv" needs <new-path>/],
+    [['diff', 'a', 'b', 'c'], /quote texts and paths with spaces/],
+    [['diff'], /"diff" needs <version>, or --from/],
+    [['diff', '--to', '7d'], /--to needs --from/],
+    [['diff', 'a', '--stat'], /--stat needs --from/],
+    [['diff', 'a', 'b', '--from', '7d'], /takes one path/],
+    [['diff', '--from', '7d', '--stat', '--name-only'], /not both/],
+    [['log', '--oneline', '-p'], /Give --oneline or --patch, not both/],
+    [['log', '--color', 'sometimes'], /auto, always, never/],
+    [['log', '--skip', '-1'], /--skip must be an integer/],
+    [['restore', 'a'], /restore needs --to/],
+    [['restore', '--to', '7d'], /"restore" needs <path-or-memory>/],
+    [['rollback'], /rollback needs --to, or whose writes to undo/],
+    [['rollback', '--to', '7d', '--session', 's'], /Give --to or --session, not both/],
+    [['rollback', '--to', '7d', '--since', '8d'], /Give --to or --since, not both/],
+    [['rollback', '--session', 's', '--path', 'a'], /--path needs --to/],
+    [['undo', '--session', 's', '--since', 'then'], /must be a duration/],
+    [['redact'], /redact needs versions, or a condition/],
+    [['redact', '--yes', '--prove'], /redact needs versions, or a condition/],
+    [['redact', 'a', '--literal'], /--literal needs --matching/],
+    [['redact', '--matching', '('], /is not a regular expression/],
+    [['redact', '--matching', 'x*'], /matches an empty text/],
+    [['redact', '--matching', 'a', '--matching-file', 'b'], /not both/],
+    [['redact', '--matching-file', 'nowhere'], /nowhere: it does not exist/],
+    [['redact', 'a', '--delete', '--overwrite'], /Give --overwrite or --delete, not both/],
+    [['redact', 'a', '--reason-code', 'shame'], /unspecified, leaked_secret/],
+    [['expire'], /expire needs --unchanged, --unread or --redact-older/],
+    [['expire', '--unchanged', '2026-01-31'], /--unchanged must be a duration/],
+    [['expire', '--unread', '0d'], /--unread must be longer than that/],
+    [['verify', '--certificate', 'x'], /--certificate needs --absence/],
+    [['settings', '--guard', 'maybe'], /must be one of on, off/],
+    [['settings', '--memory-limit', '0'], /--memory-limit must be an integer from 1/],
+    [['create', 'a', '--text'], /--text needs a value/],
+    [['create', 'a', '--text', '--file'], /write --text=--file if you mean that/],
+    [['create', 'a'], /needs --text, --file or -/],
+    [['create', 'a', '-', ...anyText], /Give the text once/],
+    [['create', 'a', '--file', 'f', ...anyText], /Give --text or --file, not both/],
+    [['create', 'a', 'text'], /Give the text with --text or --file/],
+    [['str-replace', 'a'], /needs --old/],
+    [['str-replace', 'a', '--old', ''], /must not be empty/],
+    [['insert', 'a', ...anyText], /needs --line/],
+    [['insert', 'a', '--line', 'two', ...anyText], /--line must be an integer/],
+    [['insert', 'a', '--line', '-1', ...anyText], /--line must be an integer/],
+    [['ls', '--json=1'], /--json takes no value/],
+    [['log', '--limit', '0'], /--limit must be an integer from 1/],
+    [['log', '--limit', '1e3'], /--limit must be an integer/],
+    [['log', '--operation', 'renamed'], /must be one of created, modified, deleted/],
+    [['log', '--since', 'yesterday'], /must be a duration such as 36h/],
+    [['log', '--since', '2026-13-01'], /must be a duration/],
+    [['view', 'a', '--range', '3:2'], /--range must be two lines/],
+    [['import', 'in', '--on-conflict', 'maybe'], /fail, skip, overwrite/],
+    [['help', 'nothing'], /There is no command "nothing"/],
+  ])('%j exits with 2', async (words, sentence) => {
+    expect(await newHome().call(words)).toEqual(refusal(2, sentence))
   })
 })
 
@@ -118,78 +112,77 @@ describe('a request that cannot be done', () => {
     head = (await home.json('status'))['head']
   })
 
-  test.each(
-    sample<[exitCode: number, words: string[], sentence: RegExp]>(
-      [
-        [2, ['create', '../x', ...anyText], /no dot segment/],
-        [2, ['create', 'a//b', ...anyText], /no empty segment/],
-        [2, ['create', 'a\u0007b', ...anyText], /\\x\{7\}b/],
-        [2, ['create', 'é'.normalize('NFD'), ...anyText], /normalization form C/],
-        [2, ['create', 'x'.repeat(1024), ...anyText], /at most 1024 bytes/],
-        [2, ['create', 'a/'.repeat(21), ...anyText], /at most 20 segments/],
-        [2, ['create', 'x', '--actor', 'a b', ...anyText], /id of the actor/],
-        [2, ['create', 'x', '--session', 'ü', ...anyText], /The session/],
-        [2, ['create', 'x', '--reason', 'r'.repeat(4097), ...anyText], /at most 4096 bytes/],
-        [2, ['create', 'x', '--file', 'nowhere'], /nowhere: it does not exist/],
-        [2, ['create', 'x', '--file', '.'], /it is a directory/],
-        [2, ['str-replace', 'a.md', '--old', 'two'], /does not occur/],
-        [2, ['str-replace', 'a.md', '--old', 'one'], /more than once: \/a.md, in lines 1, 2/],
-        [2, ['insert', 'a.md', '--line', '3', ...anyText], /lines 0 to 2/],
-        [2, ['rm', '/'], /root directory/],
-        [2, ['mv', 'd', 'd/e'], /below its own path/],
-        [2, ['show', 'no'], /at least 4 digits/],
-        [2, ['import', 'nowhere'], /There is nothing at/],
-        [2, ['ls', '--at', 'yesterday'], /--at must be a time such as/],
-        [2, ['ls', '--at', 'memver_z'], /at least 4 digits/],
-        [2, ['ls', '--at', 'no!'], /--at must be a time such as/],
-        [2, ['settings', '--name', ''], /The name must be text of 1/],
-        [
-          2,
-          ['redact', '--session', 'none', '--certificate', 'a/b', '--path', '..'],
-          /no dot segment/,
-        ],
-        [3, ['ls', '--at', '2001-01-01'], /Nothing was written by then/],
-        [3, ['ls', '--at', 'memver_zzzz'], /no such version/],
-        [3, ['ls', '--at', 'deadbeef'], /no such commit|commit/],
-        [3, ['blame', 'nothing'], /No memory was at the path/],
-        [3, ['restore', 'nothing', '--to', '0s'], /no memory at this path/],
-        [3, ['redact', '--memory', 'nothing', '--yes'], /no such/i],
-        [3, ['redact', 'memver_00000000000000000000000000', '--yes'], /no such version/],
-        [3, ['cat', 'nothing'], /no such file or directory: \/nothing/],
-        [3, ['cat', 'd'], /This is a directory/],
-        [3, ['ls', 'nothing'], /no such file or directory/],
-        [3, ['view', 'nothing'], /no such/i],
-        [3, ['rm', 'nothing'], /no such/i],
-        [3, ['mv', 'nothing', 'x'], /no such/i],
-        [3, ['str-replace', 'nothing', '--old', 'a'], /no such/i],
-        [3, ['edit', 'nothing'], /no such/i],
-        [3, ['show', 'memver_00000000000000000000000000'], /no such version/],
-        [3, ['diff', '0000'], /no such version/],
-        [3, ['export', 'out', '--from', 'nothing'], /no such/],
-        [4, ['create', 'a.md', ...anyText], /taken/],
-        [4, ['create', 'd', ...anyText], /taken/],
-        [4, ['create', 'a.md/b', ...anyText], /taken/],
-        [4, ['mv', 'a.md', 'd/b.md'], /taken/],
-        [4, ['export', '.'], /is not empty/],
-        [5, ['create', 'x', '--text', 'x'.repeat(102_401)], /102401 bytes; the limit is 102400/],
-      ],
-      4,
-    ),
-  )('exits with %d: %j', async (exitCode, words, sentence) => {
-    expect(await home.run(words)).toEqual(refusal(exitCode, sentence))
+  test.each<[exitCode: number, words: string[], sentence: RegExp]>([
+    [2, ['create', '../x', ...anyText], /no dot segment/],
+    [2, ['create', 'a//b', ...anyText], /no empty segment/],
+    [2, ['create', 'a\u0007b', ...anyText], /\\x\{7\}b/],
+    [2, ['create', 'é'.normalize('NFD'), ...anyText], /normalization form C/],
+    [2, ['create', 'x'.repeat(1024), ...anyText], /at most 1024 bytes/],
+    [2, ['create', 'a/'.repeat(21), ...anyText], /at most 20 segments/],
+    [2, ['create', 'x', '--actor', 'a b', ...anyText], /id of the actor/],
+    [2, ['create', 'x', '--session', 'ü', ...anyText], /The session/],
+    [2, ['create', 'x', '--reason', 'r'.repeat(4097), ...anyText], /at most 4096 bytes/],
+    [2, ['create', 'x', '--file', 'nowhere'], /nowhere: it does not exist/],
+    [2, ['create', 'x', '--file', '.'], /it is a directory/],
+    [2, ['str-replace', 'a.md', '--old', 'two'], /does not occur/],
+    [2, ['str-replace', 'a.md', '--old', 'one'], /more than once: \/a.md, in lines 1, 2/],
+    [2, ['insert', 'a.md', '--line', '3', ...anyText], /lines 0 to 2/],
+    [2, ['rm', '/'], /root directory/],
+    [2, ['mv', 'd', 'd/e'], /below its own path/],
+    [2, ['show', 'no'], /at least 4 digits/],
+    [2, ['import', 'nowhere'], /There is nothing at/],
+    [2, ['ls', '--at', 'yesterday'], /--at must be a time such as/],
+    [2, ['ls', '--at', 'memver_z'], /at least 4 digits/],
+    [2, ['ls', '--at', 'no!'], /--at must be a time such as/],
+    [2, ['settings', '--name', ''], /The name must be text of 1/],
+    [2, ['redact', '--session', 'none', '--certificate', 'a/b', '--path', '..'], /no dot segment/],
+    [3, ['ls', '--at', '2001-01-01'], /Nothing was written by then/],
+    [3, ['ls', '--at', 'memver_zzzz'], /no such version/],
+    [3, ['ls', '--at', 'deadbeef'], /no such commit|commit/],
+    [3, ['blame', 'nothing'], /No memory was at the path/],
+    [3, ['restore', 'nothing', '--to', '0s'], /no memory at this path/],
+    [3, ['redact', '--memory', 'nothing', '--yes'], /no such/i],
+    [3, ['redact', 'memver_00000000000000000000000000', '--yes'], /no such version/],
+    [3, ['cat', 'nothing'], /no such file or directory: \/nothing/],
+    [3, ['cat', 'd'], /This is a directory/],
+    [3, ['ls', 'nothing'], /no such file or directory/],
+    [3, ['view', 'nothing'], /no such/i],
+    [3, ['rm', 'nothing'], /no such/i],
+    [3, ['mv', 'nothing', 'x'], /no such/i],
+    [3, ['str-replace', 'nothing', '--old', 'a'], /no such/i],
+    [3, ['edit', 'nothing'], /no such/i],
+    [3, ['show', 'memver_00000000000000000000000000'], /no such version/],
+    [3, ['diff', '0000'], /no such version/],
+    [3, ['export', 'out', '--from', 'nothing'], /no such/],
+    [4, ['create', 'a.md', ...anyText], /taken/],
+    [4, ['create', 'd', ...anyText], /taken/],
+    [4, ['create', 'a.md/b', ...anyText], /taken/],
+    [4, ['mv', 'a.md', 'd/b.md'], /taken/],
+    [4, ['export', '.'], /is not empty/],
+    [5, ['create', 'x', '--text', 'x'.repeat(102_401)], /102401 bytes; the limit is 102400/],
+  ])('exits with %d: %j', async (exitCode, words, sentence) => {
+    expect(await home.call(words)).toEqual(refusal(exitCode, sentence))
   })
 
-  test.each(
-    sample<[exitCode: number, input: Uint8Array, sentence: RegExp]>(
-      [
-        [2, Uint8Array.of(0xff, 0xfe), /Standard input must be UTF-8 text/],
-        [2, Uint8Array.of(0x61, 0), /NUL/],
-        [5, new Uint8Array(16 * 1024 * 1024 + 1).fill(0x61), /larger than a memory can be/],
-      ],
-      4,
-    ),
-  )('exits with %d for standard input of the wrong kind', async (exitCode, input, sentence) => {
+  test.each<[exitCode: number, input: Uint8Array, sentence: RegExp]>([
+    [2, Uint8Array.of(0xff, 0xfe), /Standard input must be UTF-8 text/],
+    [2, Uint8Array.of(0x61, 0), /NUL/],
+    [5, new Uint8Array(16 * 1024 * 1024 + 1).fill(0x61), /larger than a memory can be/],
+  ])('exits with %d for standard input of the wrong kind', async (exitCode, input, sentence) => {
     expect(await home.run(['create', 'x', '-'], { input })).toEqual(refusal(exitCode, sentence))
+  })
+
+  test.each<[exitCode: number, words: string[]]>([
+    [2, ['lgo']],
+    [2, ['create', '../x', ...anyText]],
+    [3, ['cat', 'nothing']],
+    [4, ['create', 'a.md', ...anyText]],
+    [5, ['create', 'x', '--text', 'x'.repeat(102_401)]],
+    [7, ['ls', '--store', 'nowhere']],
+  ])('exits with %d as a process, too', async (exitCode, words) => {
+    const result = await home.run(words)
+    expect(result.exitCode).toBe(exitCode)
+    expect(result).toEqual(await home.call(words))
   })
 
   test('leaves the store as it was', async () => {
@@ -221,57 +214,39 @@ describe('a store that cannot be opened', () => {
 
   test('no store', async () => {
     const home = await newHomeWithStore()
-    const result = await home.run(['ls', '--store', 'nowhere'])
+    const result = await home.call(['ls', '--store', 'nowhere'])
     expect(result).toEqual(refusal(7, /\nstore: .*\/nowhere\n/))
   })
 
-  test.each(
-    sample<[name: string, exitCode: number, breaking: (home: Home) => void]>(
-      [
-        [
-          'an empty directory',
-          7,
-          ({ store }) => (rmSync(store, { recursive: true }), mkdirSync(store)),
-        ],
-        [
-          'a file',
-          7,
-          ({ store }) => (rmSync(store, { recursive: true }), writeFileSync(store, '')),
-        ],
-        [
-          'a damaged identity',
-          8,
-          ({ identityFile }) => writeFileSync(identityFile, 'GITLOCKET-X\n'),
-        ],
-        ['an empty identity', 8, ({ identityFile }) => writeFileSync(identityFile, '')],
-        ['no packs', 11, ({ store }) => rmSync(join(store, 'objects/pack'), { recursive: true })],
-        [
-          'a newer repository',
-          7,
-          ({ store }) =>
-            writeFileSync(join(store, 'config'), '[core]\nrepositoryformatversion = 2\n'),
-        ],
-        [
-          'a shallow clone',
-          7,
-          ({ store }) => writeFileSync(join(store, 'shallow'), '0'.repeat(40)),
-        ],
-        [
-          'a damaged anchor',
-          11,
-          ({ stateDirectory }) => {
-            const names = readdirSync(stateDirectory, { recursive: true, encoding: 'utf8' })
-            const anchor = names.find((name) => name.endsWith('.anchor')) ?? ''
-            writeFileSync(join(stateDirectory, anchor), 'damaged')
-          },
-        ],
-      ],
-      4,
-    ),
-  )('%s exits with %d', async (_, exitCode, breaking) => {
+  test.each<[name: string, exitCode: number, breaking: (home: Home) => void]>([
+    [
+      'an empty directory',
+      7,
+      ({ store }) => (rmSync(store, { recursive: true }), mkdirSync(store)),
+    ],
+    ['a file', 7, ({ store }) => (rmSync(store, { recursive: true }), writeFileSync(store, ''))],
+    ['a damaged identity', 8, ({ identityFile }) => writeFileSync(identityFile, 'GITLOCKET-X\n')],
+    ['an empty identity', 8, ({ identityFile }) => writeFileSync(identityFile, '')],
+    ['no packs', 11, ({ store }) => rmSync(join(store, 'objects/pack'), { recursive: true })],
+    [
+      'a newer repository',
+      7,
+      ({ store }) => writeFileSync(join(store, 'config'), '[core]\nrepositoryformatversion = 2\n'),
+    ],
+    ['a shallow clone', 7, ({ store }) => writeFileSync(join(store, 'shallow'), '0'.repeat(40))],
+    [
+      'a damaged anchor',
+      11,
+      ({ stateDirectory }) => {
+        const names = readdirSync(stateDirectory, { recursive: true, encoding: 'utf8' })
+        const anchor = names.find((name) => name.endsWith('.anchor')) ?? ''
+        writeFileSync(join(stateDirectory, anchor), 'damaged')
+      },
+    ],
+  ])('%s exits with %d', async (_, exitCode, breaking) => {
     const home = await newHomeWithStore()
     breaking(home)
-    expect(await home.run(['ls'])).toEqual(refusal(exitCode, /store: /))
+    expect(await home.call(['ls'])).toEqual(refusal(exitCode, /store: /))
   })
 
   test('the wrong identity, for every verb and for init', async () => {

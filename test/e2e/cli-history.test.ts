@@ -84,11 +84,11 @@ describe('a history', () => {
     expect(text.includes('\u001b')).toBe(coloured)
   })
 
-  test('diff of a path shows the newest change of the memory there, or what came since', async () => {
+  test('diff of a path shows the newest change of its memory, or what came since', async () => {
     const text = await home.ok('diff', 'b/a.md')
     expect(text).toBe(await home.ok('diff', ids[3] ?? ''))
     expect(await home.ok('diff', ids[0] ?? '', 'b/a.md')).toContain('\n-two\n+zwei\n')
-    const gone = await home.run(['diff', 'gone.md'])
+    const gone = await home.call(['diff', 'gone.md'])
     expect(gone.stderr).toContain('no memory at that path')
     expect(gone.exitCode).toBe(3)
   })
@@ -142,14 +142,14 @@ describe('a history', () => {
     expect(await home.ok('cat', 'a.md', '--at', second)).toBe('one\ntwo\n')
     expect(await home.ok('view', 'a.md', '--at', second)).toBe('     1\tone\n     2\ttwo\n')
     expect(await home.ok('view', '--at', beginning)).toBe('0B\t/\n')
-    expect((await home.run(['cat', 'b/a.md', '--at', second])).exitCode).toBe(3)
+    expect((await home.call(['cat', 'b/a.md', '--at', second])).exitCode).toBe(3)
     expect(await home.json('cat', 'a.md', '--at', second)).toMatchObject({
       content: 'one\ntwo\n',
       memory_version_id: ids[0],
       at: { commit: expect.stringMatching(/^[0-9a-f]{40}$/), redacted: 0, displaced: 0 },
     })
     expect(await home.ok('ls', '-R', '--at', '0s')).toBe('/b/a.md\n')
-    expect((await home.run(['ls', '--at', '2020-01-01'])).exitCode).toBe(3)
+    expect((await home.call(['ls', '--at', '2020-01-01'])).exitCode).toBe(3)
   })
 
   test.skipIf(git.missing)(`git apply makes one export from another${git.note}`, async () => {
@@ -170,8 +170,8 @@ describe('blame marks', () => {
     await home.ok('insert', 'a.md', '--line', '1', '--text', 'two')
     await home.ok('insert', 'a.md', '--line', '2', '--text', 'three')
     const ids = await versionsOf(home)
-    await home.run(['redact', ids[1] ?? '', '--yes'])
-    const { stdout, stderr } = await home.run(['blame', 'a.md'])
+    await home.call(['redact', ids[1] ?? '', '--yes'])
+    const { stdout, stderr } = await home.call(['blame', 'a.md'])
     expect(stdout).toMatch(/^memver_\S+\?\(/m)
     expect(stderr).toMatch(/^\? a version was redacted/)
   })

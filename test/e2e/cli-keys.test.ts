@@ -45,7 +45,7 @@ describe('another machine', () => {
   test('joins with the passphrase as a writer', async () => {
     const home = newHome()
     const env = { GITLOCKET_PASSPHRASE_FILE: home.file('passphrase', `${passphrase}\n`) }
-    expect((await home.run(['init'], { env })).stdout).toContain('Passphrase   set')
+    expect((await home.call(['init'], env)).stdout).toContain('Passphrase   set')
     const other = newHome()
     const made = await other.run(['recover', '--store', home.store, '--json'], { env })
     expect(JSON.parse(made.stdout)).toMatchObject({ enrolled: true, role: 'writer' })
@@ -81,7 +81,7 @@ describe('another machine', () => {
     const home = await newHomeWithStore()
     const other = newHome()
     const env = { [variable]: other.file('secret', content) }
-    const result = await other.run(['recover', '--store', home.store], { env })
+    const result = await other.call(['recover', '--store', home.store], env)
     expect(result.exitCode).toBe(exitCode)
     for (const line of content.trim().split('\n')) {
       expect(result.stderr).not.toContain(line === '' ? 'nothing' : line)
@@ -105,13 +105,13 @@ describe('key passwd', () => {
   test('the new passphrase opens it, the old one does not, none after --remove', async () => {
     const home = newHome()
     const old = { GITLOCKET_PASSPHRASE_FILE: home.file('old', `${passphrase}\n`) }
-    await home.run(['init'], { env: old })
+    await home.call(['init'], old)
     const changed = home.file('new', 'another passphrase\n')
     const env = { GITLOCKET_NEW_PASSPHRASE_FILE: changed }
-    const answer = await home.run(['key', 'passwd'], { env })
+    const answer = await home.call(['key', 'passwd'], env)
     expect(answer.stdout).toMatch(/^The passphrase was set\n\nA new epoch of keys began/)
     const joining = (file: Readonly<Record<string, string>>): Promise<Ended> =>
-      newHome().run(['recover', '--store', home.store], { env: file })
+      newHome().call(['recover', '--store', home.store], file)
     expect((await joining(old)).exitCode).toBe(8)
     expect((await joining({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(0)
     expect(await home.ok('key', 'passwd', '--remove')).toMatch(/^The passphrase was removed\n/)
@@ -123,7 +123,7 @@ describe('key passwd', () => {
   test('a short one is refused and nothing changes', async () => {
     const home = await newHomeWithStore()
     const env = { GITLOCKET_NEW_PASSPHRASE_FILE: home.file('new', 'short\n') }
-    const result = await home.run(['key', 'passwd'], { env })
+    const result = await home.call(['key', 'passwd'], env)
     expect(result.exitCode).toBe(2)
     expect(result.stderr).toMatch(/at least 8 characters/)
     expect(await home.json('status')).toMatchObject({ epochs: 1, commits: 1 })
@@ -132,9 +132,9 @@ describe('key passwd', () => {
   test('init refuses a short one before it makes anything', async () => {
     const home = newHome()
     const env = { GITLOCKET_PASSPHRASE_FILE: home.file('new', 'short\n') }
-    expect((await home.run(['init'], { env })).exitCode).toBe(2)
+    expect((await home.call(['init'], env)).exitCode).toBe(2)
     expect([existsSync(home.identityFile), existsSync(home.store)]).toEqual([false, false])
-    expect((await home.run(['init', '--no-passphrase'], { env })).exitCode).toBe(0)
+    expect((await home.call(['init', '--no-passphrase'], env)).exitCode).toBe(0)
   })
 })
 

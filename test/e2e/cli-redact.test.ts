@@ -9,7 +9,6 @@ import { git as stockGit } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { copiesOf, newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
-import { sample } from '../support/seed.ts'
 
 const git = requires('git')
 const ssh = requires('ssh-keygen')
@@ -65,31 +64,26 @@ describe('redact', () => {
     expect(shown).not.toContain(SECRET)
     expect((await listed(home, '--redacted')).map(({ id }) => id)).toEqual([leak?.id])
     expect(await home.ok('cat', 'keys.md')).toBe('key: in the vault\n')
-    expect((await home.run(['restore', 'keys.md', '--to', leak?.id ?? ''])).exitCode).toBe(6)
+    expect((await home.call(['restore', 'keys.md', '--to', leak?.id ?? ''])).exitCode).toBe(6)
     await expectWhole(home)
   })
 
-  test.each(
-    sample<[words: string[], count: number]>(
-      [
-        [['--memory', 'keys.md', '--keep-current'], 1],
-        // The deletion holds the path, too.
-        [['--path', 'keys.md', '--delete'], 3],
-        [['--path', '/', '--keep-current'], 1],
-        [['--session', 's1'], 1],
-        [['--actor', 'bob', '--overwrite'], 1],
-        [['--actor', 'alice', '--keep-current'], 1],
-        [['--matching', 'sk-[a-z]+-\\d+'], 1],
-        [['--matching', 'SK-LIVE', '-i', '--literal'], 1],
-        [['--before', '0s', '--keep-current'], 1],
-        [['--session', 's1', '--actor', 'bob'], 0],
-        [['--matching', 'no such text'], 0],
-      ],
-      4,
-    ),
-  )('%j erases %d versions', async (words, count) => {
+  test.each<[words: string[], count: number]>([
+    [['--memory', 'keys.md', '--keep-current'], 1],
+    // The deletion holds the path, too.
+    [['--path', 'keys.md', '--delete'], 3],
+    [['--path', '/', '--keep-current'], 1],
+    [['--session', 's1'], 1],
+    [['--actor', 'bob', '--overwrite'], 1],
+    [['--actor', 'alice', '--keep-current'], 1],
+    [['--matching', 'sk-[a-z]+-\\d+'], 1],
+    [['--matching', 'SK-LIVE', '-i', '--literal'], 1],
+    [['--before', '0s', '--keep-current'], 1],
+    [['--session', 's1', '--actor', 'bob'], 0],
+    [['--matching', 'no such text'], 0],
+  ])('%j erases %d versions', async (words, count) => {
     const home = await homeWithLeak()
-    const { stdout, exitCode } = await home.run(['redact', ...words, '--yes', '--json'])
+    const { stdout, exitCode } = await home.call(['redact', ...words, '--yes', '--json'])
     expect(exitCode).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ dry_run: false, redacted: count })
     expect(await redactedCount(home)).toBe(count)
@@ -100,7 +94,7 @@ describe('redact', () => {
     const home = await homeWithLeak()
     home.file('secret', `${SECRET}\n`)
     const words = ['redact', '--matching-file', 'secret', '--literal', '--yes']
-    const { exitCode } = await home.run([...words, '--reason-code', 'leaked_secret'])
+    const { exitCode } = await home.call([...words, '--reason-code', 'leaked_secret'])
     expect(exitCode).toBe(0)
     expect(await redactedCount(home)).toBe(1)
     const again = await home.ok(...words)
@@ -109,7 +103,7 @@ describe('redact', () => {
 
   test('again changes nothing and says that it was done', async () => {
     const home = await homeWithLeak()
-    await home.run(['redact', '--session', 's1', '--yes'])
+    await home.call(['redact', '--session', 's1', '--yes'])
     const { head } = await home.json('status')
     expect(await home.ok('redact', '--session', 's1', '--yes')).toBe(
       'Nothing to redact; 1 were redacted before\n',
@@ -126,7 +120,7 @@ describe('redact', () => {
     const home = await homeWithLeak()
     await home.ok('create', 'copy.md', '--text', `key: ${SECRET}\n`)
     const { head } = await home.json('status')
-    const { stdout, stderr } = await home.run(['redact', '--memory', 'keys.md', '--dry-run'])
+    const { stdout, stderr } = await home.call(['redact', '--memory', 'keys.md', '--dry-run'])
     const [title, newest, oldest, , same, copy] = stdout.split('\n')
     expect(title).toBe('Would redact 2 versions')
     expect(newest).toMatch(/^current memver_\w{10} {2}modified {2}\/keys.md/)
@@ -153,7 +147,7 @@ describe('what live memories hold', () => {
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
     expect(stderr).toMatch(/1 version is what live memories hold now; nothing was redacted/)
     expect(stderr).toMatch(/hint: Add --overwrite or --delete .* --keep-current/)
-    const error = JSON.parse((await home.run([...words, '--json'])).stderr)
+    const error = JSON.parse((await home.call([...words, '--json'])).stderr)
     const [, , other] = await listed(home)
     expect(error).toMatchObject({
       error: { code: 'version_current', exit_code: 6, memory_version_ids: [other?.id] },
@@ -166,10 +160,10 @@ describe('what live memories hold', () => {
     await home.ok('create', 'b.md', '--text', `${SECRET}\n`)
     home.file('secret', SECRET)
     const first = ['redact', '--matching-file', 'secret', '--path', 'a.md', '--overwrite', '--yes']
-    expect((await home.run(first)).exitCode).toBe(0)
+    expect((await home.call(first)).exitCode).toBe(0)
     expect(await home.ok('cat', 'a.md')).toBe('keep\nkey: [redacted]\n')
     const second = ['redact', '--matching-file', 'secret', '--delete', '--yes']
-    expect((await home.run(second)).exitCode).toBe(0)
+    expect((await home.call(second)).exitCode).toBe(0)
     expect(await home.ok('ls')).toBe('a.md\n')
     await expectWhole(home)
   })
@@ -190,7 +184,7 @@ describe('the certificate', () => {
     const home = await homeWithLeak()
     const words = ['redact', '--session', 's1', '--yes', '--certificate', 'proof.json']
     const code = ['--reason-code', 'legal', '--as', 'lawyer']
-    const { stdout } = await home.run([...words, ...code, '--json'])
+    const { stdout } = await home.call([...words, ...code, '--json'])
     const file = join(home.directory, 'proof.json')
     const certificate = JSON.parse(readFileSync(file, 'utf8'))
     expect(JSON.parse(stdout).certificate).toEqual(certificate)
@@ -202,7 +196,7 @@ describe('the certificate', () => {
       object_ids: expect.arrayContaining([expect.stringMatching(/^[0-9a-f]{40}$/)]),
     })
     await home.ok('verify', '--absence', '--certificate', 'proof.json')
-    const again = await home.run(words)
+    const again = await home.call(words)
     expect(again.exitCode).toBe(4)
     expect(again.stderr).toMatch(/There is something at .*proof.json already/)
   })
@@ -229,7 +223,7 @@ describe('the certificate', () => {
     const { stdout, exitCode } = await home.run(words)
     expect(exitCode).toBe(11)
     expect(stdout).toMatch(new RegExp(`FOUND in 1 place\n  object ${String(head)}\n$`))
-    const json = await home.run([...words, '--json'])
+    const json = await home.call([...words, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({
       verified: true,
       absence: { found: [{ place: 'object', object_id: head, memory_version_id: null }] },

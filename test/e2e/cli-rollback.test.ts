@@ -135,7 +135,7 @@ describe('undo', () => {
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--actor', 'mallory')
     await home.ok('create', 'trap.md', '--text', 'evil', '--actor', 'mallory')
     await home.ok('str-replace', 'a.md', '--old', 'evil', '--new', 'evil indeed')
-    const plan = await home.run(['undo', '--actor', 'mallory', '--dry-run', '--json'])
+    const plan = await home.call(['undo', '--actor', 'mallory', '--dry-run', '--json'])
     expect(plan.exitCode).toBe(4)
     expect(JSON.parse(plan.stdout)).toMatchObject({
       dry_run: true,

@@ -1,0 +1,88 @@
+// Runs the built command line inside this process, where its modules are loaded once: for the steps
+// that lead to what a test is about, and the looks afterwards. For that long, environment, working
+// directory and output of this process are those of the command. What is about the process itself,
+// its exit, signals, terminal and standard input, needs one: see cli-process.ts.
+
+import process from 'node:process'
+import type { Interrupts } from '../../src/cli/interrupts.ts'
+import type { runProgram } from '../../src/cli/program.ts'
+
+/** What main.ts starts. */
+interface Program {
+  readonly runProgram: typeof runProgram
+}
+
+export interface Called {
+  readonly stdout: string
+  readonly stderr: string
+  readonly exitCode: number
+}
+
+export interface Surroundings {
+  readonly directory: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+const programFile = new URL('../../dist/cli/program.js', import.meta.url).href
+
+/** There is one environment and one working directory, so that calls take turns. */
+let last: Promise<unknown> = Promise.resolve()
+
+export function call(words: readonly string[], surroundings: Surroundings): Promise<Called> {
+  const turn = last.then(() => run(words, surroundings))
+  last = turn.catch(() => undefined)
+  return turn
+}
+
+async function run(words: readonly string[], { directory, env }: Surroundings): Promise<Called> {
+  const program: Program = await import(programFile)
+  const stdout = capture(process.stdout)
+  const stderr = capture(process.stderr)
+  const place = process.cwd()
+  const variables = { ...process.env }
+  setVariables(env)
+  process.chdir(directory)
+  try {
+    const exitCode = await program.runProgram(words, () => uninterrupted)
+    return { exitCode, stdout: stdout.text(), stderr: stderr.text() }
+  } finally {
+    process.chdir(place)
+    setVariables(variables)
+    stdout.release()
+    stderr.release()
+  }
+}
+
+/** In place: the system's view of them, which says where home is, does not see another object. */
+function setVariables(wanted: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) {
+    if (wanted[name] === undefined) Reflect.deleteProperty(process.env, name)
+  }
+  Object.assign(process.env, wanted)
+}
+
+interface Capture {
+  text(): string
+  release(): void
+}
+
+function capture(stream: NodeJS.WriteStream): Capture {
+  const pieces: string[] = []
+  // Hides the stream's own method until it is released.
+  stream.write = (piece: string | Uint8Array) => {
+    pieces.push(typeof piece === 'string' ? piece : Buffer.from(piece).toString())
+    return true
+  }
+  return {
+    text: () => pieces.join(''),
+    release: () => void Reflect.deleteProperty(stream, 'write'),
+  }
+}
+
+const uninterrupted: Interrupts = {
+  signal: new AbortController().signal,
+  patiently: (_, work) => work(),
+  untilTold: (_, work) => work(),
+  ignoring: (work) => work(),
+  atExit: (cleanup) => cleanup,
+}

@@ -11,6 +11,8 @@ export interface Interrupts {
    * where. A second one ends the process at once, with `ending` as the last word.
    */
   patiently<T>(ending: string, work: () => Promise<T>): Promise<T>
+  /** As `patiently`, for what runs until it is told to end: by Ctrl-C, or by SIGTERM as well. */
+  untilTold<T>(ending: string, work: () => Promise<T>): Promise<T>
   /** While `work` runs, Ctrl-C belongs to somebody else, an editor. */
   ignoring<T>(work: () => Promise<T>): Promise<T>
   /** Runs `cleanup` when the process ends, but for kill -9. Returns how to do it now. */
@@ -24,6 +26,7 @@ export function listenForInterrupts(): Interrupts {
   const controller = new AbortController()
   let ignored = false
   let ending: string | undefined
+  let isTellable = false
   const end = (): never => {
     if (ending !== undefined) process.stderr.write(`\ngitlocket: ${ending}\n`)
     process.exit(130)
@@ -35,16 +38,29 @@ export function listenForInterrupts(): Interrupts {
     if (ending === undefined) setTimeout(end, GRACE_MS).unref()
     else process.stderr.write('\nStopping; Ctrl-C again ends at once\n')
   })
-  process.on('SIGTERM', () => process.exit(143))
+  process.on('SIGTERM', () => {
+    if (!isTellable || controller.signal.aborted) process.exit(143)
+    controller.abort(new StoreError('cancelled', 'Cancelled'))
+  })
   process.on('SIGHUP', () => process.exit(129))
+  const patiently = async <T>(last: string, work: () => Promise<T>): Promise<T> => {
+    const before = ending
+    ending = last
+    try {
+      return await work()
+    } finally {
+      ending = before
+    }
+  }
   return {
     signal: controller.signal,
-    async patiently(last, work) {
-      ending = last
+    patiently,
+    async untilTold(last, work) {
+      isTellable = true
       try {
-        return await work()
+        return await patiently(last, work)
       } finally {
-        ending = undefined
+        isTellable = false
       }
     },
     async ignoring(work) {

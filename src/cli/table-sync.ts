@@ -25,6 +25,7 @@ const joinCommand: Command = {
       'device card of this machine. A passphrase makes it a writer, the recovery key an owner. ' +
       'The key is checked before anything is written.',
     'An address that ends in #memstore_… accepts that store only.',
+    'An auditor gets a clone whose trail `audit` verifies, without keys to its contents.',
   ],
   run: async (...call) => (await import('./commands/join.ts')).join(...call),
 }
@@ -34,13 +35,16 @@ const syncCommand: Command = {
   summary: 'Take over what the remotes have, merge, and send what they lack',
   positionals: [maybeRemote],
   options: [
-    { name: 'watch', summary: 'Again and again, until interrupted' },
+    { name: 'watch', summary: 'Again and again, until told to end' },
     { name: 'interval', value: 'seconds', summary: 'About so long between two; 60 if left out' },
     repair,
     ...whoMerges,
   ],
   notes: [
     codes,
+    '--watch says what moved and what went wrong, each once, and waits longer while no remote ' +
+      'can be reached. Ctrl-C and SIGTERM end it with 0; what another attempt cannot mend ends ' +
+      'it with its own code.',
     'Credentials for https come from git (`git credential fill`) or from GITLOCKET_TOKEN, for ' +
       'ssh from your agent or keys. Nothing is asked.',
   ],
@@ -67,10 +71,10 @@ const pushCommand: Command = {
 
 const conflictsCommand: Command = {
   name: 'conflicts',
-  summary: 'Show what merges have combined, and from which versions',
+  summary: 'Show what merges have combined, joined or moved aside, and from which versions',
   positionals: [],
   options: [{ name: 'limit', short: 'n', value: 'number', summary: 'No more than so many' }],
-  notes: ['`show` and `diff` take the versions that it names.'],
+  notes: ['`show` prints the texts of a version that it names and of all that it was made of.'],
   run: async (...call) => (await import('./commands/conflicts.ts')).conflicts(...call),
 }
 

@@ -2,11 +2,11 @@
 // that fails keeps none of the others waiting, and the exit code says what happened.
 
 import { syncExitCodes } from '../../api/exit-codes.ts'
-import type { Author } from '../../store/commit.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
+import { hasCode } from '../../errors.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
+import type { StoreSyncOptions } from '../../store/sync/options.ts'
 import type { Answer, Input } from '../command.ts'
-import { withStore } from '../context.ts'
+import { getIdentity, withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'
 import { errorJson, errorText, exitCodeOf } from '../output.ts'
@@ -17,32 +17,56 @@ import { reportJson, reportText, wasCombined } from '../sync-words.ts'
 type Half = 'pull' | 'push' | undefined
 
 /** What came of one remote. */
-type Outcome =
+export type Outcome =
   | { readonly remote: string; readonly report: SyncReport }
   | { readonly remote: string; readonly error: unknown }
 
-export function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
+export async function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
+  const outcomes = await syncRemotes(context, input, only)
+  const [first] = outcomes
+  // With one remote, or none, what is wrong is the error of the command.
+  if (outcomes.length === 1 && first !== undefined && 'error' in first) throw first.error
+  return answerOf(outcomes)
+}
+
+/** One outcome for each remote, or one if none is named. Throws what opening the store does. */
+export async function syncRemotes(
+  context: Context,
+  input: Input,
+  only: Half,
+): Promise<readonly Outcome[]> {
   const author = authorOf(context, input)
   const named = input.findArgument(0)
   const repair = input.flag('repair')
-  return withStore(context, async (store) => {
-    const names = named === undefined ? store.remotes().map(({ name }) => name) : [named]
-    const turn = { store, author, only, repair }
-    // One remote, or none: what is wrong is the error of the command.
-    if (names.length <= 1) {
-      const report = await syncWith(context, turn, names[0])
-      return answerOf([{ remote: report.remote, report }])
-    }
-    const outcomes = await syncAll(context, turn, names)
-    return answerOf(outcomes)
-  })
+  try {
+    return await withStore(context, async (store) => {
+      const names = named === undefined ? store.remotes().map(({ name }) => name) : [named]
+      const sync: Turn['sync'] = (options) => store.sync(author, options)
+      const turn = { sync, only, repair }
+      if (names.length > 1) return syncAll(context, turn, names)
+      return [await attempt(context, turn, names[0])]
+    })
+  } catch (error) {
+    // Of an auditor, who has nothing to send.
+    if (!hasCode(error, 'permission_denied') || only === 'push') throw error
+    return [await attempt(context, { sync: trailSync(context), only, repair }, named)]
+  }
 }
 
 interface Turn {
-  readonly store: MemoryStore
-  readonly author: Author
+  readonly sync: (options: StoreSyncOptions) => Promise<SyncReport>
   readonly only: Half
   readonly repair: boolean
+}
+
+function trailSync({ environment }: Context): Turn['sync'] {
+  const { storeDirectory: directory, stateDirectory } = environment
+  const places = { directory, stateDirectory, identity: getIdentity(environment) }
+  return async (options) => {
+    // Few are auditors.
+    const { syncTrail } = await import('../../store/sync/trail.ts')
+    return syncTrail({ ...places, ...options })
+  }
 }
 
 /** What came from a later remote has to reach the earlier ones too. */
@@ -67,18 +91,19 @@ async function syncAll(
   return [...outcomes.values()]
 }
 
-async function attempt(context: Context, turn: Turn, remote: string): Promise<Outcome> {
+async function attempt(context: Context, turn: Turn, remote: string | undefined): Promise<Outcome> {
   try {
-    return { remote, report: await syncWith(context, turn, remote) }
+    const report = await syncWith(context, turn, remote)
+    return { remote: report.remote, report }
   } catch (error) {
     if (context.interrupts.signal.aborted) throw error
-    return { remote, error }
+    return { remote: remote ?? '', error }
   }
 }
 
 function syncWith(
   context: Context,
-  { store, author, only, repair }: Turn,
+  { sync, only, repair }: Turn,
   remote: string | undefined,
 ): Promise<SyncReport> {
   const { signal } = context.interrupts
@@ -87,12 +112,12 @@ function syncWith(
     withProgress(context, 'Synchronising', (progress) => {
       const transfer = transferProgress(progress)
       const access = remoteAccess(context)
-      return store.sync(author, { remote, only, repair, access, transfer, progress, signal })
+      return sync({ remote, only, repair, access, transfer, progress, signal })
     }),
   )
 }
 
-function answerOf(outcomes: readonly Outcome[]): Answer {
+export function answerOf(outcomes: readonly Outcome[]): Answer {
   const texts = outcomes.map((outcome) => {
     if ('report' in outcome) return reportText(outcome.report)
     return `${outcome.remote}: ${errorText(outcome.error, false, undefined)}`

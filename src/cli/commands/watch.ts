@@ -1,16 +1,19 @@
-// `sync --watch`: syncs again and again until it is interrupted. The pauses vary, so that machines
-// that were started together do not stay together, and grow while a remote fails.
+// `sync --watch`: syncs again and again until it is told to end. Each turn opens the store anew, so
+// that no lock is held between two. Says what moved, what went wrong, and when that is over; a turn
+// in which nothing happens says nothing.
 
+import { systemRandom } from '../../crypto/random.ts'
 import { syncExitCodes } from '../../api/exit-codes.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
 import type { Context } from '../context.ts'
-import { answerText, errorText, exitCodeOf, visible } from '../output.ts'
-import { syncOnce } from './sync.ts'
+import { answerText, exitCodeOf } from '../output.ts'
+import { repeat } from '../repeat.ts'
+import { answerOf, syncOnce, syncRemotes } from './sync.ts'
+import type { Outcome } from './sync.ts'
 
 const INTERVAL_SECONDS = 60
 const INTERVAL_SECONDS_MAX = 86_400
-const BACK_OFF_MAX = 16
 /** Another attempt does not help against these exit codes. */
 const HOPELESS: ReadonlySet<number> = new Set([1, 2, 3, 7, 8, 11, 12])
 
@@ -23,39 +26,58 @@ export async function sync(context: Context, input: Input): Promise<Answer> {
 async function watch(context: Context, input: Input): Promise<Answer> {
   const seconds = input.integer('interval', 1, INTERVAL_SECONDS_MAX) ?? INTERVAL_SECONDS
   const { signal } = context.interrupts
-  for (let failures = 0; !signal.aborted;) {
-    failures = (await attempt(context, input)) ? 0 : failures + 1
-    await pause(seconds * Math.min(2 ** failures, BACK_OFF_MAX), signal)
-  }
+  const news = new News(input.flag('json'))
+  const ending = 'Ended; local work is safe, and the next sync goes on'
+  await context.interrupts.untilTold(ending, () =>
+    repeat(() => attempt(context, input, news), { seconds, random, signal }),
+  )
   return { text: '', json: { ended: true } }
 }
 
-/** Whether it went well. Throws what will not go away by itself. */
-async function attempt(context: Context, input: Input): Promise<boolean> {
+function random(): number {
+  return (systemRandom(1)[0] ?? 0) / 255
+}
+
+/** Whether a remote answered. Throws what will not go away by itself. */
+async function attempt(context: Context, input: Input, news: News): Promise<boolean> {
+  const outcomes = await outcomesOf(context, input)
+  if (outcomes.length === 0) return true
+  const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
+  const failed = errors.length === outcomes.length
+  if (failed && errors.every((error) => HOPELESS.has(exitCodeOf(error)))) throw errors[0]
+  for (const outcome of outcomes) news.tell(outcome)
+  return !failed
+}
+
+/** What stands before all remotes counts as the failure of one without a name. None: it ends. */
+async function outcomesOf(context: Context, input: Input): Promise<readonly Outcome[]> {
   try {
-    const answer = await syncOnce(context, input, undefined)
-    if (answer.exitCode !== syncExitCodes.nothingToDo) {
-      process.stderr.write(visible(answerText(answer, input.flag('json'), false)))
-    }
-    return true
+    return await syncRemotes(context, input, undefined)
   } catch (error) {
-    if (context.interrupts.signal.aborted) return true
-    if (HOPELESS.has(exitCodeOf(error))) throw error
-    process.stderr.write(errorText(error, input.flag('json'), undefined))
-    return false
+    return context.interrupts.signal.aborted ? [] : [{ remote: '', error }]
   }
 }
 
-/** Between a half and three halves of the time. */
-function pause(seconds: number, signal: AbortSignal): Promise<void> {
-  const share = 0.5 + (process.hrtime()[1] % 1000) / 1000
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, seconds * share * 1000)
-    const end = (): void => {
-      clearTimeout(timer)
-      resolve()
+/** What has not been said yet, one remote at a time. */
+class News {
+  readonly #json: boolean
+  /** The error that was told last, by remote, while it lasts. */
+  readonly #wrong: Map<string, string> = new Map()
+
+  constructor(json: boolean) {
+    this.#json = json
+  }
+
+  tell(outcome: Outcome): void {
+    const { remote } = outcome
+    const answer = answerOf([outcome])
+    const text = answerText(answer, this.#json, process.stdout.isTTY)
+    if ('error' in outcome) {
+      if (this.#wrong.get(remote) !== text) process.stderr.write(text)
+      this.#wrong.set(remote, text)
+      return
     }
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-  })
+    const isBack = this.#wrong.delete(remote) || this.#wrong.delete('')
+    if (isBack || answer.exitCode !== syncExitCodes.nothingToDo) process.stdout.write(text)
+  }
 }

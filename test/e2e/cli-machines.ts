@@ -1,0 +1,93 @@
+// Machines that share a store, made by the library in this process: a test of one command need not
+// pay for all those before it.
+
+import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { createStore, formatIdentity, generateIdentity, joinStore } from '../../src/index.ts'
+import type { Identity } from '../../src/index.ts'
+import { author } from '../support/stores.ts'
+import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { Home, newHome } from './cli-process.ts'
+
+export interface FirstMachine {
+  readonly home: Home
+  readonly recoveryKey: string
+}
+
+/** A store with /notes.md of three lines, synced with the remote `origin`. */
+export async function firstMachine(url: string, home: Home = newHome()): Promise<FirstMachine> {
+  const { store, recoveryKey } = await createStore(await placesOf(home))
+  const content = 'one\ntwo\nthree\n'
+  await store.apply([{ type: 'create', path: '/notes.md', content }], author)
+  await store.addRemote('origin', url)
+  await store.sync(author)
+  await store.close()
+  return { home, recoveryKey }
+}
+
+/** One more machine of the same store, with the recovery key. */
+export async function nextMachine(
+  { recoveryKey }: Pick<FirstMachine, 'recoveryKey'>,
+  url: string,
+  home: Home = newHome(),
+): Promise<Home> {
+  const store = await joinStore({ ...(await placesOf(home)), url, recoveryKey, author })
+  await store.close()
+  return home
+}
+
+export interface PairOfMachines {
+  readonly first: Home
+  readonly second: Home
+  readonly recoveryKey: string
+  /** The directory of the bare repository. */
+  readonly remote: string
+}
+
+/**
+ * Gives two machines that are in step: copies of a pair that is made once per file of tests. Call
+ * it outside of tests. One pair at a time: to the machines the address of their remote is a link,
+ * which leads to the newest.
+ */
+export function pairsOfMachines(): () => Promise<PairOfMachines> {
+  const directory = sharedDirectory()
+  const link = join(directory, 'link')
+  let recoveryKey: Promise<string> | undefined
+  const copyOf = (name: string): Home => {
+    const home = newHome()
+    cpSync(join(directory, name), home.directory, { recursive: true })
+    return home
+  }
+  return async () => {
+    recoveryKey ??= makePair(directory, link)
+    const common = { recoveryKey: await recoveryKey }
+    const remote = join(temporaryDirectory(), 'remote.git')
+    cpSync(join(directory, 'remote.git'), remote, { recursive: true })
+    rmSync(link)
+    symlinkSync(remote, link)
+    return { first: copyOf('first'), second: copyOf('second'), remote, ...common }
+  }
+}
+
+/** Returns the recovery key. */
+async function makePair(directory: string, link: string): Promise<string> {
+  const remote = join(directory, 'remote.git')
+  git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')
+  symlinkSync(remote, link)
+  const homes = ['first', 'second'].map((name) => new Home(join(directory, name)))
+  for (const home of homes) mkdirSync(home.directory)
+  const { recoveryKey } = await firstMachine(link, homes[0])
+  await nextMachine({ recoveryKey }, link, homes[1])
+  await homes[0]?.ok('sync')
+  return recoveryKey
+}
+
+async function placesOf(home: Home): Promise<{
+  readonly directory: string
+  readonly stateDirectory: string
+  readonly identity: Identity
+}> {
+  const identity = await generateIdentity()
+  home.file('.config/gitlocket/identity', formatIdentity(identity))
+  return { directory: home.store, stateDirectory: home.stateDirectory, identity }
+}

@@ -62,7 +62,15 @@ const meanings: readonly Meaning[] = [
     sentence: 'There is no git repository at the address of the remote',
   },
   {
-    phrases: ['permission denied', 'access denied', 'not allowed', 'forbidden', 'unauthorized'],
+    phrases: [
+      'permission denied',
+      'access denied',
+      // gitolite, also where there is no such repository.
+      'denied by',
+      'not allowed',
+      'forbidden',
+      'unauthorized',
+    ],
     code: 'remote_auth',
     sentence: 'The remote denies access',
   },

@@ -12,6 +12,23 @@ interface Advice {
 /** The first row counts of which a phrase occurs. */
 const advices: readonly Advice[] = [
   {
+    // Before protection as such: what is protected against may be this alone.
+    phrases: [
+      'non-fast-forward',
+      'non-ff',
+      'nonfastforward',
+      'force push',
+      'force-push',
+      'forcepush',
+      'rewrite history',
+      // gitolite.
+      'fatal: + refs/',
+    ],
+    words:
+      'it keeps old history, which a redaction replaces: allow forced pushes to refs/heads/main ' +
+      'once and sync again, or report to it the objects that the certificate lists',
+  },
+  {
     phrases: [
       'protected branch',
       'gh006',
@@ -21,11 +38,6 @@ const advices: readonly Advice[] = [
       'repository rule',
     ],
     words: 'refs/heads/main is protected there: allow this account to push to it',
-  },
-  {
-    phrases: ['non-fast-forward', 'non-ff', 'nonfastforward', 'force push', 'force-push'],
-    words:
-      'it keeps old history, which a redaction replaces: allow forced pushes to refs/heads/main',
   },
   {
     phrases: ['currently checked out', 'denycurrentbranch'],

@@ -1,0 +1,139 @@
+// Hosts that lack something, or say no: what is lacking is done without, a refusal is explained,
+// and nothing is lost by it: the sync that follows once it is allowed does all of it.
+
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import type { RemoteOptions } from '../../src/index.ts'
+import { bareRemote, checkWithGit, firstClone, headOf, joinClone } from '../support/clones.ts'
+import type { Clone } from '../support/clones.ts'
+import { failureOf } from '../support/faulty-remotes.ts'
+import { branchOf, create, leak, redact } from '../support/hostile-remotes.ts'
+import { sample } from '../support/seed.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { cleanEnvironment, git } from '../support/temporary.ts'
+
+interface Host {
+  readonly url: string
+  readonly access: RemoteOptions
+  readonly directory: string
+  /** From now on it refuses what the case is about, and from then on no more. */
+  forbid(): void
+  allow(): void
+}
+
+function onPath(forbid: (directory: string) => void, allow: (directory: string) => void) {
+  return async (): Promise<Host> => {
+    const directory = bareRemote()
+    return {
+      url: directory,
+      access: { environment: cleanEnvironment() },
+      directory,
+      forbid: () => forbid(directory),
+      allow: () => allow(directory),
+    }
+  }
+}
+
+function setting(name: string): () => Promise<Host> {
+  return onPath(
+    (directory) => void git(['config', name, 'true'], directory),
+    (directory) => void git(['config', '--unset', name], directory),
+  )
+}
+
+function hook(name: string, script: string): () => Promise<Host> {
+  return onPath(
+    (directory) => {
+      const path = `${directory}/hooks/${name}`
+      mkdirSync(`${directory}/hooks`, { recursive: true })
+      writeFileSync(path, `#!/bin/sh\n${script}\n`)
+      chmodSync(path, 0o755)
+    },
+    (directory) => rmSync(`${directory}/hooks/${name}`),
+  )
+}
+
+const forced = /allow forced pushes to refs\/heads\/main once and sync again, or report to it the/
+const impolite = `printf 'No \\033[31msecrets\\033[0m \\342\\200\\256here\\007\\n' >&2; exit 1`
+/** As GitHub and GitLab say it. */
+const protects = `echo 'error: GH006: Protected branch update failed for refs/heads/main.' >&2
+echo 'error: Cannot force-push to this branch' >&2; exit 1`
+
+type Row = readonly [name: string, start: () => Promise<Host>, says: RegExp]
+
+const refusals: readonly Row[] = [
+  ['receive.denyNonFastForwards', setting('receive.denyNonFastForwards'), forced],
+  ['a protected branch', hook('pre-receive', protects), forced],
+  [
+    'a pre-receive hook',
+    hook('pre-receive', impolite),
+    /a hook there declines it .*No secrets here\)$/,
+  ],
+  ['an update hook', hook('update', 'exit 1'), /a hook there declines it/],
+]
+
+describe('a redaction on a host that refuses to replace the branch', () => {
+  for (const [name, start, says] of sample(refusals, 4)) {
+    test(`is explained, and completed later: ${name}`, async () => {
+      await expectCompletedLater(await start(), says)
+    })
+  }
+})
+
+async function expectCompletedLater(host: Host, says: RegExp): Promise<void> {
+  const { access } = host
+  const sync = ({ store }: Clone): ReturnType<typeof store.sync> => store.sync(author, { access })
+  const a = await firstClone(host.url)
+  const versionId = await leak(a)
+  await sync(a)
+  const b = await joinClone(a, host.url, { access })
+  await sync(a)
+  const before = branchOf(host.directory)
+  host.forbid()
+  await redact(a, versionId)
+  const refused = await failureOf(sync(a))
+  expect(refused).toMatchObject({ code: 'push_rejected', message: expect.stringMatching(says) })
+  // Nothing that a terminal would obey.
+  expect(refused.message).toMatch(/^[\u0020-\u007E]*$/)
+  expect(branchOf(host.directory)).toBe(before)
+  await expectWhole(a, versionId)
+  // Later writes do not make it worse.
+  await create(a, '/later.md')
+  expect(await failureOf(sync(a))).toMatchObject({ code: 'push_rejected' })
+  host.allow()
+  await sync(a)
+  expect(await sync(b)).toMatchObject({ erased: 1 })
+  for (const clone of [a, b]) await expectWhole(clone, versionId)
+  expect(await contentsOf(b.store)).toEqual({ '/key.txt': 'revoked', '/later.md': '/later.md' })
+  expect([await headOf(a), await headOf(b)]).toEqual(Array(2).fill(branchOf(host.directory)))
+  checkWithGit(host.directory)
+}
+
+async function expectWhole({ store }: Clone, redacted: string): Promise<void> {
+  await store.verify()
+  expect((await store.version(redacted)).content).toBeUndefined()
+  expect((await store.proveAbsence()).found).toEqual([])
+}
+
+describe('a host that lacks or denies what nothing here needs', () => {
+  const settings: readonly (readonly [what: string, setting: readonly [string, string]])[] = [
+    ['atomic pushes', ['receive.advertiseAtomic', 'false']],
+    ['offset deltas', ['repack.useDeltaBaseOffset', 'false']],
+    ['deletions of refs', ['receive.denyDeletes', 'true']],
+    ['objects that fsck warns of', ['receive.fsckObjects', 'true']],
+  ]
+  test.each(sample(settings, 4))(
+    '%s: pushes, redactions and joining go as ever',
+    async (_, [name, value]) => {
+      const remote = bareRemote()
+      git(['config', name, value], remote)
+      const a = await firstClone(remote)
+      const versionId = await leak(a)
+      await a.store.sync(author)
+      await redact(a, versionId)
+      await a.store.sync(author)
+      const b = await joinClone(a, remote)
+      expect(await contentsOf(b.store)).toEqual({ '/key.txt': 'revoked' })
+    },
+  )
+})

@@ -13,6 +13,7 @@ const packages = {
   python3: 'python3',
   'git-filter-repo': 'git-filter-repo',
   openssl: 'openssl',
+  gitolite: 'gitolite3',
 } as const
 
 type Tool = keyof typeof packages

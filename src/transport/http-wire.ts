@@ -11,7 +11,8 @@ import { StoreError } from '../errors.ts'
 import { Authenticator } from './credentials.ts'
 import { connectionFailure, statusFailure } from './http-failure.ts'
 import { flushPacket, protocolError, textOf } from './pkt-line.ts'
-import type { Credentials, RemoteAccess } from './remote-access.ts'
+import { withProxyHint } from './proxy.ts'
+import type { Credentials, Environment, RemoteAccess } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
 import { awaitMoved, moving, type Patience } from './stall.ts'
 import { advertisementBytesMax, type Request, type Response, wholeBody, type Wire } from './wire.ts'
@@ -24,6 +25,7 @@ export class HttpWire implements Wire {
   readonly url: string
   readonly #origin: string
   readonly #patience: Patience
+  readonly #environment: Environment | undefined
   readonly #agent: HttpAgent
   readonly #authenticator: Authenticator
   /** Where the repository really is, once a redirect said so. */
@@ -35,6 +37,7 @@ export class HttpWire implements Wire {
     this.#base = url.text
     this.#origin = parsed.origin
     this.#patience = patience
+    this.#environment = access.environment
     this.#authenticator = new Authenticator(access, parsed, patience)
     const { certificateAuthorities: own } = access
     const keepAlive = { keepAlive: true, maxSockets: 1 }
@@ -141,7 +144,7 @@ export class HttpWire implements Wire {
       return await awaitAnswer(answered, sent, this.#patience)
     } catch (error) {
       request.destroy()
-      throw error
+      throw await withProxyHint(error, url, this.#environment)
     }
   }
 

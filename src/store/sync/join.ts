@@ -1,14 +1,12 @@
 // A second machine: a store that a remote holds, fetched, verified from genesis and opened here
-// (FORMAT §7, §8, §9). All of it happens in a directory beside the one that is wanted, so that what
-// goes wrong, a wrong key above all, leaves nothing behind.
+// (FORMAT §7, §8, §9). All of it happens beside the directory that is wanted, so that what goes
+// wrong, a wrong key above all, leaves nothing behind.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
-import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { createDiskObjectStore } from '../../git/disk-object-store.ts'
 import { systemDisk } from '../../git/disk.ts'
-import type { Disk } from '../../git/disk.ts'
 import type { Oid } from '../../git/object.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
@@ -17,15 +15,17 @@ import type { Author } from '../commit.ts'
 import type { MemoryStore } from '../memory-store.ts'
 import { localFiles, openStore, unlockOf } from '../open.ts'
 import type { OpenOptions, Places } from '../open.ts'
-import type { RemoteOptions } from './sync.ts'
+import type { VerifyOptions } from '../verify.ts'
+import { Beside } from './beside.ts'
+import type { RemoteOptions } from './options.ts'
 import { readStoreId } from './theirs.ts'
 
 export interface JoinOptions extends OpenOptions {
   /** An address as git takes it; `#memstore_…` after it names the store that is expected. */
   readonly url: string
   /** What the remote is called here; `origin` by default. */
-  readonly remote?: string
-  readonly access?: RemoteOptions
+  readonly remote?: string | undefined
+  readonly access?: RemoteOptions | undefined
   /** Who is recorded where joining has to merge. */
   readonly author: Author
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
@@ -41,11 +41,11 @@ const ATTEMPTS = 5
  * or what verification refuses; nothing is left then.
  */
 export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
-  const disk = options.disk ?? systemDisk
-  checkIsFree(disk, options.directory)
+  const { disk = systemDisk, random = systemRandom, directory } = options
+  const beside = new Beside(disk, random, directory)
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await joinOnce(disk, options)
+      return await joinOnce(beside, options)
     } catch (error) {
       // Two enrolments at once exclude each other, so the later one begins anew on the other.
       const lostRace = hasCode(error, 'remote_moved', 'keyring_conflict')
@@ -54,13 +54,12 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   }
 }
 
-async function joinOnce(disk: Disk, options: JoinOptions): Promise<MemoryStore> {
-  const { directory } = options
-  const scratch = `${directory}.join-${toHex((options.random ?? systemRandom)(8))}`
-  const [repository, state] = [`${scratch}/store`, `${scratch}/state`]
-  try {
-    disk.makeDirectory(scratch)
-    await fetchInto(repository, options)
+async function joinOnce(beside: Beside, options: JoinOptions): Promise<MemoryStore> {
+  await beside.make(async ({ repository, state }) => {
+    // Before anything else, whether the key is one of its keys.
+    await fetchInto(repository, options, async (objects, head, id) => {
+      await openHeadKeyring(objects, id, unlockOf(options), head)
+    })
     // Whatever an attempt enrols counts only once the remote has it.
     const places = { directory: repository, stateDirectory: state, identity: options.identity }
     const store = await openStore({ ...options, ...places })
@@ -72,11 +71,7 @@ async function joinOnce(disk: Disk, options: JoinOptions): Promise<MemoryStore> 
       await store.close()
     }
     await keepSeen(places, options, storeId)
-    disk.rename(repository, directory)
-    await disk.syncDirectory(parentOf(directory))
-  } finally {
-    disk.removeTree(scratch)
-  }
+  })
   const { passphrase: _, recoveryKey: __, ...others } = options
   return openStore(others)
 }
@@ -89,9 +84,19 @@ async function keepSeen(scratch: Places, options: JoinOptions, store: string): P
   if (seen !== undefined) await localFiles(options, storeId).seenRemotes.note(name, url, seen)
 }
 
-/** The remote's head, its objects and nothing else, once the key has opened its keyring. */
-async function fetchInto(directory: string, options: JoinOptions): Promise<void> {
-  const { url } = addressOf(options)
+/** What to fetch, and how. */
+export interface FetchOptions
+  extends
+    Pick<JoinOptions, 'url' | 'storeId' | 'access' | 'transfer' | 'disk' | 'packer'>,
+    Pick<VerifyOptions, 'signal'> {}
+
+/** The remote's head, its objects and nothing else, once `check` has not refused it. */
+export async function fetchInto(
+  directory: string,
+  options: FetchOptions,
+  check: (objects: ObjectStore, head: Oid, storeId: string) => Promise<void>,
+): Promise<void> {
+  const { url, expected } = addressOf(options)
   // The library loads this file at its start, and few join.
   const { connectFetch } = await import('../../transport/fetch.ts')
   const connection = await connectFetch({ signal: options.signal, ...options.access, url })
@@ -104,7 +109,9 @@ async function fetchInto(directory: string, options: JoinOptions): Promise<void>
     try {
       const { exchange: into } = objects
       await connection.fetch({ want: head, haves: [], into, progress: options.transfer })
-      await checkKey(objects, head, options)
+      const storeId = readStoreId(objects, head)
+      if (expected !== undefined && expected !== storeId) throw otherStoreError()
+      await check(objects, head, storeId)
       const transition = { objects: [], expected: undefined, next: head }
       await objects.exclusive(() => objects.commit([transition]))
     } finally {
@@ -115,21 +122,8 @@ async function fetchInto(directory: string, options: JoinOptions): Promise<void>
   }
 }
 
-/** Before anything else: whether this is the store, and the key one of its keys. */
-async function checkKey(objects: ObjectStore, head: Oid, options: JoinOptions): Promise<void> {
-  const storeId = readStoreId(objects, head)
-  const { expected } = addressOf(options)
-  if (expected !== undefined && expected !== storeId) {
-    throw new StoreError(
-      'store_id_mismatch',
-      'The remote holds another store than the expected one',
-    )
-  }
-  await openHeadKeyring(objects, storeId, unlockOf(options), head)
-}
-
 /** The address, and the id of the store if it names one. Throws `invalid_input`. */
-function addressOf({ url, storeId }: JoinOptions): {
+export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>): {
   readonly url: string
   readonly expected: string | undefined
 } {
@@ -141,7 +135,7 @@ function addressOf({ url, storeId }: JoinOptions): {
   }
 }
 
-function nameOf({ remote = 'origin' }: JoinOptions): string {
+export function nameOf({ remote = 'origin' }: Pick<JoinOptions, 'remote'>): string {
   return remote
 }
 
@@ -150,13 +144,8 @@ function syncOptionsOf(options: JoinOptions): Parameters<MemoryStore['sync']>[1]
   return { remote: nameOf(options), access, transfer, progress, signal }
 }
 
-function checkIsFree(disk: Disk, directory: string): void {
-  if (disk.list(directory).length === 0) return
-  throw new StoreError('store_exists', 'The directory for the store is not empty')
-}
-
-function parentOf(directory: string): string {
-  return directory.slice(0, directory.lastIndexOf('/')) || '/'
+function otherStoreError(): StoreError {
+  return new StoreError('store_id_mismatch', 'The remote holds another store than the expected one')
 }
 
 function emptyError(): StoreError {

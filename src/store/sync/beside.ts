@@ -1,0 +1,77 @@
+// A repository that is made beside the directory that is wanted, and takes its place once it is
+// whole: what goes wrong leaves nothing behind. What a process that died has left there, the next
+// attempt for the same directory removes.
+
+import { resolve } from 'node:path'
+import { toHex } from '../../bytes.ts'
+import type { Random } from '../../crypto/random.ts'
+import { StoreError } from '../../errors.ts'
+import type { Disk } from '../../git/disk.ts'
+import { isHeldByLive, LockIdentity } from '../../git/process-lock.ts'
+
+/** After the directory's name: the repository of an attempt; after that, what is local to it. */
+const MARK = '.join-'
+const STATE = '.state'
+
+export interface Scratch {
+  /** Where the repository is to be made; there is nothing yet. */
+  readonly repository: string
+  /** For what belongs to this attempt alone. */
+  readonly state: string
+}
+
+export class Beside {
+  readonly #disk: Disk
+  readonly #random: Random
+  readonly #directory: string
+
+  /** Throws `store_exists` if the directory is not absent or empty. */
+  constructor(disk: Disk, random: Random, directory: string) {
+    this.#disk = disk
+    this.#random = random
+    this.#directory = resolve(directory)
+    if (disk.list(this.#directory).length > 0) {
+      throw new StoreError('store_exists', 'The directory for the store is not empty')
+    }
+    this.#sweepDead()
+  }
+
+  /** Moves the repository that `work` has made and closed into its place. */
+  async make<T>(work: (scratch: Scratch) => Promise<T>): Promise<T> {
+    const [disk, directory] = [this.#disk, this.#directory]
+    const repository = `${directory}${MARK}${toHex(this.#random(8))}`
+    const state = `${repository}${STATE}`
+    try {
+      disk.makeDirectory(state)
+      // Who joins at the same time must see that this is no leftover.
+      new LockIdentity(disk, state, this.#random).write()
+      const result = await work({ repository, state })
+      disk.removeTree(state)
+      disk.rename(repository, directory)
+      await disk.syncDirectory(parentOf(directory))
+      return result
+    } finally {
+      disk.removeTree(repository)
+      disk.removeTree(state)
+    }
+  }
+
+  /** Removes what attempts for this directory have left whose processes are dead. */
+  #sweepDead(): void {
+    const [disk, directory] = [this.#disk, this.#directory]
+    const parent = parentOf(directory)
+    const start = `${directory.slice(directory.lastIndexOf('/') + 1)}${MARK}`
+    for (const name of disk.list(parent).filter((one) => one.startsWith(start))) {
+      const token = /^([0-9a-f]{16})(?:\.state)?$/.exec(name.slice(start.length))?.[1]
+      if (token === undefined) continue
+      const state = `${parent}/${start}${token}${STATE}`
+      const owners = disk.list(state).filter((file) => file.startsWith('owner.'))
+      if (owners.some((owner) => isHeldByLive(disk, `${state}/${owner}`))) continue
+      disk.removeTree(`${parent}/${name}`)
+    }
+  }
+}
+
+function parentOf(directory: string): string {
+  return directory.slice(0, directory.lastIndexOf('/')) || '/'
+}

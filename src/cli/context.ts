@@ -93,7 +93,8 @@ export function explained(error: unknown): unknown {
     return new CommandError('wrong_key', error.message, hint)
   }
   if (hasCode(error, 'permission_denied')) {
-    return new CommandError('permission_denied', error.message, '`gitlocket audit` does that')
+    const hint = '`gitlocket audit` does that, and `gitlocket sync` brings what is new'
+    return new CommandError('permission_denied', error.message, hint)
   }
   if (hasCode(error, 'rolled_back')) {
     const hint =

@@ -87,7 +87,8 @@ export const deviceCommands: readonly Command[] = [
     notes: [
       'What an auditor is for; other devices may look as well. Every record, signature, change ' +
         'of keys and name of a file is verified, from the first commit on; texts and paths are ' +
-        'not read. A copy made with `git clone --bare` will do.',
+        'not read. `join` makes a clone on the machine of an auditor and `sync` keeps it ' +
+        'current; a copy made with `git clone --bare` will do, too.',
     ],
     run: async (...call) => (await import('./commands/audit.ts')).audit(...call),
   },

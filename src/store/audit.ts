@@ -5,23 +5,29 @@
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { openDiskObjectStore } from '../git/disk-object-store.ts'
+import type { Oid } from '../git/object.ts'
 import type { ObjectStore } from '../git/object-store.ts'
+import type { AuditKeys } from '../keys/epoch.ts'
 import { openAuditKeyring } from '../keys/keyring.ts'
 import { Trail } from './audit-trail.ts'
 import type { AuditEntry } from './audit-trail.ts'
 import { findKeyring, roleOf } from './authority.ts'
+import type { Epochs } from './decoded-commit.ts'
 import { getBlob } from './git-reads.ts'
 import type { JudgedCommit } from './judged-commit.ts'
 import { checkExpected, checkFreshness, getHead, localFiles, pin, storageOf } from './open.ts'
 import type { Environment, OpenOptions, Places } from './open.ts'
+import type { Snapshot } from './snapshot.ts'
 import { readStoreId } from './sync/theirs.ts'
 import { verifyHistory } from './verify.ts'
+import type { VerifyOptions } from './verify.ts'
 
 export interface AuditOptions
   extends
     Places,
     Environment,
-    Pick<OpenOptions, 'storeId' | 'acceptRolledBack' | 'progress' | 'signal'> {}
+    Pick<OpenOptions, 'storeId' | 'acceptRolledBack'>,
+    Pick<VerifyOptions, 'progress' | 'signal'> {}
 
 export interface Audit {
   /** `memstore_…` */
@@ -52,30 +58,54 @@ export async function auditStore(options: AuditOptions): Promise<Audit> {
 }
 
 async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit> {
-  const { identity, progress, signal } = options
   const storeId = readStoreId(objects, getHead(objects))
   checkExpected(storeId, options.storeId)
   // The anchor before the head, as in opening a store.
   const { anchor } = localFiles(options, storeId)
   objects.refresh()
-  const head = getHead(objects)
+  const {
+    audit: found,
+    snapshot,
+    epochs,
+  } = await verifyTrail(objects, { storeId, head: getHead(objects) }, options)
+  if (options.acceptRolledBack === true) await objects.exclusive(() => anchor.accept(snapshot.head))
+  else {
+    checkFreshness({ objects, storeId, epochs }, anchor, snapshot)
+    await pin(objects, anchor, snapshot)
+  }
+  return found
+}
+
+/** The verified trail of a head; whether it is an old one is not judged. */
+export interface VerifiedTrail {
+  readonly audit: Audit
+  readonly snapshot: Snapshot
+  readonly epochs: Epochs<AuditKeys>
+}
+
+/** Of any head of the store whose keyring has a slot for this device. Nothing is remembered. */
+export async function verifyTrail(
+  objects: ObjectStore,
+  place: { readonly storeId: string; readonly head: Oid },
+  { identity, progress, signal }: Pick<AuditOptions, 'identity' | 'progress' | 'signal'>,
+): Promise<VerifiedTrail> {
+  const { storeId, head } = place
   const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
   const { epochs } = openAuditKeyring(keyring, storeId, identity)
   const source = { objects, storeId, epochs }
   const trail = new Trail(source)
   const onCommit = (commit: JudgedCommit): void => trail.add(commit)
   const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
-  if (options.acceptRolledBack === true) await objects.exclusive(() => anchor.accept(snapshot.head))
-  else {
-    checkFreshness(source, anchor, snapshot)
-    await pin(objects, anchor, snapshot)
-  }
   return {
-    storeId: formatId('store', storeId),
-    deviceId: formatId('device', identity.deviceId),
-    role: roleOf(snapshot, identity.deviceId),
-    head,
-    memories: snapshot.count,
-    entries: trail.entries(snapshot.redacted),
+    snapshot,
+    epochs,
+    audit: {
+      storeId: formatId('store', storeId),
+      deviceId: formatId('device', identity.deviceId),
+      role: roleOf(snapshot, identity.deviceId),
+      head,
+      memories: snapshot.count,
+      entries: trail.entries(snapshot.redacted),
+    },
   }
 }

@@ -4,6 +4,7 @@
 import type { Identity } from '../../keys/identity.ts'
 import { hasCode } from '../../errors.ts'
 import { joinStore } from '../../store/sync/join.ts'
+import type { JoinOptions } from '../../store/sync/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Input } from '../command.ts'
 import { closing } from '../context.ts'
@@ -14,12 +15,51 @@ import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { getSecret } from '../secrets.ts'
 import type { Secret } from '../secrets.ts'
+import { countText } from '../sizes.ts'
 
 export function join(context: Context, input: Input): Promise<Answer> {
   return withIdentityFile(context.environment, async (identity) => {
-    const store = await joinAs(context, input, identity)
-    return closing(store, (joined) => describe(context, input, joined))
+    try {
+      const store = await joinAs(context, input, identity)
+      return await closing(store, (joined) => describe(context, input, joined))
+    } catch (error) {
+      if (!hasCode(error, 'permission_denied')) throw error
+      return joinAsAuditor(context, input, identity)
+    }
   })
+}
+
+/** A clone of the trail alone can be made, since this identity has no keys of the contents. */
+async function joinAsAuditor(context: Context, input: Input, identity: Identity): Promise<Answer> {
+  // Few are auditors.
+  const { joinTrail } = await import('../../store/sync/trail.ts')
+  const audit = await joining(context, (how) => {
+    return joinTrail({ ...how, identity, url: input.argument(0) })
+  })
+  const { storeId, deviceId, role, entries, head } = audit
+  const { storeDirectory, identityFile } = context.environment
+  return {
+    text: [
+      `This machine may verify the trail of ${storeId}, and reads no contents or paths`,
+      '',
+      `  Clone        ${storeDirectory}`,
+      `  Identity     ${identityFile} (keep it secret)`,
+      `  Fingerprint  ${deviceId} (${role ?? 'removed'})`,
+      `  Verified     ${countText(entries.length, 'commit', 'commits')}, up to ${head}`,
+      '',
+      'Next: gitlocket audit, and gitlocket sync before the next one',
+      '',
+    ].join('\n'),
+    json: {
+      memory_store_id: storeId,
+      device_id: deviceId,
+      role: role ?? null,
+      store: storeDirectory,
+      identity_file: identityFile,
+      commits: entries.length,
+      head,
+    },
+  }
 }
 
 /** A device that an owner has added needs no secret. */
@@ -41,24 +81,21 @@ function joinWith(
   identity: Identity,
   secret: Secret | undefined,
 ): Promise<MemoryStore> {
+  const [url, author] = [input.argument(0), authorOf(context, input)]
+  return joining(context, (how) => joinStore({ ...how, identity, url, author, ...secret }))
+}
+
+type Joining = Omit<JoinOptions, 'url' | 'author' | 'identity'>
+
+function joining<T>(context: Context, work: (how: Joining) => Promise<T>): Promise<T> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   const { signal } = context.interrupts
-  const url = input.argument(0)
   return context.interrupts.patiently('Ended; nothing was joined', () =>
-    withProgress(context, 'Joining', (progress) =>
-      joinStore({
-        url,
-        directory,
-        stateDirectory,
-        identity,
-        progress,
-        signal,
-        transfer: transferProgress(progress),
-        access: remoteAccess(context),
-        author: authorOf(context, input),
-        ...secret,
-      }),
-    ),
+    withProgress(context, 'Joining', (progress) => {
+      const transfer = transferProgress(progress)
+      const access = remoteAccess(context)
+      return work({ directory, stateDirectory, progress, signal, transfer, access })
+    }),
   )
 }
 

@@ -1,0 +1,170 @@
+// The clone of an auditor: made from a remote, kept current, and never ahead of what is verified.
+
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { auditStore, formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import type { AuditOptions, Identity, Role } from '../../../../src/index.ts'
+import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
+import {
+  bareRemote,
+  checkWithGit,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+} from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { branchOf, create, leak, moveBranch, redact } from '../../../support/hostile-remotes.ts'
+import { author } from '../../../support/stores.ts'
+import { git, temporaryDirectory } from '../../../support/temporary.ts'
+
+interface Audited {
+  readonly writer: Clone
+  readonly remote: string
+  readonly auditor: AuditOptions
+}
+
+/** A store on a remote, and who may audit it, where nothing is yet. */
+async function audited(role: Role = 'auditor'): Promise<Audited> {
+  const remote = bareRemote()
+  const writer = await firstClone(remote)
+  const identity = await generateIdentity()
+  await writer.store.addDevice(formatDeviceCard(identity), role, author)
+  await create(writer, '/notes.md')
+  await sync(writer)
+  return { writer, remote, auditor: placesFor(identity) }
+}
+
+function placesFor(identity: Identity): AuditOptions {
+  const root = temporaryDirectory()
+  return { directory: `${root}/clone`, stateDirectory: `${root}/state`, identity }
+}
+
+function mainOf({ directory }: AuditOptions): string {
+  return git(['rev-parse', 'main', 'refs/remotes/origin/main'], directory)
+}
+
+describe('an auditor who joins', () => {
+  test('has a sound clone with a verified trail, and keeps it current', async () => {
+    const { writer, remote, auditor } = await audited()
+    const joined = await joinTrail({ ...auditor, url: remote })
+    expect(joined).toMatchObject({ role: 'auditor', head: await headOf(writer), memories: 1 })
+    expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 0, bytes: 0 } })
+    await create(writer, '/more.md')
+    const { headWords } = await sync(writer)
+    const report = await syncTrail(auditor)
+    const head = await headOf(writer)
+    expect(report).toMatchObject({ remote: 'origin', received: { commits: 1 }, head, headWords })
+    expect(mainOf(auditor)).toBe(`${head}\n${head}\n`)
+    checkWithGit(auditor.directory)
+    expect(await auditStore(auditor)).toMatchObject({ head, memories: 2 })
+  })
+
+  test('is erased what was redacted elsewhere', async () => {
+    const { writer, remote, auditor } = await audited()
+    const versionId = await leak(writer)
+    await sync(writer)
+    const before = git(['rev-list', '--objects', '--no-object-names', 'main'], remote)
+    await joinTrail({ ...auditor, url: remote })
+    await redact(writer, versionId)
+    await sync(writer)
+    expect(await syncTrail(auditor)).toMatchObject({ erased: 1 })
+    const stored = git(
+      ['cat-file', '--batch-check=%(objectname)', '--batch-all-objects'],
+      auditor.directory,
+    )
+    const shown = git(['rev-list', '--objects', '--no-object-names', 'main'], remote)
+    const sorted = (text: string): string[] => text.trim().split('\n').toSorted()
+    expect(sorted(stored)).toEqual(sorted(shown))
+    expect(sorted(stored)).not.toEqual(sorted(before))
+    expect((await auditStore(auditor)).head).toBe(await headOf(writer))
+  })
+
+  test('takes over nothing that is less than it has seen', async () => {
+    const { writer, remote, auditor } = await audited()
+    const old = branchOf(remote)
+    await create(writer, '/more.md')
+    await sync(writer)
+    await joinTrail({ ...auditor, url: remote })
+    const head = mainOf(auditor)
+    moveBranch(remote, old)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+    git(['update-ref', '-d', 'refs/heads/main'], remote)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+    expect(mainOf(auditor)).toBe(head)
+    await auditStore(auditor)
+  })
+
+  test('takes what it had cloned with git for seen', async () => {
+    const { writer, remote, auditor } = await audited()
+    const old = branchOf(remote)
+    await create(writer, '/more.md')
+    await sync(writer)
+    git(['clone', '--quiet', '--bare', remote, auditor.directory], '/')
+    const head = branchOf(remote)
+    moveBranch(remote, old)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+    expect(branchOf(auditor.directory)).toBe(head)
+  })
+
+  test('follows where others leave out what a removed device has written', async () => {
+    const { writer, remote, auditor } = await audited()
+    const other = await joinClone(writer, remote)
+    await sync(writer)
+    const devices = await writer.store.devices()
+    const last = devices.find(({ isThis, role }) => !isThis && role === 'owner')
+    await writer.store.removeDevices([last?.deviceId ?? ''], author)
+    await create(other, '/late.md')
+    await sync(other)
+    await joinTrail({ ...auditor, url: remote })
+    const late = branchOf(remote)
+    await sync(writer)
+    expect(await syncTrail(auditor)).toMatchObject({ head: await headOf(writer) })
+    expect(await auditStore(auditor)).toMatchObject({ head: await headOf(writer) })
+    moveBranch(remote, late)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+  })
+
+  test('is not led back to before the writer of the newest commit was added', async () => {
+    const { writer, remote, auditor } = await audited()
+    const old = branchOf(remote)
+    const other = await joinClone(writer, remote)
+    await create(other, '/new.md')
+    await sync(other)
+    await joinTrail({ ...auditor, url: remote })
+    moveBranch(remote, old)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+  })
+
+  test('takes over no other store, and nothing once it was removed', async () => {
+    const { writer, remote, auditor } = await audited()
+    await joinTrail({ ...auditor, url: remote })
+    const head = mainOf(auditor)
+    const other = await audited()
+    git(['fetch', '--quiet', other.remote, '+main:refs/other/main'], remote)
+    const ours = branchOf(remote)
+    moveBranch(remote, branchOf(other.remote))
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'store_id_mismatch' })
+    moveBranch(remote, ours)
+    const [, device] = await writer.store.devices()
+    await writer.store.removeDevices([device?.deviceId ?? ''], author)
+    await sync(writer)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'wrong_key' })
+    expect(mainOf(auditor)).toBe(head)
+  })
+
+  test('as a device of another role sees the same', async () => {
+    const { remote, auditor } = await audited('reader')
+    expect(await joinTrail({ ...auditor, url: remote })).toMatchObject({ role: 'reader' })
+  })
+
+  test('without having been added leaves nothing behind', async () => {
+    const { remote } = await audited()
+    const stranger = placesFor(await generateIdentity())
+    const joining = joinTrail({ ...stranger, url: remote })
+    await expect(joining).rejects.toMatchObject({ code: 'wrong_key' })
+    expect(existsSync(stranger.directory)).toBe(false)
+    expect(readdirSync(dirname(stranger.directory))).toEqual([])
+  })
+})

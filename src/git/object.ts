@@ -35,12 +35,40 @@ const oidBytes = 20
 /** The largest honest tree has sixteen entries of sixty bytes. */
 const treeBytesMax = 4096
 const space = 0x20
+/** A commit begins with its tree, then its parents; git refuses to merge more than fit in here. */
+const treeLine = /^tree ([0-9a-f]{40})\n$/
+const treeLineBytes = 46
+const parentLine = /^parent ([0-9a-f]{40})\n$/
+const parentLineBytes = 48
+const headerBytesMax = 4096
 
 export function newObject(
   ...[type, body]: ['commit' | 'tree', Uint8Array] | ['blob', Sealed]
 ): NewObject {
   const oid = gitHash(type, body)
   return type === 'blob' ? { oid, type, body } : { oid, type, body }
+}
+
+/** What a commit leads to. */
+export interface CommitLinks {
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+}
+
+/**
+ * As git reads them, of a commit that any program may have written; undefined for what does not
+ * begin as a commit does. Judges nothing else.
+ */
+export function findLinks(body: Uint8Array): CommitLinks | undefined {
+  const tree = treeLine.exec(asciiText(body.subarray(0, treeLineBytes)))?.[1]
+  if (tree === undefined) return undefined
+  const parents: Oid[] = []
+  for (let at = treeLineBytes; at < headerBytesMax; at += parentLineBytes) {
+    const parent = parentLine.exec(asciiText(body.subarray(at, at + parentLineBytes)))?.[1]
+    if (parent === undefined) break
+    parents.push(parent)
+  }
+  return { tree, parents }
 }
 
 function isOid(text: string): boolean {

@@ -3,9 +3,8 @@
 // git's own packs: the head is what is read most, and a tree that only grew costs no insert. Must
 // not touch files.
 
-import { asciiText } from '../bytes.ts'
 import { hasCode } from '../errors.ts'
-import { decodeTree, type Oid } from './object.ts'
+import { decodeTree, findLinks, type Oid } from './object.ts'
 import type { PackInput, PackObject } from './pack-writer.ts'
 
 /**
@@ -42,9 +41,9 @@ class PackOrder {
   /** Newest first. */
   addCommit(commit: PackObject): void {
     this.take(commit.oid)
-    const root = rootTree(commit)
-    const parent = this.#objects.get(firstParent(commit) ?? '')
-    if (root !== undefined) this.#compare(root, parent && rootTree(parent))
+    const links = findLinks(commit.body)
+    const parent = this.#objects.get(links?.parents[0] ?? '')
+    if (links !== undefined) this.#compare(links.tree, parent && findLinks(parent.body)?.tree)
   }
 
   /** Puts `newer` before `older`, and makes it the base of `older` and its subtrees of theirs. */
@@ -88,16 +87,4 @@ function readTree(tree: PackObject): ReturnType<typeof decodeTree> {
     if (hasCode(error, 'object_corrupt')) return []
     throw error
   }
-}
-
-function rootTree(commit: PackObject): Oid | undefined {
-  return /^tree ([0-9a-f]{40})\n/.exec(headOf(commit))?.[1]
-}
-
-function firstParent(commit: PackObject): Oid | undefined {
-  return /^tree [0-9a-f]{40}\nparent ([0-9a-f]{40})\n/.exec(headOf(commit))?.[1]
-}
-
-function headOf(commit: PackObject): string {
-  return asciiText(commit.body.subarray(0, 128))
 }

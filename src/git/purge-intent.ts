@@ -5,17 +5,10 @@
 //   "GLP1" ‖ u32 0 ‖ expected oid 20 ‖ next oid 20 ‖ u16 packs ‖ packs × checksum 20 (their names)
 //   ‖ u32 dead ‖ dead × oid 20, ascending ‖ SHA-256 of all before 32
 
-import {
-  asciiText,
-  ByteReader,
-  ByteWriter,
-  concatBytes,
-  equalBytes,
-  fromHex,
-  toHex,
-} from '../bytes.ts'
+import { ByteReader, ByteWriter, concatBytes, equalBytes, fromHex, toHex } from '../bytes.ts'
 import { sha256 } from '../crypto/digest.ts'
 import { StoreError } from '../errors.ts'
+import { findLinks } from './object.ts'
 import type { GitObject, Oid } from './object.ts'
 import { oidBytes, OidList } from './oid-list.ts'
 import { packNameOf } from './pack-file.ts'
@@ -36,8 +29,6 @@ export const intentPattern: RegExp = /^purge-[0-9a-f]{16}(\.tmp)?$/
 const magic = Uint8Array.of(0x47, 0x4c, 0x50, 0x31)
 const checksumBytes = 32
 const packPrefix = 'pack-'
-/** A commit's tree and parents are in its first bytes. */
-const headerBytesMax = 4096
 
 export function encodeIntent(intent: Omit<PurgeIntent, 'name'>): Uint8Array {
   const writer = new ByteWriter().raw(magic).u32(0)
@@ -112,10 +103,7 @@ function setCommitted(
 }
 
 function parentsOf(commit: GitObject | undefined): readonly Oid[] {
-  if (commit?.type !== 'commit') return []
-  const head = asciiText(commit.body.subarray(0, headerBytesMax))
-  const [, lines] = /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)/.exec(head) ?? []
-  return lines?.match(/[0-9a-f]{40}/g) ?? []
+  return commit?.type === 'commit' ? (findLinks(commit.body)?.parents ?? []) : []
 }
 
 function damaged(): StoreError {

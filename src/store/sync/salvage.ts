@@ -1,7 +1,7 @@
 // What is sound below a head that is refused: a repair takes that over before it puts ours in place
 // of the head, or it would take from the others what they have pushed.
 
-import { asciiText } from '../../bytes.ts'
+import { findLinks } from '../../git/object.ts'
 import type { Oid } from '../../git/object.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import type { History } from '../history.ts'
@@ -13,8 +13,6 @@ import type { Theirs } from './theirs.ts'
 
 /** So many commits are tried: each that is refused may cost the verification of many. */
 const TRIED_MAX = 64
-/** Git writes tree and parents first. */
-const HEADER_BYTES = 4096
 
 /** The nearest ancestor of a refused head that verifies and is news here. */
 export async function findSound(
@@ -39,10 +37,7 @@ export async function findSound(
   return undefined
 }
 
-/** As git reads them: of a commit that need not be one of ours. */
 function parentsOf(objects: ObjectSource, oid: Oid): readonly Oid[] {
   const object = objects.read(oid)
-  if (object?.type !== 'commit') return []
-  const [header = ''] = asciiText(object.body.subarray(0, HEADER_BYTES)).split('\n\n')
-  return [...header.matchAll(/^parent ([0-9a-f]{40})$/gm)].flatMap(([, parent]) => parent ?? [])
+  return object?.type === 'commit' ? (findLinks(object.body)?.parents ?? []) : []
 }

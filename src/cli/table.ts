@@ -46,7 +46,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'status',
-    summary: 'Show the store, this device, sizes and limits',
+    summary: 'Show the store, this device, sizes, limits and what could be freed',
     positionals: [],
     options: [],
     run: async (context) => (await import('./commands/status.ts')).status(context),
@@ -201,6 +201,9 @@ export const commands: readonly Command[] = [
     positionals: [],
     options: [{ name: 'leaks', summary: 'Search a scratch store for plaintext, everywhere' }],
     notes: [
+      'Counts the objects that no ref leads to as well, for which it packs the journal and reads ' +
+        'every commit and tree: refused fetches and lost races leave some. Nothing removes them ' +
+        'but `git gc --prune=now`, while nobody has the store open.',
       'The exit code is that of the first failure. --leaks makes a store in a temporary ' +
         'directory, writes canaries into contents, paths, reasons, sessions, actors and keys, ' +
         'searches every file and object for them, and exits with 11 if it finds one.',

@@ -7,16 +7,19 @@ import { utf8 } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { type Branch, branchName } from './branch.ts'
 import { type GitFileLockContext, replaceUnderLock, sweepDead } from './git-file-lock.ts'
+import { sweepIncoming } from './incoming-pack.ts'
 import type { Frame } from './journal-frame.ts'
 import type { Journal } from './journal.ts'
+import { findLinks } from './object.ts'
 import type { Oid } from './object.ts'
-import type { CompactOptions, PackStatus } from './object-store.ts'
+import type { CompactOptions, ObjectAmount, PackStatus } from './object-store.ts'
 import type { OidList } from './oid-list.ts'
 import { type HalfPack, halfPackPattern } from './pack-file.ts'
 import { planMerge } from './pack-merge.ts'
 import { removeLoneIndexes } from './pack-removal.ts'
 import type { PackObject } from './pack-writer.ts'
 import type { ProcessLock } from './process-lock.ts'
+import { listRefs } from './purge-refs.ts'
 import { trackingRefs } from './tracking-ref.ts'
 
 /** Writes and merges packs in the store's pack directory; what it wrote is durable. */
@@ -28,6 +31,12 @@ export interface Packer {
   merge(names: readonly string[]): Promise<void>
   /** Makes one pack of these and of all loose objects; `heads` are the commits to walk from. */
   compact(names: readonly string[], heads: readonly Oid[], options: CompactOptions): Promise<void>
+  /** What none of `heads` leads to, in these packs and all loose objects. */
+  survey(
+    names: readonly string[],
+    heads: readonly Oid[],
+    options: CompactOptions,
+  ): Promise<ObjectAmount>
   /** Checks a pack that came in under temporary names, and writes its index. */
   index(token: string, options: CompactOptions): Promise<HalfPack>
   /** Erases objects from every pack. */
@@ -69,9 +78,9 @@ export class Checkpointer {
     })
   }
 
-  /** The same, with a compaction instead of a merge. */
-  compact(waitMs: number, options: CompactOptions): Promise<boolean> {
-    return this.#hold(waitMs, async () => {
+  /** The same, with a compaction instead of a merge; undefined instead of false. */
+  async compact(waitMs: number, options: CompactOptions): Promise<true | undefined> {
+    const done = await this.#hold(waitMs, async () => {
       await this.#packAndPurge(false)
       const { packer, packs, branch, reload } = this.#parts
       reload()
@@ -80,6 +89,35 @@ export class Checkpointer {
       await packer.compact(names, heads, options)
       reload()
     })
+    return done || undefined
+  }
+
+  /** What no ref leads to once all is packed; undefined if another process packs for too long. */
+  async survey(waitMs: number, options: CompactOptions): Promise<ObjectAmount | undefined> {
+    let found: ObjectAmount | undefined
+    await this.#hold(waitMs, async () => {
+      await this.#packAndPurge(false)
+      const { packer, packs, reload } = this.#parts
+      reload()
+      const names = packs().map(({ name }) => name)
+      found = await packer.survey(names, this.#heads(), options)
+    })
+    return found
+  }
+
+  /** Also of what was written since the journal was packed: objects of those commits are in it. */
+  #heads(): readonly Oid[] {
+    const { files, journal } = this.#parts
+    const refs = listRefs(files.disk, files.directory).flatMap(({ oid }) => oid ?? [])
+    const heads = new Set(refs)
+    for (const { next, objects } of journal.liveFrames) {
+      heads.add(next)
+      for (const { type, body } of objects) {
+        const parents = type === 'commit' ? findLinks(body)?.parents : undefined
+        for (const parent of parents ?? []) heads.add(parent)
+      }
+    }
+    return [...heads]
   }
 
   async #hold(waitMs: number, work: () => Promise<void>): Promise<boolean> {
@@ -176,13 +214,14 @@ export class Checkpointer {
     })
   }
 
-  /** Ours are all written under one of the two locks, and git's half packs have other names. */
+  /** All but those that come in are written under one of the two locks; git's have other names. */
   #removeHalfPacks(): void {
-    const { disk, directory } = this.#parts.files
+    const { disk, directory, ownDirectory } = this.#parts.files
     const packDirectory = `${directory}/objects/pack`
     for (const name of disk.list(packDirectory)) {
       if (halfPackPattern.test(name)) disk.remove(`${packDirectory}/${name}`)
     }
+    sweepIncoming(disk, packDirectory, ownDirectory)
     removeLoneIndexes(disk, packDirectory)
   }
 }

@@ -64,6 +64,12 @@ export class CompactionSource {
     return this.#partOf(number).oidOf(number)
   }
 
+  /** What its entry takes in its pack. */
+  bytesOf(number: number): number {
+    const part = this.#partOf(number)
+    return part.offsetOf(number + 1) - part.offsetOf(number)
+  }
+
   /** Throws `pack_corrupt`, or `object_corrupt` if the body does not match its oid. */
   read(number: number): PackedObject {
     const part = this.#partOf(number)

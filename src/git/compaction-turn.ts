@@ -1,5 +1,6 @@
-// A compaction from the point of view of the handle that was asked for one: waits for what packs
-// already, and ends early if the handle closes, which has to wait for it. Must not know packs.
+// A compaction, or a survey, from the point of view of the handle that was asked for one: waits for
+// what packs already, and ends early if the handle closes, which has to wait for it. Must not know
+// packs.
 
 import { StoreError } from '../errors.ts'
 import type { BackgroundCheckpoint } from './background-checkpoint.ts'
@@ -7,23 +8,23 @@ import type { CompactOptions } from './object-store.ts'
 
 export class CompactionTurn {
   readonly #background: BackgroundCheckpoint
-  readonly #run: (options: CompactOptions) => Promise<boolean>
   readonly #closing = new AbortController()
   #running: Promise<void> = Promise.resolve()
 
-  /** `run` resolves to false if another process packs for too long. */
-  constructor(
-    background: BackgroundCheckpoint,
-    run: (options: CompactOptions) => Promise<boolean>,
-  ) {
+  constructor(background: BackgroundCheckpoint) {
     this.#background = background
-    this.#run = run
   }
 
-  /** Throws `locked`, `cancelled`, or what the compaction throws. */
-  take({ signal, progress }: CompactOptions): Promise<void> {
+  /**
+   * `run` resolves to undefined if another process packs for too long: then throws `locked`. Throws
+   * `cancelled` too, and what `run` throws.
+   */
+  take<T>(
+    { signal, progress }: CompactOptions,
+    run: (options: CompactOptions) => Promise<T | undefined>,
+  ): Promise<T> {
     const signals = [this.#closing.signal, ...(signal === undefined ? [] : [signal])]
-    const work = this.#compact({ signal: AbortSignal.any(signals), progress })
+    const work = this.#work({ signal: AbortSignal.any(signals), progress }, run)
     const earlier = this.#running
     this.#running = work.then(
       () => earlier,
@@ -38,12 +39,17 @@ export class CompactionTurn {
     await this.#running
   }
 
-  async #compact(options: CompactOptions): Promise<void> {
+  async #work<T>(
+    options: CompactOptions,
+    run: (options: CompactOptions) => Promise<T | undefined>,
+  ): Promise<T> {
     await this.#background.settled()
-    if (!(await this.#run(options))) throw packedElsewhereError()
+    const result = await run(options)
+    if (result === undefined) throw packedElsewhereError()
     this.#background.succeeded()
     // Writers went on meanwhile.
     this.#background.schedule()
+    return result
   }
 }
 

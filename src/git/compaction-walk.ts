@@ -3,16 +3,26 @@
 // Reads objects only as a hint: what is malformed or missing is not followed, and whatever is not
 // reached is somebody else's business. Must not write.
 
-import { asciiText } from '../bytes.ts'
-import type { CompactionSource } from './compaction-source.ts'
+import { fromHex } from '../bytes.ts'
+import { findLinks } from './object.ts'
+import type { PackedObject } from './pack.ts'
 import { TreeCursor } from './tree-cursor.ts'
 
 /** The trees of a store have five levels; a deeper one is a stranger's. */
 const depthMax = 64
-/** A commit's tree and parents are in its first bytes: more of them than git allows to merge. */
-const headerBytesMax = 4096
 /** Where a commit has no tree. */
 const nothing = 0xffff_ffff
+
+/** Objects under numbers. */
+export interface WalkSource {
+  /** One more than the highest number. */
+  readonly end: number
+  /** How many different objects there are. */
+  readonly count: number
+  /** The number of the object that these 20 bytes name. */
+  find(oid: Uint8Array): number | undefined
+  read(number: number): PackedObject
+}
 
 /** Commits by number, newest first, and the root tree of each, 2^32 − 1 if it is not there. */
 export interface CommitWalk {
@@ -22,7 +32,7 @@ export interface CommitWalk {
 
 /** All commits that `heads` lead to: each line by first parents, then what was merged into it. */
 export function walkCommits(
-  source: CompactionSource,
+  source: WalkSource,
   heads: readonly Uint8Array[],
   tick: () => void,
 ): CommitWalk {
@@ -37,9 +47,10 @@ export function walkCommits(
     seen[number] = 1
     const { type, body } = source.read(number)
     if (type !== 'commit') continue
-    const { tree, parents } = readCommit(body)
+    const links = findLinks(body)
+    const parents = links?.parents.map(fromHex) ?? []
     commits[count] = number
-    roots[count] = (tree && source.find(tree)) ?? nothing
+    roots[count] = (links && source.find(fromHex(links.tree))) ?? nothing
     count += 1
     // The first parent is taken next, the others once that line has ended.
     waiting.unshift(...parents.slice(1).toReversed())
@@ -64,11 +75,7 @@ export interface TreeVisitor {
 }
 
 /** Visits the trees of all commits, newest first. */
-export function walkTrees(
-  source: CompactionSource,
-  roots: Uint32Array,
-  visitor: TreeVisitor,
-): void {
+export function walkTrees(source: WalkSource, roots: Uint32Array, visitor: TreeVisitor): void {
   const walk = new TreeWalk(source, visitor)
   let successor: number | undefined
   for (const root of roots) {
@@ -79,10 +86,10 @@ export function walkTrees(
 }
 
 class TreeWalk {
-  readonly #source: CompactionSource
+  readonly #source: WalkSource
   readonly #visitor: TreeVisitor
 
-  constructor(source: CompactionSource, visitor: TreeVisitor) {
+  constructor(source: WalkSource, visitor: TreeVisitor) {
     this.#source = source
     this.#visitor = visitor
   }
@@ -113,18 +120,5 @@ class TreeWalk {
   #read(number: number): ReadObject | undefined {
     const { type, body } = this.#source.read(number)
     return type === 'tree' ? { number, body } : undefined
-  }
-}
-
-function readCommit(body: Uint8Array): {
-  readonly tree: Uint8Array | undefined
-  readonly parents: readonly Uint8Array[]
-} {
-  const head = asciiText(body.subarray(0, headerBytesMax))
-  const [, tree, lines] = /^tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)/.exec(head) ?? []
-  const parents = lines?.match(/[0-9a-f]{40}/g) ?? []
-  return {
-    tree: tree === undefined ? undefined : Buffer.from(tree, 'hex'),
-    parents: parents.map((oid) => Buffer.from(oid, 'hex')),
   }
 }

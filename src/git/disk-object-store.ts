@@ -13,14 +13,16 @@ import { CompactionTurn, packedElsewhereError } from './compaction-turn.ts'
 import { DiskExchange } from './disk-exchange.ts'
 import { type Disk, systemDisk } from './disk.ts'
 import type { GitFileLockContext } from './git-file-lock.ts'
-import { branchMovedError, Journal } from './journal.ts'
-import { countLooseObjects } from './loose-object.ts'
+import { HeadLink } from './head-link.ts'
+import { Journal } from './journal.ts'
 import type { GitObject, NewObject, Oid } from './object.ts'
 import {
   checkTransitions,
   type CompactOptions,
+  type ObjectAmount,
   type ObjectStore,
   type StorageStatus,
+  type Surplus,
   type Transition,
 } from './object-store.ts'
 import { OidList } from './oid-list.ts'
@@ -37,14 +39,13 @@ import {
   ownDirectoryName,
 } from './repository.ts'
 import { Staging } from './staging.ts'
+import { StorageReport } from './storage-report.ts'
 import { StoredObjects } from './stored-objects.ts'
 
 /** How long another git program may hold the branch's lock file. */
 const gitLockWaitMs = 1000
 /** Quiet time after a write before the journal is packed. */
 const idleMsDefault = 1000
-/** Reloads that must agree before the branch is said to have moved away from the journal. */
-const agreeingReloads = 3
 
 export interface DiskObjectStoreOptions {
   readonly directory: string
@@ -83,6 +84,7 @@ class DiskObjectStore implements ObjectStore {
   readonly #journal: Journal
   readonly #branch: Branch
   readonly #packs: PackSet
+  readonly #link: HeadLink
   readonly #stored: StoredObjects
   readonly #packer: Packer
   readonly #writerLock: ProcessLock
@@ -92,9 +94,8 @@ class DiskObjectStore implements ObjectStore {
   readonly #checkpointer: Checkpointer
   readonly #background: BackgroundCheckpoint
   readonly #compaction: CompactionTurn
+  readonly #report: StorageReport
   readonly #lockWaitMs: number
-  /** Whether memory follows from what the disk said; false after a contradiction. */
-  #linked = false
   #settled = false
   #writing = false
   #wrote = false
@@ -117,6 +118,7 @@ class DiskObjectStore implements ObjectStore {
     this.#branch = new Branch(disk, directory)
     const packDirectory = `${directory}/objects/pack`
     this.#packs = new PackSet(disk, packDirectory)
+    this.#link = new HeadLink(this.#journal, this.#branch, this.#packs)
     this.#stored = new StoredObjects(disk, `${directory}/objects`, this.#journal, this.#packs)
     // Another thread has no other disk than the system's.
     this.packDirectory = disk === systemDisk ? packDirectory : undefined
@@ -140,19 +142,26 @@ class DiskObjectStore implements ObjectStore {
       run: () => this.#checkpointer.run(0, false),
     })
     this.exchange = this.#createExchange(packDirectory)
-    this.#compaction = new CompactionTurn(this.#background, (how) => {
-      return this.#checkpointer.compact(lockWaitMs, how)
+    this.#compaction = new CompactionTurn(this.#background)
+    this.#report = new StorageReport({
+      disk,
+      directory: `${directory}/objects`,
+      journal: this.#journal,
+      packs: this.#packs,
+      intents: this.#intents,
+      lock: this.#writerLock,
+      background: this.#background,
     })
   }
 
   get head(): Oid | undefined {
-    return this.#journal.head ?? this.#branch.value
+    return this.#link.head
   }
 
   load(): void {
     checkRepository(this.#disk, this.#files.directory)
     this.#journal.refresh()
-    this.#reload()
+    this.#link.reload()
   }
 
   read(oid: Oid): GitObject | undefined {
@@ -172,9 +181,7 @@ class DiskObjectStore implements ObjectStore {
 
   refresh(): void {
     this.#assertOpen()
-    const news = this.#journal.refresh()
-    const same = this.#linked && news !== 'everything'
-    if (!same || this.#branch.changed()) this.#reload()
+    this.#link.refresh()
   }
 
   async exclusive<T>(work: () => Promise<T>): Promise<T> {
@@ -223,7 +230,9 @@ class DiskObjectStore implements ObjectStore {
 
   async compact(options: CompactOptions = {}): Promise<void> {
     this.#assertNotClosing()
-    await this.#compaction.take(options)
+    await this.#compaction.take(options, (how) => {
+      return this.#checkpointer.compact(this.#lockWaitMs, how)
+    })
   }
 
   async checkpoint(): Promise<void> {
@@ -237,15 +246,19 @@ class DiskObjectStore implements ObjectStore {
 
   status(): StorageStatus {
     this.refresh()
-    return {
-      journalBytes: this.#journal.totalBytes,
-      journalFrames: this.#journal.liveFrames.length,
-      packs: this.#packs.packs(),
-      looseObjects: countLooseObjects(this.#disk, `${this.#files.directory}/objects`),
-      lockOwner: this.#writerLock.holder(),
-      checkpointError: this.#background.error,
-      purgePending: this.#intents.pending(this.head),
-    }
+    return this.#report.status(this.head)
+  }
+
+  surplus(): Surplus {
+    this.refresh()
+    return this.#report.surplus(this.head)
+  }
+
+  async findUnreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
+    this.#assertNotClosing()
+    return this.#compaction.take(options, (how) => {
+      return this.#checkpointer.survey(this.#lockWaitMs, how)
+    })
   }
 
   close(): Promise<void> {
@@ -270,9 +283,10 @@ class DiskObjectStore implements ObjectStore {
     await this.#packer.close()
     this.#packs.close()
     this.#journal.close()
-    if (!this.#locked) return
-    this.#checkpointLock.abandon()
-    this.#writerLock.abandon()
+    if (this.#locked) {
+      this.#checkpointLock.abandon()
+      this.#writerLock.abandon()
+    }
     this.#files.identity.remove()
   }
 
@@ -339,7 +353,7 @@ class DiskObjectStore implements ObjectStore {
       branch: this.#branch,
       packer: this.#packer,
       exclusive: <T>(work: () => Promise<T>) => this.#exclusive(work),
-      reload: () => this.#reload(),
+      reload: () => this.#link.reload(),
     }
     const purge = new Purge({
       ...parts,
@@ -367,22 +381,6 @@ class DiskObjectStore implements ObjectStore {
       checkpoint: () => this.checkpoint(),
       rescan: () => this.#packs.rescan(),
     })
-  }
-
-  /**
-   * The journal was read before the branch, because a checkpoint moves the branch first: what it
-   * took from the journal is then behind the branch. If they do not fit, one of them is older.
-   */
-  #reload(): void {
-    this.#linked = false
-    for (let agreed = 0; agreed < agreeingReloads; agreed += 1) {
-      this.#branch.load()
-      this.#packs.rescan()
-      this.#linked = this.#journal.link(this.#branch.value)
-      if (this.#linked) return
-      if (this.#journal.refresh() !== 'nothing' || this.#branch.changed()) agreed = -1
-    }
-    throw branchMovedError()
   }
 
   #assertNotClosing(): void {

@@ -11,15 +11,15 @@ import type { GitObject, ObjectType, Oid } from './object.ts'
 
 /** Longest header: "commit 67108864" and a NUL. */
 const headerBytesMax = 32
-const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
+const anyTypes = ['commit', 'tree', 'blob', 'tag'] as const
 
 /** `directory` is the repository's `objects`. Throws `object_corrupt`, for a tag too. */
 export function readLooseObject(disk: Disk, directory: string, oid: Oid): GitObject | undefined {
   const object = readAnyLooseObject(disk, directory, oid)
   if (object === undefined) return undefined
-  const type = objectTypes.find((name) => name === object.type)
-  if (type === undefined) throw corrupt()
-  return { type, body: object.body }
+  const { type, body } = object
+  if (type === 'tag') throw corrupt()
+  return { type, body }
 }
 
 /** As `readLooseObject`, and tags too. */
@@ -27,14 +27,15 @@ export function readAnyLooseObject(
   disk: Disk,
   directory: string,
   oid: Oid,
-): { readonly type: string; readonly body: Uint8Array } | undefined {
+): { readonly type: ObjectType | 'tag'; readonly body: Uint8Array } | undefined {
   const deflated = disk.readFile(looseObjectPath(directory, oid))
   if (deflated === undefined) return undefined
   const bytes = inflate(deflated)
   const end = bytes.subarray(0, headerBytesMax).indexOf(0)
   const header = /^(commit|tree|blob|tag) (0|[1-9][0-9]*)$/.exec(asciiText(bytes.subarray(0, end)))
   const body = bytes.subarray(end + 1)
-  const [, type, length] = header ?? []
+  const [, name, length] = header ?? []
+  const type = anyTypes.find((one) => one === name)
   if (end < 0 || type === undefined || length !== String(body.length)) throw corrupt()
   if (gitHash(type, body) !== oid) throw corrupt()
   return { type, body }

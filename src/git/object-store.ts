@@ -28,6 +28,22 @@ export interface PackStatus {
   readonly bytes: number
 }
 
+/** So many objects, and the bytes that they take as they are stored, without their indexes. */
+export interface ObjectAmount {
+  readonly objects: number
+  readonly bytes: number
+}
+
+export const noObjects: ObjectAmount = { objects: 0, bytes: 0 }
+
+/** What is stored and not needed, as far as that shows without reading the history. */
+export interface Surplus {
+  /** Of redacted versions, all copies: the next checkpoint erases them. */
+  readonly erased: ObjectAmount
+  /** Further copies of other objects, in another pack or loose: a compaction keeps one of each. */
+  readonly repeated: ObjectAmount
+}
+
 export interface StorageStatus {
   /** What is in the journal only. */
   readonly journalBytes: number
@@ -45,7 +61,7 @@ export interface StorageStatus {
 
 export interface CompactOptions {
   readonly signal?: AbortSignal | undefined
-  /** In objects of the new pack. */
+  /** In objects: of the new pack, or that were found. */
   readonly progress?: ((done: number, total: number) => void) | undefined
 }
 
@@ -91,6 +107,14 @@ export interface ObjectStore {
    * signal is aborted or the store closed before the new pack is whole. Not inside `exclusive`.
    */
   compact(options?: CompactOptions): Promise<void>
+  /** Looks at indexes alone: milliseconds, unless several large packs hold the same objects. */
+  surplus(): Surplus
+  /**
+   * What is stored and no ref leads to; no command of this store removes it, `git gc` does.
+   * Checkpoints first, and reads every commit and tree. Throws `cancelled`, `locked`, or the code
+   * of what is damaged. Not inside `exclusive`.
+   */
+  findUnreachable(options?: CompactOptions): Promise<ObjectAmount>
   /**
    * Every object that is stored, of any kind and in any place, each once, also unreachable ones:
    * for proofs. Throws `pack_corrupt` if there is a pack that cannot be looked into.

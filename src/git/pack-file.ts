@@ -8,7 +8,7 @@ import { Sha1 } from '../crypto/sha1.ts'
 import { assert } from '../errors.ts'
 import { MEBIBYTE } from '../limits.ts'
 import type { Disk } from './disk.ts'
-import type { PackStatus } from './object-store.ts'
+import type { ObjectAmount, PackStatus } from './object-store.ts'
 import { encodePackHeader } from './pack-entry.ts'
 
 const bufferBytes = MEBIBYTE
@@ -136,7 +136,7 @@ export function discardHalfPack(disk: Disk, directory: string, token: string): v
 }
 
 /** What a `stage` job came back with. */
-export function asHalfPack(pack: PackStatus | HalfPack | undefined): HalfPack {
+export function asHalfPack(pack: PackStatus | HalfPack | ObjectAmount | undefined): HalfPack {
   assert(pack !== undefined && 'token' in pack, 'a staged pack has a token')
   return pack
 }

@@ -41,9 +41,19 @@ export class PackIndex {
 
   /** The position of the object that these 20 bytes name. */
   find(oid: Uint8Array): number | undefined {
-    const first = oid[0]
-    assert(first !== undefined && oid.length === oidBytes, 'an oid has 20 bytes')
-    const wanted = oidPrefix(oid)
+    assert(oid.length === oidBytes, 'an oid has 20 bytes')
+    return this.#search(oid, 0)
+  }
+
+  /** The position of the object that another index has at one of its own. */
+  findSame(other: PackIndex, position: number): number | undefined {
+    return this.#search(other.#bytes, oidsAt + position * oidBytes)
+  }
+
+  /** The oid begins at `start`. */
+  #search(bytes: Uint8Array, start: number): number | undefined {
+    const first = bytes[start] ?? 0
+    const wanted = oidPrefix(bytes, start)
     let low = first === 0 ? 0 : this.#fanout(first - 1)
     let high = this.#fanout(first)
     while (low < high) {
@@ -52,7 +62,7 @@ export class PackIndex {
       // Four bytes decide nearly always; a call that compares twenty costs more than the rest here.
       const order =
         wanted - this.#bytes.readUInt32BE(at) ||
-        -this.#bytes.compare(oid, 0, oidBytes, at, at + oidBytes)
+        -this.#bytes.compare(bytes, start, start + oidBytes, at, at + oidBytes)
       if (order === 0) return middle
       if (order > 0) low = middle + 1
       else high = middle
@@ -236,8 +246,8 @@ function fillFanout(fanout: Buffer, oids: Buffer): void {
 }
 
 /** The first four bytes, as the index is searched by them. */
-function oidPrefix(oid: Uint8Array): number {
-  const high = (oid[0] ?? 0) * 256 + (oid[1] ?? 0)
-  const low = (oid[2] ?? 0) * 256 + (oid[3] ?? 0)
+function oidPrefix(bytes: Uint8Array, at: number): number {
+  const high = (bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0)
+  const low = (bytes[at + 2] ?? 0) * 256 + (bytes[at + 3] ?? 0)
   return high * 65_536 + low
 }

@@ -1,16 +1,18 @@
 // The kinds of packing as values, so that the same job runs here, on a given disk, or in the
 // worker thread. Must not decide when either is due.
 
+import { assert } from '../errors.ts'
 import { type CompactionJob, type CompactionWatch, compactPacks } from './compaction.ts'
 import type { Disk } from './disk.ts'
 import { indexIncoming } from './incoming-pack.ts'
-import type { PackStatus } from './object-store.ts'
+import type { ObjectAmount, PackStatus } from './object-store.ts'
 import { OidList } from './oid-list.ts'
 import type { HalfPack } from './pack-file.ts'
 import { filterPacks } from './pack-filter.ts'
 import { mergePacks } from './pack-merge.ts'
 import { orderForPack } from './pack-order.ts'
 import { type PackObject, writeHalfPack, writePack } from './pack-writer.ts'
+import { surveyPacks } from './survey.ts'
 
 export type PackJob =
   | {
@@ -29,6 +31,7 @@ export type PackJob =
       readonly dead: Uint8Array
     }
   | (CompactionJob & { readonly kind: 'compact' })
+  | (CompactionJob & { readonly kind: 'survey' })
   | {
       /** Checks and indexes a pack that came in under temporary names. */
       readonly kind: 'index'
@@ -36,21 +39,31 @@ export type PackJob =
       readonly token: string
     }
 
+/** A pack that was made; what a `survey` found. */
+export type PackResult = PackStatus | HalfPack | ObjectAmount | undefined
+
+/** What a `survey` came back with. */
+export function asAmount(result: PackResult): ObjectAmount {
+  assert(result !== undefined, 'a survey finds an amount')
+  return { objects: result.objects, bytes: result.bytes }
+}
+
 /** For who does not wait in front of a terminal. */
 export const unwatched: CompactionWatch = { isCancelled: () => false, progress: () => undefined }
 
 /**
- * The new pack; undefined if there was nothing left to merge, and after a `filter`. Only a
- * `compact` and an `index` are watched.
+ * The new pack; undefined if there was nothing left to merge, and after a `filter`. What may take
+ * long is watched: `compact`, `index` and `survey`.
  */
 export async function runPackJob(
   disk: Disk,
   job: PackJob,
   watch: CompactionWatch = unwatched,
-): Promise<PackStatus | HalfPack | undefined> {
+): Promise<PackResult> {
   const { directory } = job
   if (job.kind === 'merge') return mergePacks(disk, directory, job.names)
   if (job.kind === 'compact') return compactPacks(disk, job, watch)
+  if (job.kind === 'survey') return surveyPacks(disk, job, watch)
   if (job.kind === 'index') return indexIncoming(disk, directory, job.token, watch)
   if (job.kind === 'filter') {
     await filterPacks(disk, directory, new OidList(job.dead))

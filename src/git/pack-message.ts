@@ -4,9 +4,7 @@
 
 import type { ErrorCode } from '../errors.ts'
 import type { ObjectType, Oid } from './object.ts'
-import type { PackStatus } from './object-store.ts'
-import type { HalfPack } from './pack-file.ts'
-import type { PackJob } from './pack-job.ts'
+import type { PackJob, PackResult } from './pack-job.ts'
 
 interface ObjectRow {
   readonly oid: Oid
@@ -31,7 +29,7 @@ export interface PackThreadData {
 }
 
 export type PackReply =
-  | { readonly pack: PackStatus | HalfPack | undefined }
+  | { readonly pack: PackResult }
   /** Any number of these, before one of the others. */
   | { readonly done: number; readonly total: number }
   /** No code: a fault of the program. */

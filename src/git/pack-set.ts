@@ -115,6 +115,12 @@ export class PackSet {
     })
   }
 
+  /** As they are open now; `kept` ones on request only. */
+  open(withKept: boolean): readonly Pack[] {
+    const kept = new Set(this.packs().flatMap((pack) => (pack.kept ? pack.name : [])))
+    return [...this.#packs.values()].filter(({ name }) => withKept || !kept.has(name))
+  }
+
   /** Names of packs that are there but cannot be used. */
   damaged(): string[] {
     return [...this.#damaged]

@@ -9,9 +9,9 @@ import { KIBIBYTE } from '../limits.ts'
 import { workerUrl } from '../worker-url.ts'
 import type { Packer } from './checkpoint.ts'
 import { systemDisk } from './disk.ts'
-import type { CompactOptions, PackStatus } from './object-store.ts'
-import { runPackJob, type PackJob } from './pack-job.ts'
-import { asHalfPack, type HalfPack, temporaryPath } from './pack-file.ts'
+import type { CompactOptions } from './object-store.ts'
+import { asAmount, runPackJob, type PackJob, type PackResult } from './pack-job.ts'
+import { asHalfPack, temporaryPath } from './pack-file.ts'
 import { encodeRequest, type PackReply, type PackThreadData } from './pack-message.ts'
 
 /** What is packed in less time than a thread takes to start. */
@@ -38,6 +38,9 @@ export function workerPacker(directory: string): Packer {
     async compact(names, heads, options) {
       await runWhereFaster({ kind: 'compact', directory, names, heads }, options)
     },
+    async survey(names, heads, options) {
+      return asAmount(await runWhereFaster({ kind: 'survey', directory, names, heads }, options))
+    },
     async close() {},
   }
 }
@@ -46,7 +49,7 @@ export function workerPacker(directory: string): Packer {
 export async function packInWorker(
   job: PackJob,
   { signal, progress }: CompactOptions = {},
-): Promise<PackStatus | HalfPack | undefined> {
+): Promise<PackResult> {
   const request = encodeRequest(job)
   const cancelled = new Int32Array(new SharedArrayBuffer(4))
   const data: PackThreadData = { request, cancelled }
@@ -65,10 +68,7 @@ export async function packInWorker(
   }
 }
 
-function replyOf(
-  worker: Worker,
-  progress: CompactOptions['progress'],
-): Promise<PackStatus | HalfPack | undefined> {
+function replyOf(worker: Worker, progress: CompactOptions['progress']): Promise<PackResult> {
   return new Promise((resolve, reject) => {
     worker.on('message', (reply: PackReply) => {
       if ('done' in reply) progress?.(reply.done, reply.total)
@@ -80,10 +80,7 @@ function replyOf(
   })
 }
 
-function runWhereFaster(
-  job: PackJob,
-  options: CompactOptions = {},
-): Promise<PackStatus | HalfPack | undefined> {
+function runWhereFaster(job: PackJob, options: CompactOptions = {}): Promise<PackResult> {
   if (bytesOf(job) > inlineBytesMax) return packInWorker(job, options)
   return runPackJob(systemDisk, job, {
     isCancelled: () => options.signal?.aborted === true,

@@ -66,6 +66,14 @@ export class PurgeIntents {
     return count
   }
 
+  /** The objects that wait to be erased, given the head, as far as the files can be read. */
+  pendingObjects(head: Oid | undefined): readonly OidList[] {
+    this.#load()
+    this.#judge(head)
+    const due = this.#intents().filter(({ name }) => this.#committed.has(name))
+    return due.map(({ dead }) => dead)
+  }
+
   /** Durable when it resolves. */
   async write(transition: Transition, dead: OidList, packs: readonly string[]): Promise<void> {
     const { disk, ownDirectory, random } = this.#parts

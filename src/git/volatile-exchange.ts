@@ -54,6 +54,11 @@ export class VolatileExchange implements PackExchange {
     return packInRam(objects, (oid) => this.#objects.get(oid), atReceiver)
   }
 
+  /** Where the tracking refs point. */
+  heads(): Iterable<Oid> {
+    return this.#tracked.values()
+  }
+
   tracked(remote: string): Oid | undefined {
     checkRemoteName(remote)
     return this.#tracked.get(remote)

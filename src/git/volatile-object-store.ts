@@ -1,16 +1,21 @@
 // The object store in memory: for tests, and for whoever embeds a store that need not outlive the
 // process. The same contract as on a disk, but for durability.
 
+import { toHex } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { PackExchange } from './exchange.ts'
 import type { GitObject, NewObject, Oid } from './object.ts'
 import {
   checkTransitions,
   type CompactOptions,
+  noObjects,
+  type ObjectAmount,
   type ObjectStore,
   type StorageStatus,
+  type Surplus,
   type Transition,
 } from './object-store.ts'
+import { measureUnreachable, type SurveySource } from './survey.ts'
 import { VolatileExchange } from './volatile-exchange.ts'
 
 /** An empty store. */
@@ -88,6 +93,37 @@ class VolatileObjectStore implements ObjectStore {
   objectIds(): Iterable<Oid> {
     this.#assertOpen()
     return this.#objects.keys()
+  }
+
+  surplus(): Surplus {
+    this.#assertOpen()
+    const dead = [...this.#dead].flatMap((oid) => this.#objects.get(oid) ?? [])
+    const bytes = dead.reduce((sum, { body }) => sum + body.length, 0)
+    return { erased: { objects: dead.length, bytes }, repeated: noObjects }
+  }
+
+  async findUnreachable({ signal, progress }: CompactOptions = {}): Promise<ObjectAmount> {
+    await this.checkpoint()
+    const oids = [...this.#objects.keys()]
+    const numbers = new Map(oids.map((oid, number) => [oid, number]))
+    const read = (number: number): GitObject => {
+      const object = this.#objects.get(oids[number] ?? '')
+      assert(object !== undefined, 'a number is that of an object')
+      return object
+    }
+    const source: SurveySource = {
+      end: oids.length,
+      count: oids.length,
+      find: (oid) => numbers.get(toHex(oid)),
+      read,
+      isRepeated: () => false,
+      bytesOf: (number) => read(number).body.length,
+    }
+    const heads = [...(this.#head === undefined ? [] : [this.#head]), ...this.#exchange.heads()]
+    return measureUnreachable(source, heads, {
+      isCancelled: () => signal?.aborted === true,
+      progress: (done, total) => progress?.(done, total),
+    })
   }
 
   get exchange(): PackExchange {

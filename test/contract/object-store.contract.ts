@@ -174,6 +174,24 @@ export function describeObjectStore(kind: string, create: () => Promise<ObjectSt
       await store.close()
     })
 
+    test('what is dead is surplus until a checkpoint, what is unreachable for longer', async () => {
+      const store = await create()
+      const transitions = new TestHistory(13).take(8)
+      await store.exclusive(() => store.commit(transitions))
+      await store.checkpoint()
+      expect(store.surplus().erased).toEqual({ objects: 0, bytes: 0 })
+      const { transition, dead } = eraseBlob(transitions, 2)
+      const [extra] = new TestHistory(14).next().objects
+      if (extra === undefined) throw new Error()
+      const objects = [...transition.objects, extra]
+      await store.exclusive(() => store.commit([{ ...transition, objects }]))
+      expect(store.surplus().erased.objects).toBe(dead.size)
+      expect(store.surplus().erased.bytes).toBeGreaterThan(700)
+      expect((await store.findUnreachable()).objects).toBe(1)
+      expect(store.surplus().erased).toEqual({ objects: 0, bytes: 0 })
+      await store.close()
+    })
+
     test('a transition that erases carelessly is a programming error', async () => {
       const store = await create()
       const transitions = new TestHistory(11).take(4)

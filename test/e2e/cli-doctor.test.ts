@@ -5,6 +5,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { CanarySearch, needlesOf } from '../../src/cli/doctor/canaries.ts'
+import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { newHome, newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
@@ -23,6 +24,21 @@ describe('doctor', () => {
   })
 
   const stockGit = requires('git')
+  test.skipIf(stockGit.missing)(`counts what nothing leads to${stockGit.note}`, async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    const clean = await home.json('doctor')
+    const none = { objects: 0, bytes: 0 }
+    expect(clean['surplus']).toEqual({ erased: none, repeated: none, unreachable: none })
+    git(['commit-tree', '-m', 'lost', 'main^{tree}'], home.store)
+    const { surplus } = await home.json('doctor')
+    expect(surplus).toMatchObject({ repeated: none, unreachable: { objects: 1 } })
+    expect(await home.ok('doctor')).toMatch(/^ok {4}Surplus {11}1 unreachable object, \d+ B$/m)
+    expect(await home.ok('status')).toMatch(
+      /^To free {4}nothing; `gitlocket doctor` looks closer$/m,
+    )
+  })
+
   test.each<[name: string, check: string, level: string, exitCode: number, (home: Home) => void]>([
     ['no identity', 'Identity', 'fail', 8, ({ identityFile }) => rmSync(identityFile)],
     [

@@ -1,10 +1,12 @@
 // Packs on a given disk in this thread, where fault tests see every operation; the product packs in
 // a worker, on the real disk.
 
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { Packer } from '../../src/git/checkpoint.ts'
 import type { Disk } from '../../src/git/disk.ts'
 import { asHalfPack } from '../../src/git/pack-file.ts'
-import { runPackJob } from '../../src/git/pack-job.ts'
+import { asAmount, runPackJob } from '../../src/git/pack-job.ts'
 
 /** `repository` is the store's directory. */
 export function inlinePacker(disk: Disk, repository: string): Packer {
@@ -36,6 +38,32 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
       }
       await runPackJob(disk, { kind: 'compact', directory, names, heads }, watch)
     },
+    async survey(names, heads) {
+      return asAmount(await runPackJob(disk, { kind: 'survey', directory, names, heads }))
+    },
     async close() {},
   }
+}
+
+/** The same for a repository that is made by joining: beside its place until it is whole. */
+export function joiningPacker(disk: Disk, repository: string): Packer {
+  const packer = (): Packer => inlinePacker(disk, placeNow(repository))
+  return {
+    write: (objects) => packer().write(objects),
+    stage: (objects) => packer().stage(objects),
+    merge: (names) => packer().merge(names),
+    index: (token, options) => packer().index(token, options),
+    filter: (dead) => packer().filter(dead),
+    compact: (names, heads, options) => packer().compact(names, heads, options),
+    survey: (names, heads, options) => packer().survey(names, heads, options),
+    close: () => packer().close(),
+  }
+}
+
+function placeNow(repository: string): string {
+  if (existsSync(repository)) return repository
+  const start = `${basename(repository)}.join-`
+  const names = readdirSync(dirname(repository))
+  const name = names.find((one) => one.startsWith(start) && !one.endsWith('.state'))
+  return name === undefined ? repository : join(dirname(repository), name)
 }

@@ -112,6 +112,8 @@ export function readOnlyObjects(objects: ReadonlyMap<Oid, GitObject>, head: Oid)
     checkpoint: readOnly,
     objectIds: () => objects.keys(),
     status: readOnly,
+    surplus: readOnly,
+    findUnreachable: readOnly,
     close: readOnly,
     get exchange(): never {
       return readOnly()

@@ -9,7 +9,10 @@ import { checkStore } from '../doctor/store-checks.ts'
 
 export async function doctor(context: Context, input: Input): Promise<Answer> {
   if (input.flag('leaks')) return findLeaks(context)
-  const findings = [...checkFiles(context.environment), ...(await checkStore(context))]
+  // Before the store is opened, which makes what is missing of the state directory.
+  const files = checkFiles(context.environment)
+  const store = await checkStore(context)
+  const findings = [...files, ...store.findings]
   const failure = findings.find(({ level }) => level === 'fail')
   return {
     text: findings.map(findingText).join(''),
@@ -21,6 +24,7 @@ export async function doctor(context: Context, input: Input): Promise<Answer> {
         found,
         fix: fix ?? null,
       })),
+      surplus: store.surplus ?? null,
     },
     exitCode: failure?.exitCode ?? 0,
   }

@@ -11,6 +11,7 @@ import { cacheBytes } from '../disk-usage.ts'
 import { readTextFile } from '../files.ts'
 import { withProgress } from '../progress.ts'
 import { countText, numberText, sizeText } from '../sizes.ts'
+import { erasedText, repeatedText, surplusJson } from '../surplus.ts'
 import { timestamp } from '../wire.ts'
 import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
@@ -94,9 +95,8 @@ function statusText(context: Context, found: StoreStatus): string {
     `Packs      ${packs.length}, ${sizeText(packedBytes(storage))}`,
     `Journal    ${waiting} not packed yet, ${sizeText(journalBytes)}`,
     `Caches     ${sizeText(cacheBytes(context.environment))}, sealed`,
-    ...(purgePending === 0
-      ? []
-      : [`To erase   ${countText(purgePending, 'object', 'objects')} of redacted versions`]),
+    `To free    ${repeatedText(found.surplus) ?? 'nothing; `gitlocket doctor` looks closer'}`,
+    ...(purgePending === 0 ? [] : [`To erase   ${erasedText(purgePending, found.surplus)}`]),
     ...archived,
     '',
   ].join('\n')
@@ -115,6 +115,10 @@ function statusJson(context: Context, found: StoreStatus): Readonly<Record<strin
     commits: found.commits,
     head: found.head,
     epochs: found.epochs,
-    storage: { ...storageJson(storage), cache_bytes: cacheBytes(context.environment) },
+    storage: {
+      ...storageJson(storage),
+      cache_bytes: cacheBytes(context.environment),
+      surplus: surplusJson(found.surplus),
+    },
   }
 }

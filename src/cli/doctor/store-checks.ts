@@ -2,31 +2,65 @@
 // caches, and what stock git says about it.
 
 import { spawnSync } from 'node:child_process'
+import { StoreError } from '../../errors.ts'
+import type { ObjectAmount } from '../../git/object-store.ts'
 import { isLiveProcess } from '../../git/process-owner.ts'
-import type { StoreStatus } from '../../store/memory-store.ts'
+import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
 import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { packedBytes } from '../commands/compact.ts'
 import { cacheBytes, cacheDirectory, diskUsage } from '../disk-usage.ts'
+import { withProgress } from '../progress.ts'
 import { countText, sizeText } from '../sizes.ts'
+import { amountJson, erasedText, repeatedText, surplusJson, unreachableText } from '../surplus.ts'
 import { fail, failed, ok, warn } from './finding.ts'
 import type { Finding } from './finding.ts'
 
 const TAMPERED = 11
 const PACKS_MANY = 50
+/** From when on it is worth doing something about: so much, and such a part of the packs. */
+const SURPLUS_BYTES = 10_000_000
+const SURPLUS_SHARE = 0.1
 
-export async function checkStore(context: Context): Promise<readonly Finding[]> {
+interface StoreCheck {
+  readonly findings: readonly Finding[]
+  /** Undefined for a store that cannot be opened. */
+  readonly surplus: Readonly<Record<string, unknown>> | undefined
+}
+
+export async function checkStore(context: Context): Promise<StoreCheck> {
   const findings: Finding[] = []
+  let surplus: StoreCheck['surplus']
   try {
-    const status = await withStore(context, (store) => store.status())
+    const { status, unreachable } = await withStore(context, async (store) => {
+      // The status first: the search checkpoints, which erases what waits for it.
+      return { status: await store.status(), unreachable: await findUnreachable(context, store) }
+    })
     findings.push(ok('Store', `${status.storeId}, ${status.role}`))
     findings.push(checkLock(status), checkPacks(status), checkPurge(status))
-    findings.push(checkSize(context, status))
+    findings.push(checkSurplus(status, unreachable), checkSize(context, status))
+    const found = 'error' in unreachable ? null : amountJson(unreachable)
+    surplus = { ...surplusJson(status.surplus), unreachable: found }
   } catch (error) {
     findings.push(failed('Store', error))
   }
   findings.push(checkCaches(context), checkGit(context))
-  return findings
+  return { findings, surplus }
+}
+
+type Unreachable = ObjectAmount | { readonly error: StoreError }
+
+/** What stands in the way of the search says nothing of the store, unless it found damage. */
+async function findUnreachable(context: Context, store: MemoryStore): Promise<Unreachable> {
+  const { signal } = context.interrupts
+  try {
+    return await withProgress(context, 'Looking for unreachable objects', (progress) =>
+      store.findUnreachable({ progress, signal }),
+    )
+  } catch (error) {
+    if (!(error instanceof StoreError) || signal.aborted) throw error
+    return { error }
+  }
 }
 
 function checkLock({ storage }: StoreStatus): Finding {
@@ -49,11 +83,35 @@ function checkPacks({ storage }: StoreStatus): Finding {
 }
 
 /** Objects of redacted versions go at a checkpoint, unless something keeps it from working. */
-function checkPurge({ storage }: StoreStatus): Finding {
+function checkPurge({ storage, surplus }: StoreStatus): Finding {
   const { purgePending } = storage
   if (purgePending === 0) return ok('Redaction', 'nothing waits to be erased')
-  const found = `${countText(purgePending, 'object', 'objects')} of redacted versions to erase`
+  const found = `${erasedText(purgePending, surplus)}, to be erased`
   return warn('Redaction', found, '`gitlocket compact` erases them')
+}
+
+/** Measured, all of it; what better deltas would save shows only when they are made. */
+function checkSurplus({ surplus, storage }: StoreStatus, unreachable: Unreachable): Finding {
+  const check = 'Surplus'
+  if ('error' in unreachable) {
+    const { error } = unreachable
+    if (error.code === 'object_corrupt' || error.code === 'pack_corrupt') {
+      return failed(check, error)
+    }
+    const fix = 'Run `gitlocket doctor` again when nothing else uses the store'
+    return warn(check, `unreachable objects were not counted: ${error.message}`, fix)
+  }
+  const copies = repeatedText(surplus)
+  const lost = unreachableText(unreachable)
+  const found = [copies, lost].filter((part) => part !== undefined).join('; ')
+  if (found === '') return ok(check, 'none: every object is stored once, and needed')
+  const bytes = surplus.repeated.bytes + unreachable.bytes
+  if (bytes < Math.max(SURPLUS_BYTES, packedBytes(storage) * SURPLUS_SHARE)) return ok(check, found)
+  const fixes = [
+    ...(copies === undefined ? [] : ['`gitlocket compact` drops the copies']),
+    ...(lost === undefined ? [] : ['`git gc --prune=now` in the store drops what is unreachable']),
+  ]
+  return warn(check, found, fixes.join('; '))
 }
 
 function checkSize(context: Context, status: StoreStatus): Finding {

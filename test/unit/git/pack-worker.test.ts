@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { dirname } from 'node:path'
 import { hasCode } from '../../../src/errors.ts'
 import { systemDisk } from '../../../src/git/disk.ts'
 import { runPackJob } from '../../../src/git/pack-job.ts'
@@ -7,7 +8,7 @@ import { writePack } from '../../../src/git/pack-writer.ts'
 import { history, noise, object } from '../../support/pack-fixtures.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
-const { objects } = history(20)
+const { objects, head } = history(20)
 
 test('the thread writes the pack that this one would, and takes no buffer away', async () => {
   const directory = temporaryDirectory()
@@ -55,4 +56,14 @@ test.each([
   await packer.merge(names.map((name) => name.slice(0, -4)))
   await packer.close()
   expect(systemDisk.list(directory)).toHaveLength(2)
+})
+
+test('the thread counts what no head leads to', async () => {
+  const directory = `${temporaryDirectory()}/objects/pack`
+  systemDisk.makeDirectory(dirname(directory))
+  systemDisk.makeDirectory(directory)
+  const lost = object('blob', noise('lost', 300))
+  const { name } = await writePack(systemDisk, directory, [...objects, lost])
+  const job = { kind: 'survey' as const, directory, names: [name], heads: [head] }
+  expect(await packInWorker(job)).toMatchObject({ objects: 1 })
 })

@@ -1,0 +1,41 @@
+// What a store could do without, in words for people and as values for programs: `status` tells
+// what shows at once, `doctor` what has to be looked for as well.
+
+import type { ObjectAmount } from '../git/object-store.ts'
+import type { StoreStatus } from '../store/memory-store.ts'
+import { countText, sizeText } from './sizes.ts'
+
+type Surplus = StoreStatus['surplus']
+
+/** `12 objects of redacted versions, 3.4 kB` */
+export function erasedText(pending: number, { erased }: Surplus): string {
+  const count = countText(pending, 'object', 'objects')
+  return `${count} of redacted versions, ${sizeText(erased.bytes)} in packs`
+}
+
+/** `12 copies of objects, 3.4 kB`; undefined for none. */
+export function repeatedText({ repeated }: Surplus): string | undefined {
+  return amountText(repeated, 'copy of an object', 'copies of objects')
+}
+
+/** `12 unreachable objects, 3.4 kB`; undefined for none. */
+export function unreachableText(unreachable: ObjectAmount): string | undefined {
+  return amountText(unreachable, 'unreachable object', 'unreachable objects')
+}
+
+function amountText(
+  { objects, bytes }: ObjectAmount,
+  one: string,
+  many: string,
+): string | undefined {
+  return objects === 0 ? undefined : `${countText(objects, one, many)}, ${sizeText(bytes)}`
+}
+
+/** Plain objects, since an amount may be more than that. */
+export function surplusJson({ erased, repeated }: Surplus): Readonly<Record<string, unknown>> {
+  return { erased: amountJson(erased), repeated: amountJson(repeated) }
+}
+
+export function amountJson({ objects, bytes }: ObjectAmount): Readonly<Record<string, unknown>> {
+  return { objects, bytes }
+}

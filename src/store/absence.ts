@@ -70,7 +70,7 @@ export async function proveAbsence(
       await pause(options.signal)
     }
   }
-  const cached = versionsInCaches(session.readCaches())
+  const cached = versionsInCaches(session.local.read(session.contents))
   found.push(...cached.filter((id) => redacted.has(id)).map(cacheResidue))
   const { journalBytes, purgePending } = session.objects.status()
   const searched = { objects: ids.length, journalBytes, cached: cached.length }

@@ -8,6 +8,8 @@ import type { ObjectStore } from '../git/object-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Anchor } from './anchor.ts'
 import { readKeyringState, readSettingsState } from './authority.ts'
+import { countOn } from './commit-count.ts'
+import type { CommitCount } from './commit-count.ts'
 import { readCommitBytes } from './decoded-commit.ts'
 import { History } from './history.ts'
 import type { HistorySource } from './history.ts'
@@ -33,6 +35,8 @@ export interface LocalFilesParts {
   readonly clock: Clock
   /** Height of the cached snapshot, -1 without one. */
   readonly cachedHeight: number
+  /** As the cache says, or whoever has gone through the whole history. */
+  readonly counted: CommitCount | undefined
 }
 
 /** What the caches on disk say; no more than that. */
@@ -45,11 +49,32 @@ export class LocalFiles {
   readonly reads: Reads
   readonly #parts: LocalFilesParts
   #cachedHeight: number
+  #counted: CommitCount | undefined
+  #countIsNew = false
 
   constructor(parts: LocalFilesParts) {
     this.#parts = parts
     this.reads = new Reads(parts.caches, parts.cacheDirectory, parts.clock)
     this.#cachedHeight = parts.cachedHeight
+    this.#counted = parts.counted
+  }
+
+  /** Keeps it for the next time. */
+  set counted(count: CommitCount) {
+    this.#countIsNew ||= this.#counted === undefined
+    this.#counted = count
+  }
+
+  /** Counts on from what was counted before; undefined if that is unknown, or erased. */
+  findCount(head: Oid): CommitCount | undefined {
+    if (this.#counted === undefined || this.#counted.commit === head) return this.#counted
+    try {
+      this.#counted = countOn(this.#parts.objects, this.#counted, head)
+    } catch (error) {
+      if (!hasCode(error, 'object_missing')) throw error
+      this.#counted = undefined
+    }
+    return this.#counted
   }
 
   get anchor(): Anchor {
@@ -63,7 +88,8 @@ export class LocalFiles {
   }
 
   hasNews({ head }: Snapshot, history: History): boolean {
-    return head.height !== this.#cachedHeight || isWorthWriting(history) || this.reads.dirty
+    const isNew = this.#countIsNew || head.height !== this.#cachedHeight
+    return isNew || isWorthWriting(history) || this.reads.dirty
   }
 
   loadHistory(history: History): void {
@@ -73,13 +99,13 @@ export class LocalFiles {
 
   read(source: HistorySource): CachedFiles {
     const { caches, cacheDirectory } = this.#parts
-    const state = findState(caches, `${cacheDirectory}/state`, {
+    const found = findState(caches, `${cacheDirectory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
       readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })
     const history = new History()
     readHistory(caches, cacheDirectory, history)
-    return { state, history }
+    return { state: found?.snapshot, history }
   }
 
   /** Idle work. `durable` is the newest head that is certainly on disk. */
@@ -110,7 +136,8 @@ export class LocalFiles {
     await this.#writeReads(snapshot)
     if (!this.#isPast(snapshot)) return
     const { caches, cacheDirectory } = this.#parts
-    if (snapshot.head.height !== this.#cachedHeight) await this.#writeState(snapshot)
+    const isNew = this.#countIsNew || snapshot.head.height !== this.#cachedHeight
+    if (isNew) await this.#writeState(snapshot)
     if (isWorthWriting(history)) await writeHistory(caches, cacheDirectory, history)
   }
 
@@ -121,8 +148,11 @@ export class LocalFiles {
 
   async #writeState(snapshot: Snapshot): Promise<void> {
     const { caches, cacheDirectory } = this.#parts
-    await writeState(caches, `${cacheDirectory}/state`, snapshot)
+    // A little now, or all of it when somebody asks.
+    const counted = this.findCount(snapshot.head.commit)
+    await writeState(caches, `${cacheDirectory}/state`, { snapshot, counted })
     this.#cachedHeight = snapshot.head.height
+    this.#countIsNew = false
   }
 
   /**

@@ -33,6 +33,7 @@ import { checkActor } from './author.ts'
 import { enrolDevice, sealSettings } from './administration.ts'
 import { openHeadKeyring, readKeyringState, readSettingsState } from './authority.ts'
 import { buildGenesis } from './commit.ts'
+import type { CommitCount } from './commit-count.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { catchUp } from './catch-up.ts'
@@ -114,7 +115,7 @@ export async function createStore(
   const sealed = sealSettings(context, settings)
   const { built, snapshot } = buildGenesis(
     context,
-    { bytes: keyring.bytes, state: { kid: epoch.kid, directory: keyring.directory } },
+    keyring,
     { bytes: sealed, value: settings },
     options.actor && checkActor(options.actor),
   )
@@ -141,6 +142,7 @@ export async function createStore(
     random,
     history,
     cachedHeight: -1,
+    counted: { commit: built.head.commit, commits: 1 },
     guard: options.guard,
     seenRemotes,
   })
@@ -166,11 +168,12 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head)
     const source = { objects, storeId, epochs: opened.epochs }
     const known = await resume(source, caches, cacheDirectory, head, options)
-    const { snapshot, history, cachedHeight } = known ?? (await startOver(source, head, options))
+    const found = known ?? (await startOver(source, head, options))
+    const { snapshot } = found
     if (options.acceptRolledBack !== true) checkFreshness(source, anchor, snapshot)
-    const parts = { objects, storeId, identity, epochs: opened.epochs, snapshot, anchor, caches }
+    const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
     const { guard } = options
-    const local = { cacheDirectory, clock, random, history, cachedHeight, guard, seenRemotes }
+    const local = { cacheDirectory, clock, random, guard, seenRemotes }
     const session = new StoreSession({ ...parts, ...local })
     if (options.acceptRolledBack === true)
       await objects.exclusive(() => anchor.accept(snapshot.head))
@@ -276,6 +279,7 @@ interface Verified {
   readonly snapshot: Snapshot
   readonly history: History
   readonly cachedHeight: number
+  readonly counted: CommitCount | undefined
 }
 
 /** From the cached snapshot, if the head descends from it. Undefined if that leads nowhere. */
@@ -287,18 +291,19 @@ async function resume(
   options: OpenOptions,
 ): Promise<Verified | undefined> {
   try {
-    const snapshot = findState(caches, `${cacheDirectory}/state`, {
+    const found = findState(caches, `${cacheDirectory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
       readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })
-    if (snapshot === undefined) return undefined
-    const history = new History()
-    const cachedHeight = snapshot.head.height
-    if (snapshot.head.commit === head) return { snapshot, history, cachedHeight }
+    if (found === undefined) return undefined
+    const { snapshot } = found
+    const known = { ...found, history: new History(), cachedHeight: snapshot.head.height }
+    if (snapshot.head.commit === head) return known
+    const { history } = known
     readHistory(caches, cacheDirectory, history)
     await catchUp(history, source, snapshot.head.commit, options)
     const descends = await verifyDescent(source, snapshot, head, history, options)
-    return descends ? { snapshot, history, cachedHeight } : undefined
+    return descends ? known : undefined
   } catch (error) {
     // Whatever is wrong, the cache is no witness: the verification from genesis decides.
     if (error instanceof StoreError && error.code !== 'cancelled') return undefined
@@ -307,8 +312,9 @@ async function resume(
 }
 
 async function startOver(source: Source, head: Oid, options: OpenOptions): Promise<Verified> {
-  const { snapshot } = await verifyHistory(source, head, options)
-  return { snapshot, history: new History(), cachedHeight: -1 }
+  const { snapshot, commits } = await verifyHistory(source, head, options)
+  const counted = { commit: head, commits }
+  return { snapshot, history: new History(), cachedHeight: -1, counted }
 }
 
 /** FORMAT §9: the head must contain the record that this device verified last. */

@@ -4,6 +4,7 @@
 
 import { fromHex, toHex } from '../bytes.ts'
 import type { Operation } from '../format/record.ts'
+import type { CommitCount } from './commit-count.ts'
 import { findCache, writeCache } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 import { Snapshot } from './snapshot.ts'
@@ -29,6 +30,13 @@ interface StateFile {
   readonly devices: readonly DeviceRow[]
   readonly redacted: readonly string[]
   readonly memories: readonly MemoryRow[]
+  /** How many commits were in the past of one: the head, or one of before. */
+  readonly counted?: CommitCount | undefined
+}
+
+export interface CachedState {
+  readonly snapshot: Snapshot
+  readonly counted: CommitCount | undefined
 }
 
 /** Reads keyring and settings of a cached head back from git, where they are authenticated. */
@@ -42,7 +50,7 @@ export function findState(
   owner: CacheOwner,
   path: string,
   reader: StateReader,
-): Snapshot | undefined {
+): CachedState | undefined {
   const file = findCache<StateFile>(owner, placeOf(path), 2)
   if (file === undefined) return undefined
   const keyring = reader.readKeyring(file.keyring.oid, fromHex(file.keyring.record))
@@ -54,13 +62,13 @@ export function findState(
   const devices = new Map(file.devices.map((row) => [row[0], fromDeviceRow(row)]))
   snapshot.apply({ head, memories, devices, keyring: undefined, settings: undefined })
   for (const versionId of file.redacted) snapshot.redacted.add(versionId)
-  return snapshot
+  return { snapshot, counted: file.counted }
 }
 
 export async function writeState(
   owner: CacheOwner,
   path: string,
-  snapshot: Snapshot,
+  { snapshot, counted }: CachedState,
 ): Promise<void> {
   const { head, keyring, settings } = snapshot
   const file: StateFile = {
@@ -77,6 +85,7 @@ export async function writeState(
     ]),
     redacted: [...snapshot.redacted],
     memories: [...snapshot.current].map(toRow),
+    counted,
   }
   await writeCache(owner, placeOf(path), file)
 }

@@ -5,7 +5,7 @@ import { hasCode } from '../errors.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
-import type { StorageStatus } from '../git/object-store.ts'
+import type { StorageStatus, Surplus } from '../git/object-store.ts'
 import { roleOf } from './authority.ts'
 import type { StoreSession } from './session.ts'
 import { verifyHistory } from './verify.ts'
@@ -39,6 +39,8 @@ export interface StoreStatus {
   readonly epochs: number
   readonly settings: Settings
   readonly storage: StorageStatus
+  /** What the next checkpoint or a compaction would free. */
+  readonly surplus: Surplus
 }
 
 /** Of a history that is redacted while it is verified. */
@@ -52,14 +54,7 @@ export async function verifyStore(
   const start = await session.reading((current) => current.head.commit)
   for (let head = start, attempt = 1; ; attempt += 1) {
     try {
-      let commits = 0
-      const { snapshot, versions } = await verifyHistory(session, head, {
-        ...options,
-        onCommit: (commit) => {
-          commits += 1
-          options.onCommit?.(commit)
-        },
-      })
+      const { snapshot, versions, commits } = await verifyHistory(session, head, options)
       return { commits, versions: versions.size, memories: snapshot.count, head }
     } catch (error) {
       const now = await session.reading((current) => current.head.commit)
@@ -75,18 +70,29 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
   const { identity, objects, epochs, storeId } = session
   // A list of words that only this needs.
   const { headWords } = await import('./sync/head-words.ts')
-  const { commits } = await session.loadHistory()
+  const commits = await countCommits(session)
   return session.reading((snapshot) => ({
     storeId: formatId('store', storeId),
     deviceId: formatId('device', identity.deviceId),
     role: roleOf(snapshot, identity.deviceId),
     head: snapshot.head.commit,
     headWords: headWords(storeId, snapshot.head.record),
-    commits: commits.length,
+    commits: session.local.findCount(snapshot.head.commit)?.commits ?? commits,
     memories: snapshot.count,
     contentBytes: snapshot.paths.root.bytes,
     epochs: epochs.size,
     settings: snapshot.settings.value,
     storage: objects.status(),
+    surplus: objects.surplus(),
   }))
+}
+
+/** With the history in RAM only where no count is known to go on from, which is then kept. */
+async function countCommits(session: StoreSession): Promise<number> {
+  const { commit } = await session.reading((snapshot) => snapshot.head)
+  const known = session.local.findCount(commit)
+  if (known !== undefined) return known.commits
+  const { head, commits } = await session.loadHistory()
+  if (head !== undefined) session.local.counted = { commit: head.oid, commits: commits.length }
+  return commits.length
 }

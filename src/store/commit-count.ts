@@ -1,0 +1,32 @@
+// How many commits a head has in its past, without the history: counted on from a commit of which
+// that is known, both ways where the two have diverged. Reads the links of what lies between alone.
+
+import { parseLinks } from '../format/commit.ts'
+import type { Oid } from '../git/object.ts'
+import { readCommitBytes } from './decoded-commit.ts'
+import { Frontier } from './frontier.ts'
+import type { ObjectSource } from './git-reads.ts'
+
+/** So many commits are in the past of one, itself included. */
+export interface CommitCount {
+  readonly commit: Oid
+  readonly commits: number
+}
+
+/** Throws `object_missing` if the known commit was erased meanwhile. */
+export function countOn(objects: ObjectSource, known: CommitCount, head: Oid): CommitCount {
+  const frontier = new Frontier<Oid>((oid) => linksOf(objects, oid).height)
+  frontier.add(head, 'ours')
+  frontier.add(known.commit, 'theirs')
+  let { commits } = known
+  for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
+    if (next.reach === 'ours') commits += 1
+    if (next.reach === 'theirs') commits -= 1
+    for (const parent of linksOf(objects, next.commit).parents) frontier.add(parent, next.reach)
+  }
+  return { commit: head, commits }
+}
+
+function linksOf(objects: ObjectSource, oid: Oid): ReturnType<typeof parseLinks> {
+  return parseLinks(readCommitBytes(objects, oid))
+}

@@ -142,7 +142,7 @@ export const historyCommands: readonly Command[] = [
   logCommand,
   {
     name: 'show',
-    summary: 'Show a version with its content',
+    summary: 'Show a version with its content, and what a merge made it of',
     positionals: [{ name: 'version' }],
     options: [colourOption],
     notes: ['A version is named by its id, or by the first digits of it.'],

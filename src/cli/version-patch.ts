@@ -2,11 +2,9 @@
 
 import { StoreError } from '../errors.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { Version } from '../store/versions.ts'
+import type { FullVersion, Version } from '../store/versions.ts'
 import { patchText } from './patch-text.ts'
 import type { TextChange } from './patch-text.ts'
-
-export type FullVersion = Awaited<ReturnType<MemoryStore['version']>>
 
 /** Undefined for the first version of a memory. */
 export async function findBase(

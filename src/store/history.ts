@@ -107,6 +107,11 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return this.#entries(this.#ancestry.parentsOf(position).toSorted((a, b) => a - b))
   }
 
+  /** Whether it has several parents. */
+  isMerge({ position }: CommitEntry): boolean {
+    return this.#ancestry.parentsOf(position).length > 1
+  }
+
   /** Whether the commit at a position is one of the given commits or in the past of one of them. */
   pastOf(...commits: readonly CommitEntry[]): (position: number) => boolean {
     return this.#ancestry.pastOf(commits.map(({ position }) => position))

@@ -21,6 +21,26 @@ export function inputsOf(history: History, entry: VersionEntry): readonly Versio
   })
 }
 
+/** The same where a merge of clones wrote the version; none for all others. */
+export function mergedInputsOf(history: History, entry: VersionEntry): readonly VersionEntry[] {
+  if (!history.isMerge(entry.commit)) return []
+  return [...basesOf(history, entry), ...joinedInto(history, entry)]
+}
+
+/** Whether a merge gave a memory a path that no side had given it: where it was before. */
+export function findMovedFrom(history: History, entry: VersionEntry): string | undefined {
+  if (!history.isMerge(entry.commit) || entry.operation === 'deleted') return undefined
+  const live = basesOf(history, entry).filter(({ operation }) => operation !== 'deleted')
+  const paths = live.flatMap(({ path }) => path ?? [])
+  // What a redacted side called it is not known.
+  if (paths.length < live.length || entry.path === undefined) return undefined
+  if (paths.includes(entry.path)) return undefined
+  const [first, second = first] = live
+  const common = second && first && findCommon(history, [first], second)?.path
+  const renamed = paths.filter((path) => path !== common)
+  return renamed.length === 1 ? renamed[0] : newestOf(live)?.path
+}
+
 /** The memory that goes on with the text of one that a merge deleted, if this row deleted one. */
 export function joinOf(history: History, entry: VersionEntry): VersionEntry | undefined {
   if (entry.operation !== 'deleted' || !isLastOfLive(history, entry)) return undefined
@@ -42,7 +62,7 @@ function joinedInto(history: History, entry: VersionEntry): readonly VersionEntr
 
 /** Other rows of a merge that name the same path. */
 function besides(history: History, entry: VersionEntry): readonly VersionEntry[] {
-  if (history.parentsOf(entry.commit).length < 2 || entry.path === undefined) return []
+  if (!history.isMerge(entry.commit) || entry.path === undefined) return []
   return history.rowsAt(entry.commit.position).filter((row) => {
     return row !== entry && row.path === entry.path
   })

@@ -9,6 +9,7 @@ import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import { countLeading } from './count-leading.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
+import { mergedInputsOf } from './version-inputs.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
 export interface Version {
@@ -26,7 +27,10 @@ export interface Version {
   readonly deviceId: string
   /** The version that this one replaced, if any: of a merged one the first. */
   readonly baseVersionId: string | undefined
-  /** The two versions that a merge of clones put together; empty for all others. */
+  /**
+   * What a merge of clones put together: the versions of both sides, and those of another memory
+   * with the same path that was joined into this one. Empty for all others.
+   */
   readonly mergedFrom: readonly string[]
   /** The reason that its change was given, if any. */
   readonly reason: string | undefined
@@ -36,6 +40,16 @@ export interface Version {
   readonly redactedBy: Actor | undefined
   /** Only where contents were asked for: undefined for a deletion and once redacted. */
   readonly content?: string | undefined
+}
+
+/** A version with its content: undefined for a deletion and once redacted. */
+export interface FullVersion extends Version {
+  readonly content: string | undefined
+}
+
+/** With all that a merge put together in it, in the order of `mergedFrom`. */
+export interface VersionWithInputs extends FullVersion {
+  readonly inputs: readonly FullVersion[]
 }
 
 /** All given conditions must hold (Memory Stores API §7). */
@@ -96,12 +110,20 @@ export function readVersions(
   return { versions: entries.map((entry) => readVersion(history, source, entry)), next }
 }
 
-/** A version with its content: undefined for a deletion and once redacted. */
-function readVersion(
+export function readVersionWithInputs(
   history: History,
   source: ContentSource,
-  entry: VersionEntry,
-): Version & { readonly content: string | undefined } {
+  versionId: string,
+): VersionWithInputs {
+  const entry = getVersionEntry(history, versionId)
+  const inputs = combinedIn(history, entry)
+  return {
+    ...readVersion(history, source, entry),
+    inputs: inputs.map((input) => readVersion(history, source, input)),
+  }
+}
+
+function readVersion(history: History, source: ContentSource, entry: VersionEntry): FullVersion {
   const content = readVersionContent(source, entry)
   return { ...describeVersion(history, entry), content }
 }
@@ -121,7 +143,7 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
     session: commit.session,
     deviceId: formatId('device', commit.deviceId),
     baseVersionId: entry.base === zeroId ? undefined : formatId('version', entry.base),
-    mergedFrom: mergedFrom(entry),
+    mergedFrom: combinedIn(history, entry).map((input) => formatId('version', input.versionId)),
     // A note lies with the first row of its change, and may outlive the others.
     reason: redaction === undefined ? commit.note : undefined,
     commit: commit.oid,
@@ -130,9 +152,10 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
   }
 }
 
-function mergedFrom({ base, secondBase }: VersionEntry): readonly string[] {
-  if (secondBase === zeroId) return []
-  return [base, secondBase].map((id) => formatId('version', id))
+/** A merge may also have moved a memory aside, or deleted it: that puts nothing together. */
+function combinedIn(history: History, entry: VersionEntry): readonly VersionEntry[] {
+  const inputs = mergedInputsOf(history, entry)
+  return inputs.length > 1 ? inputs : []
 }
 
 export function getVersionEntry(history: History, versionId: string): VersionEntry {

@@ -20,11 +20,15 @@ export function conflicts(context: Context, input: Input): Promise<Answer> {
 }
 
 function conflictText(conflict: Conflict): string {
-  const { path, versionId, inputs, time } = conflict
+  const { path, versionId, inputs, time, joined, movedFrom } = conflict
   const when = new Date(time).toISOString()
   const lines = [
     `${visible(path ?? '(redacted)')}  ${when}`,
     `  ${resultText(conflict)}: ${versionId}`,
+    ...(joined === undefined ? [] : [`  ${joined} had the same path and is a part of it now`]),
+    ...(movedFrom === undefined
+      ? []
+      : [`  moved aside from ${visible(movedFrom)}: a file and a directory had one name`]),
     ...inputs.map((input) => `  from ${input}`),
   ]
   return `${lines.join('\n')}\n`
@@ -44,6 +48,8 @@ function conflictJson(conflict: Conflict): Readonly<Record<string, unknown>> {
     inputs: conflict.inputs,
     combination: conflict.combination,
     kept: conflict.kept ?? null,
+    joined_memory_id: conflict.joined ?? null,
+    moved_from: conflict.movedFrom ?? null,
     commit: conflict.commit,
     created_at: new Date(conflict.time).toISOString(),
   }

@@ -2,6 +2,7 @@
 
 import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import type { FullVersion } from '../../store/versions.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
 import { withStore } from '../context.ts'
@@ -14,7 +15,7 @@ import { getPoint, loadHistory, pointJson, pointOf } from '../points.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { findBase, versionPatch } from '../version-patch.ts'
-import type { FullVersion } from '../version-patch.ts'
+
 import { resolveVersion } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
 

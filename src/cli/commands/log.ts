@@ -3,7 +3,7 @@
 
 import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Version, VersionFilter } from '../../store/versions.ts'
+import type { FullVersion, Version, VersionFilter } from '../../store/versions.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
 import { withStore } from '../context.ts'
@@ -56,15 +56,33 @@ export function show(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     await loadHistory(context, store)
     const version = await store.version(await resolveVersion(store, input.argument(0)))
-    const { content } = version
-    const text = content === undefined ? '' : `\n${ink.plain(withFinalNewline(content))}`
+    const now = nowIfShown(context)
+    const inputs = version.inputs.map((one, index) => {
+      const title = ink.paint('bold', `Input ${index + 1} of ${version.inputs.length}`)
+      return `\n${title}\n${fullText(ink, one, now)}`
+    })
     return {
-      text: versionText(ink, version, nowIfShown(context)) + text,
-      json: { ...versionJson(version), content: content ?? null },
+      text: fullText(ink, version, now) + inputs.join(''),
+      json: { ...fullJson(version), inputs: version.inputs.map(fullJson) },
       inked: true,
       paged: true,
     }
   })
+}
+
+function fullText(ink: Ink, version: FullVersion, now: number | undefined): string {
+  const { content } = version
+  const text = content === undefined ? `${missingText(version)}\n` : withFinalNewline(content)
+  return `${versionText(ink, version, now)}\n${ink.plain(text)}`
+}
+
+/** Why there is no content. */
+function missingText({ redactedAt }: FullVersion): string {
+  return redactedAt === undefined ? '(the memory was deleted)' : '(the text was redacted)'
+}
+
+function fullJson(version: FullVersion): Readonly<Record<string, unknown>> {
+  return { ...versionJson(version), content: version.content ?? null }
 }
 
 function requestOf(context: Context, input: Input): LogRequest {

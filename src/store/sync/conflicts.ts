@@ -1,13 +1,14 @@
-// What merges of clones have combined: for each memory that both sides had changed, the version
-// that came of it, and what it came from. Read off the history, so every clone lists the same.
+// What merges of clones have combined: for each memory that both sides had changed, that was joined
+// with another one of the same path, or that had to move aside, the version that came of it and
+// what it came from. Read off the history, so every clone lists the same.
 
 import { formatId } from '../../format/id.ts'
-import { zeroId } from '../../format/record.ts'
 import type { History, VersionEntry } from '../history.ts'
+import { findMovedFrom, joinOf, mergedInputsOf } from '../version-inputs.ts'
 
 /**
- * `combined`: the text has parts of both sides; `kept`: it is that of one of them, `kept` tells
- * which; `deleted`: both sides had deleted it, or it went into another memory at the same path.
+ * `combined`: the text has parts of several; `kept`: it is that of one of them, `kept` tells which;
+ * `deleted`: both sides had deleted it.
  */
 export type Combination = 'combined' | 'kept' | 'deleted' | 'redacted'
 
@@ -17,11 +18,18 @@ export interface Conflict {
   readonly memoryId: string
   /** Undefined once redacted. */
   readonly path: string | undefined
-  /** The two versions that it was made of, `memver_…`. */
+  /**
+   * The versions that it was made of, `memver_…`: those of both sides, then those of a memory that
+   * was joined into it. One, if the merge only joined or moved it.
+   */
   readonly inputs: readonly string[]
   readonly combination: Combination
   /** Of `inputs`, the one whose text was taken. */
   readonly kept: string | undefined
+  /** The other memory, `mem_…`, which had the same path and was deleted for this one. */
+  readonly joined: string | undefined
+  /** Where it was before it moved aside, since a file and a directory had one name. */
+  readonly movedFrom: string | undefined
   /** The merge commit, 40 hex digits, and its time, ms since 1970. */
   readonly commit: string
   readonly time: number
@@ -32,34 +40,37 @@ export function findConflicts(history: History, limit: number): readonly Conflic
   const conflicts: Conflict[] = []
   for (let at = history.versions.length - 1; at >= 0 && conflicts.length < limit; at -= 1) {
     const entry = history.versions[at]
-    if (entry !== undefined && entry.secondBase !== zeroId) {
-      conflicts.push(describe(history, entry))
-    }
+    if (entry === undefined || !history.isMerge(entry.commit)) continue
+    // Told with the memory that goes on with its text.
+    if (joinOf(history, entry) === undefined) conflicts.push(describe(history, entry))
   }
   return conflicts
 }
 
 function describe(history: History, entry: VersionEntry): Conflict {
-  const inputs = [entry.base, entry.secondBase]
-  const kept = inputs.find((id) => isTextOf(history.find(id), entry))
+  const inputs = mergedInputsOf(history, entry)
+  const kept = inputs.find((input) => isTextOf(input, entry))
+  const joined = inputs.find(({ memoryId }) => memoryId !== entry.memoryId)
   return {
     versionId: formatId('version', entry.versionId),
     memoryId: formatId('memory', entry.memoryId),
     path: entry.path,
-    inputs: inputs.map((id) => formatId('version', id)),
+    inputs: inputs.map(({ versionId }) => formatId('version', versionId)),
     combination: combinationOf(entry, kept),
-    kept: kept === undefined ? undefined : formatId('version', kept),
+    kept: kept && formatId('version', kept.versionId),
+    joined: joined && formatId('memory', joined.memoryId),
+    movedFrom: findMovedFrom(history, entry),
     commit: entry.commit.oid,
     time: entry.commit.time,
   }
 }
 
-function combinationOf(entry: VersionEntry, kept: string | undefined): Combination {
+function combinationOf(entry: VersionEntry, kept: VersionEntry | undefined): Combination {
   if (entry.path === undefined) return 'redacted'
   if (entry.operation === 'deleted') return 'deleted'
   return kept === undefined ? 'combined' : 'kept'
 }
 
-function isTextOf(input: VersionEntry | undefined, { sha256 }: VersionEntry): boolean {
-  return sha256 !== undefined && input?.sha256 === sha256
+function isTextOf(input: VersionEntry, { sha256 }: VersionEntry): boolean {
+  return sha256 !== undefined && input.sha256 === sha256
 }

@@ -1,0 +1,134 @@
+// What merges of real clones leave for people to look at: `conflicts` lists every memory that was
+// put together, joined with another or moved, and a version tells what it was made of.
+
+import { describe, expect, test } from 'vitest'
+import type { Conflict, MemoryStore } from '../../../../src/index.ts'
+import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { author, contentsOf } from '../../../support/stores.ts'
+
+async function create({ store }: Clone, path: string, content: string): Promise<string> {
+  const { versionIds } = await store.apply([{ type: 'create', path, content }], author)
+  return versionIds[0] ?? ''
+}
+
+async function overwrite({ store }: Clone, path: string, content: string): Promise<string> {
+  const { versionIds } = await store.apply([{ type: 'edit', path, edit: () => content }], author)
+  return versionIds[0] ?? ''
+}
+
+async function pair(): Promise<{ readonly first: Clone; readonly second: Clone }> {
+  const url = bareRemote()
+  const first = await firstClone(url)
+  await create(first, '/notes.md', 'one\ntwo\n')
+  await sync(first)
+  return { first, second: await joinClone(first, url) }
+}
+
+/** The same on both, once both have the merge. */
+async function conflictsOf(first: Clone, second: Clone): Promise<readonly Conflict[]> {
+  await sync(first)
+  await syncAll([second, first])
+  const found = await second.store.conflicts()
+  expect(await first.store.conflicts()).toEqual(found)
+  return found
+}
+
+async function memoryIdOf(store: MemoryStore, versionId: string): Promise<string> {
+  return (await store.version(versionId)).memoryId
+}
+
+describe('conflicts', () => {
+  test('an edit of both sides is combined from the versions of both', async () => {
+    const { first, second } = await pair()
+    const ours = await overwrite(first, '/notes.md', 'eins\ntwo\n')
+    const theirs = await overwrite(second, '/notes.md', 'uno\ntwo\n')
+    const [conflict, ...others] = await conflictsOf(first, second)
+    expect(others).toEqual([])
+    expect(conflict).toMatchObject({ path: '/notes.md', combination: 'combined', kept: undefined })
+    expect(conflict).toMatchObject({ joined: undefined, movedFrom: undefined })
+    expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
+  })
+
+  test('two memories that were created at one path are joined, and listed once', async () => {
+    const { first, second } = await pair()
+    const ours = await create(first, '/new.md', 'of the first\n')
+    const theirs = await create(second, '/new.md', 'of the second\n')
+    const [conflict, ...others] = await conflictsOf(first, second)
+    expect(others).toEqual([])
+    expect(conflict).toMatchObject({ path: '/new.md', combination: 'combined' })
+    expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
+    const memories = await Promise.all([ours, theirs].map((id) => memoryIdOf(first.store, id)))
+    expect(new Set([conflict?.memoryId, conflict?.joined])).toEqual(new Set(memories))
+  })
+
+  test('a file and a directory of one name: who moved aside, and from where', async () => {
+    const { first, second } = await pair()
+    const file = await create(first, '/plan', 'a file\n')
+    const below = await create(second, '/plan/a.md', 'in a directory\n')
+    const [conflict, ...others] = await conflictsOf(first, second)
+    expect(others).toEqual([])
+    expect(['/plan', '/plan/a.md']).toContain(conflict?.movedFrom)
+    expect([file, below]).toContain(conflict?.kept)
+    expect(conflict).toMatchObject({ combination: 'kept', inputs: [conflict?.kept] })
+    expect(Object.keys(await contentsOf(first.store))).toContain(conflict?.path)
+    expect(conflict?.path).not.toBe(conflict?.movedFrom)
+  })
+
+  test('a memory that both sides deleted is listed as that', async () => {
+    const { first, second } = await pair()
+    for (const { store } of [first, second]) {
+      await store.apply([{ type: 'delete', path: '/notes.md' }], author)
+    }
+    const [conflict, ...others] = await conflictsOf(first, second)
+    expect(others).toEqual([])
+    expect(conflict).toMatchObject({ path: '/notes.md', combination: 'deleted' })
+  })
+
+  test('a rename of one side and an edit of the other is no move aside', async () => {
+    const { first, second } = await pair()
+    await first.store.apply([{ type: 'rename', path: '/notes.md', to: '/moved.md' }], author)
+    await overwrite(second, '/notes.md', 'one\ntwo\nthree\n')
+    const [conflict] = await conflictsOf(first, second)
+    expect(conflict).toMatchObject({ path: '/moved.md', movedFrom: undefined })
+  })
+
+  test('merges without anything in common leave nothing to list', async () => {
+    const { first, second } = await pair()
+    await create(first, '/a.md', 'a')
+    await create(second, '/b.md', 'b')
+    expect(await conflictsOf(first, second)).toEqual([])
+  })
+})
+
+describe('a merged version', () => {
+  test('comes with the texts of its inputs', async () => {
+    const { first, second } = await pair()
+    await overwrite(first, '/notes.md', 'eins\ntwo\n')
+    await overwrite(second, '/notes.md', 'uno\ntwo\n')
+    const [conflict] = await conflictsOf(first, second)
+    const shown = await first.store.version(conflict?.versionId ?? '')
+    expect(shown.inputs.map(({ versionId }) => versionId)).toEqual(shown.mergedFrom)
+    const texts = new Set(shown.inputs.map(({ content }) => content))
+    expect(texts).toEqual(new Set(['eins\ntwo\n', 'uno\ntwo\n']))
+    const [input] = shown.mergedFrom
+    expect((await first.store.version(input ?? '')).inputs).toEqual([])
+  })
+
+  test('says which of its inputs were redacted, and gives the others', async () => {
+    const { first, second } = await pair()
+    const ours = await create(first, '/new.md', 'a secret\n')
+    const theirs = await create(second, '/new.md', 'no secret\n')
+    const [conflict] = await conflictsOf(first, second)
+    await first.store.redact(
+      { select: { versionIds: [ours] }, reason: 'leaked_secret' },
+      { actor: author.actor },
+    )
+    const { inputs } = await first.store.version(conflict?.versionId ?? '')
+    expect(inputs).toContainEqual(
+      expect.objectContaining({ versionId: theirs, content: 'no secret\n' }),
+    )
+    const redacted = inputs.find(({ versionId }) => versionId === ours)
+    expect(redacted).toMatchObject({ content: undefined, redactedAt: expect.any(Number) })
+  })
+})

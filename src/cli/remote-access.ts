@@ -2,7 +2,7 @@
 // credential helpers work, and without ever asking anything.
 
 import type { TransferProgress } from '../transport/remote-access.ts'
-import type { RemoteOptions } from '../store/sync/sync.ts'
+import type { RemoteOptions } from '../store/sync/options.ts'
 import type { Progress } from '../store/verify.ts'
 import type { Context } from './context.ts'
 import { variablesWith } from './environment.ts'

@@ -1,0 +1,298 @@
+// The fetch half of a sync: what a remote shows is fetched, verified, and made one history with
+// ours (FORMAT §8, §9, §10.1). What is refused changes nothing here but for a ref that keeps it as
+// evidence. Must not send anything.
+
+import { hasCode, StoreError } from '../../errors.ts'
+import { parseLinks } from '../../format/commit.ts'
+import type { PackExchange } from '../../git/exchange.ts'
+import type { Oid } from '../../git/object.ts'
+import { refusedName } from '../../git/purge-refs.ts'
+import type { Remote } from '../../git/remotes.ts'
+import { connectFetch } from '../../transport/fetch.ts'
+import type { FetchConnection, RemoteAccess } from '../../transport/remote-access.ts'
+import type { Author } from '../commit.ts'
+import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
+import { findDivergence } from '../divergence.ts'
+import type { ObjectSource } from '../git-reads.ts'
+import type { CommitEntry, History, HistorySource } from '../history.ts'
+import type { StoreSession } from '../session.ts'
+import { chooseHaves } from './haves.ts'
+import type { KnownRemote } from './known-remote.ts'
+import { addJoined } from './joined-keyrings.ts'
+import { findInTime, findLate } from './late.ts'
+import { readLateChanges } from './late-changes.ts'
+import type { LateChange } from './late-changes.ts'
+import type { SyncOptions } from './options.ts'
+import { isFailureOfRemote, isReplaceable, isVerdict, leadsToErased } from './refused.ts'
+import { findSound } from './salvage.ts'
+import type { SeenHead } from './seen-remotes.ts'
+import { findRecord, hasShown, rolledBackError, showsStill, verifyTheirs } from './theirs.ts'
+import type { Theirs } from './theirs.ts'
+import { eraseBroughtBack, nothingMoved, unify } from './unify.ts'
+import type { Unified } from './unify.ts'
+
+/** What one look at a remote brought. */
+export interface Received {
+  /** Where the remote is; undefined for an empty one. */
+  readonly head: Oid | undefined
+  readonly bytes: number
+  readonly commits: number
+  readonly unified: Unified
+  /** Changes of removed devices that are no part of the history, theirs or ours. */
+  readonly late: readonly LateChange[]
+}
+
+interface United {
+  readonly unified: Unified
+  /** Commits that came too late to be taken over, newest first (FORMAT §7.4). */
+  readonly late: readonly LateChange[]
+  /** What the remote has to show from now on; undefined if all that it had of its own was late. */
+  readonly taken: SeenHead | undefined
+}
+
+const nothing: Omit<Received, 'head'> = { bytes: 0, commits: 0, unified: nothingMoved, late: [] }
+
+export class Receiver {
+  readonly #session: StoreSession
+  readonly #remote: Remote
+  readonly #options: SyncOptions
+  readonly #access: RemoteAccess
+  readonly #exchange: PackExchange
+  readonly #known: KnownRemote
+
+  constructor(session: StoreSession, remote: Remote, known: KnownRemote, options: SyncOptions) {
+    this.#session = session
+    this.#remote = remote
+    this.#options = options
+    this.#access = { signal: options.signal, ...options.access, url: remote.url }
+    this.#exchange = session.exchange
+    this.#known = known
+  }
+
+  /** Takes over what the remote has. */
+  async receive(author: Author): Promise<Received> {
+    const connection = await connectFetch(this.#access)
+    try {
+      const { head } = connection.refs
+      if (head === undefined) return this.#nothingThere()
+      const seen = this.#known.seen()
+      if (seen?.oid === head) return { ...nothing, head }
+      if (this.#options.only === 'push') throw movedError()
+      return await this.#take(connection, head, seen, author)
+    } finally {
+      await connection.close()
+    }
+  }
+
+  /** After all of it: what was refused before has been overcome. */
+  async forgetRefused(): Promise<void> {
+    await this.#exchange.track(refusedName(this.#remote.name), undefined)
+  }
+
+  async #take(
+    connection: FetchConnection,
+    head: Oid,
+    seen: SeenHead | undefined,
+    author: Author,
+  ): Promise<Received> {
+    const bytes = await this.#fetch(connection, head)
+    const history = await this.#session.loadHistory(this.#options)
+    const before = history.commits.length
+    const theirs = await this.#judge(history, head, seen)
+    if (theirs === undefined) return { ...nothing, head, bytes }
+    const { unified, taken, late } = await this.#unite(history, theirs, { head, author })
+    // While it is not replaced, what is to be replaced was not shown rightly.
+    if (!this.#repairs && taken !== undefined) {
+      await this.#known.note({ ...taken, intactBelow: unified.theirsIntactBelow })
+    }
+    const { length } = (await this.#session.loadHistory(this.#options)).commits
+    const merges = unified.merge === undefined ? 0 : 1
+    return { head, bytes, commits: Math.max(0, length - before - merges), unified, late }
+  }
+
+  /**
+   * Undefined where there is nothing to take over: the head is in our own history, or refused and
+   * to be replaced, like all below it. Else keeps what is refused as evidence.
+   */
+  async #judge(
+    history: History,
+    head: Oid,
+    seen: SeenHead | undefined,
+  ): Promise<Theirs | undefined> {
+    try {
+      return await this.#verify(history, head, seen)
+    } catch (error) {
+      if (!isVerdict(error)) throw error
+      const { repair, only } = this.#options
+      const mayReplace = repair === true && only !== 'pull' && isReplaceable(error)
+      // Who has never seen ours there cannot know whose it is.
+      const wasOurs = seen !== undefined && findRecord(this.#session, history, seen) !== undefined
+      if (mayReplace && wasOurs) {
+        return await this.#salvage(history, head)
+      }
+      await this.#keepEvidence(history, head, error)
+      throw error
+    }
+  }
+
+  async #salvage(history: History, head: Oid): Promise<Theirs | undefined> {
+    try {
+      // A redaction may have erased here what the sound part of it builds on.
+      await this.#fetchAll(head)
+    } catch (error) {
+      if (!isFailureOfRemote(error)) throw error
+    }
+    return findSound(this.#session, history, head, this.#options)
+  }
+
+  async #keepEvidence(history: History, head: Oid, verdict: StoreError): Promise<void> {
+    // A ref to what is not whole would break the repository for git.
+    if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
+    const { snapshot } = this.#session
+    if (leadsToErased(this.#session, history, head, snapshot.redacted)) return
+    await this.#exchange.track(refusedName(this.#remote.name), head)
+  }
+
+  /** Undefined for a head that is in our own history. */
+  async #verify(
+    history: History,
+    head: Oid,
+    seen: SeenHead | undefined,
+  ): Promise<Theirs | undefined> {
+    const expected = this.#repairs ? undefined : seen
+    const verify = async (): Promise<Theirs | undefined> => {
+      const known = findKnown(this.#session.objects, history, head)
+      if (known === undefined) {
+        const theirs = await verifyTheirs(this.#session, history, head, this.#options)
+        if (expected === undefined || hasShown(this.#session, history, theirs, expected)) {
+          return theirs
+        }
+        await eraseBroughtBack(this.#session, theirs, this.#options)
+        throw rolledBackError()
+      }
+      if (expected !== undefined && !showsStill(this.#session, history, known, expected)) {
+        throw rolledBackError()
+      }
+      if (!this.#repairs) await this.#known.note(readSeen(this.#session, known))
+      return undefined
+    }
+    try {
+      return await verify()
+    } catch (error) {
+      if (!hasCode(error, 'object_missing')) throw error
+      // A fetch that was refused, or is too short, may have left a part of it here.
+      await this.#fetchAll(head)
+      return verify()
+    }
+  }
+
+  /**
+   * Where a removed device has gone on writing, takes over what was written in time (FORMAT §7.4):
+   * the push then replaces the rest.
+   */
+  async #unite(
+    history: History,
+    theirs: Theirs,
+    { head, author }: { readonly head: Oid; readonly author: Author },
+  ): Promise<United> {
+    const session = this.#session
+    const { objects, storeId } = session
+    let unified = nothingMoved
+    let taken: SeenHead | undefined
+    for (;;) {
+      const { snapshot, epochs: ours } = session
+      const source = { objects, storeId, epochs: new Map([...ours, ...theirs.epochs]) }
+      const how = { signal: this.#options.signal, alsoLetIn: this.#repairs }
+      const late = await findLate(source, snapshot, theirs.snapshot, how)
+      const oid = late === undefined ? head : findInTime(source, late.newest, late.candidates)
+      if (oid === undefined) {
+        return { unified, taken, late: readLateChanges(source, late?.commits ?? []) }
+      }
+      const part = oid === head ? theirs : await verifyTheirs(session, history, oid, this.#options)
+      const done = await unify(session, part, author, this.#options)
+      unified = addUnified(unified, done)
+      const { height, record } = part.snapshot.head
+      taken = { oid, height, record }
+      if (late === undefined) {
+        const left = done.leftLate === true ? await this.#leftBy(source, snapshot.head.commit) : []
+        return { unified, taken, late: left }
+      }
+    }
+  }
+
+  /** What was newest here and is late, now that the branch has moved on without it. */
+  async #leftBy(source: HistorySource, before: Oid): Promise<readonly LateChange[]> {
+    const { commit } = this.#session.snapshot.head
+    const { ours } = await findDivergence(source, before, commit, this.#options.signal)
+    return readLateChanges(source, ours.commits)
+  }
+
+  /** Returns how many bytes came. */
+  async #fetch(connection: FetchConnection, head: Oid): Promise<number> {
+    const { objects } = this.#session
+    if (objects.read(head) !== undefined) return 0
+    const { snapshot, knownCommits } = this.#session
+    const haves = chooseHaves(objects, snapshot.head.commit, this.#known.seen()?.oid, knownCommits)
+    const { bytes } = await connection.fetch({
+      want: head,
+      haves,
+      into: this.#exchange,
+      progress: this.#options.transfer,
+    })
+    return bytes
+  }
+
+  /** Whatever is here of it already. */
+  async #fetchAll(head: Oid): Promise<void> {
+    const connection = await connectFetch(this.#access)
+    try {
+      if (connection.refs.head !== head) throw movedError()
+      const progress = this.#options.transfer
+      await connection.fetch({ want: head, haves: [], into: this.#exchange, progress })
+    } finally {
+      await connection.close()
+    }
+  }
+
+  #nothingThere(): Received {
+    if (this.#known.seen() !== undefined && !this.#repairs) throw rolledBackError()
+    return { ...nothing, head: undefined }
+  }
+
+  get #repairs(): boolean {
+    return this.#options.repair === true
+  }
+}
+
+function findKnown(objects: ObjectSource, history: History, head: Oid): CommitEntry | undefined {
+  return history.findCommit(head, parseLinks(readCommitBytes(objects, head)).height)
+}
+
+function readSeen(
+  { objects, storeId, epochs }: StoreSession,
+  { oid, height }: CommitEntry,
+): SeenHead {
+  const { hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+  return { oid, height, record: hash }
+}
+
+export function addUnified(a: Unified, b: Unified): Unified {
+  return {
+    merge: b.merge ?? a.merge,
+    outcomes: [...a.outcomes, ...b.outcomes],
+    erased: a.erased + b.erased,
+    keyrings: addJoined(a.keyrings, b.keyrings),
+    theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
+  }
+}
+
+function lower(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
+}
+
+function movedError(): StoreError {
+  return new StoreError(
+    'remote_moved',
+    'The remote has changes that this store has not seen: pull them first, or sync',
+  )
+}

@@ -2,9 +2,13 @@
 
 import { formatId } from '../format/id.ts'
 import type { MergeOutcome } from '../store/merge/plan.ts'
+import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
 import type { SyncReport } from '../store/sync/report.ts'
+import { awaitedJson, awaitedLines } from './awaited.ts'
+import { listOf } from './lists.ts'
 import { visible } from './output.ts'
 import { countText, sizeText } from './sizes.ts'
+import { timestamp } from './wire.ts'
 
 const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   merged: 'edits of both sides merged',
@@ -26,14 +30,43 @@ export function reportText(report: SyncReport): string {
   const lines = [`${remote}: ${movedText(received, sent)}`]
   if (erased > 0)
     lines.push(`  erased here: ${countText(erased, 'version', 'versions')} redacted elsewhere`)
+  lines.push(...awaitedLines(report.awaited, undefined).map((line) => `  ${line}`))
   if (report.merge !== undefined) lines.push(`  merged in ${report.merge.slice(0, 12)}`)
+  if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings))
   for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)
   if (report.outcomes.some(wasCombined)) lines.push('  `gitlocket conflicts` lists them again')
+  lines.push(...lateLines(report.late))
   for (const device of forkedDevices) {
     lines.push(`  ${device} writes from two machines at once and may write no more`)
   }
   lines.push(`  head ${report.headWords.join(' ')}`)
   return `${lines.join('\n')}\n`
+}
+
+function keyringTexts({ removed, lowered, passphrases }: JoinedKeyrings): readonly string[] {
+  return [
+    '  both sides had changed who may open the store: joined, and sealed under new keys',
+    ...removed.map((device) => `  ${device} is removed, as one side had decided`),
+    ...lowered.map(({ deviceId, role }) => `  ${deviceId} is ${role}, the lower role of the two`),
+    ...(passphrases > 1
+      ? [`  ${passphrases} passphrases open the store: \`gitlocket key passwd\` leaves one`]
+      : []),
+  ]
+}
+
+/** What a removed device wrote after its removal: a program may want to write it again. */
+function lateLines(late: SyncReport['late']): readonly string[] {
+  if (late.length === 0) return []
+  const versions = late.flatMap(({ versions: found, deviceId }) => {
+    return found.map(({ versionId, operation, path = '(redacted)' }) => {
+      return `${versionId}  ${operation}  ${visible(path)}  by ${deviceId}`
+    })
+  })
+  const are = late.length === 1 ? 'is' : 'are'
+  const commits = countText(late.length, 'commit', 'commits')
+  const title = `  ${commits} of removed devices came too late, and ${are} no part of the history`
+  if (versions.length === 0) return [title]
+  return [`${title}:`, listOf(versions.map((line) => `  ${line}`))]
 }
 
 function movedText(received: SyncReport['received'], sent: SyncReport['sent']): string {
@@ -64,8 +97,29 @@ export function reportJson(report: SyncReport): Readonly<Record<string, unknown>
       memory_version_ids: inputs.map((id) => formatId('version', id)),
     })),
     versions_erased: report.erased,
+    awaited_devices: report.awaited.map(awaitedJson),
+    keyrings: report.keyrings === undefined ? null : keyringsJson(report.keyrings),
+    late_changes: report.late.map(({ commit, deviceId, time, versions }) => ({
+      commit,
+      device_id: deviceId,
+      created_at: timestamp(time),
+      versions: versions.map(({ versionId, memoryId, operation, path }) => ({
+        id: versionId,
+        memory_id: memoryId,
+        operation,
+        path: path ?? null,
+      })),
+    })),
     forked_devices: report.forkedDevices,
     head: report.head,
     head_words: report.headWords,
+  }
+}
+
+function keyringsJson({ removed, lowered, passphrases }: JoinedKeyrings): object {
+  return {
+    removed,
+    lowered: lowered.map(({ deviceId, role }) => ({ device_id: deviceId, role })),
+    passphrases,
   }
 }

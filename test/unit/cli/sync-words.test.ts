@@ -1,0 +1,103 @@
+// What a sync tells people and programs, of reports that are rare in life.
+
+import { expect, test } from 'vitest'
+import { reportJson, reportText } from '../../../src/cli/sync-words.ts'
+import type { SyncReport } from '../../../src/index.ts'
+
+const quiet: SyncReport = {
+  remote: 'origin',
+  received: { commits: 0, bytes: 0 },
+  sent: { commits: 0, bytes: 0 },
+  merge: undefined,
+  outcomes: [],
+  keyrings: undefined,
+  erased: 0,
+  awaited: [],
+  late: [],
+  forkedDevices: [],
+  head: '1'.repeat(40),
+  headWords: ['one', 'two'],
+}
+
+const version = {
+  versionId: 'memver_0',
+  memoryId: 'mem_0',
+  operation: 'created',
+  path: '/late\u001b.md',
+} as const
+const change = { commit: '2'.repeat(40), deviceId: 'dev_gone', time: 0, versions: [version] }
+
+test('a sync in which nothing happened says no more than that', () => {
+  expect(reportText(quiet)).toBe('origin: nothing to do\n  head one two\n')
+  expect(reportJson(quiet)).toMatchObject({ awaited_devices: [], late_changes: [] })
+})
+
+test('changes that came too late are listed with their memories and authors', () => {
+  const redacted = { ...version, versionId: 'memver_1', path: undefined }
+  const late = [change, { ...change, versions: [redacted] }]
+  expect(
+    reportText({ ...quiet, late })
+      .split('\n')
+      .slice(1, 4),
+  ).toEqual([
+    '  2 commits of removed devices came too late, and are no part of the history:',
+    String.raw`    memver_0  created  /late\x{1b}.md  by dev_gone`,
+    '    memver_1  created  (redacted)  by dev_gone',
+  ])
+  const { late_changes: listed } = reportJson({ ...quiet, late })
+  expect(listed).toMatchObject([
+    { commit: change.commit, device_id: 'dev_gone', created_at: '1970-01-01T00:00:00.000Z' },
+    { versions: [{ id: 'memver_1', memory_id: 'mem_0', operation: 'created', path: null }] },
+  ])
+})
+
+test('late changes without memories are counted', () => {
+  const late = [{ ...change, versions: [] }]
+  expect(reportText({ ...quiet, late })).toContain(
+    '  1 commit of removed devices came too late, and is no part of the history\n',
+  )
+})
+
+test('devices that have not shown a redaction are named, those apart that never can', () => {
+  const writer = { deviceId: 'dev_w', role: 'writer', lastRecord: 0, canShow: true } as const
+  const reader = { ...writer, deviceId: 'dev_r', role: 'reader', canShow: false } as const
+  const silent = { ...writer, deviceId: 'dev_s', lastRecord: undefined }
+  const report = { ...quiet, erased: 2, awaited: [writer, reader, silent] }
+  expect(reportText(report).split('\n').slice(1, 7)).toEqual([
+    '  erased here: 2 versions redacted elsewhere',
+    '  Redactions not taken over yet, as far as records show, by',
+    '    dev_w, writer, last wrote 1970-01-01T00:00:00.000Z',
+    '    dev_s, writer, has written nothing',
+    '  It cannot be known of those that may write nothing:',
+    '    dev_r, reader, last wrote 1970-01-01T00:00:00.000Z',
+  ])
+  const { awaited_devices: awaited } = reportJson(report)
+  expect(awaited).toContainEqual({
+    device_id: 'dev_s',
+    role: 'writer',
+    last_record_at: null,
+    can_show: true,
+  })
+})
+
+test('joined keyrings are told with what they took from whom', () => {
+  const lowered = [{ deviceId: 'dev_l', role: 'reader' }] as const
+  const keyrings = { removed: ['dev_r'], lowered, passphrases: 2 }
+  expect(
+    reportText({ ...quiet, keyrings })
+      .split('\n')
+      .slice(1, 5),
+  ).toEqual([
+    '  both sides had changed who may open the store: joined, and sealed under new keys',
+    '  dev_r is removed, as one side had decided',
+    '  dev_l is reader, the lower role of the two',
+    '  2 passphrases open the store: `gitlocket key passwd` leaves one',
+  ])
+  const { keyrings: listed } = reportJson({ ...quiet, keyrings })
+  expect(listed).toEqual({
+    removed: ['dev_r'],
+    lowered: [{ device_id: 'dev_l', role: 'reader' }],
+    passphrases: 2,
+  })
+  expect(reportJson(quiet)['keyrings']).toBeNull()
+})

@@ -1,0 +1,75 @@
+// What a sync says of changes that a removed device wrote too late: which they are, and whose,
+// wherever they were left out.
+
+import { expect, test } from 'vitest'
+import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { author, contentsOf } from '../../../support/stores.ts'
+
+async function idOf({ store }: Clone): Promise<string> {
+  return (await store.devices()).find(({ isThis }) => isThis)?.deviceId ?? ''
+}
+
+async function create({ store }: Clone, path: string): Promise<string> {
+  const { versionIds } = await store.apply([{ type: 'create', path, content: path }], author)
+  return versionIds[0] ?? ''
+}
+
+/** The first removes the second, which does not know yet. The third is a machine beside them. */
+async function removed(): Promise<Record<'first' | 'second' | 'third', Clone>> {
+  const url = bareRemote()
+  const first = await firstClone(url)
+  await create(first, '/before.md')
+  await sync(first)
+  const second = await joinClone(first, url)
+  const third = await joinClone(first, url)
+  await syncAll([first, second, third])
+  await first.store.removeDevices([await idOf(second)], author)
+  return { first, second, third }
+}
+
+test('who removed the device is told what it does not take over', async () => {
+  const { first, second } = await removed()
+  const versionIds = [await create(second, '/late.md'), await create(second, '/later.md')]
+  const deviceId = await idOf(second)
+  await sync(second)
+  const { late } = await sync(first)
+  expect(late.map((change) => change.deviceId)).toEqual([deviceId, deviceId])
+  expect(late.flatMap(({ versions }) => versions)).toMatchObject([
+    { versionId: versionIds[0], operation: 'created', path: '/late.md' },
+    { versionId: versionIds[1], operation: 'created', path: '/later.md' },
+  ])
+  expect(await contentsOf(first.store)).not.toHaveProperty('/late.md')
+  expect((await sync(first)).late).toEqual([])
+})
+
+test('a third machine that had taken it over is told that it goes', async () => {
+  const { first, second, third } = await removed()
+  const versionId = await create(second, '/late.md')
+  await sync(second)
+  expect((await sync(third)).late).toEqual([])
+  expect(await contentsOf(third.store)).toHaveProperty('/late.md')
+  await sync(first)
+  const { late } = await sync(third)
+  expect(late).toMatchObject([{ versions: [{ versionId, path: '/late.md' }] }])
+  expect(await contentsOf(third.store)).not.toHaveProperty('/late.md')
+})
+
+test('what others wrote below it is taken over, and not told', async () => {
+  const { first, second, third } = await removed()
+  await create(third, '/innocent.md')
+  await syncAll([third, second])
+  const versionId = await create(second, '/late.md')
+  await sync(second)
+  const { late } = await sync(first)
+  expect(late.flatMap(({ versions }) => versions)).toMatchObject([{ versionId }])
+  expect(await contentsOf(first.store)).toHaveProperty('/innocent.md')
+})
+
+test('a sync without anything late says so', async () => {
+  const { first, third } = await removed()
+  await sync(first)
+  await create(third, '/fine.md')
+  expect((await sync(third)).late).toEqual([])
+  expect((await sync(first)).late).toEqual([])
+})

@@ -5,6 +5,8 @@
 import { hasCode, StoreError } from '../errors.ts'
 import { checkPath } from '../format/path.ts'
 import { isRedactReason } from '../format/record.ts'
+import { otherDevices } from './adoption.ts'
+import type { AwaitedDevice } from './adoption.ts'
 import { checkMayWrite } from './authority.ts'
 import { signCertificate } from './certificate.ts'
 import type { RedactionCertificate } from './certificate.ts'
@@ -22,6 +24,11 @@ export interface Redaction {
   readonly plan: RedactionPlan
   /** What was done, signed by this device. Undefined if there was nothing to erase. */
   readonly certificate: RedactionCertificate | undefined
+  /**
+   * The other devices, whose copies hold the erased objects until they sync; none if there was
+   * nothing to erase. Later, `devices` tells which of them have taken it over.
+   */
+  readonly awaited: readonly AwaitedDevice[]
 }
 
 const choices: ReadonlySet<unknown> = new Set(['refuse', 'delete', 'overwrite', 'keep'])
@@ -74,8 +81,9 @@ export async function redact(
   // Also if nothing was to be done: an earlier attempt may have been cut off before this.
   if (outcome === undefined) {
     await session.erase()
-    return { plan, certificate: undefined }
+    return { plan, certificate: undefined, awaited: [] }
   }
+  const awaited = otherDevices(session.snapshot, session.identity.deviceId)
   await session.forget(outcome)
   const certify = (): RedactionCertificate => signCertificate(session, request, author, outcome)
   try {
@@ -84,7 +92,7 @@ export async function redact(
     // Closing the store erases too. What is done must not be taken for refused.
     if (!hasCode(error, 'store_closed')) throw withCertificate(error, certify)
   }
-  return { plan, certificate: certify() }
+  return { plan, certificate: certify(), awaited }
 }
 
 /** Another call would find nothing to do, so that this is where the proof would be lost. */

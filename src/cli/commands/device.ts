@@ -18,6 +18,7 @@ import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk } from '../prompt.ts'
 import { rekeyedJson, rekeyedLines, stillReadableJson, stillReadableLines } from '../rekeyed.ts'
+import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
 import { timestamp } from '../wire.ts'
 
@@ -180,9 +181,21 @@ function deviceLines(device: Device, now: number): string[] {
   return [
     `${deviceId}  ${state}${note}\n`,
     `  added ${timeAgo(added.time, now)}${left}, ${last}\n`,
+    ...unadoptedLines(device, now),
     ...(still.length === 0 ? [] : ['  still reads, in every copy of the store:\n']),
     ...still.map((line) => `  ${line}\n`),
   ]
+}
+
+/** What its copy may still hold, as far as it can be known. */
+function unadoptedLines({ unadopted, canShowAdoption }: Device, now: number): string[] {
+  const [first] = unadopted
+  if (first === undefined) return []
+  const count = countText(unadopted.length, 'redaction', 'redactions')
+  const since = unadopted.length === 1 ? 'of' : 'the first of'
+  const which = `${count}, ${since} ${timeAgo(first.time, now)}`
+  if (canShowAdoption) return [`  has not taken over ${which}, as far as its records show\n`]
+  return [`  may write nothing, so it cannot be known whether it took over ${which}\n`]
 }
 
 function deviceJson(device: Device): Readonly<Record<string, unknown>> {
@@ -198,6 +211,10 @@ function deviceJson(device: Device): Readonly<Record<string, unknown>> {
     removed_at: removed === undefined ? null : timestamp(removed.time),
     removed_commit: removed?.commit ?? null,
     last_record_at: lastRecord === undefined ? null : timestamp(lastRecord),
+    redactions_not_adopted: device.unadopted.map(({ commit, time }) => {
+      return { commit, redacted_at: timestamp(time) }
+    }),
+    can_show_adoption: device.canShowAdoption,
     still_readable: stillReadableJson(device.stillReadable),
   }
 }

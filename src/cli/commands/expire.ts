@@ -6,6 +6,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Redaction } from '../../store/redaction.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction-plan.ts'
 import type { Expiry, ExpiryRule } from '../../store/retention.ts'
+import { awaitedJson, awaitedParagraph } from '../awaited.ts'
 import type { Answer, Input } from '../command.ts'
 import { CommandError, usageError } from '../command.ts'
 import { withStore } from '../context.ts'
@@ -23,7 +24,8 @@ interface Outcome {
   readonly dryRun: boolean
   readonly expiry: Expiry | undefined
   readonly plan: RedactionPlan | undefined
-  readonly certificate: Redaction['certificate']
+  readonly redaction: Redaction | undefined
+  readonly now: number
 }
 
 export function expire(context: Context, input: Input): Promise<Answer> {
@@ -39,9 +41,9 @@ export function expire(context: Context, input: Input): Promise<Answer> {
     const agreed = plan !== undefined && plan.versions.length > 0 && !dryRun
     if (agreed) await agree(context, input, plan.versions.length)
     // Erasing comes first: what this very call deletes can still be brought back.
-    const certificate = agreed ? await erase(context, store, request, author) : undefined
+    const redaction = agreed ? await erase(context, store, request, author) : undefined
     const expiry = rule === undefined ? undefined : await store.expire(rule, author, { dryRun })
-    return answerOf({ dryRun, expiry, plan, certificate })
+    return answerOf({ dryRun, expiry, plan, redaction, now: context.clock() })
   })
 }
 
@@ -100,12 +102,13 @@ async function erase(
   store: MemoryStore,
   request: RedactionRequest | undefined,
   author: Author,
-): Promise<Redaction['certificate']> {
+): Promise<Redaction | undefined> {
   if (request === undefined) return undefined
-  return (await redacting(context, store, request, author)).certificate
+  return redacting(context, store, request, author)
 }
 
-function answerOf({ dryRun, expiry, plan, certificate }: Outcome): Answer {
+function answerOf({ dryRun, expiry, plan, redaction, now }: Outcome): Answer {
+  const { certificate, awaited = [] } = redaction ?? {}
   const expired = expiry?.expired ?? []
   const redacted = dryRun ? plan?.versions.length : certificate?.versions.length
   const memories = countText(expired.length, 'memory', 'memories')
@@ -114,6 +117,7 @@ function answerOf({ dryRun, expiry, plan, certificate }: Outcome): Answer {
     ...(expiry === undefined ? [] : [`${dryRun ? 'Would delete' : 'Deleted'} ${memories}`]),
     ...expired.map(({ path }) => `  ${path}`),
     ...(plan === undefined ? [] : [`${dryRun ? 'Would redact' : 'Redacted'} ${versions}`]),
+    ...awaitedParagraph(awaited, now),
   ]
   return {
     text: `${lines.join('\n')}\n`,
@@ -123,6 +127,7 @@ function answerOf({ dryRun, expiry, plan, certificate }: Outcome): Answer {
       expired: expired.map(({ memoryId, path }) => ({ memory_id: memoryId, path })),
       redacted: redacted ?? 0,
       certificate: certificate ?? null,
+      awaited_devices: awaited.map(awaitedJson),
     },
   }
 }

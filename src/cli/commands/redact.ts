@@ -12,6 +12,7 @@ import type { Redaction } from '../../store/redaction.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction-plan.ts'
 import { absenceLines, absenceJson, absenceExitCode, proveAbsence } from '../absence.ts'
 import type { Absence } from '../absence.ts'
+import { awaitedJson, awaitedParagraph } from '../awaited.ts'
 import type { Answer, Input } from '../command.ts'
 import { CommandError, usageError } from '../command.ts'
 import { withStore } from '../context.ts'
@@ -201,7 +202,7 @@ async function finish(
   context: Context,
   input: Input,
   store: MemoryStore,
-  { plan, certificate }: Redaction,
+  { plan, certificate, awaited }: Redaction,
 ): Promise<Answer> {
   const file = input.text('certificate')
   if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
@@ -209,13 +210,18 @@ async function finish(
   const absence = input.flag('prove') ? await proveAbsence(context, store, ids) : undefined
   const pending = (await store.status()).storage.purgePending
   return {
-    text: doneLines(plan, certificate, file, absence).join('\n') + '\n',
+    text: [
+      ...doneLines(plan, certificate, file, absence),
+      ...awaitedParagraph(awaited, context.clock()),
+      '',
+    ].join('\n'),
     json: {
       dry_run: false,
       redacted: certificate?.versions.length ?? 0,
       already_redacted: plan.already,
       same_text: plan.sameText.map(versionJson),
       certificate: certificate ?? null,
+      awaited_devices: awaited.map(awaitedJson),
       objects_to_erase: pending,
       ...(absence === undefined ? {} : { absence: absenceJson(absence) }),
     },

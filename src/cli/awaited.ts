@@ -1,0 +1,57 @@
+// Devices that have not shown to have taken over a redaction, in words for people and as values for
+// programs.
+
+import type { AwaitedDevice } from '../store/adoption.ts'
+import { timeAgo } from './times.ts'
+import { timestamp } from './wire.ts'
+
+/**
+ * One line for each device, those that cannot show it last; none without devices. With `now`, when
+ * each was last seen in words.
+ */
+export function awaitedLines(
+  awaited: readonly AwaitedDevice[],
+  now: number | undefined,
+): readonly string[] {
+  const later = awaited.filter(({ canShow }) => canShow)
+  const never = awaited.filter(({ canShow }) => !canShow)
+  return [
+    ...(later.length === 0 ? [] : ['Redactions not taken over yet, as far as records show, by']),
+    ...later.map((device) => `  ${deviceText(device, now)}`),
+    ...(never.length === 0 ? [] : ['It cannot be known of those that may write nothing:']),
+    ...never.map((device) => `  ${deviceText(device, now)}`),
+  ]
+}
+
+/** After a redaction: the same below an empty line, and where to ask again. */
+export function awaitedParagraph(
+  awaited: readonly AwaitedDevice[],
+  now: number,
+): readonly string[] {
+  const lines = awaitedLines(awaited, now)
+  if (lines.length === 0) return []
+  return ['', ...lines, '`gitlocket device list` tells later who has, by what they wrote since']
+}
+
+function deviceText(
+  { deviceId, role, lastRecord }: AwaitedDevice,
+  now: number | undefined,
+): string {
+  if (lastRecord === undefined) return `${deviceId}, ${role}, has written nothing`
+  const seen = now === undefined ? timestamp(lastRecord) : timeAgo(lastRecord, now)
+  return `${deviceId}, ${role}, last wrote ${seen}`
+}
+
+export function awaitedJson({
+  deviceId,
+  role,
+  lastRecord,
+  canShow,
+}: AwaitedDevice): Readonly<Record<string, unknown>> {
+  return {
+    device_id: deviceId,
+    role,
+    last_record_at: lastRecord === undefined ? null : timestamp(lastRecord),
+    can_show: canShow,
+  }
+}

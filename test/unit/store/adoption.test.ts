@@ -1,0 +1,129 @@
+// Who has taken over a redaction, on real clones: a device shows it by what it writes afterwards, a
+// newcomer never had what was erased, and of who writes nothing it cannot be known.
+
+import { describe, expect, test } from 'vitest'
+import { formatDeviceCard, generateIdentity } from '../../../src/index.ts'
+import type { Device, Identity, Redaction, Role } from '../../../src/index.ts'
+import { formatId } from '../../../src/format/id.ts'
+import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
+import type { Clone } from '../../support/clones.ts'
+import { author } from '../../support/stores.ts'
+
+async function write({ store }: Clone, path: string): Promise<void> {
+  await store.apply([{ type: 'create', path, content: `${path}\n` }], author)
+}
+
+async function redactOldest({ store }: Clone, path: string): Promise<Redaction> {
+  const { versions } = await store.versions({ path, order: 'oldest' })
+  const select = { versionIds: versions.slice(0, 1).map(({ versionId }) => versionId) }
+  const request = { select, reason: 'leaked_secret', current: 'delete' } as const
+  return store.redact(request, { actor: author.actor })
+}
+
+function idOf({ place }: Clone): string {
+  return formatId('device', place.identity.deviceId)
+}
+
+async function addAs({ store }: Clone, role: Role): Promise<Identity> {
+  const identity = await generateIdentity()
+  await store.addDevice(formatDeviceCard(identity), role, author)
+  return identity
+}
+
+async function deviceOf(asking: Clone, asked: string): Promise<Device | undefined> {
+  const devices = await asking.store.devices()
+  return devices.find(({ deviceId }) => deviceId === asked)
+}
+
+async function stores(): Promise<Record<'first' | 'second', Clone> & { readonly url: string }> {
+  const url = bareRemote()
+  const first = await firstClone(url)
+  await write(first, '/secret.md')
+  await sync(first)
+  const second = await joinClone(first, url)
+  await write(second, '/other.md')
+  await syncAll([second, first])
+  return { first, second, url }
+}
+
+describe('after a redaction', () => {
+  test('every other active device is awaited, with when it was last seen', async () => {
+    const { first, second } = await stores()
+    const reader = await addAs(first, 'reader')
+    const gone = await addAs(first, 'writer')
+    await first.store.removeDevices([formatId('device', gone.deviceId)], author)
+    const { awaited } = await redactOldest(first, '/secret.md')
+    const { lastRecord } = (await deviceOf(first, idOf(second))) ?? {}
+    expect(awaited).toHaveLength(2)
+    expect(awaited).toContainEqual({
+      deviceId: idOf(second),
+      role: expect.stringMatching(/owner|writer/),
+      lastRecord,
+      canShow: true,
+    })
+    expect(awaited).toContainEqual({
+      deviceId: formatId('device', reader.deviceId),
+      role: 'reader',
+      lastRecord: undefined,
+      canShow: false,
+    })
+    expect((await redactOldest(first, '/secret.md')).awaited).toEqual([])
+  })
+
+  test('a device that has written on top of it has it; until then it has not', async () => {
+    const { first, second } = await stores()
+    await redactOldest(first, '/secret.md')
+    const [redacted] = (await deviceOf(first, idOf(second)))?.unadopted ?? []
+    expect(redacted?.commit).toBe((await first.store.status()).head)
+    await write(second, '/apart.md')
+    await sync(first)
+    const { merge, awaited } = await sync(second)
+    expect(merge).toBeDefined()
+    // Its own merge shows that it has it, and who redacted has it anyway.
+    expect(awaited).toEqual([])
+    expect((await deviceOf(first, idOf(second)))?.unadopted).toHaveLength(1)
+    await sync(first)
+    expect((await deviceOf(first, idOf(second)))?.unadopted).toEqual([])
+    expect((await deviceOf(second, idOf(first)))?.unadopted).toEqual([])
+  })
+
+  test('a sync that takes it over tells who else has not', async () => {
+    const { first, second, url } = await stores()
+    const third = await joinClone(first, url)
+    await syncAll([third, first, second])
+    await redactOldest(first, '/secret.md')
+    await sync(first)
+    const { erased, awaited } = await sync(second)
+    expect(erased).toBeGreaterThan(0)
+    expect(awaited.map(({ deviceId }) => deviceId)).toEqual([idOf(third)])
+    expect((await sync(second)).awaited).toEqual([])
+  })
+
+  test('whoever comes later never had what was erased', async () => {
+    const { first, url } = await stores()
+    await redactOldest(first, '/secret.md')
+    const reader = await addAs(first, 'reader')
+    await sync(first)
+    const third = await joinClone(first, url)
+    await syncAll([third, first])
+    for (const deviceId of [formatId('device', reader.deviceId), idOf(third)]) {
+      expect((await deviceOf(first, deviceId))?.unadopted).toEqual([])
+    }
+  })
+
+  test('several redactions are told one by one, oldest first', async () => {
+    const { first, second } = await stores()
+    await redactOldest(first, '/secret.md')
+    await sync(first)
+    await sync(second)
+    await write(second, '/shows.md')
+    await syncAll([second, first])
+    await redactOldest(first, '/other.md')
+    await redactOldest(first, '/shows.md')
+    const { unadopted = [] } = (await deviceOf(first, idOf(second))) ?? {}
+    expect(unadopted).toHaveLength(2)
+    const times = unadopted.map(({ time }) => time)
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+    expect((await deviceOf(first, idOf(first)))?.unadopted).toEqual([])
+  })
+})

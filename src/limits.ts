@@ -28,6 +28,10 @@ export const commitBytesMax: number = 32 * MEBIBYTE
 export const keyringBytesMax: number = MEBIBYTE
 export const keyringSlotsMax: number = 1024
 export const devicesMax: number = 250
+/** More than one only where keyrings were joined (FORMAT §7.2). */
+export const passphrasesMax: number = 4
+/** Passphrases and recovery keys that were replaced. */
+export const goneSlotsMax: number = 4096
 /** FORMAT §4: a settings blob, padded. */
 export const settingsBytesMax: number = 64 * KIBIBYTE
 

@@ -1,6 +1,6 @@
 // The directory of a keyring (FORMAT §7): who is a device of the store, in which role, and which
-// recovery identities exist. And what may follow what (§7.1, §7.3); whose record brings it is
-// store/authority.ts's.
+// recovery identities exist. And what may follow what (§7.1, §7.3); what joins two is
+// directory-join.ts's (§7.2), whose record brings it store/authority.ts's.
 
 import {
   ByteReader,
@@ -14,11 +14,12 @@ import {
 import { hash256 } from '../crypto/digest.ts'
 import { kemPublicKeyLength } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
-import { devicesMax, keyringSlotsMax } from '../limits.ts'
+import { devicesMax, goneSlotsMax, keyringSlotsMax, passphrasesMax } from '../limits.ts'
 import { checkPadding } from './envelope.ts'
 import { deviceIdOf, storeIdOf } from './id.ts'
 
-const roles = ['owner', 'writer', 'reader', 'auditor'] as const
+/** Each may do more than those after it. */
+export const roles = ['owner', 'writer', 'reader', 'auditor'] as const
 export type Role = (typeof roles)[number]
 
 export interface DeviceEntry {
@@ -45,6 +46,8 @@ export interface Directory {
   readonly previous: readonly Uint8Array[]
   readonly devices: readonly DeviceEntry[]
   readonly recovery: readonly RecoveryEntry[]
+  /** Slot ids, ascending, of the recovery entries that went: they never come back. */
+  readonly gone: readonly string[]
   /** 32 bytes, in number 0 only. */
   readonly founderRandom: Uint8Array | undefined
 }
@@ -62,12 +65,13 @@ export function checkRole(role: string): Role {
 }
 
 export function encodeDirectory(directory: Directory): Uint8Array {
-  const { number, previous, devices, recovery, founderRandom } = directory
+  const { number, previous, devices, recovery, gone, founderRandom } = directory
   const writer = new ByteWriter()
     .u8(VERSION)
     .u8(previous.length)
     .u16(devices.length)
     .u16(recovery.length)
+    .u16(gone.length)
     .u64(number)
   for (const hash of previous) writer.raw(hash)
   for (const device of devices) {
@@ -77,12 +81,15 @@ export function encodeDirectory(directory: Directory): Uint8Array {
       .u64(device.added)
       .u64(device.removed)
   }
-  for (const entry of recovery) {
-    writer.raw(fromHex(entry.slotId)).u8(slotTypes[entry.type])
-    writer.raw(entry.signingKey).raw(entry.kemKey)
-  }
+  for (const entry of recovery) writer.raw(fromHex(entry.slotId)).raw(recoveryKeys(entry))
+  for (const slotId of gone) writer.raw(fromHex(slotId))
   if (founderRandom !== undefined) writer.raw(founderRandom)
   return writer.bytes()
+}
+
+/** What a slot id stands for: type and keys. */
+export function recoveryKeys({ type, signingKey, kemKey }: RecoveryEntry): Uint8Array {
+  return new ByteWriter().u8(slotTypes[type]).raw(signingKey).raw(kemKey).bytes()
 }
 
 /** Throws `keyring_malformed`, `upgrade_required` or `envelope_padding`. */
@@ -94,22 +101,26 @@ export function decodeDirectory(padded: Uint8Array): Directory {
   const previousCount = reader.u8()
   const deviceCount = reader.u16()
   const recoveryCount = reader.u16()
-  if (deviceCount > devicesMax || recoveryCount > keyringSlotsMax) {
-    throw malformed('it has too many entries')
-  }
+  const goneCount = reader.u16()
+  checkCounts(deviceCount, recoveryCount, goneCount)
   const number = reader.u64()
   checkPreviousCount(previousCount, number)
   const previous = Array.from({ length: previousCount }, () => reader.raw(32))
   const devices = Array.from({ length: deviceCount }, () => readDevice(reader, number))
   const recovery = Array.from({ length: recoveryCount }, () => readRecovery(reader))
+  const gone = Array.from({ length: goneCount }, () => toHex(reader.raw(16)))
   const founderRandom = number === 0 ? reader.raw(32) : undefined
   checkPadding('directory', padded, reader.offset)
   checkAscending(devices.map((device) => device.deviceId))
   checkAscending(recovery.map((entry) => entry.slotId))
-  if (recovery.filter((entry) => entry.type === 'passphrase').length > 1) {
-    throw malformed('it has more than one passphrase')
+  checkAscending(gone)
+  if (passphrasesOf(recovery).length > passphrasesMax) {
+    throw malformed('it has too many passphrases')
   }
-  return { number, previous, devices, recovery, founderRandom }
+  if (recovery.some((entry) => gone.includes(entry.slotId))) {
+    throw malformed('a slot that went is there')
+  }
+  return { number, previous, devices, recovery, gone, founderRandom }
 }
 
 export function directoryHash(storeId: string, directory: Directory): Uint8Array {
@@ -122,7 +133,7 @@ export function findDevice(directory: Directory, deviceId: string): DeviceEntry 
 
 /** FORMAT §7.1, number 0. Throws `keyring_chain` or `store_id_mismatch`. */
 export function checkGenesisDirectory(storeId: string, directory: Directory): void {
-  const { founderRandom, devices } = directory
+  const { founderRandom, devices, gone } = directory
   const [founder] = devices
   if (founderRandom === undefined || founder === undefined || devices.length !== 1) {
     throw broken('the first directory does not name the founder alone')
@@ -131,13 +142,15 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
     throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
   }
   if (founder.role !== 'owner') throw broken('the founder is not an owner')
+  if (gone.length > 0) throw broken('nothing can be gone in the first directory')
 }
 
 /** FORMAT §7.1, later numbers, but for the author's right. Throws `keyring_chain`. */
 export function checkSuccessor(storeId: string, previous: Directory, next: Directory): void {
   if (next.number !== previous.number + 1) throw broken('its number does not follow')
-  const [hash] = next.previous
-  if (hash === undefined || !equalBytes(hash, directoryHash(storeId, previous))) {
+  const [hash, another] = next.previous
+  const isNamed = hash !== undefined && equalBytes(hash, directoryHash(storeId, previous))
+  if (!isNamed || another !== undefined) {
     throw broken('it does not name the directory before it')
   }
   for (const before of previous.devices) {
@@ -153,6 +166,26 @@ export function checkSuccessor(storeId: string, previous: Directory, next: Direc
   }
   if (!next.devices.some((device) => device.role === 'owner' && device.removed === 0)) {
     throw broken('no active owner remains')
+  }
+  checkSlotSteps(previous, next)
+}
+
+/** Recovery entries keep their keys; those that go are listed for ever, so that joins know it. */
+function checkSlotSteps(previous: Directory, next: Directory): void {
+  const before = new Map(previous.recovery.map((entry) => [entry.slotId, entry]))
+  const kept = next.recovery.filter((entry) => before.has(entry.slotId))
+  for (const entry of kept) {
+    const old = before.get(entry.slotId)
+    if (old === undefined || !equalBytes(recoveryKeys(old), recoveryKeys(entry))) {
+      throw broken("a passphrase's or recovery key's keys have changed")
+    }
+    before.delete(entry.slotId)
+  }
+  const gone = [...previous.gone, ...before.keys()].toSorted()
+  if (gone.join() !== next.gone.join()) throw broken('it does not list the slots that went')
+  const passphrases = passphrasesOf(next.recovery)
+  if (passphrases.length > 1 && passphrases.some((entry) => !kept.includes(entry))) {
+    throw broken('a new passphrase stands beside another one')
   }
 }
 
@@ -177,7 +210,7 @@ export function checkRecoveryStep(
   previous: Directory,
   next: Directory,
 ): void {
-  const grades = entry.type === 'recovery' ? roles : roles.slice(1)
+  const grades: readonly Role[] = entry.type === 'recovery' ? roles : roles.slice(1)
   const added = next.devices.filter((device) => device.added === next.number)
   const within = added.every((device) => grades.includes(device.role))
   if (within && isUnchanged(previous, next)) return
@@ -206,12 +239,20 @@ function checkDeviceStep(before: DeviceEntry, after: DeviceEntry, number: number
   }
 }
 
-/** None before number 0, one before any other; two are reserved (FORMAT §7.2). */
+/** None before number 0, one before any other, or two that are joined (FORMAT §7.2). */
 function checkPreviousCount(count: number, number: number): void {
-  if (count === 2 && number > 1) {
-    throw new StoreError('upgrade_required', 'The keyring joins branches; a newer release reads it')
-  }
-  if (count !== (number === 0 ? 0 : 1)) throw malformed('its predecessors are not as they must be')
+  const joins = count === 2 && number > 1
+  if (joins || count === (number === 0 ? 0 : 1)) return
+  throw malformed('its predecessors are not as they must be')
+}
+
+function checkCounts(devices: number, recovery: number, gone: number): void {
+  if (devices <= devicesMax && recovery <= keyringSlotsMax && gone <= goneSlotsMax) return
+  throw malformed('it has too many entries')
+}
+
+function passphrasesOf(recovery: readonly RecoveryEntry[]): readonly RecoveryEntry[] {
+  return recovery.filter(({ type }) => type === 'passphrase')
 }
 
 function readDevice(reader: ByteReader, number: number): DeviceEntry {

@@ -7,7 +7,7 @@ import type { Sealed } from '../bytes.ts'
 import { envelopeOverhead, sealedFraming } from '../crypto/aead.ts'
 import { kemCiphertextLength } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
-import { keyringBytesMax, keyringSlotsMax } from '../limits.ts'
+import { keyringBytesMax, keyringSlotsMax, passphrasesMax } from '../limits.ts'
 import { slotTypes } from './directory.ts'
 import { checkPadding, paddedLength, readKid } from './envelope.ts'
 import type { EnvelopeType } from './envelope.ts'
@@ -171,14 +171,14 @@ function slotTypeOf(code: number): Slot['type'] {
   }
 }
 
-/** Device slots are 4, 8, 16, …; there is at most one passphrase. */
+/** Device slots are 4, 8, 16, …; of passphrases, a few (FORMAT §7.2). */
 function checkSlotCounts(slots: readonly Slot[]): void {
   const devices = slots.filter(({ type }) => type === 'device').length
   if (devices < 4 || !Number.isInteger(Math.log2(devices))) {
     throw malformed('the number of its device slots is not 4, 8, 16, …')
   }
-  if (slots.filter(({ type }) => type === 'passphrase').length > 1) {
-    throw malformed('it has more than one passphrase')
+  if (slots.filter(({ type }) => type === 'passphrase').length > passphrasesMax) {
+    throw malformed('it has too many passphrases')
   }
 }
 

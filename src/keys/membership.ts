@@ -8,7 +8,7 @@ import type { DeviceKeys } from '../format/device-card.ts'
 import { directoryHash, findDevice } from '../format/directory.ts'
 import type { DeviceEntry, Directory, RecoveryEntry, Role } from '../format/directory.ts'
 import { deviceIdOf, newId } from '../format/id.ts'
-import { devicesMax } from '../limits.ts'
+import { devicesMax, goneSlotsMax } from '../limits.ts'
 import type { RecoveryIdentity } from './recovery.ts'
 
 /** Number 0: the founder alone. `founderRandom` is what the store id was made with. */
@@ -22,6 +22,7 @@ export function firstDirectory(
     previous: [],
     devices: [deviceEntry(founder, 'owner', 0)],
     recovery: recovery.toSorted(bySlotId),
+    gone: [],
     founderRandom,
   }
 }
@@ -101,8 +102,6 @@ function checkCanJoin(directory: Directory, deviceId: string): void {
   if (existing !== undefined) {
     throw new StoreError('invalid_input', 'This device is one of the store already')
   }
-  if (directory.devices.length < devicesMax) return
-  throw new StoreError('store_full', `A store has at most ${devicesMax} devices, removed ones too`)
 }
 
 function nextDirectory(
@@ -111,7 +110,28 @@ function nextDirectory(
   change: Partial<Pick<Directory, 'devices' | 'recovery'>>,
 ): Directory {
   const previous = [directoryHash(storeId, before)]
-  return { ...before, number: before.number + 1, previous, founderRandom: undefined, ...change }
+  const kept = new Set((change.recovery ?? before.recovery).map(({ slotId }) => slotId))
+  const dropped = before.recovery.filter(({ slotId }) => !kept.has(slotId))
+  const gone = [...before.gone, ...dropped.map(({ slotId }) => slotId)].toSorted()
+  const number = before.number + 1
+  const next = { ...before, number, previous, gone, founderRandom: undefined, ...change }
+  checkSize(next)
+  return next
+}
+
+/** Throws `store_full`. */
+export function checkSize({ devices, gone }: Pick<Directory, 'devices' | 'gone'>): void {
+  if (devices.length > devicesMax) {
+    throw new StoreError(
+      'store_full',
+      `A store has at most ${devicesMax} devices, removed ones too`,
+    )
+  }
+  if (gone.length <= goneSlotsMax) return
+  throw new StoreError(
+    'store_full',
+    `Passphrases and recovery keys can be replaced ${goneSlotsMax} times, and no more`,
+  )
 }
 
 function deviceEntry(device: DeviceKeys, role: Role, added: number): DeviceEntry {

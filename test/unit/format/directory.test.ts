@@ -31,6 +31,9 @@ function recovery(type: RecoveryEntry['type'], byte: number): RecoveryEntry {
   return { slotId: toHex(key(byte, 16)), type, ...keys }
 }
 
+const slot = (byte: number): string => toHex(key(byte, 16))
+const passphraseOf = (byte: number): RecoveryEntry => recovery('passphrase', byte)
+
 const sorted = (...devices: readonly DeviceEntry[]): readonly DeviceEntry[] =>
   devices.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
 
@@ -44,6 +47,7 @@ const genesis: Directory = {
   previous: [],
   devices: [founder],
   recovery: [passphrase, recoveryKey],
+  gone: [],
   founderRandom,
 }
 
@@ -74,25 +78,28 @@ describe('the layout', () => {
       }),
     ],
     ['no recovery', successor(genesis, { recovery: [] })],
+    ['slots that went', successor(genesis, { gone: [slot(1), slot(2)] })],
+    ['two that were joined', { ...two, number: 2, previous: [key(1), key(2)] }],
+    ['four passphrases', successor(genesis, { recovery: [1, 2, 3, 4].map(passphraseOf) })],
   ])('of %s is read back as it was written', (_, directory) => {
     expect(decoded(directory)).toEqual(directory)
   })
 
   test('is the one of the format', () => {
     const bytes = encodeDirectory(genesis)
-    expect(toHex(bytes.subarray(0, 14))).toBe('0100000100020000000000000000')
-    expect(bytes).toHaveLength(14 + 1281 + 2 * (16 + 1 + 32 + 1216) + 32)
+    expect(toHex(bytes.subarray(0, 16))).toBe('01000001000200000000000000000000')
+    expect(bytes).toHaveLength(16 + 1281 + 2 * (16 + 1 + 32 + 1216) + 32)
     expect(directoryHash(storeId, genesis)).toEqual(
       hash256(label('GLK1/directory/v1'), fromHex(storeId), bytes),
     )
   })
 
-  const roleAt = 14 + 16 + 32 + 1216
+  const roleAt = 16 + 16 + 32 + 1216
   test.each([
     ['an unknown role', pad(encodeDirectory(genesis)).with(roleAt, 5)],
     ['role 0', pad(encodeDirectory(genesis)).with(roleAt, 0)],
-    ['a device id that is not its key’s', pad(encodeDirectory(genesis)).with(14, 0)],
-    ['a recovery entry of a device', pad(encodeDirectory(genesis)).with(14 + 1281 + 16, 1)],
+    ['a device id that is not its key’s', pad(encodeDirectory(genesis)).with(16, 0)],
+    ['a recovery entry of a device', pad(encodeDirectory(genesis)).with(16 + 1281 + 16, 1)],
     ['more devices than bytes', pad(encodeDirectory(genesis)).with(3, 250)],
     ['251 devices', pad(encodeDirectory(genesis)).with(3, 251)],
     ['a previous directory of number 0', pad(encodeDirectory({ ...genesis, previous: [key(1)] }))],
@@ -108,8 +115,18 @@ describe('the layout', () => {
       pad(encodeDirectory({ ...genesis, recovery: [recoveryKey, passphrase] })),
     ],
     [
-      'two passphrases',
-      pad(encodeDirectory({ ...genesis, recovery: [passphrase, recovery('passphrase', 0x43)] })),
+      'five passphrases',
+      pad(encodeDirectory({ ...genesis, recovery: [1, 2, 3, 4, 5].map(passphraseOf) })),
+    ],
+    [
+      'a slot that is there and gone',
+      pad(encodeDirectory({ ...genesis, gone: ['41'.repeat(16)] })),
+    ],
+    ['gone slots that descend', pad(encodeDirectory({ ...genesis, gone: [slot(2), slot(1)] }))],
+    ['4,097 gone slots', pad(encodeDirectory(genesis)).with(6, 0x10).with(7, 1)],
+    [
+      'three previous directories',
+      pad(encodeDirectory({ ...two, number: 2, previous: [key(1), key(2), key(3)] })),
     ],
     [
       'a device from the future',
@@ -127,12 +144,12 @@ describe('the layout', () => {
     expect(() => decodeDirectory(padded)).toThrow(code('keyring_malformed'))
   })
 
-  test.each([
-    ['another version', pad(encodeDirectory(genesis)).with(0, 2)],
-    ['joined branches', pad(encodeDirectory({ ...two, number: 2, previous: [key(1), key(2)] }))],
-  ])('with %s is upgrade_required', (_, padded) => {
-    expect(() => decodeDirectory(padded)).toThrow(code('upgrade_required'))
-  })
+  test.each([['another version', pad(encodeDirectory(genesis)).with(0, 2)]])(
+    'with %s is upgrade_required',
+    (_, padded) => {
+      expect(() => decodeDirectory(padded)).toThrow(code('upgrade_required'))
+    },
+  )
 
   test('with a byte after the end is envelope_padding', () => {
     const padded = pad(concatBytes(encodeDirectory(two), Uint8Array.of(1)))
@@ -154,6 +171,7 @@ describe('the first directory', () => {
     ['other random bytes', 'store_id_mismatch', { ...genesis, founderRandom: key(8) }],
     ['a founder who is no owner', 'keyring_chain', { ...genesis, devices: [device(1)] }],
     ['nobody', 'keyring_chain', { ...genesis, devices: [] }],
+    ['a slot that is gone', 'keyring_chain', { ...genesis, gone: [slot(1)] }],
     ['two devices', 'keyring_chain', { ...genesis, devices: sorted(founder, device(2)) }],
     ['a later number', 'keyring_chain', two],
   ])('with %s is %s', (_, expected, directory) => {
@@ -164,6 +182,8 @@ describe('the first directory', () => {
 describe('a later directory', () => {
   const [, other] = two.devices[0] === founder ? two.devices : two.devices.toReversed()
   const second = other ?? device(2, { added: 1 })
+  const joined = { ...two, number: 2, recovery: [1, 2].map(passphraseOf) }
+  const dropped = successor(two, { recovery: [recoveryKey], gone: [passphrase.slotId] })
   const removed = successor(two, { devices: sorted(founder, { ...second, removed: 2 }) })
 
   test.each<readonly [string, Directory, Directory]>([
@@ -175,7 +195,20 @@ describe('a later directory', () => {
       successor(two, { devices: sorted(founder, { ...second, role: 'reader' }) }),
     ],
     ['changes nothing', two, successor(two)],
-    ['changes the passphrase', two, successor(two, { recovery: [recoveryKey] })],
+    [
+      'drops the passphrase',
+      two,
+      successor(two, { recovery: [recoveryKey], gone: [passphrase.slotId] }),
+    ],
+    [
+      'replaces the passphrase',
+      two,
+      successor(two, {
+        recovery: [recoveryKey, recovery('passphrase', 0x43)],
+        gone: [passphrase.slotId],
+      }),
+    ],
+    ['keeps the passphrases of a join', joined, successor(joined, { devices: joined.devices })],
   ])('that %s follows', (_, before, after) => {
     expect(() => checkSuccessor(storeId, before, after)).not.toThrow()
   })
@@ -183,6 +216,26 @@ describe('a later directory', () => {
   test.each<readonly [string, Directory, Directory]>([
     ['the same number', two, { ...successor(two), number: 1 }],
     ['a number skipped', two, { ...successor(two), number: 3 }],
+    ['two predecessors', two, successor(two, { previous: [directoryHash(storeId, two), key(1)] })],
+    [
+      'a slot with another key',
+      two,
+      successor(two, { recovery: [passphrase, { ...recoveryKey, kemKey: key(7, 1216) }] }),
+    ],
+    [
+      'a slot of another type',
+      two,
+      successor(two, { recovery: [{ ...passphrase, type: 'recovery' }, recoveryKey] }),
+    ],
+    ['a slot that went unlisted', two, successor(two, { recovery: [recoveryKey] })],
+    ['a slot gone that was none', two, successor(two, { gone: [slot(1)] })],
+    ['a gone slot forgotten', dropped, successor(dropped, { gone: [] })],
+    ['a gone slot that is back', dropped, successor(dropped, { recovery: two.recovery, gone: [] })],
+    [
+      'a new passphrase beside another',
+      two,
+      successor(two, { recovery: [passphrase, recoveryKey, passphraseOf(0x43)] }),
+    ],
     ['another predecessor', two, successor(two, { previous: [key(1)] })],
     ['the predecessor’s predecessor', two, successor(two, { previous: two.previous })],
     ['a device that vanished', two, successor(two, { devices: [founder] })],

@@ -61,12 +61,13 @@ describe('keyring_malformed:', () => {
     ['three device slots', { slots: [...devices.slice(1), ...recovery] }],
     ['no slots', { slots: [] }],
     [
-      'two passphrases',
+      'five passphrases',
       {
         slots: sortSlots([
           ...file.slots,
-          passphraseSlot,
-          { ...passphraseSlot, slotId: '02'.repeat(16) },
+          ...['01', '02', '03', '04', '05'].map((byte) => {
+            return { ...passphraseSlot, slotId: byte.repeat(16) }
+          }),
         ]),
       },
     ],

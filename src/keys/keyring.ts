@@ -4,22 +4,23 @@
 
 import type { Sealed } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
-import { kemKeyPair } from '../crypto/recipient.ts'
 import type { KemKeyPair } from '../crypto/recipient.ts'
-import { assert, StoreError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-card.ts'
 import { decodeDirectory, encodeDirectory } from '../format/directory.ts'
 import type { Directory, RecoveryEntry, Role } from '../format/directory.ts'
+import { joinDirectories } from '../format/directory-join.ts'
 import { openEnvelope, recordContext, sealEnvelope } from '../format/envelope.ts'
 import { storeIdOf } from '../format/id.ts'
 import { decodeKeyring, encodeKeyring, sortSlots } from '../format/keyring.ts'
-import type { Argon2Parameters, KeyringFile, Slot } from '../format/keyring.ts'
+import type { KeyringFile, Slot } from '../format/keyring.ts'
 import { openArchives, openAuditArchive, sealArchives } from './archive.ts'
 import { auditKeys, epochKeys, opensContents } from './epoch.ts'
 import type { AuditKeys, EpochKeys } from './epoch.ts'
 import { parseRecoveryKey } from './identity.ts'
 import type { Identity } from './identity.ts'
 import {
+  checkSize,
   firstDirectory,
   recoveryEntry,
   withChanges,
@@ -27,10 +28,11 @@ import {
   withRecovery,
 } from './membership.ts'
 import type { DeviceChanges } from './membership.ts'
+import { recipientsOf } from './recipients.ts'
+import type { PassphraseParameters } from './recipients.ts'
 import { newPassphrase, passphraseIdentity, recoveryKeyIdentity } from './recovery.ts'
 import type { NewPassphrase, RecoveryIdentity } from './recovery.ts'
 import { openSlot, sealSlot } from './slot.ts'
-import type { Recipient } from './slot.ts'
 
 /** What opens a keyring. */
 export type Unlock =
@@ -54,10 +56,9 @@ export interface NewKeyring {
   readonly storeId: string
   readonly directory: Directory
   readonly epoch: EpochKeys
+  /** The epochs before it, oldest first. */
+  readonly archived: readonly string[]
 }
-
-/** FORMAT §7: the number of device slots is one of 4, 8, 16, … */
-const DEVICE_SLOTS_MIN = 4
 
 const wrongKey: Readonly<Record<Slot['type'], string>> = {
   device:
@@ -77,7 +78,7 @@ export async function createKeyring(options: {
   const { identity, random } = options
   const founderRandom = random(32)
   const storeId = storeIdOf(identity.signing.publicKey, founderRandom)
-  const passphrase = await newPassphrase(options.passphrase, undefined, random)
+  const passphrase = await newPassphrase(options.passphrase, [], random)
   const recoveryKey = recoveryKeyIdentity(options.recoveryKey)
   const recovery = [
     recoveryEntry('recovery', recoveryKey, random),
@@ -85,7 +86,8 @@ export async function createKeyring(options: {
   ]
   const directory = firstDirectory(identity, recovery, founderRandom)
   const epoch = epochKeys(storeId, random(32), random(32))
-  return assemble({ storeId, directory, epoch, older: [], argon2: passphrase?.argon2, random })
+  const argon2 = parametersOf(recovery, passphrase)
+  return assemble({ storeId, directory, epoch, older: [], argon2, random })
 }
 
 /**
@@ -99,11 +101,7 @@ export async function openKeyring(
   unlock: Unlock,
 ): Promise<OpenedKeyring> {
   const file = decodeFor(bytes, storeId)
-  const recovery = await recoveryOf(file, unlock)
-  const epoch =
-    unlock.type === 'identity'
-      ? openSlots(file, 'device', unlock.identity.kem)
-      : openSlots(file, unlock.type, recovery?.kem)
+  const { epoch, recovery } = await openWith(file, unlock)
   if (!opensContents(epoch)) {
     throw new StoreError(
       'permission_denied',
@@ -201,11 +199,12 @@ export async function startEpoch(
   const { storeId, directory: before } = opened
   const { passphrase, recoveryKey } = changes
   const old = argon2Of(opened)
-  const fresh = await newPassphrase(passphrase, old, random)
+  const fresh = await newPassphrase(passphrase, [...old.values()], random)
+  const freshEntries = passphraseEntries(fresh, random)
   const replaced = { passphrase: passphrase !== undefined, recovery: recoveryKey !== undefined }
   const recovery = [
     ...before.recovery.filter(({ type }) => !replaced[type]),
-    ...passphraseEntries(fresh, random),
+    ...freshEntries,
     ...(recoveryKey === undefined
       ? []
       : [recoveryEntry('recovery', recoveryKeyIdentity(recoveryKey), random)]),
@@ -215,7 +214,30 @@ export async function startEpoch(
     directory: withChanges(storeId, before, changes, recovery),
     epoch: epochKeys(storeId, random(32), random(32)),
     older: [...opened.epochs.values()],
-    argon2: replaced.passphrase ? fresh?.argon2 : old,
+    argon2: replaced.passphrase ? parametersOf(freshEntries, fresh) : old,
+    random,
+  })
+}
+
+/**
+ * The keyring of a new epoch that joins two which do not know of each other, in the order of the
+ * records that brought them (FORMAT §7.2). Throws `store_full` for more devices, or more slots that
+ * went, than a keyring can have.
+ */
+export function joinKeyrings(
+  [first, second]: readonly [first: OpenedKeyring, second: OpenedKeyring],
+  random: Random,
+): NewKeyring {
+  const { storeId } = first
+  const directory = joinDirectories(storeId, [first.directory, second.directory])
+  checkSize(directory)
+  return assemble({
+    storeId,
+    directory,
+    epoch: epochKeys(storeId, random(32), random(32)),
+    // Of an epoch that both know, the place is the first one's.
+    older: [...new Map([...first.epochs, ...second.epochs]).values()],
+    argon2: new Map([...argon2Of(second), ...argon2Of(first)]),
     random,
   })
 }
@@ -231,16 +253,13 @@ interface Parts {
   readonly directory: Directory
   readonly epoch: EpochKeys
   readonly older: readonly EpochKeys[]
-  readonly argon2: Argon2Parameters | undefined
+  readonly argon2: PassphraseParameters
   readonly random: Random
 }
 
 function assemble(parts: Parts): NewKeyring {
   const { storeId, directory, epoch, older, random } = parts
-  const recipients = [
-    ...deviceRecipients(directory, random),
-    ...recoveryRecipients(directory, parts),
-  ]
+  const recipients = recipientsOf(directory, parts.argon2, random)
   const slots = recipients.map((recipient) => sealSlot(storeId, epoch, recipient, random))
   const context = recordContext(storeId)
   const plaintext = encodeDirectory(directory)
@@ -252,31 +271,7 @@ function assemble(parts: Parts): NewKeyring {
     ...sealArchives(storeId, epoch, older, random),
     directory: sealEnvelope('directory', epoch.directory, context, random(32), plaintext),
   })
-  return { bytes, storeId, directory, epoch }
-}
-
-/** The active devices, filled up with keys that nobody has: the number of members stays vague. */
-function deviceRecipients(directory: Directory, random: Random): readonly Recipient[] {
-  const active = directory.devices.filter((device) => device.removed === 0)
-  let slots = DEVICE_SLOTS_MIN
-  while (slots < active.length) slots *= 2
-  const common = { type: 'device', slotId: undefined, argon2: undefined } as const
-  return Array.from({ length: slots }, (_, index) => {
-    const device = active[index]
-    const kemKey = device?.kemKey ?? kemKeyPair(random(32)).publicKey
-    return { ...common, kemKey, auditor: device?.role === 'auditor' }
-  })
-}
-
-function recoveryRecipients(
-  directory: Directory,
-  parts: { readonly argon2: Argon2Parameters | undefined },
-): readonly Recipient[] {
-  return directory.recovery.map(({ type, slotId, kemKey }) => {
-    const parameters = type === 'passphrase' ? parts.argon2 : undefined
-    assert(type === 'recovery' || parameters !== undefined, 'a passphrase has its parameters')
-    return { type, slotId, kemKey, argon2: parameters, auditor: false }
-  })
+  return { bytes, storeId, directory, epoch, archived: older.map(({ kid }) => kid) }
 }
 
 /** The decoded framing of a keyring of this store. */
@@ -308,38 +303,53 @@ function checkSlots(slots: readonly Slot[], directory: Directory): void {
   throw new StoreError('keyring_mismatch', 'A keyring has other slots than its directory says')
 }
 
-function openSlots(
-  file: KeyringFile,
-  type: Slot['type'],
-  pair: KemKeyPair | undefined,
-): AuditKeys | EpochKeys {
+interface Opened {
+  readonly epoch: AuditKeys | EpochKeys
+  readonly recovery: RecoveryIdentity | undefined
+}
+
+async function openWith(file: KeyringFile, unlock: Unlock): Promise<Opened> {
+  if (unlock.type === 'identity') {
+    return { epoch: openSlots(file, 'device', unlock.identity.kem), recovery: undefined }
+  }
+  if (unlock.type === 'passphrase') return openWithPassphrase(file, unlock.passphrase)
+  const recovery = recoveryKeyIdentity(parseRecoveryKey(unlock.recoveryKey))
+  return { epoch: openSlots(file, 'recovery', recovery.kem), recovery }
+}
+
+/** Where keyrings were joined there may be a few, each with a salt of its own. */
+async function openWithPassphrase(file: KeyringFile, passphrase: string): Promise<Opened> {
   for (const slot of file.slots) {
-    if (slot.type !== type || pair === undefined) continue
+    if (slot.argon2 === undefined) continue
+    const recovery = await passphraseIdentity(passphrase, slot.argon2)
+    const epoch = openSlot(file, slot, recovery.kem)
+    if (epoch !== undefined) return { epoch, recovery }
+  }
+  if (argon2In(file).size === 0) {
+    throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
+  }
+  throw new StoreError('wrong_key', wrongKey.passphrase)
+}
+
+function openSlots(file: KeyringFile, type: Slot['type'], pair: KemKeyPair): AuditKeys | EpochKeys {
+  for (const slot of file.slots) {
+    if (slot.type !== type) continue
     const epoch = openSlot(file, slot, pair)
     if (epoch !== undefined) return epoch
   }
   throw new StoreError('wrong_key', wrongKey[type])
 }
 
-async function recoveryOf(
-  file: KeyringFile,
-  unlock: Unlock,
-): Promise<RecoveryIdentity | undefined> {
-  if (unlock.type === 'identity') return undefined
-  if (unlock.type === 'recovery') return recoveryKeyIdentity(parseRecoveryKey(unlock.recoveryKey))
-  const parameters = findArgon2(file)
-  if (parameters === undefined) {
-    throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
-  }
-  return passphraseIdentity(unlock.passphrase, parameters)
+function argon2Of(opened: OpenedKeyring): PassphraseParameters {
+  return argon2In(decodeKeyring(opened.bytes))
 }
 
-function argon2Of(opened: OpenedKeyring): Argon2Parameters | undefined {
-  return findArgon2(decodeKeyring(opened.bytes))
-}
-
-function findArgon2(file: KeyringFile): Argon2Parameters | undefined {
-  return file.slots.find((slot) => slot.type === 'passphrase')?.argon2
+function argon2In({ slots }: KeyringFile): PassphraseParameters {
+  return new Map(
+    slots.flatMap(({ slotId, argon2 }) => {
+      return slotId === undefined || argon2 === undefined ? [] : [[slotId, argon2] as const]
+    }),
+  )
 }
 
 function passphraseEntries(
@@ -348,4 +358,14 @@ function passphraseEntries(
 ): readonly RecoveryEntry[] {
   if (passphrase === undefined) return []
   return [recoveryEntry('passphrase', passphrase.identity, random)]
+}
+
+/** Of the one new passphrase among recovery entries. */
+function parametersOf(
+  entries: readonly RecoveryEntry[],
+  passphrase: NewPassphrase | undefined,
+): PassphraseParameters {
+  const entry = entries.find(({ type }) => type === 'passphrase')
+  if (entry === undefined || passphrase === undefined) return new Map()
+  return new Map([[entry.slotId, passphrase.argon2]])
 }

@@ -47,12 +47,12 @@ export interface NewPassphrase {
 }
 
 /**
- * Stretches a new passphrase, if there is one, with a new salt and never less than the one `before`
+ * Stretches a new passphrase, if there is one, with a new salt and never less than those `before`
  * it. Throws `invalid_input`.
  */
 export async function newPassphrase(
   passphrase: string | null | undefined,
-  before: Argon2Parameters | undefined,
+  before: readonly Argon2Parameters[],
   random: Random,
 ): Promise<NewPassphrase | undefined> {
   if (passphrase === null || passphrase === undefined) return undefined
@@ -61,8 +61,8 @@ export async function newPassphrase(
   // From our own bounds: who made the keyring before can raise them, not lower them or break us.
   const parameters = {
     salt: random(16),
-    passes: atLeast(passes, before?.passes ?? 0),
-    memoryKiB: atLeast(memoryKiB, before?.memoryKiB ?? 0),
+    passes: atLeast(passes, Math.max(0, ...before.map((one) => one.passes))),
+    memoryKiB: atLeast(memoryKiB, Math.max(0, ...before.map((one) => one.memoryKiB))),
   }
   return { argon2: parameters, identity: await passphraseIdentity(passphrase, parameters) }
 }

@@ -63,6 +63,11 @@ export function openAuditArchive(file: KeyringFile, epoch: AuditKeys): readonly 
   return checkDistinct([...older, epoch])
 }
 
+/** Which epochs came before that of a keyring which was verified before, oldest first. */
+export function readArchivedKids(file: KeyringFile, epoch: AuditKeys): readonly string[] {
+  return readArchiveOfA(file, epoch).map(({ kid }) => kid)
+}
+
 function readArchiveOfA(file: KeyringFile, epoch: AuditKeys): readonly ArchiveEntry[] {
   const context = archiveContext(file.storeId, 'A')
   const padded = openEnvelope('archive', epoch.archiveA, context, file.archiveA)

@@ -12,14 +12,16 @@ import {
   findDevice,
 } from '../format/directory.ts'
 import type { Directory, RecoveryEntry, Role } from '../format/directory.ts'
+import { checkJoined } from '../format/directory-join.ts'
 import { openEnvelope, recordContext } from '../format/envelope.ts'
 import { readKid } from '../format/envelope.ts'
 import { deviceIdOf } from '../format/id.ts'
 import type { ChangeRecord, RecordKind } from '../format/record.ts'
+import { joinsKeyrings } from '../format/record-rules.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { Oid } from '../git/object.ts'
 import { decodeKeyring } from '../format/keyring.ts'
-import { openArchives, openAuditArchive } from '../keys/archive.ts'
+import { openArchives, openAuditArchive, readArchivedKids } from '../keys/archive.ts'
 import { opensContents } from '../keys/epoch.ts'
 import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { openDirectory, openKeyring } from '../keys/keyring.ts'
@@ -30,7 +32,7 @@ import type { Epochs } from './decoded-commit.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 import type { JudgedCommit } from './judged-commit.ts'
-import type { ParentHead } from './place.ts'
+import type { ParentHead, TwoKeyrings } from './place.ts'
 import type { DeviceState, KeyringState, SettingsState, Snapshot } from './snapshot.ts'
 
 /** With the keys of a member, or of an auditor. */
@@ -68,7 +70,9 @@ export function findKeyring(objects: ObjectSource, commit: Oid): Oid {
 /** A keyring that was verified before, read back from git. */
 export function readKeyringState(source: Source, oid: Oid, record: Uint8Array): KeyringState {
   const bytes = getBlob(source.objects, oid, 'keyring_mismatch')
-  return { ...openDirectory(bytes, source.storeId, source.epochs), oid, record }
+  const opened = openDirectory(bytes, source.storeId, source.epochs)
+  const archived = readArchivedKids(decodeKeyring(bytes), getEpoch(source, opened.kid))
+  return { ...opened, archived, oid, record }
 }
 
 /** Settings that were verified before, read back from git. */
@@ -93,55 +97,82 @@ export function openNewKeyring(
   source: Source,
   record: ChangeRecord,
   bytes: Uint8Array,
-): { readonly kid: string; readonly directory: Directory } {
+): Pick<KeyringState, 'kid' | 'archived' | 'directory'> {
   const opened = openDirectory(bytes, source.storeId, source.epochs)
   if (opened.directory.number !== record.directoryNumber) {
     throw new StoreError('keyring_mismatch', 'The keyring has another number than its record says')
   }
-  if (record.kind === 'genesis') checkGenesisDirectory(source.storeId, opened.directory)
-  checkArchives(source, opened.kid, bytes)
-  return opened
+  const archived = archivedEpochs(bytes, getEpoch(source, opened.kid))
+  if (record.kind === 'genesis') {
+    checkGenesisDirectory(source.storeId, opened.directory)
+    checkArchived(archived, [])
+  }
+  return { ...opened, archived }
 }
 
 /** FORMAT §7.1: what may follow the keyring in force. Throws `keyring_chain`. */
-export function checkSuccession(source: Source, before: KeyringState, next: KeyringState): void {
-  checkSuccessor(source.storeId, before.directory, next.directory)
-  checkRotation(before.directory, next.directory, next.kid === before.kid)
-  // The head lists the epochs in order, oldest first: one that was left does not come back.
-  const order = [...source.epochs.keys()]
-  if (order.indexOf(next.kid) < order.indexOf(before.kid)) {
-    throw new StoreError('keyring_chain', 'A keyring returns to an epoch that was left')
-  }
+export function checkSuccession(storeId: string, before: KeyringState, next: KeyringState): void {
+  const isSameEpoch = next.kid === before.kid
+  checkSuccessor(storeId, before.directory, next.directory)
+  checkRotation(before.directory, next.directory, isSameEpoch)
+  if (before.archived.includes(next.kid)) throw returning()
+  checkArchived(next.archived, isSameEpoch ? before.archived : [...before.archived, before.kid])
 }
 
-/** Who joins with this keyring can read everything before it. */
-function checkArchives(source: Source, kid: string, bytes: Uint8Array): void {
-  const epoch = source.epochs.get(kid)
-  const listed = epoch === undefined ? [] : archivedEpochs(bytes, epoch)
-  const order = [...source.epochs.keys()].slice(0, listed.length)
-  if (listed.map((one) => one.kid).join() === order.join()) return
+/** FORMAT §7.2: what joins two keyrings that do not know of each other. Throws `keyring_chain`. */
+export function checkJoining(
+  storeId: string,
+  [first, second]: TwoKeyrings,
+  next: KeyringState,
+): void {
+  checkJoined(storeId, [first.directory, second.directory], next.directory)
+  const epochs = new Set([...first.archived, first.kid, ...second.archived, second.kid])
+  if (epochs.has(next.kid)) throw returning()
+  checkArchived(next.archived, [...epochs])
+}
+
+/** Who joins with a keyring can read everything before it. */
+function checkArchived(archived: readonly string[], older: readonly string[]): void {
+  if (archived.join() === older.join()) return
   throw new StoreError('keyring_chain', 'The archives of a keyring do not hold every older epoch')
 }
 
-/** An auditor opens one archive of the two. */
-function archivedEpochs(bytes: Uint8Array, epoch: AuditKeys): readonly AuditKeys[] {
-  const file = decodeKeyring(bytes)
-  return opensContents(epoch) ? openArchives(file, epoch) : openAuditArchive(file, epoch)
+function returning(): StoreError {
+  return new StoreError('keyring_chain', 'A keyring returns to an epoch that was left')
 }
+
+/** Opens the archives as a whole; an auditor opens one of the two. */
+function archivedEpochs(bytes: Uint8Array, epoch: AuditKeys): readonly string[] {
+  const file = decodeKeyring(bytes)
+  const epochs = opensContents(epoch) ? openArchives(file, epoch) : openAuditArchive(file, epoch)
+  return epochs.map(({ kid }) => kid).filter((kid) => kid !== epoch.kid)
+}
+
+function getEpoch({ epochs }: Source, kid: string): AuditKeys {
+  const epoch = epochs.get(kid)
+  if (epoch !== undefined) return epoch
+  throw new StoreError('envelope_epoch', 'A keyring belongs to an unknown epoch')
+}
+
+/** What is in force where a commit is taken up, and the keyring record of its own side. */
+export type InForce = Pick<KeyringState, 'record' | 'directory'>
 
 /**
  * FORMAT §7.4: each parent of a merge is by a device that the newest keyring knows as active, or is
  * in the past of that keyring's record. That is above one parent only if it is that parent itself:
  * otherwise one parent would be an ancestor of the other. Throws `record_late`.
  */
-export function checkInTime(newest: KeyringState, { head, authorId }: ParentHead): void {
-  if (isInTime(newest, { record: head.record, authorId })) return
+export function checkInTime(newest: InForce, parents: readonly ParentHead[]): void {
+  const isTimely = ({ head, authorId }: ParentHead): boolean => {
+    return isInTime(newest, { record: head.record, authorId })
+  }
+  if (parents.every(isTimely)) return
   throw new StoreError('record_late', 'A merge takes up a record of a device that was removed')
 }
 
 /** Of a commit outside the past of that keyring's record, or of that record itself. */
 export function isInTime(
-  newest: KeyringState,
+  newest: InForce,
   { record, authorId }: { readonly record: Uint8Array; readonly authorId: string },
 ): boolean {
   if (equalBytes(record, newest.record)) return true
@@ -171,8 +202,11 @@ export function checkAuthor(
   const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
   if (recovery !== undefined) {
     commit.checkSignature(recovery.signingKey)
-    if (record.kind !== 'keyring' || keyring === undefined) {
-      throw new StoreError('record_role', 'A recovery identity writes keyring records only')
+    if (record.kind !== 'keyring' || joinsKeyrings(record) || keyring === undefined) {
+      throw new StoreError(
+        'record_role',
+        'A recovery identity enrols devices and does nothing else',
+      )
     }
     if (keyring.kid !== before.keyring.kid) {
       throw new StoreError('record_role', 'A recovery identity cannot begin an epoch')
@@ -222,5 +256,10 @@ function forkedError(): StoreError {
 }
 
 function findRecovery(directory: Directory, deviceId: string): RecoveryEntry | undefined {
-  return directory.recovery.find((entry) => deviceIdOf(entry.signingKey) === deviceId)
+  return findRecoveries(directory, deviceId)[0]
+}
+
+/** The entries of a recovery identity: one secret may stand in more than one. */
+export function findRecoveries(directory: Directory, deviceId: string): readonly RecoveryEntry[] {
+  return directory.recovery.filter((entry) => deviceIdOf(entry.signingKey) === deviceId)
 }

@@ -50,6 +50,8 @@ export interface KeyringState {
   readonly record: Uint8Array
   readonly oid: Oid
   readonly kid: string
+  /** The epochs before its own, oldest first. */
+  readonly archived: readonly string[]
   readonly directory: Directory
 }
 

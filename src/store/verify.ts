@@ -225,7 +225,15 @@ const unknownKeyring: KeyringState = {
   record: zeroHash,
   oid: '',
   kid: '',
-  directory: { number: 0, previous: [], devices: [], recovery: [], founderRandom: undefined },
+  archived: [],
+  directory: {
+    number: 0,
+    previous: [],
+    devices: [],
+    recovery: [],
+    gone: [],
+    founderRandom: undefined,
+  },
 }
 const unknownSettings: SettingsState = {
   oid: '',

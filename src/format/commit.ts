@@ -17,7 +17,7 @@ export interface CommitParts {
   readonly height: number
   /** The sealed record. */
   readonly record: Uint8Array
-  /** The sealed detail, in records of kind change only. */
+  /** The sealed detail, of a record that writes versions. */
   readonly detail: Uint8Array | undefined
 }
 

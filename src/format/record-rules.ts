@@ -10,7 +10,19 @@ import type { ChangeRecord, RecordRow } from './record.ts'
 const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)
 const NO_ID = /^0+$/
 
-/** Throws `record_malformed`, `record_rows` or `upgrade_required`. */
+/** Whether a record joins two keyrings (FORMAT §7.2); its rows merge memories. */
+export function joinsKeyrings({ kind, parents }: KindOfRecord): boolean {
+  return kind === 'keyring' && parents.length === 2
+}
+
+/** Whether the rows of a record are versions, so that it has a detail. */
+export function writesVersions(record: KindOfRecord): boolean {
+  return record.kind === 'change' || joinsKeyrings(record)
+}
+
+type KindOfRecord = Pick<ChangeRecord, 'kind' | 'parents'>
+
+/** Throws `record_malformed` or `record_rows`. */
 export function checkRecordRules(record: ChangeRecord): void {
   if (record.time > timeMax) throw malformed('its time is beyond the calendar')
   checkFields(record)
@@ -30,10 +42,7 @@ function checkFields(record: ChangeRecord): void {
   if (genesis !== (record.parents.length === 0)) {
     throw malformed('genesis has no parent, and nothing else has none')
   }
-  if (record.parents.length === 2 && kind === 'keyring') {
-    throw new StoreError('upgrade_required', 'A record joins keyrings, as newer releases do')
-  }
-  if (record.parents.length === 2 && kind !== 'change') {
+  if (record.parents.length === 2 && !writesVersions(record)) {
     throw malformed('it has two parents, and is no merge')
   }
   if ((genesis || kind === 'keyring') === isZero(record.keyringHash)) {
@@ -50,8 +59,9 @@ function checkFields(record: ChangeRecord): void {
   }
 }
 
-function checkActor({ kind, actor, session }: ChangeRecord): void {
-  if (actor === undefined && (kind === 'change' || kind === 'redact')) {
+function checkActor(record: ChangeRecord): void {
+  const { kind, actor, session } = record
+  if (actor === undefined && (kind === 'redact' || writesVersions(record))) {
     throw malformed('a change or a redaction names no actor')
   }
   for (const name of [actor?.id, session]) {
@@ -64,10 +74,10 @@ function checkActor({ kind, actor, session }: ChangeRecord): void {
   }
 }
 
-function checkRowCount({ kind, parents, rows }: ChangeRecord): void {
-  const joins = kind === 'change' && parents.length === 2
-  const hasRows = kind === 'change' || kind === 'redact'
-  const least = hasRows && !joins ? 1 : 0
+function checkRowCount(record: ChangeRecord): void {
+  const { kind, parents, rows } = record
+  const hasRows = kind === 'redact' || writesVersions(record)
+  const least = hasRows && parents.length < 2 ? 1 : 0
   const most = hasRows ? rowsMax : 0
   if (rows.length < least || rows.length > most) {
     throw badRows('their number is not one that the kind allows')

@@ -116,15 +116,13 @@ function buildKeyring(
   next: NewKeyring,
   author: Author | undefined,
 ): BuiltCommit {
-  const { bytes, directory, epoch } = next
   const fields = {
     kind: 'keyring',
     actor: author?.actor,
     session: author?.session,
-    directoryNumber: directory.number,
+    directoryNumber: next.directory.number,
   } as const
-  const keyring = { bytes, state: { kid: epoch.kid, directory } }
-  return buildAdministration(context, session.snapshot, fields, { keyring })
+  return buildAdministration(context, session.snapshot, fields, { keyring: next })
 }
 
 /** The commit of a keyring that this device signs. */

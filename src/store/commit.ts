@@ -14,14 +14,17 @@ import type { DetailRow } from '../format/detail.ts'
 import { detailContext, memoryContext, recordContext, sealEnvelope } from '../format/envelope.ts'
 import { encodeMemoryBlob } from '../format/memory-blob.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
-import { recordHash, signRecord, zeroHash, zeroId } from '../format/record.ts'
-import type { Actor, ChangeRecord, RecordRow, RedactReason } from '../format/record.ts'
+import { zeroHash, zeroId } from '../format/record.ts'
+import type { Actor, RecordRow, RedactReason } from '../format/record.ts'
 import { newObject } from '../git/object.ts'
 import type { NewObject } from '../git/object.ts'
 import type { Oids } from '../git/oid-set.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
+import type { NewKeyring } from '../keys/keyring.ts'
 import { commitBytesMax } from '../limits.ts'
 import type { PlannedRow } from './changes.ts'
+import { parentsOf, signNext } from './new-record.ts'
+import type { RecordFields, SignedRecord } from './new-record.ts'
 import { encodeRoot } from './root-tree.ts'
 import { authorState, beforeGenesis, Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState, Head, KeyringState, SettingsState } from './snapshot.ts'
@@ -60,15 +63,6 @@ export interface BuiltCommit {
   readonly undo: Undo
 }
 
-/** The fields that a kind fills; the rest of a record follows from the snapshot and the context. */
-export type RecordFields = Pick<ChangeRecord, 'kind'> &
-  Partial<
-    Pick<
-      ChangeRecord,
-      'actor' | 'session' | 'reason' | 'directoryNumber' | 'keyringHash' | 'settingsHash' | 'rows'
-    >
-  >
-
 /** The other parent of a merge: what differs there from the snapshot that the merge is made on. */
 export interface OtherParent {
   readonly head: Head
@@ -78,6 +72,8 @@ export interface OtherParent {
   readonly devices: ReadonlyMap<string, DeviceState>
   /** If the other side's is the later one. */
   readonly keyring: KeyringState | undefined
+  /** The other side's, if neither is the later one: the merge has to join them (FORMAT §7.2). */
+  readonly concurrent: KeyringState | undefined
   readonly settings: SettingsState | undefined
   /** What redact records name there and not here. */
   readonly redacted: ReadonlySet<string>
@@ -91,6 +87,19 @@ export interface MergeRow extends PlannedRow {
   readonly secondBase: string
 }
 
+export interface MergePlan {
+  readonly rows: readonly MergeRow[]
+  readonly author: Author
+  readonly keyring?: BroughtKeyring | undefined
+}
+
+interface RowsPlan extends MergePlan {
+  readonly other?: OtherParent | undefined
+}
+
+/** The keyring that a commit brings. */
+export type BroughtKeyring = Pick<NewKeyring, 'bytes' | 'directory' | 'epoch' | 'archived'>
+
 /** A change of memories: one version row each (FORMAT §6.1, kind 2). */
 export function buildChange(
   context: CommitContext,
@@ -99,22 +108,23 @@ export function buildChange(
   author: Author,
 ): BuiltCommit {
   const rows = planned.map((row) => ({ ...row, secondBase: zeroId }))
-  return buildRows(context, snapshot, undefined, rows, author)
+  return buildRows(context, snapshot, { rows, author })
 }
 
 /**
  * A merge of the snapshot's head with another one. Neither descends from the other. The context's
  * epoch is that of the later keyring, its signer continues the newest record of both sides. Rows
- * ascend by memory id; there is one for each open memory (FORMAT §6.4).
+ * ascend by memory id; there is one for each open memory (FORMAT §6.4). `keyring` joins those of
+ * both sides where neither is the later one; the epoch is its own then.
  */
 export function buildMerge(
   context: CommitContext,
   snapshot: Snapshot,
   other: OtherParent,
-  rows: readonly MergeRow[],
-  author: Author,
+  { rows: planned, author, keyring }: MergePlan,
 ): BuiltCommit {
-  const built = buildRows(context, snapshot, other, inParentOrder(snapshot, other, rows), author)
+  const rows = inParentOrder(snapshot, other, planned)
+  const built = buildRows(context, snapshot, { rows, author, other, keyring })
   const news = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
   for (const versionId of news) snapshot.redacted.add(versionId)
   const undo = (): void => {
@@ -140,14 +150,18 @@ function inParentOrder(
 function buildRows(
   context: CommitContext,
   snapshot: Snapshot,
-  other: OtherParent | undefined,
-  planned: readonly MergeRow[],
-  author: Author,
+  { rows: planned, author, other, keyring }: RowsPlan,
 ): BuiltCommit {
   const details = planned.map((row, index) => newDetail(context.random, row, index, author))
   const rows = planned.map((row, index) => recordRow(row, details[index]))
   const { actor, session } = author
-  const signed = sign(context, snapshot, { kind: 'change', actor, session, rows }, other)
+  const fields = {
+    ...(keyring === undefined ? { kind: 'change' as const } : fieldsOf(keyring)),
+    actor,
+    session,
+    rows,
+  }
+  const signed = signNext(context, snapshot, fields, other)
   const objects: NewObject[] = []
   const memories = new Map(other?.memories)
   planned.forEach((row, index) => {
@@ -161,7 +175,26 @@ function buildRows(
     zeroHash,
     encodeDetail(details),
   )
-  return finish(context, snapshot, { signed, detail, memories, objects, other })
+  const brought = keyring && bringKeyring(keyring, signed, objects)
+  return finish(context, snapshot, { signed, detail, memories, objects, other, keyring: brought })
+}
+
+/** Of a record that brings it, beside what every record of its kind has. */
+function fieldsOf({ bytes, directory }: BroughtKeyring): RecordFields {
+  return {
+    kind: 'keyring',
+    keyringHash: hash256(bytes),
+    directoryNumber: directory.number,
+  }
+}
+
+function bringKeyring(
+  { bytes, directory, epoch, archived }: BroughtKeyring,
+  { hash }: SignedRecord,
+  objects: NewObject[],
+): KeyringState {
+  const { oid } = push(objects, newObject('blob', bytes))
+  return { oid, record: hash, kid: epoch.kid, archived, directory }
 }
 
 /** A commit that replaces keyring or settings and touches no memory (kinds 4 and 5). */
@@ -170,25 +203,18 @@ export function buildAdministration(
   snapshot: Snapshot,
   fields: RecordFields,
   replaced: {
-    readonly keyring?: {
-      readonly bytes: Sealed
-      readonly state: Omit<KeyringState, 'oid' | 'record'>
-    }
+    readonly keyring?: BroughtKeyring
     readonly settings?: { readonly bytes: Sealed; readonly value: SettingsState['value'] }
   },
 ): BuiltCommit {
   const objects: NewObject[] = []
-  const signed = sign(context, snapshot, {
+  const signed = signNext(context, snapshot, {
     ...fields,
     ...(replaced.keyring && { keyringHash: hash256(replaced.keyring.bytes) }),
     ...(replaced.settings && { settingsHash: hash256(replaced.settings.bytes) }),
   })
-  let keyring: KeyringState | undefined
+  const keyring = replaced.keyring && bringKeyring(replaced.keyring, signed, objects)
   let settings: SettingsState | undefined
-  if (replaced.keyring !== undefined) {
-    const blob = push(objects, newObject('blob', replaced.keyring.bytes))
-    keyring = { ...replaced.keyring.state, oid: blob.oid, record: signed.hash }
-  }
   if (replaced.settings !== undefined) {
     const blob = push(objects, newObject('blob', replaced.settings.bytes))
     const { value } = replaced.settings
@@ -206,32 +232,32 @@ export function buildRedaction(
   author: Author,
 ): BuiltCommit {
   const { actor, session } = author
-  const signed = sign(context, snapshot, { kind: 'redact', actor, session, ...redacted })
+  const signed = signNext(context, snapshot, { kind: 'redact', actor, session, ...redacted })
   return finish(context, snapshot, { signed, memories: new Map(), objects: [] })
 }
 
 /** The first commit of a store (kind 1), with the public files that every later tree keeps. */
 export function buildGenesis(
   context: CommitContext,
-  keyring: { readonly bytes: Sealed; readonly state: Omit<KeyringState, 'oid' | 'record'> },
+  keyring: BroughtKeyring,
   settings: { readonly bytes: Sealed; readonly value: SettingsState['value'] },
   actor: Actor | undefined,
 ): { readonly built: BuiltCommit; readonly snapshot: Snapshot } {
   const snapshot = new Snapshot(
     beforeGenesis,
-    { ...keyring.state, oid: '', record: zeroHash },
+    {
+      oid: '',
+      record: zeroHash,
+      kid: keyring.epoch.kid,
+      archived: [],
+      directory: keyring.directory,
+    },
     { oid: '', value: settings.value, record: zeroHash, height: -1 },
   )
   const fields = { kind: 'genesis', actor, directoryNumber: 0 } as const
   const built = buildAdministration(context, snapshot, fields, { keyring, settings })
   const files = [readmeFile, storeFile(context.storeId)].map((file) => newObject('blob', file))
   return { built: { ...built, objects: [...files, ...built.objects] }, snapshot }
-}
-
-interface SignedRecord {
-  readonly record: ChangeRecord
-  readonly bytes: Uint8Array
-  readonly hash: Uint8Array
 }
 
 interface Parts {
@@ -260,42 +286,6 @@ function recordRow(row: MergeRow, detail: DetailRow | undefined): RecordRow {
   const { memoryId, versionId, base, secondBase, operation } = row
   const commitment = detail === undefined ? zeroHash : detailCommitment(detail.blinding, detail)
   return { memoryId, versionId, base, secondBase, operation, commitment }
-}
-
-function sign(
-  context: CommitContext,
-  snapshot: Snapshot,
-  fields: RecordFields,
-  other?: OtherParent,
-): SignedRecord {
-  const { storeId, signer } = context
-  const parents = parentsOf(snapshot, other)
-  const record: ChangeRecord = {
-    actor: undefined,
-    session: undefined,
-    reason: undefined,
-    directoryNumber: 0,
-    keyringHash: zeroHash,
-    settingsHash: zeroHash,
-    rows: [],
-    ...fields,
-    height: Math.max(-1, ...parents.map(({ height }) => height)) + 1,
-    deviceId: signer.deviceId,
-    sequence: signer.sequence,
-    previous: signer.previous,
-    keyring: (other?.keyring ?? snapshot.keyring).record,
-    parents: parents.map((parent) => parent.record),
-    time: context.time,
-  }
-  const bytes = signRecord(storeId, record, signer.pair)
-  return { record, bytes, hash: recordHash(storeId, bytes) }
-}
-
-/** By ascending record hash (FORMAT §6). */
-function parentsOf({ head }: Snapshot, other: OtherParent | undefined): readonly Head[] {
-  if (head === beforeGenesis) return []
-  if (other === undefined) return [head]
-  return [head, other.head].toSorted((a, b) => compareBytes(a.record, b.record))
 }
 
 function sealMemory(

@@ -10,6 +10,7 @@ import type { DetailRow } from '../format/detail.ts'
 import { detailContext, openDeterministic, readKid, recordContext } from '../format/envelope.ts'
 import { decodeRecord, recordHash, zeroHash } from '../format/record.ts'
 import type { ChangeRecord } from '../format/record.ts'
+import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { commitBytesMax } from '../limits.ts'
@@ -73,8 +74,8 @@ export function verifyDecodedCommit<Keys extends AuditKeys>(
   if (parts.height !== record.height) {
     throw new StoreError('record_height', `The commit ${oid} shows another height than its record`)
   }
-  if ((parts.detail !== undefined) !== (record.kind === 'change')) {
-    throw malformed('A detail goes with a change and with nothing else', oid)
+  if ((parts.detail !== undefined) !== writesVersions(record)) {
+    throw malformed('A detail goes with rows of versions and with nothing else', oid)
   }
   return commit
 }

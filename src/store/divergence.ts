@@ -3,8 +3,8 @@
 // work is that of what diverged. Decides nothing about open memories: merge/ does.
 
 import { compareBytes } from '../bytes.ts'
-import { StoreError } from '../errors.ts'
 import { parseLinks } from '../format/commit.ts'
+import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys } from '../keys/epoch.ts'
 import type { OtherParent } from './commit.ts'
@@ -24,9 +24,11 @@ export interface Touched {
 }
 
 /** The commits that are ancestors of one head and not of the other. */
-interface OneSide extends Touched {
+export interface OneSide extends Touched {
   /** Newest first, by height. */
   readonly commits: readonly Oid[]
+  /** Those that bring keyrings. */
+  readonly keyrings: readonly Oid[]
 }
 
 export interface Divergence<Side extends Touched = OneSide> {
@@ -84,13 +86,17 @@ class Side implements OneSide {
   readonly commits: Oid[] = []
   readonly memories: Set<string> = new Set()
   readonly devices: Set<string> = new Set()
-  hasKeyring = false
+  readonly keyrings: Oid[] = []
+
+  get hasKeyring(): boolean {
+    return this.keyrings.length > 0
+  }
 
   add({ oid, record }: DecodedCommit<AuditKeys>): void {
     this.commits.push(oid)
     if (record.sequence > 0) this.devices.add(record.deviceId)
-    if (record.kind === 'keyring') this.hasKeyring = true
-    if (record.kind !== 'change') return
+    if (record.kind === 'keyring') this.keyrings.push(oid)
+    if (!writesVersions(record)) return
     for (const { memoryId } of record.rows) this.memories.add(memoryId)
   }
 }
@@ -104,7 +110,7 @@ function readCommit(
 
 /**
  * What a merge on `ours` takes from `theirs`, and what it has to decide. Both are verified, and
- * diverge as `divergence` says. Throws `keyring_conflict`.
+ * diverge as `divergence` says.
  */
 export function compareSnapshots(
   ours: Snapshot,
@@ -112,7 +118,7 @@ export function compareSnapshots(
   divergence: Divergence<Touched>,
 ): { readonly other: OtherParent; readonly open: readonly OpenVersions[] } {
   const { hasKeyring } = divergence.theirs
-  if (hasKeyring && divergence.ours.hasKeyring) throw keyringConflict()
+  const areConcurrent = hasKeyring && divergence.ours.hasKeyring
   const memories = new Map<string, CurrentVersion>()
   const open: OpenVersions[] = []
   for (const memoryId of divergence.theirs.memories) {
@@ -128,7 +134,8 @@ export function compareSnapshots(
     head: theirs.head,
     memories,
     devices: mergeDevices(ours.devices, theirs.devices, divergence),
-    keyring: hasKeyring ? theirs.keyring : undefined,
+    keyring: hasKeyring && !areConcurrent ? theirs.keyring : undefined,
+    concurrent: areConcurrent ? theirs.keyring : undefined,
     settings: isLater(theirs.settings, ours.settings) ? theirs.settings : undefined,
     redacted: new Set([...theirs.redacted].filter((id) => !ours.redacted.has(id))),
   }
@@ -167,11 +174,4 @@ function isEarlierState(a: DeviceState, b: DeviceState): boolean {
 function isLater(a: SettingsState, b: SettingsState): boolean {
   if (a.height !== b.height) return a.height > b.height
   return compareBytes(a.record, b.record) > 0
-}
-
-function keyringConflict(): StoreError {
-  return new StoreError(
-    'keyring_conflict',
-    'Both sides changed who may open the store, neither knowing of the other',
-  )
 }

@@ -11,6 +11,7 @@ import { memoryContext, openDeterministic } from '../format/envelope.ts'
 import { decodeMemoryBlob } from '../format/memory-blob.ts'
 import { verifyRecordSignature, zeroHash } from '../format/record.ts'
 import type { ChangeRecord, RecordRow } from '../format/record.ts'
+import { writesVersions } from '../format/record-rules.ts'
 import { findTreeEntry } from '../git/object.ts'
 import type { GitObject, Oid } from '../git/object.ts'
 import { opensContents } from '../keys/epoch.ts'
@@ -81,9 +82,9 @@ export function judgeDecoded(source: CommitSource, commit: DecodedCommit<AuditKe
   const { epoch } = commit
   if (!opensContents(epoch)) return new TrailCommit(source, commit)
   const whole = new CommitAlone(source, { ...commit, epoch })
-  const { kind, rows } = commit.record
+  const { record } = commit
   // Nobody asks about the rows of a merge that has none; its detail must be well formed, too.
-  if (kind === 'change' && rows.length === 0) whole.hasDetail(0)
+  if (writesVersions(record) && record.rows.length === 0) whole.hasDetail(0)
   return whole
 }
 

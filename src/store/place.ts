@@ -3,7 +3,16 @@
 
 import type { OtherParent } from './commit.ts'
 import type { OpenVersions } from './divergence.ts'
-import type { Head } from './snapshot.ts'
+import type { Head, KeyringState } from './snapshot.ts'
+
+/** Neither knows of the other; in the order of the parents that have them in force. */
+export type TwoKeyrings = readonly [first: KeyringState, second: KeyringState]
+
+/** Who changed a keyring, and whether that gave anybody a right or a way in. */
+export interface KeyringChange {
+  readonly authorId: string
+  readonly givesRights: boolean
+}
 
 export interface Place {
   /** Of a commit with two parents that are verified, neither an ancestor of the other. */
@@ -25,4 +34,6 @@ export interface Merging {
 export interface ParentHead {
   readonly head: Head
   readonly authorId: string
+  /** What keyring records did that are in its past and not in that of the other parent. */
+  readonly keyringChanges: readonly KeyringChange[]
 }

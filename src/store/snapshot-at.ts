@@ -3,12 +3,13 @@
 // Trusts both: they were verified before.
 
 import { assert } from '../errors.ts'
+import { decodeKeyring } from '../format/keyring.ts'
 import type { Oid } from '../git/object.ts'
 import { readKeyringState, readSettingsState } from './authority.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { DecodedCommit } from './decoded-commit.ts'
 import { forkedState } from './divergence.ts'
-import { getEntry, getTree } from './git-reads.ts'
+import { getBlob, getEntry, getTree } from './git-reads.ts'
 import type { CommitEntry, History, HistorySource, VersionEntry } from './history.ts'
 import { authorState, Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState } from './snapshot.ts'
@@ -62,12 +63,11 @@ function sealedUnder(
       )
       continue
     }
-    const decoded = decode(source, commit)
-    const entry = entryOf(source, decoded, 'keyring')
-    kids.set(position, readKeyringState(source, entry, decoded.hash).kid)
+    const entry = entryOf(source, decode(source, commit), 'keyring')
+    kids.set(position, decodeKeyring(getBlob(source.objects, entry, 'keyring_mismatch')).kid)
     known[position] = position
   }
-  // A keyring brings no memories, so for those that do, what children know is what they knew.
+  // A keyring that brings memories joins two, and is sealed under its own epoch (FORMAT §7.2).
   return ({ position }) => kids.get(known[position] ?? 0) ?? ''
 }
 

@@ -4,18 +4,26 @@
 
 import { equalBytes, toHex } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
-import { StoreError } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
 import { openEnvelope, recordContext } from '../format/envelope.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
 import { zeroHash } from '../format/record.ts'
+import { joinsKeyrings } from '../format/record-rules.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
 import { opensContents } from '../keys/epoch.ts'
-import { checkAuthor, checkInTime, checkSuccession, openNewKeyring } from './authority.ts'
+import {
+  checkAuthor,
+  checkInTime,
+  checkJoining,
+  checkSuccession,
+  openNewKeyring,
+} from './authority.ts'
 import { getBlob, getEntry, getTree, hasObject } from './git-reads.ts'
 import type { JudgedCommit } from './judged-commit.ts'
-import type { Merging, Place } from './place.ts'
+import { changeBy, checkChanges } from './keyring-join.ts'
+import type { KeyringChange, Merging, Place, TwoKeyrings } from './place.ts'
 import { encodeRoot } from './root-tree.ts'
 import { authorState, beforeGenesis } from './snapshot.ts'
 import type { DeviceState, Effect, Head, KeyringState } from './snapshot.ts'
@@ -26,6 +34,8 @@ import type { VerifyContext } from './verify-rows.ts'
 /** What a commit brought, and did not take from a parent. */
 export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {
   readonly authorId: string
+  /** Of a record that brings a keyring. */
+  readonly keyringChange: KeyringChange | undefined
   /** The author, and devices of which it shows that they are forked. */
   readonly devices: ReadonlyMap<string, DeviceState>
 }
@@ -38,7 +48,7 @@ export interface Verified {
 
 /** Where a snapshot goes from commit to commit. */
 export interface Way {
-  /** Moves the snapshot to a parent of a commit, if one was verified. Throws `keyring_conflict`. */
+  /** Moves the snapshot to a parent of a commit, if one was verified. */
   enter(commit: JudgedCommit): Place
   /** The snapshot has moved on to the commit. */
   add(commit: JudgedCommit, verified: Verified): void
@@ -68,17 +78,17 @@ function verifyInOrder(
   place: Place,
 ): Verified {
   const { merging } = place
-  const before = merging?.other.keyring ?? snapshot.keyring
+  const { record } = commit
+  const before = keyringsBefore(snapshot, merging)
   const device =
-    merging?.other.devices.get(commit.record.deviceId) ??
-    snapshot.devices.get(commit.record.deviceId)
+    merging?.other.devices.get(record.deviceId) ?? snapshot.devices.get(record.deviceId)
   checkPosition(snapshot, commit, merging)
   checkKeyring(snapshot, commit, before)
-  for (const parent of merging?.parents ?? []) checkInTime(before, parent)
+  if (merging !== undefined && !areTwo(before)) checkInTime(before[0], merging.parents)
   const keyring = readKeyring(context, commit)
-  checkAuthor({ keyring: before, device }, commit, keyring)
-  if (keyring !== undefined && commit.record.kind === 'keyring') {
-    checkSuccession(context, before, keyring)
+  for (const one of before) checkAuthor({ keyring: one, device }, commit, keyring)
+  if (keyring !== undefined && record.kind === 'keyring') {
+    checkNewKeyring(context.storeId, before, keyring, merging)
   }
   checkDeviceChain(device, commit)
   const settings = readSettings(context, snapshot, commit)
@@ -86,7 +96,10 @@ function verifyInOrder(
   const authors = authorState(commit.record, commit.hash)
   const forked = [...(merging?.other.devices ?? [])].filter(([, state]) => state.forked)
   const devices = merging === undefined ? authors : new Map([...forked, ...authors])
-  const own = { authorId: commit.record.deviceId, memories, devices, keyring, settings }
+  const authorId = record.deviceId
+  const directories = before.map(({ directory }) => directory)
+  const keyringChange = keyring && changeBy(authorId, directories, keyring.directory)
+  const own = { authorId, memories, devices, keyring, keyringChange, settings }
   return { own, undo: moveSnapshot(context, snapshot, commit, own, merging) }
 }
 
@@ -113,14 +126,56 @@ function checkPosition(
   if (record.height !== height) refuse('record_height', 'The height does not follow')
 }
 
+/** The keyring in force; of a merge the later one, or both if neither is that. */
+type KeyringsBefore = readonly [KeyringState] | TwoKeyrings
+
+function keyringsBefore(snapshot: Snapshot, merging: Merging | undefined): KeyringsBefore {
+  const { keyring } = snapshot
+  const concurrent = merging?.other.concurrent
+  if (concurrent === undefined) return [merging?.other.keyring ?? keyring]
+  return merging?.isOursFirst === true ? [keyring, concurrent] : [concurrent, keyring]
+}
+
+function areTwo(keyrings: KeyringsBefore): keyrings is TwoKeyrings {
+  return keyrings.length === 2
+}
+
 /** The newest keyring of the past, and its epoch. */
-function checkKeyring(snapshot: Snapshot, commit: JudgedCommit, before: KeyringState): void {
-  if (!equalBytes(commit.record.keyring, before.record)) {
+function checkKeyring(snapshot: Snapshot, commit: JudgedCommit, before: KeyringsBefore): void {
+  const { record, epoch } = commit
+  const joins = joinsKeyrings(record)
+  if (areTwo(before) && !joins) {
+    refuse('keyring_conflict', 'A merge chooses between keyrings that do not know of each other')
+  }
+  if (!areTwo(before) && joins) {
+    refuse('keyring_chain', 'A record joins keyrings, and one of them is the later one')
+  }
+  if (!equalBytes(record.keyring, before[0].record)) {
     refuse('record_keyring', 'The record does not name the newest keyring of its past')
   }
-  if (snapshot.head !== beforeGenesis && commit.epoch.kid !== before.kid) {
+  // What joins two is sealed under its own epoch, as genesis is: no older one is known to all.
+  if (snapshot.head !== beforeGenesis && !joins && epoch.kid !== before[0].kid) {
     refuse('record_epoch', 'The record is sealed under another epoch than the one in force')
   }
+}
+
+function checkNewKeyring(
+  storeId: string,
+  before: KeyringsBefore,
+  keyring: KeyringState,
+  merging: Merging | undefined,
+): void {
+  if (!areTwo(before)) return checkSuccession(storeId, before[0], keyring)
+  checkJoining(storeId, before, keyring)
+  const [first, second] = merging?.parents ?? []
+  assert(first !== undefined && second !== undefined, 'a join has two parents')
+  checkChanges(
+    { keyring: before[0], changes: first.keyringChanges },
+    { keyring: before[1], changes: second.keyringChanges },
+  )
+  const { directory } = keyring
+  checkInTime({ record: before[0].record, directory }, [first])
+  checkInTime({ record: before[1].record, directory }, [second])
 }
 
 /** The keyring that a record of kind 1 or 4 brings. */
@@ -133,8 +188,8 @@ function readKeyring(context: VerifyContext, commit: JudgedCommit): KeyringState
     refuse('keyring_mismatch', 'The keyring is not the one that the record names')
   }
   const opened = openNewKeyring(context, record, bytes)
-  if (record.kind === 'genesis' && opened.kid !== epoch.kid) {
-    refuse('record_epoch', 'Genesis is sealed under another epoch than its keyring')
+  if ((record.kind === 'genesis' || joinsKeyrings(record)) && opened.kid !== epoch.kid) {
+    refuse('record_epoch', 'The record is sealed under another epoch than its keyring')
   }
   return { ...opened, oid, record: commit.hash }
 }

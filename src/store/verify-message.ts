@@ -6,6 +6,7 @@ import { ByteReader, ByteWriter, equalBytes, fromHex, toHex, utf8, utf8Text } fr
 import { assert, StoreError } from '../errors.ts'
 import { decodeSignedBody } from '../format/record.ts'
 import type { ChangeRecord } from '../format/record.ts'
+import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { judgeCommit } from './judged-commit.ts'
@@ -59,11 +60,11 @@ function judgeFully(
 ): FullyJudged | undefined {
   try {
     const commit = judgeCommit(source, oid)
-    const { kind, deviceId, rows } = commit.record
+    const { deviceId, rows } = commit.record
     const signingKey = signingKeys.get(deviceId)
     if (signingKey === undefined) return undefined
     commit.checkSignature(signingKey)
-    if (kind !== 'change') return { commit, rows: [] }
+    if (!writesVersions(commit.record)) return { commit, rows: [] }
     return {
       commit,
       rows: rows.map((_, row) => (commit.hasDetail(row) ? commit.openRow(row) : undefined)),
@@ -146,8 +147,8 @@ class JudgedElsewhere implements JudgedCommit {
     this.hash = reader.raw(HASH_LENGTH)
     this.body = reader.raw(reader.u32())
     this.record = decodeSignedBody(this.body)
-    const { kind, deviceId, rows } = this.record
-    this.#rows = kind === 'change' ? rows.map(() => readRow(reader)) : []
+    const { deviceId, rows } = this.record
+    this.#rows = writesVersions(this.record) ? rows.map(() => readRow(reader)) : []
     this.#signedBy = signingKeys.get(deviceId)
     this.#source = source
   }

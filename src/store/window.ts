@@ -8,7 +8,7 @@ import { compareSnapshots } from './divergence.ts'
 import { Frontier } from './frontier.ts'
 import type { OtherTip, Touched } from './divergence.ts'
 import type { JudgedCommit } from './judged-commit.ts'
-import type { Merging, ParentHead, Place } from './place.ts'
+import type { KeyringChange, Merging, ParentHead, Place } from './place.ts'
 import { beforeGenesis } from './snapshot.ts'
 import type { Head, Snapshot, Undo } from './snapshot.ts'
 import type { OwnPart, Verified, Way } from './verify-commit.ts'
@@ -152,18 +152,23 @@ export class Window implements Way {
     const divergence = { ours: touchedBy(sides.ours), theirs: touchedBy(sides.theirs) }
     const tip = tipOf(theirs.head, inOrder(sides.theirs), this.#snapshot)
     const { other, open } = compareSnapshots(this.#snapshot, tip, divergence)
+    const parents = [parentHead(ours, sides.ours), parentHead(theirs, sides.theirs)]
     const isOursFirst = compareBytes(ours.head.record, theirs.head.record) < 0
     return {
       other,
       open: new Map(open.map((one) => [one.memoryId, one])),
-      parents: (isOursFirst ? [ours, theirs] : [theirs, ours]).map(parentHead),
+      parents: isOursFirst ? parents : parents.toReversed(),
       isOursFirst,
     }
   }
 }
 
-function parentHead({ head, own }: Node): ParentHead {
-  return { head, authorId: own.authorId }
+/** `side` is what is in its past and not in that of the other parent. */
+function parentHead({ head, own }: Node, side: readonly Node[]): ParentHead {
+  const keyringChanges = side.flatMap(({ own: { keyringChange } }): readonly KeyringChange[] => {
+    return keyringChange === undefined ? [] : [keyringChange]
+  })
+  return { head, authorId: own.authorId, keyringChanges }
 }
 
 function pastOf(tip: Node): ReadonlySet<Node> {
@@ -235,5 +240,6 @@ const nothing: OwnPart = {
   memories: new Map(),
   devices: new Map(),
   keyring: undefined,
+  keyringChange: undefined,
   settings: undefined,
 }

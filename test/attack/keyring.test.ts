@@ -90,10 +90,9 @@ describe('T10: a directory that does not follow is refused', () => {
     ],
     ['keyring_malformed', 'no previous hash', (next) => ({ ...next, previous: [] })],
     [
-      'upgrade_required',
+      'keyring_chain',
       'two previous hashes',
       (next) => ({ ...next, previous: [...next.previous, ...next.previous] }),
-      'keyring_malformed',
     ],
     [
       'keyring_chain',

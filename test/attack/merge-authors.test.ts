@@ -137,8 +137,8 @@ describe('T9: a merge is refused', () => {
       },
     ],
     [
-      'upgrade_required',
-      'a keyring record with two parents',
+      'keyring_chain',
+      'a keyring record with two parents, of which one has the later keyring',
       ({ left, right, asWriter }) => {
         left.change([inLeft])
         right.change([ofB], asWriter)

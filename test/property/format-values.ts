@@ -167,16 +167,18 @@ export const directory: fc.Arbitrary<Directory> = fc
   .tuple(
     fc.uniqueArray(device, { maxLength: 4, selector: ({ deviceId }) => deviceId }),
     recovery,
+    fc.uniqueArray(id(), { maxLength: 3 }),
     hash,
     fc.oneof(fc.constant(0), count),
   )
-  .map(([entries, codes, random, number]) => ({
+  .map(([entries, codes, gone, random, number]) => ({
     number,
-    previous: number === 0 ? [] : [random],
+    previous: number === 0 ? [] : number % 2 === 0 ? [random, random] : [random],
     devices: entries
       .toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
       .map((entry, index) => ({ ...entry, removed: index % 2 === 0 ? 0 : number })),
     recovery: codes,
+    gone: gone.filter((slotId) => !codes.some((entry) => entry.slotId === slotId)).toSorted(),
     founderRandom: number === 0 ? random : undefined,
   }))
 

@@ -126,7 +126,7 @@ export class Branches {
     const { deviceId } = this.#device(step)
     const own = other.devices.get(deviceId) ?? snapshot.devices.get(deviceId)
     const context = this.#context(snapshot, step, own)
-    const built = buildMerge(context, snapshot, other, rows, authorOf(step))
+    const built = buildMerge(context, snapshot, other, { rows, author: authorOf(step) })
     return this.#add(step, [ours, theirs], rows, snapshot, built)
   }
 

@@ -9,8 +9,39 @@ import { encodeDetail } from '../../src/format/detail.ts'
 import { detailContext, recordContext } from '../../src/format/envelope.ts'
 import { encodeSignedBody, zeroHash } from '../../src/format/record.ts'
 import type { ChangeRecord } from '../../src/format/record.ts'
+import { writesVersions } from '../../src/format/record-rules.ts'
+import type { Forge } from './forge.ts'
 import type { Entry, Fault, ForgedAuthor } from './forge-fault.ts'
 import { seal } from './forge-seal.ts'
+
+const firstTime = 1_700_000_000_000
+
+/** What follows from the history, and the fields of its kind. */
+export function baseRecord(
+  { chains, keyringRecord, entries }: Pick<Forge, 'chains' | 'keyringRecord' | 'entries'>,
+  fields: Pick<ChangeRecord, 'kind'> & Partial<ChangeRecord>,
+  parents: readonly Entry[],
+  author: ForgedAuthor,
+): ChangeRecord {
+  const chain = chains.get(author.deviceId)
+  return {
+    height: Math.max(-1, ...parents.map(({ record }) => record.height)) + 1,
+    deviceId: author.deviceId,
+    sequence: (chain?.sequence ?? 0) + 1,
+    previous: chain?.hash ?? zeroHash,
+    keyring: keyringRecord,
+    parents: parents.map(({ hash }) => hash),
+    time: firstTime + entries.length * 1000,
+    actor: { type: 'user', id: 'forger' },
+    session: undefined,
+    reason: undefined,
+    directoryNumber: 0,
+    keyringHash: zeroHash,
+    settingsHash: zeroHash,
+    rows: [],
+    ...fields,
+  }
+}
 
 /** Signed body ‖ signature. */
 export function signForged(
@@ -41,10 +72,9 @@ export function encodeForged(
     ...place,
     height: record.height,
     record: seal({ ...recordPlace, plaintext: signed }, fault.recordSeal),
-    detail:
-      record.kind === 'change'
-        ? seal({ ...detailPlace, plaintext: encodeDetail(details) }, fault.detailSeal)
-        : undefined,
+    detail: writesVersions(record)
+      ? seal({ ...detailPlace, plaintext: encodeDetail(details) }, fault.detailSeal)
+      : undefined,
   }
   const bytes = encodeCommit(fault.parts?.(honest) ?? honest, fault.group ?? epoch.group)
   return fault.bytes?.(bytes) ?? bytes

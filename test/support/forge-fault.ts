@@ -56,6 +56,18 @@ export interface Fault {
   readonly bytes?: Spoil
 }
 
+/** A join of keyrings (FORMAT §7.2), and where it is not what it should be. */
+export interface JoinPlan {
+  readonly rows?: readonly NewRow[]
+  readonly fault?: Fault
+  /** From the right one, and those of the first and the second parent. */
+  readonly directory?: (joined: Directory, first: Directory, second: Directory) => Directory
+  /** By default a new one. */
+  readonly epoch?: EpochKeys
+  /** What the archives hold, from what they should. */
+  readonly older?: (epochs: readonly EpochKeys[]) => readonly EpochKeys[]
+}
+
 export interface Chain {
   readonly sequence: number
   readonly hash: Uint8Array
@@ -105,6 +117,14 @@ export function memberOf(
 export function withMember(next: Directory, identity: Identity, role: Role): Directory {
   const devices = [...next.devices, memberOf(identity, role, next.number)]
   return { ...next, devices: devices.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1)) }
+}
+
+/** Lists what a change dropped as gone (FORMAT §7), unless the change has its own list. */
+export function withGone(before: Directory, next: Directory): Directory {
+  if (next.gone !== before.gone) return next
+  const kept = new Set(next.recovery.map(({ slotId }) => slotId))
+  const dropped = before.recovery.map(({ slotId }) => slotId).filter((id) => !kept.has(id))
+  return { ...next, gone: [...before.gone, ...dropped].toSorted() }
 }
 
 /** Changes the record of a fault by fields. */

@@ -2,6 +2,7 @@
 // entries: who has a commit that the other has not has changed what its rows name.
 
 import { compareBytes } from '../../src/bytes.ts'
+import { writesVersions } from '../../src/format/record-rules.ts'
 import type { Oid } from '../../src/git/object.ts'
 import type { Chain, Entry, MemoryState } from './forge-fault.ts'
 
@@ -66,6 +67,6 @@ function difference(entries: readonly Entry[], others: readonly Entry[]): readon
 }
 
 function memoriesOf(entries: readonly Entry[]): ReadonlySet<string> {
-  const changes = entries.filter(({ record }) => record.kind === 'change')
+  const changes = entries.filter(({ record }) => writesVersions(record))
   return new Set(changes.flatMap(({ record }) => record.rows.map((row) => row.memoryId)))
 }

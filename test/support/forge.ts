@@ -12,6 +12,7 @@ import type { CommitParts } from '../../src/format/commit.ts'
 import { detailCommitment } from '../../src/format/detail.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import { directoryHash } from '../../src/format/directory.ts'
+import { joinDirectories } from '../../src/format/directory-join.ts'
 import type { Directory, Role } from '../../src/format/directory.ts'
 import { memoryContext, recordContext } from '../../src/format/envelope.ts'
 import { storeIdOf } from '../../src/format/id.ts'
@@ -28,15 +29,16 @@ import type { EpochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import type { Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { memberOf, plainSettings, withMember } from './forge-fault.ts'
-import type { Chain, Entry, Fault, ForgedAuthor, MemoryState, NewRow } from './forge-fault.ts'
-import { encodeForged, signForged } from './forge-commit.ts'
+import { memberOf, plainSettings, withGone, withMember } from './forge-fault.ts'
+import type { Chain, Entry, Fault, JoinPlan } from './forge-fault.ts'
+import type { MemoryState, NewRow } from './forge-fault.ts'
+import { baseRecord, encodeForged, signForged } from './forge-commit.ts'
 import { fileInForce, mergeForks } from './forge-merge.ts'
 import { forgeKeyring } from './forge-keyring.ts'
 import type { KeyringFault, KeyringPlan } from './forge-keyring.ts'
 import { countingRandom, encodeRawTree, inGitOrder, seal } from './forge-seal.ts'
 import type { RawEntry } from './forge-seal.ts'
-import { buildRadixTree } from './reference/tree.ts'
+import { forgeTree } from './forge-tree.ts'
 import type { Evidence } from './verdict.ts'
 
 interface Draft {
@@ -48,7 +50,9 @@ interface Draft {
   readonly settings?: Uint8Array
 }
 
-const firstTime = 1_700_000_000_000
+interface Based {
+  readonly based: readonly NewRow[]
+}
 
 export class Forge {
   readonly random: Random
@@ -96,6 +100,7 @@ export class Forge {
       previous: [],
       devices: [memberOf(founder, 'owner', 0)],
       recovery: [{ slotId: 'aa'.repeat(16), type: 'recovery', ...keys }],
+      gone: [],
       founderRandom,
     }
     return new Forge(
@@ -155,17 +160,32 @@ export class Forge {
    * open are the caller's, with bases that follow.
    */
   merge(other: Forge, rows: readonly NewRow[] = [], fault: Fault = {}): Oid {
-    const merged = mergeForks(this, other)
-    const { parents, entries, memories, chains, open } = merged
-    for (const [oid, object] of other.objects) this.objects.set(oid, object)
-    if (merged.keyringIsTheirs) {
+    const { parents, based, keyringIsTheirs } = this.#meet(other, rows)
+    if (keyringIsTheirs) {
       const { directory, epoch, epochs, keyringRecord } = other
       Object.assign(this, { directory, epoch, epochs, keyringRecord })
     }
-    Object.assign(this, { entries, memories, chains })
-    const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
-    const based = sorted.map((row) => ({ ...open.get(row.memoryId), ...row }))
     return this.#append({ fields: { kind: 'change' }, rows: based, parents }, fault)
+  }
+
+  /** A merge that joins keyrings which changed apart (FORMAT §7.2). */
+  joinWith(other: Forge, plan: JoinPlan = {}): Oid {
+    const ours = { ...this.#keys(), head: this.head }
+    const { parents, based } = this.#meet(other, plan.rows ?? [])
+    const theirs = other.#keys()
+    const [first, second] = parents[0]?.oid === ours.head ? [ours, theirs] : [theirs, ours]
+    const honest = joinDirectories(this.storeId, [first.directory, second.directory])
+    const directory = plan.directory?.(honest, first.directory, second.directory) ?? honest
+    const { epoch = this.newEpoch() } = plan
+    const known = new Map([...first.epochs, ...second.epochs])
+    const older = plan.older?.([...known.values()]) ?? [...known.values()]
+    const keyring = forgeKeyring(this.#keyringPlan(directory, epoch, older))
+    const named = { keyringHash: hash256(keyring), directoryNumber: directory.number }
+    this.keyringRecord = first.keyringRecord
+    const draft = { fields: { kind: 'keyring', ...named }, rows: based, parents, keyring } as const
+    const oid = this.#append(draft, { epoch, ...plan.fault })
+    Object.assign(this, { directory, epoch, epochs: new Map([...known, [epoch.kid, epoch]]) })
+    return oid
   }
 
   redact(
@@ -191,7 +211,8 @@ export class Forge {
     const { fault = {}, keyringFault, epoch = this.epoch } = options
     const previous = [directoryHash(this.storeId, this.directory)]
     const number = this.directory.number + 1
-    const directory = change({ ...this.directory, number, previous, founderRandom: undefined })
+    const next = { ...this.directory, number, previous, founderRandom: undefined }
+    const directory = withGone(next, change(next))
     const older = [...this.epochs.values()].filter(({ kid }) => kid !== epoch.kid)
     const keyring = forgeKeyring(this.#keyringPlan(directory, epoch, older), keyringFault)
     const named = { keyringHash: hash256(keyring), directoryNumber: directory.number }
@@ -229,7 +250,7 @@ export class Forge {
         const versionId = rows[detail.row]?.versionId ?? ''
         return !redacted.has(versionId) || versionId === kept.detail
       })
-      const tree = this.#tree(shown, entry, {})
+      const tree = forgeTree(this, shown, entry)
       const parents = parent === undefined ? [] : [parent]
       const bytes = encodeForged(this.storeId, { ...entry, details }, { tree, parents }, {})
       const oid = this.put('commit', bytes)
@@ -250,6 +271,21 @@ export class Forge {
     return this.put('tree', encodeRawTree(inGitOrder(entries)))
   }
 
+  /** What both heads make together, with bases for the rows that are due. */
+  #meet(other: Forge, rows: readonly NewRow[]): ReturnType<typeof mergeForks> & Based {
+    const merged = mergeForks(this, other)
+    const { entries, memories, chains, open } = merged
+    for (const [oid, object] of other.objects) this.objects.set(oid, object)
+    Object.assign(this, { entries, memories, chains })
+    const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
+    return { ...merged, based: sorted.map((row) => ({ ...open.get(row.memoryId), ...row })) }
+  }
+
+  #keys(): Pick<Forge, 'directory' | 'epochs' | 'keyringRecord'> {
+    const { directory, epochs, keyringRecord } = this
+    return { directory, epochs, keyringRecord }
+  }
+
   #keyringPlan(directory: Directory, epoch: EpochKeys, older: readonly EpochKeys[]): KeyringPlan {
     const { storeId, random, argon2 } = this
     return { storeId, directory, epoch, older, argon2, random }
@@ -265,7 +301,7 @@ export class Forge {
     const epoch = fault.epoch ?? this.epoch
     const author = fault.author ?? this.founder
     const parents = draft.parents ?? this.entries.slice(-1)
-    const base = this.#baseRecord(draft, parents, author)
+    const base = baseRecord(this, draft.fields, parents, author)
     const { rows, details } = this.#rows(draft.rows ?? [], base.time)
     const drafted = draft.rows === undefined ? base : { ...base, rows }
     const record = fault.record?.(drafted) ?? drafted
@@ -281,7 +317,7 @@ export class Forge {
       : fileInForce(this.entries, 'settings')
     const shown = new Map<string, Oid>()
     for (const [id, { blob }] of this.memories) if (blob !== undefined) shown.set(id, blob)
-    const tree = this.#tree(fault.memories?.(shown) ?? shown, { keyring, settings }, fault)
+    const tree = forgeTree(this, fault.memories?.(shown) ?? shown, { keyring, settings }, fault)
     const spoiled = fault.details?.(details) ?? details
     const made = { record, signed, hash, epoch, details: spoiled, blobs, keyring, settings }
     const parentOids = parents.map((parent) => parent.oid)
@@ -292,27 +328,6 @@ export class Forge {
     if (record.sequence > 0) this.chains = new Map([...this.chains, [record.deviceId, chain]])
     if (draft.keyring !== undefined) this.keyringRecord = hash
     return oid
-  }
-
-  #baseRecord({ fields }: Draft, parents: readonly Entry[], author: ForgedAuthor): ChangeRecord {
-    const chain = this.chains.get(author.deviceId)
-    return {
-      height: Math.max(-1, ...parents.map(({ record }) => record.height)) + 1,
-      deviceId: author.deviceId,
-      sequence: (chain?.sequence ?? 0) + 1,
-      previous: chain?.hash ?? zeroHash,
-      keyring: this.keyringRecord,
-      parents: parents.map(({ hash }) => hash),
-      time: firstTime + this.entries.length * 1000,
-      actor: { type: 'user', id: 'forger' },
-      session: undefined,
-      reason: undefined,
-      directoryNumber: 0,
-      keyringHash: zeroHash,
-      settingsHash: zeroHash,
-      rows: [],
-      ...fields,
-    }
   }
 
   #rows(rows: readonly NewRow[], time: number): { rows: RecordRow[]; details: DetailRow[] } {
@@ -369,25 +384,4 @@ export class Forge {
     this.memories = memories
     return blobs
   }
-
-  #tree(
-    shown: ReadonlyMap<string, Oid>,
-    files: { keyring: Oid; settings: Oid },
-    fault: Fault,
-  ): Oid {
-    const radix = buildRadixTree(shown)
-    for (const body of radix?.trees.values() ?? []) this.put('tree', body)
-    const entries = [
-      file('README.md', gitHash('blob', readmeFile)),
-      file('keyring', files.keyring),
-      ...(radix === undefined ? [] : [{ mode: '40000', name: 'm', oid: radix.root }]),
-      file('settings', files.settings),
-      file('store.json', gitHash('blob', storeFile(this.storeId))),
-    ]
-    return this.put('tree', encodeRawTree(fault.root?.(entries) ?? entries))
-  }
-}
-
-function file(name: string, oid: Oid): RawEntry {
-  return { mode: '100644', name, oid }
 }

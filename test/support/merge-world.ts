@@ -100,7 +100,7 @@ export class MergeWorld {
     const { other, open } = compareSnapshots(snapshot, theirs.snapshot, divergence)
     const context = this.#contextOf(ours.identity, snapshot, other)
     const rows = open.map((one) => this.#unite(one))
-    this.#keep(buildMerge(context, snapshot, other, rows, author))
+    this.#keep(buildMerge(context, snapshot, other, { rows, author }))
     return 'merged'
   }
 

@@ -17,7 +17,7 @@ import { H } from './hash.ts'
 import { contentKeys } from './keys.ts'
 import { decodeMemoryBlob, type MemoryBlob } from './memory.ts'
 import { readmeFile, storeFile } from './public-files.ts'
-import { type Row, zeroHash } from './record.ts'
+import { hasVersions, type Row, zeroHash } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 import type { Repository } from './repository.ts'
 import { decodeSettings, type Settings } from './settings.ts'
@@ -55,7 +55,7 @@ export function verifyContents(repository: Repository, storeId: string, trail: T
   const walk: Walk = { repository, storeId, trail, ...maps, ...files }
   for (const at of trail.commits) {
     takeFiles(walk, at)
-    if (at.record.kind === 'change') takeChange(walk, at)
+    if (hasVersions(at.record)) takeChange(walk, at)
     checkTree(walk, at)
   }
   const past = trail.commits.at(-1)?.past

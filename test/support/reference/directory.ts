@@ -34,24 +34,27 @@ export interface RecoveryEntry extends PublicKeys {
 
 export interface Directory {
   readonly number: number
-  /** Hex; undefined in number 0. */
-  readonly previous: string | undefined
+  /** Hex; none in number 0, two in a join. */
+  readonly previous: readonly string[]
   readonly devices: readonly Device[]
   readonly recoveries: readonly RecoveryEntry[]
+  /** Slot ids. */
+  readonly gone: readonly string[]
   /** 32 bytes in number 0, else undefined. */
   readonly founderRandom: Uint8Array | undefined
 }
 
 /** The plaintext, before padding. */
 export function encodeDirectory(directory: Directory): Uint8Array {
-  const { number, previous, devices, recoveries, founderRandom } = directory
+  const { number, previous, devices, recoveries, gone, founderRandom } = directory
   return concat(
     u8(1),
-    u8(previous === undefined ? 0 : 1),
+    u8(previous.length),
     u16(devices.length),
     u16(recoveries.length),
+    u16(gone.length),
     u64(number),
-    fromHex(previous ?? ''),
+    ...previous.map(fromHex),
     ...devices.map((d) =>
       concat(
         fromHex(d.deviceId),
@@ -62,9 +65,14 @@ export function encodeDirectory(directory: Directory): Uint8Array {
         u64(d.removed),
       ),
     ),
-    ...recoveries.map((r) => concat(fromHex(r.slotId), u8(r.slotType), r.signingKey, r.kemKey)),
+    ...recoveries.map(encodeRecovery),
+    ...gone.map(fromHex),
     founderRandom ?? new Uint8Array(),
   )
+}
+
+function encodeRecovery(r: RecoveryEntry): Uint8Array {
+  return concat(fromHex(r.slotId), u8(r.slotType), r.signingKey, r.kemKey)
 }
 
 /** Hash of a directory, as hex. */
@@ -77,21 +85,29 @@ export function decodeDirectory(padded: Uint8Array): Directory {
   const reader = new Reader(padded, 'keyring_malformed')
   ensure(reader.u8() === 1, 'upgrade_required', 'The directory has another version')
   const previousCount = reader.u8()
-  const [deviceCount, recoveryCount] = [reader.u16(), reader.u16()]
+  const [deviceCount, recoveryCount, goneCount] = [reader.u16(), reader.u16(), reader.u16()]
   ensure(deviceCount <= devicesMax, 'keyring_malformed', 'A directory has at most 250 devices')
+  ensure(goneCount <= 4096, 'keyring_malformed', 'A directory has at most 4,096 slots gone')
   const number = reader.u64()
-  const links = previousCount === (number === 0 ? 0 : 1)
+  const links = number === 0 ? previousCount === 0 : previousCount === 1 || previousCount === 2
   ensure(links, 'keyring_malformed', 'The number of previous directories is wrong')
-  const previous = number === 0 ? undefined : reader.hex(32)
+  // Both before a join are later than the first one.
+  const late = previousCount < 2 || number > 1
+  ensure(late, 'keyring_malformed', 'A join has too small a number')
+  const previous = Array.from({ length: previousCount }, () => reader.hex(32))
   const devices = Array.from({ length: deviceCount }, () => readDevice(reader, number))
   const recoveries = Array.from({ length: recoveryCount }, () => readRecovery(reader))
+  const gone = Array.from({ length: goneCount }, () => reader.hex(16))
   const founderRandom = number === 0 ? reader.raw(32) : undefined
   checkPadding('directory', padded, reader.offset)
   checkAscending(devices.map((d) => d.deviceId))
   checkAscending(recoveries.map((r) => r.slotId))
+  checkAscending(gone)
   const passphrases = recoveries.filter((r) => r.slotType === 2).length
-  ensure(passphrases <= 1, 'keyring_malformed', 'There is at most one passphrase')
-  return { number, previous, devices, recoveries, founderRandom }
+  ensure(passphrases <= 4, 'keyring_malformed', 'There are at most four passphrases')
+  const isBack = recoveries.some((r) => gone.includes(r.slotId))
+  ensure(!isBack, 'keyring_malformed', 'A slot that is gone has an entry')
+  return { number, previous, devices, recoveries, gone, founderRandom }
 }
 
 function readDevice(reader: Reader, number: number): Device {
@@ -143,7 +159,7 @@ export function findAuthor(directory: Directory, deviceId: string): Author | und
 
 /** Number 0: one device, the founder, for whom the store id vouches. */
 export function checkGenesisDirectory(storeId: string, directory: Directory): void {
-  const { number, devices, founderRandom } = directory
+  const { number, devices, gone, founderRandom } = directory
   const [founder, ...others] = devices
   const founding = number === 0 && founderRandom !== undefined && others.length === 0
   if (!founding || founder === undefined) {
@@ -153,6 +169,7 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
   ensure(named, 'store_id_mismatch', 'The store id is not the founder’s')
   const owns = founder.role === 'owner' && founder.added === 0 && founder.removed === 0
   ensure(owns, 'keyring_chain', 'The founder is not an active owner')
+  ensure(gone.length === 0, 'keyring_chain', 'Nothing is gone in number 0')
 }
 
 export interface Succession {
@@ -165,7 +182,7 @@ export interface Succession {
 export function checkNextDirectory(previous: Directory, next: Directory, how: Succession): void {
   const counted = next.number === previous.number + 1
   ensure(counted, 'keyring_chain', 'The directory number is not the next one')
-  const linked = next.previous === directoryHash(how.storeId, previous)
+  const linked = next.previous.join() === directoryHash(how.storeId, previous)
   ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
   for (const device of previous.devices) {
     const later = next.devices.find((d) => d.deviceId === device.deviceId)
@@ -178,6 +195,7 @@ export function checkNextDirectory(previous: Directory, next: Directory, how: Su
     const right = device.added === next.number && device.removed === 0
     ensure(right, 'keyring_chain', 'A new device was added at another number')
   }
+  checkSlots(previous, next)
   if (how.author.as === 'recovery') checkGrade(previous, next, newcomers, how)
   const owned = next.devices.some((d) => d.role === 'owner' && d.removed === 0)
   ensure(owned, 'keyring_chain', 'No active owner remains')
@@ -186,6 +204,23 @@ export function checkNextDirectory(previous: Directory, next: Directory, how: Su
   )
   const kept = onlyAdds(previous, { ...next, recoveries }, newcomers, how.storeId)
   ensure(kept || !how.sameEpoch, 'keyring_chain', 'A keyring that keeps the epoch only adds')
+}
+
+/** Recovery entries stay what they are; the dropped ones are gone; a new passphrase is alone. */
+function checkSlots(previous: Directory, next: Directory): void {
+  const before = (slotId: string) => previous.recoveries.find((r) => r.slotId === slotId)
+  for (const entry of next.recoveries) {
+    const old = before(entry.slotId) ?? entry
+    const same = old.slotType === entry.slotType && sameKeys(old, entry)
+    ensure(same, 'keyring_chain', 'A recovery entry changed')
+  }
+  const there = new Set(next.recoveries.map((r) => r.slotId))
+  const dropped = previous.recoveries.map((r) => r.slotId).filter((slotId) => !there.has(slotId))
+  const gone = [...previous.gone, ...dropped].toSorted()
+  ensure(gone.join() === next.gone.join(), 'keyring_chain', 'Not what was dropped is gone')
+  const passphrases = next.recoveries.filter((r) => r.slotType === 2)
+  const alone = passphrases.length < 2 || passphrases.every((r) => before(r.slotId) !== undefined)
+  ensure(alone, 'keyring_chain', 'A new passphrase stands beside another')
 }
 
 function checkLater(device: Device, later: Device, number: number): void {
@@ -224,4 +259,70 @@ function checkGrade(
   const most = roles.indexOf(author.as === 'recovery' ? author.grade : 'owner')
   const within = newcomers.every((device) => roles.indexOf(device.role) >= most)
   ensure(within, 'record_role', 'A recovery identity adds devices up to its grade')
+}
+
+// §7.2
+
+/** The directory of a join, from those of its parents. */
+export function joinDirectories(storeId: string, first: Directory, second: Directory): Directory {
+  const both = [first, second]
+  const gone = new Set(both.flatMap((directory) => directory.gone))
+  const entries = both
+    .flatMap((directory) => directory.recoveries)
+    .filter((entry) => !gone.has(entry.slotId))
+    .toSorted((a, b) => (toHex(encodeRecovery(a)) < toHex(encodeRecovery(b)) ? -1 : 1))
+    .filter((entry, i, all) => entry.slotId !== all[i - 1]?.slotId)
+  const most = entries.filter((entry) => entry.slotType === 2).slice(0, 4)
+  for (const { slotId, slotType } of entries) {
+    if (slotType === 2 && !most.some((entry) => entry.slotId === slotId)) gone.add(slotId)
+  }
+  const ids = new Set(both.flatMap(({ devices }) => devices.map((device) => device.deviceId)))
+  return {
+    number: Math.max(first.number, second.number) + 1,
+    previous: both.map((directory) => directoryHash(storeId, directory)),
+    devices: [...ids].toSorted().map((id) => joinDevice(both, id)),
+    recoveries: entries.filter((entry) => !gone.has(entry.slotId)),
+    gone: [...gone].toSorted(),
+    founderRandom: undefined,
+  }
+}
+
+function joinDevice(directories: readonly Directory[], deviceId: string): Device {
+  const known = directories.flatMap(({ devices }) => {
+    return devices.filter((device) => device.deviceId === deviceId)
+  })
+  const [one, other = one] = known
+  if (one === undefined || other === undefined) throw new Error('nobody has this device')
+  const removals = known.map(({ removed }) => removed).filter((number) => number > 0)
+  return {
+    deviceId,
+    signingKey: one.signingKey,
+    kemKey: toHex(one.kemKey) < toHex(other.kemKey) ? one.kemKey : other.kemKey,
+    role: roles[Math.max(...known.map(({ role }) => roles.indexOf(role)))] ?? one.role,
+    added: Math.min(one.added, other.added),
+    removed: removals.length === 0 ? 0 : Math.min(...removals),
+  }
+}
+
+/** Whether a keyring gives more than it takes: a device, a recovery entry or a higher role. */
+export function gives(previous: Directory, next: Directory): boolean {
+  const entry = next.recoveries.some((r) => {
+    return previous.recoveries.every((before) => before.slotId !== r.slotId)
+  })
+  const device = next.devices.some((d) => {
+    const before = previous.devices.find((one) => one.deviceId === d.deviceId)
+    if (before === undefined) return true
+    return d.removed === 0 && roles.indexOf(d.role) < roles.indexOf(before.role)
+  })
+  return entry || device
+}
+
+/** Whether who gave something on one side may still have done so, as the other side sees it. */
+export function mayGive(authorId: string, own: Directory, other: Directory): boolean {
+  const there = other.devices.find((device) => device.deviceId === authorId)
+  if (there !== undefined) return there.removed === 0 && there.role === 'owner'
+  if (own.devices.some((device) => device.deviceId === authorId)) return true
+  const isAuthor = (r: RecoveryEntry): boolean => deviceIdOf(r.signingKey) === authorId
+  const left = own.recoveries.filter((r) => !other.gone.includes(r.slotId))
+  return [...left, ...other.recoveries].some(isAuthor)
 }

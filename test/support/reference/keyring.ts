@@ -108,15 +108,19 @@ function checkSlots(slots: readonly Slot[]): void {
     const before = slots[i - 1]
     const ascending = before === undefined || before.type <= slot.type
     ensure(ascending, 'keyring_malformed', 'The slots do not ascend by type')
-    if (before?.type !== 1 || slot.type !== 1) continue
-    const ordered = toHex(before.publicBytes) < toHex(slot.publicBytes)
-    ensure(ordered, 'keyring_malformed', 'The device slots do not ascend')
+    // Those with a slot id begin with it.
+    const ordered = before?.type !== slot.type || hexOf(before) < hexOf(slot)
+    ensure(ordered, 'keyring_malformed', 'The slots of one type do not ascend')
   }
   const devices = slots.filter((slot) => slot.type === 1).length
   const padded = devices >= 4 && Number.isInteger(Math.log2(devices))
   ensure(padded, 'keyring_malformed', 'The device slots are not padded to 4, 8, 16, …')
   const passphrases = slots.filter((slot) => slot.type === 2).length
-  ensure(passphrases <= 1, 'keyring_malformed', 'There is at most one passphrase slot')
+  ensure(passphrases <= 4, 'keyring_malformed', 'There are at most four passphrase slots')
+}
+
+function hexOf({ publicBytes }: Slot): string {
+  return toHex(publicBytes)
 }
 
 /** Every envelope carries the keyring's kid. */

@@ -2,7 +2,7 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import type { Directory } from './directory.ts'
+import { type Directory, findAuthor, mayGive } from './directory.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -23,6 +23,8 @@ export interface KeyringState {
   readonly kids: readonly string[]
   /** The hash of the newest keyring record. */
   readonly recordHash: string
+  /** Every keyring record in the past: who wrote it, and whether it gave anybody anything. */
+  readonly changes: ReadonlyMap<string, { readonly authorId: string; readonly gives: boolean }>
   /** The commit that holds it. */
   readonly commit: string
 }
@@ -87,6 +89,8 @@ export type OpenMemories = ReadonlyMap<string, readonly [first: string, second: 
 export interface JoinedPast {
   readonly past: Past
   readonly open: OpenMemories
+  /** Those of both parents, in their order, if neither is the later one; `past` has the first. */
+  readonly concurrent?: readonly [KeyringState, KeyringState] | undefined
 }
 
 export function joinPasts(
@@ -99,30 +103,53 @@ export function joinPasts(
   const related =
     ancestry.isWithin(first.hash, second.hash) || ancestry.isWithin(second.hash, first.hash)
   ensure(!related, 'record_parents', 'One parent of a merge is an ancestor of the other')
-  const keyring = laterKeyring(both, ancestry)
-  for (const { hash } of both) checkInTime(hash, keyring, ancestry)
+  const later = laterKeyring(both, ancestry)
+  const keyring = later ?? first.past.keyring
+  const concurrent = later === undefined ? keyringsOf(both) : undefined
+  if (later !== undefined) {
+    for (const { hash } of both) checkInTime(hash, later.recordHash, later.directory, ancestry)
+  }
   const memories = joinMemories(both, versions, ancestry)
   const devices = joinDevices(both, ancestry)
   const settings = [first.past.settings, second.past.settings].toSorted(byHeight).at(-1)
-  return { past: { current: memories.current, devices, keyring, settings }, open: memories.open }
+  const past = { current: memories.current, devices, keyring, settings }
+  return { past, open: memories.open, concurrent }
 }
 
 type Both = readonly [Parent, Parent]
 
-function laterKeyring([first, second]: Both, ancestry: Ancestry): KeyringState | undefined {
-  const [a, b] = [first.past.keyring, second.past.keyring]
-  if (a === undefined || b === undefined) return a ?? b
+/** Undefined if neither is. */
+function laterKeyring(both: Both, ancestry: Ancestry): KeyringState | undefined {
+  const [a, b] = keyringsOf(both)
   if (ancestry.isWithin(a.recordHash, b.recordHash)) return b
-  const joined = ancestry.isWithin(b.recordHash, a.recordHash)
-  ensure(joined, 'keyring_conflict', 'Two keyring records know nothing of each other')
-  return a
+  return ancestry.isWithin(b.recordHash, a.recordHash) ? a : undefined
+}
+
+function keyringsOf([first, second]: Both): readonly [KeyringState, KeyringState] {
+  const [a, b] = [first.past.keyring, second.past.keyring]
+  if (a === undefined || b === undefined) throw new Error('genesis has brought a keyring')
+  return [a, b]
 }
 
 /** §7.4 */
-function checkInTime(hash: string, keyring: KeyringState | undefined, ancestry: Ancestry): void {
-  if (keyring === undefined || ancestry.isWithin(hash, keyring.recordHash)) return
-  const device = keyring.directory.devices.find((one) => one.deviceId === ancestry.author(hash))
-  ensure(device === undefined || device.removed === 0, 'record_late', 'A parent is late')
+export function checkInTime(
+  hash: string,
+  keyringRecord: string,
+  directory: Directory,
+  ancestry: Ancestry,
+): void {
+  if (ancestry.isWithin(hash, keyringRecord)) return
+  const author = ancestry.author(hash) ?? ''
+  ensure(findAuthor(directory, author) !== undefined, 'record_late', 'A parent is late')
+}
+
+/** §7.2: who lost the right on one side has let nobody in on the other. */
+export function checkChanges(own: KeyringState, other: KeyringState): void {
+  for (const [record, { authorId, gives }] of own.changes) {
+    if (!gives || other.changes.has(record)) continue
+    const may = mayGive(authorId, own.directory, other.directory)
+    ensure(may, 'record_late', 'A keyring record gave a right that its author had lost')
+  }
 }
 
 function joinMemories(

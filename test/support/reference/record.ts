@@ -199,6 +199,16 @@ function actorOf(type: Actor['type'] | undefined, id: string | undefined): Actor
   return type === undefined || id === undefined ? undefined : { type, id }
 }
 
+/** A merge that brings a keyring, which joins those of its parents (§7.2). */
+export function isJoin({ kind, parents }: Pick<ChangeRecord, 'kind' | 'parents'>): boolean {
+  return kind === 'keyring' && parents.length === 2
+}
+
+/** Whether the rows are versions; then there is a detail. */
+export function hasVersions(record: Pick<ChangeRecord, 'kind' | 'parents'>): boolean {
+  return record.kind === 'change' || isJoin(record)
+}
+
 /** What a kind must and must not carry. */
 function checkFields(record: ChangeRecord): void {
   const { kind, actor, session } = record
@@ -207,16 +217,14 @@ function checkFields(record: ChangeRecord): void {
     ensure(right, 'record_malformed', 'A field does not belong to the kind, or is missing')
   }
   only(record.parents.length === 0, 'genesis')
-  const isReserved = kind === 'keyring' && record.parents.length === 2
-  ensure(!isReserved, 'upgrade_required', 'A keyring record with two parents is reserved')
-  const right = kind === 'change' || record.parents.length < 2
+  const right = kind === 'change' || kind === 'keyring' || record.parents.length < 2
   ensure(right, 'record_malformed', 'A record of this kind has one parent')
   only(record.reason !== undefined, 'redact')
   only(record.keyringHash !== zeroHash, 'genesis', 'keyring')
   only(record.settingsHash !== zeroHash, 'genesis', 'settings')
   const numbered = kind === 'genesis' || kind === 'keyring' || record.directoryNumber === 0
   ensure(numbered, 'record_malformed', 'Only keyrings have a directory number')
-  const actorNeeded = kind === 'change' || kind === 'redact'
+  const actorNeeded = kind === 'redact' || hasVersions(record)
   ensure(!actorNeeded || actor !== undefined, 'record_malformed', 'The actor is missing')
   const contradicts = actor?.type === 'session' && session !== undefined && session !== actor.id
   ensure(!contradicts, 'record_malformed', 'The session is not the actor')
@@ -225,9 +233,10 @@ function checkFields(record: ChangeRecord): void {
   ensure(ascending, 'record_malformed', 'The parents do not ascend')
 }
 
-function checkRows({ kind, parents, rows }: ChangeRecord): void {
+function checkRows(record: ChangeRecord): void {
+  const { kind, parents, rows } = record
   const least = kind === 'redact' || (kind === 'change' && parents.length < 2) ? 1 : 0
-  const most = kind === 'redact' || kind === 'change' ? 16_384 : 0
+  const most = kind === 'redact' || hasVersions(record) ? 16_384 : 0
   const counted = rows.length >= least && rows.length <= most
   ensure(counted, 'record_rows', 'The kind has another number of rows')
   let before = ''

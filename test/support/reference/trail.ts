@@ -10,7 +10,10 @@ import {
   checkGenesisDirectory,
   checkNextDirectory,
   type Directory,
+  directoryHash,
   findAuthor,
+  gives,
+  joinDirectories,
 } from './directory.ts'
 import { openDeterministic, readKid, recordContext, zeroHedge } from './envelope.ts'
 import { H } from './hash.ts'
@@ -18,6 +21,8 @@ import { decodeKeyring, openArchives, openDirectory } from './keyring.ts'
 import { auditKeys, type Epoch, groupSeed, recordHash } from './keys.ts'
 import {
   Ancestry,
+  checkChanges,
+  checkInTime,
   type DeviceState,
   emptyPast,
   type JoinedPast,
@@ -29,6 +34,8 @@ import {
   type ChangeRecord,
   type DecodedRecord,
   decodeRecord,
+  hasVersions,
+  isJoin,
   verifyRecordSignature,
   zeroHash,
 } from './record.ts'
@@ -122,17 +129,19 @@ function verifyRecord(
   const { record, recordHash: hash, oid } = at
   const parents = at.commit.parents.flatMap((parent) => walk.byOid.get(parent) ?? [])
   checkPlace(at.commit, record, parents, walk.commits.length === 0)
-  const { past: before, open } = joinedPast(parents, walk)
-  checkKeyringLink(record, at.epoch, before.keyring)
+  const { past: before, open, concurrent } = joinedPast(parents, walk)
+  checkKeyringLink(record, at.epoch, before.keyring, concurrent)
   // The founder is the one author who is looked up in the directory that the record brings.
-  let keyring = before.keyring ?? readKeyring(repository, keys, at, undefined)
+  let keyring = before.keyring ?? readKeyring(repository, keys, at, [])
   const author = checkAuthor(record, keyring.directory)
   const device = before.devices.get(record.deviceId)
   ensure(device?.forked !== true, 'device_forked', 'The author is a device with two machines')
   verifyRecordSignature(keys.storeId, at.opened, author.signingKey)
   const state = checkDeviceChain(device, record, author, hash)
-  if (record.kind === 'keyring') {
-    const next = readKeyring(repository, keys, at, keyring)
+  if (concurrent !== undefined) {
+    keyring = readJoin(repository, keys, walk, { ...at, concurrent })
+  } else if (record.kind === 'keyring') {
+    const next = readKeyring(repository, keys, at, [keyring])
     const sameEpoch = next.epoch.kid === keyring.epoch.kid
     const { storeId } = keys
     checkNextDirectory(keyring.directory, next.directory, { storeId, author, sameEpoch })
@@ -144,10 +153,9 @@ function verifyRecord(
     const targets = redactTargets(all.versions, before.current, record.rows, isInPast)
     for (const id of targets) walk.redacted.add(id)
   }
-  const current =
-    record.kind === 'change'
-      ? applyChange(all, before.current, open, { hash, time: record.time, rows: record.rows })
-      : before.current
+  const current = hasVersions(record)
+    ? applyChange(all, before.current, open, { hash, time: record.time, rows: record.rows })
+    : before.current
   const brings = record.settingsHash !== zeroHash
   const settings = brings
     ? { height: record.height, recordHash: hash, commit: oid }
@@ -176,9 +184,8 @@ function openRecord(
   const [keys, context] = [auditKeys(epoch, 'record'), recordContext(storeId)]
   const padded = openDeterministic('record', keys, context, zeroHedge, commit.record)
   const opened = decodeRecord(padded)
-  const { kind } = opened.record
-  const right = (commit.detail !== undefined) === (kind === 'change')
-  ensure(right, 'commit_malformed', 'A detail belongs to change commits')
+  const right = (commit.detail !== undefined) === hasVersions(opened.record)
+  ensure(right, 'commit_malformed', 'A detail belongs to rows of versions')
   return { epoch, opened }
 }
 
@@ -202,10 +209,18 @@ function checkKeyringLink(
   record: ChangeRecord,
   epoch: Epoch,
   keyring: KeyringState | undefined,
+  concurrent: JoinedPast['concurrent'],
 ): void {
+  const joins = isJoin(record)
+  ensure(joins || !concurrent, 'keyring_conflict', 'Two keyring records know nothing of each other')
+  ensure(
+    !joins || concurrent !== undefined,
+    'keyring_chain',
+    'One of two keyrings that are joined is the later',
+  )
   const newest = keyring?.recordHash ?? zeroHash
   ensure(record.keyring === newest, 'record_keyring', 'The record names another keyring record')
-  const current = keyring === undefined || epoch.kid === keyring.epoch.kid
+  const current = joins || keyring === undefined || epoch.kid === keyring.epoch.kid
   ensure(current, 'record_epoch', 'The record is sealed under another epoch')
 }
 
@@ -217,12 +232,41 @@ interface KeyringCommit {
   readonly epoch: Epoch
 }
 
-/** The keyring that a genesis or keyring commit brings; `before` is the one in force so far. */
+/** The keyring of a join (§7.2), whose author has been found in the first directory. */
+function readJoin(
+  repository: Repository,
+  keys: TrailKeys,
+  { ancestry }: Walk,
+  at: KeyringCommit & { readonly concurrent: readonly [KeyringState, KeyringState] },
+): KeyringState {
+  const { record, epoch, concurrent } = at
+  for (const { directory } of concurrent) {
+    const { as } = checkAuthor(record, directory)
+    ensure(as === 'device', 'record_role', 'A recovery identity joins no keyrings')
+  }
+  const [first, second] = concurrent
+  const next = readKeyring(repository, keys, at, concurrent)
+  ensure(next.epoch.kid === epoch.kid, 'record_epoch', 'A join is sealed under its own kid')
+  const known = concurrent.some(({ kids }) => kids.includes(epoch.kid))
+  ensure(!known, 'keyring_chain', 'A join does not begin an epoch')
+  const joined = joinDirectories(keys.storeId, first.directory, second.directory)
+  const [wanted, found] = [joined, next.directory].map((one) => directoryHash(keys.storeId, one))
+  ensure(wanted === found, 'keyring_chain', 'The directory is not that of the join')
+  checkChanges(first, second)
+  checkChanges(second, first)
+  for (const [i, parent] of record.parents.entries()) {
+    const own = concurrent[i] ?? first
+    checkInTime(parent, own.recordHash, next.directory, ancestry)
+  }
+  return next
+}
+
+/** The keyring that a genesis or keyring commit brings; `before` has those in force so far. */
 function readKeyring(
   repository: Repository,
   { storeId, epochs }: TrailKeys,
   { oid, commit, record, recordHash: hash, epoch: recordEpoch }: KeyringCommit,
-  before: KeyringState | undefined,
+  before: readonly KeyringState[],
 ): KeyringState {
   const bytes = readRootBlob(repository, commit.tree, 'keyring')
   const named = toHex(H(bytes)) === record.keyringHash
@@ -233,18 +277,23 @@ function readKeyring(
   const directory = openDirectory(keyring, epoch)
   const numbered = directory.number === record.directoryNumber
   ensure(numbered, 'keyring_mismatch', 'The record names another directory number')
-  const kids = [...(before?.kids ?? []).filter((kid) => kid !== epoch.kid), epoch.kid]
-  const archived = openArchives(keyring, epoch).map((older) => older.kid)
+  const older = new Set(before.flatMap((one) => one.kids))
+  const kids = [...[...older].filter((kid) => kid !== epoch.kid), epoch.kid]
+  const archived = openArchives(keyring, epoch).map((one) => one.kid)
   const complete = [...archived, epoch.kid].join() === kids.join()
   ensure(complete, 'keyring_chain', 'The archives do not hold every epoch before this one')
-  if (before === undefined) {
+  const [only, another] = before
+  if (only === undefined) {
     ensure(recordEpoch.kid === epoch.kid, 'record_epoch', 'Genesis is sealed under its own kid')
     checkGenesisDirectory(storeId, directory)
-  } else {
-    const last = kids.length > before.kids.length || epoch.kid === before.epoch.kid
+  } else if (another === undefined) {
+    const last = !older.has(epoch.kid) || epoch.kid === only.epoch.kid
     ensure(last, 'keyring_chain', 'An older epoch returned')
   }
-  return { directory, epoch, kids, recordHash: hash, commit: oid }
+  const isGiving = only !== undefined && another === undefined && gives(only.directory, directory)
+  const change = [hash, { authorId: record.deviceId, gives: isGiving }] as const
+  const changes = new Map([...before.flatMap((one) => [...one.changes]), change])
+  return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
 }
 
 /** A blob at the top of a commit's tree. */

@@ -94,7 +94,7 @@ export class StoreWriter {
     this.storeId = storeIdOf(signingKey, this.#founderRandom)
     this.#epochs = [this.newEpoch()]
     const device = { ...publicKeys(this.founder), role: 'owner' as const, added: 0, removed: 0 }
-    const first = { number: 0, previous: undefined, devices: [device], recoveries: [] }
+    const first = { number: 0, previous: [], devices: [device], recoveries: [], gone: [] }
     this.#directory = { ...first, founderRandom: this.#founderRandom }
   }
 
@@ -178,7 +178,7 @@ export class StoreWriter {
 
   /** `tweak` can name another author, with the seed that signs. */
   keyring(next: NewKeyring, tweak: Partial<ChangeRecord> = {}, signingSeed?: Uint8Array): void {
-    const previous = directoryHash(this.storeId, this.#directory)
+    const previous = [directoryHash(this.storeId, this.#directory)]
     const directory = { ...next.directory, previous, founderRandom: undefined }
     const older = this.#epochs.filter((epoch) => epoch.kid !== next.epoch.kid)
     const bytes = this.#sealKeyring({ ...next, directory }, older)

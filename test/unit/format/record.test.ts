@@ -75,6 +75,7 @@ const keyring: ChangeRecord = {
   keyringHash: hash(1),
   rows: [],
 }
+const join: ChangeRecord = { ...keyring, parents: [hash(1), hash(2)], rows: [row] }
 const settings: ChangeRecord = { ...change, kind: 'settings', settingsHash: hash(1), rows: [] }
 
 const code = (name: string): unknown => expect.objectContaining({ code: name })
@@ -97,6 +98,8 @@ const examples: readonly (readonly [string, ChangeRecord])[] = [
   ['genesis', genesis],
   ['redact', redact],
   ['keyring', keyring],
+  ['keyring that joins two', join],
+  ['join without rows', { ...join, rows: [] }],
   ['settings', { ...settings, actor: undefined }],
   [
     'longest names',
@@ -177,6 +180,11 @@ describe('record_malformed:', () => {
     ['a change without a parent', { ...change, parents: [] }],
     ['parents that descend', { ...change, parents: [hash(2), hash(1)] }],
     ['the same parent twice', { ...change, parents: [hash(1), hash(1)] }],
+    ['a redaction with two parents', { ...redact, parents: join.parents }],
+    ['settings with two parents', { ...settings, parents: join.parents }],
+    ['a join without an actor', { ...join, actor: undefined }],
+    ['a join that names settings', { ...join, settingsHash: hash(1) }],
+    ['a join that names no keyring', { ...join, keyringHash: zeroHash }],
     ['three parents', { ...change, parents: [hash(1), hash(2), hash(3)] }],
   ])('%s', (_, record) => {
     expect(() => decodeRecord(encoded(record))).toThrow(code('record_malformed'))
@@ -217,6 +225,7 @@ describe('record_rows:', () => {
     ['a genesis with a row', { ...genesis, rows: [row] }],
     ['settings with a row', { ...settings, rows: [row] }],
     ['a keyring with a row', { ...keyring, rows: [row] }],
+    ['a join that creates', { ...join, rows: [{ ...row, operation: 'created' }] }],
     ['rows that descend', { ...change, rows: [second, row] }],
     ['two rows of one memory', { ...change, rows: [row, { ...row, versionId: id(0x99) }] }],
     ['one version redacted twice', { ...redact, rows: [redactRow, redactRow] }],

@@ -188,9 +188,10 @@ describe('states of memories, live or deleted', () => {
       previous: [],
       devices: [],
       recovery: [],
+      gone: [],
       founderRandom: undefined,
     }
-    const keyring = { record: zeroHash, oid: '', kid: '', directory }
+    const keyring = { record: zeroHash, oid: '', kid: '', archived: [], directory }
     const snapshot = new Snapshot(beforeGenesis, keyring, {
       oid: '',
       value: settings,

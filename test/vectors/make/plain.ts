@@ -196,17 +196,39 @@ function directories(directory: Directory): readonly Vector[] {
       'keyring_malformed',
       'recovery entries that do not ascend',
     ),
-    plain(
-      of({
-        recovery: [
-          { ...entry, type: 'passphrase' },
-          { ...second, type: 'passphrase' },
-        ],
-      }),
-      'keyring_malformed',
-      'two passphrases',
-    ),
+    ...joined(directory),
     ...padding(honest),
+  ]
+}
+
+/** What joins of keyrings bring (FORMAT §7.2). */
+function joined(directory: Directory): readonly Vector[] {
+  const of = (change: Partial<Directory>): Plain => {
+    const plaintext = encodeDirectory({ ...directory, ...change })
+    return { type: 'directory', clause: '7.2', plaintext }
+  }
+  const [entry] = directory.recovery
+  if (entry === undefined) throw new Error('No recovery key')
+  const passphrases = (count: number): Directory['recovery'] =>
+    Array.from({ length: count }, (_, index) => {
+      return { ...entry, type: 'passphrase', slotId: `f${index}`.repeat(16) }
+    })
+  return [
+    plain(of({ recovery: passphrases(4) }), 'accepted', 'four passphrases'),
+    plain(of({ recovery: passphrases(5) }), 'keyring_malformed', 'five passphrases'),
+    plain(of({ gone: ['01'.repeat(16)] }), 'accepted', 'a slot that is gone'),
+    plain(of({ gone: [entry.slotId] }), 'keyring_malformed', 'a slot that is there and gone'),
+    plain(
+      of({ gone: ['02'.repeat(16), '01'.repeat(16)] }),
+      'keyring_malformed',
+      'gone slots that do not ascend',
+    ),
+    plain(of({ previous: [zeroHash, zeroHash] }), 'accepted', 'two that were joined'),
+    plain(
+      of({ previous: [zeroHash, zeroHash, zeroHash] }),
+      'keyring_malformed',
+      'three previous directories',
+    ),
   ]
 }
 

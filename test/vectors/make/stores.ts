@@ -14,6 +14,7 @@ import { memory, nextRow, standardHistory, version } from '../../support/standar
 import type { Standard } from '../../support/standard-forge.ts'
 import type { Vector } from '../vector.ts'
 import { collect } from './collect.ts'
+import { joins } from './joins.ts'
 
 export interface StoreVectors {
   readonly vectors: readonly Vector[]
@@ -32,7 +33,9 @@ export async function stores(): Promise<StoreVectors> {
   const objects = new Map<Oid, GitObject>()
   const vectors: Vector[] = []
   const identity = formatIdentity(standard.forge.founder)
-  const cases = [...accepted(standard), ...placeFaults, ...contentFaults, ...memberFaults(standard)]
+  const joined = await joins(standard)
+  const faults = [...placeFaults, ...contentFaults, ...memberFaults(standard)]
+  const cases = [...accepted(standard), ...faults, ...joined]
   for (const [expect, name, clause, act] of cases) {
     const forge = standard.forge.fork()
     const head = act(forge) ?? forge.head

@@ -1,0 +1,121 @@
+// Which keyrings can be joined (FORMAT §7.2): two that do not know of each other, by an owner of
+// both, if nobody was let in by who had lost that right on the other side. The joined directory is
+// format/directory-join.ts's, its keys are keys/keyring.ts's.
+
+import { StoreError } from '../errors.ts'
+import { findDevice } from '../format/directory.ts'
+import type { Directory } from '../format/directory.ts'
+import { givesRights } from '../format/directory-join.ts'
+import { formatId } from '../format/id.ts'
+import { joinsKeyrings } from '../format/record-rules.ts'
+import { openDirectory } from '../keys/keyring.ts'
+import type { Oid } from '../git/object.ts'
+import { findKeyring, findRecoveries } from './authority.ts'
+import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import { getBlob } from './git-reads.ts'
+import type { CommitSource } from './judged-commit.ts'
+import type { KeyringChange, TwoKeyrings } from './place.ts'
+import type { KeyringState } from './snapshot.ts'
+
+/** Of one side: the keyring in force there, and how it came to be since both were one. */
+export interface KeyringSide<Change extends KeyringChange = KeyringChange> {
+  readonly keyring: Pick<KeyringState, 'directory'>
+  readonly changes: readonly Change[]
+}
+
+/** By a commit. */
+export interface CommittedChange extends KeyringChange {
+  readonly oid: Oid
+}
+
+/**
+ * Whoever was removed, or is an owner no more, could else go on letting others in from a clone that
+ * knows nothing of it. Throws `record_late`.
+ */
+export function checkChanges(first: KeyringSide, second: KeyringSide): void {
+  const late = [...lateChanges(first, second), ...lateChanges(second, first)]
+  const [change] = late
+  if (change === undefined) return
+  throw new StoreError(
+    'record_late',
+    `${formatId('device', change.authorId)} let somebody in, and had lost the right to do so on ` +
+      'the other side',
+  )
+}
+
+/** What was done on one side by who, as the other side sees it, might not any more. */
+export function lateChanges<Change extends KeyringChange>(
+  own: KeyringSide<Change>,
+  other: KeyringSide,
+): readonly Change[] {
+  return own.changes.filter((change) => isLateChange(change, own, other))
+}
+
+function isLateChange(
+  { authorId, givesRights: isGiving }: KeyringChange,
+  { keyring: { directory: own } }: KeyringSide,
+  { keyring: { directory: other } }: KeyringSide,
+): boolean {
+  if (!isGiving) return false
+  const device = findDevice(other, authorId)
+  if (device !== undefined) return device.removed !== 0 || device.role !== 'owner'
+  if (findDevice(own, authorId) !== undefined) return false
+  const slots = findRecoveries(own, authorId).filter(({ slotId }) => !other.gone.includes(slotId))
+  return slots.length === 0 && findRecoveries(other, authorId).length === 0
+}
+
+/** What a keyring record did; a join has two directories before it. */
+export function changeBy(
+  authorId: string,
+  before: readonly Directory[],
+  next: Directory,
+): KeyringChange {
+  const [only, another] = before
+  // A join has nothing but what the keyrings have that it joins.
+  const isGiving = only !== undefined && another === undefined && givesRights(only, next)
+  return { authorId, givesRights: isGiving }
+}
+
+/** The same of commits that are verified and bring keyrings. */
+export function readChanges(
+  source: CommitSource,
+  commits: readonly Oid[],
+): readonly CommittedChange[] {
+  const { objects, storeId, epochs } = source
+  const directoryOf = (oid: Oid): Directory => {
+    const bytes = getBlob(objects, findKeyring(objects, oid), 'keyring_mismatch')
+    return openDirectory(bytes, storeId, epochs).directory
+  }
+  return commits.map((oid) => {
+    const { record, parts } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+    const before = joinsKeyrings(record) ? [] : parts.parents.map(directoryOf)
+    return { ...changeBy(record.deviceId, before, directoryOf(oid)), oid }
+  })
+}
+
+/**
+ * Only who may change the keyring on both sides may join them: else a removed owner could.
+ * Throws `keyring_conflict`.
+ */
+export function checkMayJoin(deviceId: string, keyrings: TwoKeyrings): void {
+  if (keyrings.every(({ directory }) => isOwner(directory, deviceId))) return
+  const [first, second] = keyrings
+  const owners = first.directory.devices.filter(({ deviceId: id }) => {
+    return isOwner(first.directory, id) && isOwner(second.directory, id)
+  })
+  const names = owners.map((one) => formatId('device', one.deviceId)).join(' or ')
+  const who =
+    owners.length === 0
+      ? 'no device is an owner on both sides to join them; they may have removed each other'
+      : `an owner of both sides has to sync, ${names}`
+  throw new StoreError(
+    'keyring_conflict',
+    'Two owners changed who may open the store, neither knowing of the other: ' +
+      `${who}. Nothing was taken over or sent`,
+  )
+}
+
+function isOwner(directory: Directory, deviceId: string): boolean {
+  const device = findDevice(directory, deviceId)
+  return device?.removed === 0 && device.role === 'owner'
+}

@@ -1,0 +1,382 @@
+// T32: keyrings that changed apart are joined by an owner of both and by the rule alone. A join
+// brings nobody back, keeps no epoch, and lets in nobody whom a removed owner has let in. §7.2.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
+import type { Identity } from '../../src/keys/identity.ts'
+import { generateIdentity } from '../../src/keys/identity.ts'
+import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import type { Forge } from '../support/forge.ts'
+import { fields, withMember } from '../support/forge-fault.ts'
+import type { ForgedAuthor, JoinPlan } from '../support/forge-fault.ts'
+import {
+  inLeft,
+  inRight,
+  ofB,
+  removeDevice,
+  standardClones,
+  united,
+} from '../support/forged-clones.ts'
+import type { Clones } from '../support/forged-clones.ts'
+import { deviceIdOf } from '../../src/format/id.ts'
+import { accepted, refused, verdicts } from '../support/standard-forge.ts'
+
+let clones: () => Clones
+let third: Identity
+let newcomer: Identity
+beforeAll(async () => {
+  const first = await standardClones('joined keyrings')
+  const { left } = first()
+  third = await left.join('owner')
+  newcomer = await generateIdentity(left.random)
+  clones = () => ({ ...first(), left: left.fork(), right: left.fork() })
+})
+
+/** The founder removes the writer on the left, the second owner admits somebody on the right. */
+function apart(): Clones {
+  const world = clones()
+  removeDevice(world.left, world.writer)
+  admit(world.right, newcomer, world.second)
+  return world
+}
+
+function admit(forge: Forge, identity: Identity, author?: ForgedAuthor): void {
+  const fault = author === undefined ? {} : { author }
+  forge.keyring((next) => withMember(next, identity, 'writer'), { fault })
+}
+
+function change(
+  forge: Forge,
+  { deviceId }: Pick<Identity, 'deviceId'>,
+  to: Partial<DeviceEntry>,
+  author?: ForgedAuthor,
+): void {
+  const fault = author === undefined ? {} : { author }
+  const epoch = forge.newEpoch()
+  forge.keyring((next) => withDevice(next, deviceId, to), { epoch, fault })
+}
+
+function withDevice(directory: Directory, deviceId: string, to: Partial<DeviceEntry>): Directory {
+  const devices = directory.devices.map((one) => {
+    return one.deviceId === deviceId ? { ...one, ...to } : one
+  })
+  return { ...directory, devices }
+}
+
+describe('accepted: a join', () => {
+  test.each<[name: string, forging: (world: Clones) => Forge]>([
+    [
+      'of a removal and an admission, and a change on top by who was admitted',
+      ({ left, right }) => {
+        left.joinWith(right)
+        left.change([inLeft], { author: newcomer })
+        return left
+      },
+    ],
+    [
+      'by another owner of both',
+      ({ left, right }) => {
+        left.joinWith(right, { fault: { author: third } })
+        return left
+      },
+    ],
+    [
+      'with rows of what both sides changed',
+      ({ left, right, second }) => {
+        left.change([inLeft])
+        right.change([inRight, ofB], { author: second })
+        left.joinWith(right, { rows: [united], fault: { author: third } })
+        left.change([ofB], { author: third })
+        return left
+      },
+    ],
+    [
+      'of a side that its keyring record heads, though its author is out',
+      () => {
+        const { left, right, reader, second } = clones()
+        removeDevice(left, second)
+        removeDevice(right, reader, { author: second })
+        left.joinWith(right)
+        return left
+      },
+    ],
+    [
+      'of joins by two owners at once',
+      ({ left, right }) => {
+        const [mine, yours] = [left.fork(), right.fork()]
+        mine.joinWith(right)
+        yours.joinWith(left, { fault: { author: third } })
+        mine.change([ofB])
+        mine.joinWith(yours, { fault: { author: third } })
+        mine.change([{ ...ofB, content: 'beta 3\n' }], { author: third })
+        return mine
+      },
+    ],
+    [
+      'whose keyring is replaced and kept as any other',
+      ({ left, right, reader }) => {
+        left.joinWith(right)
+        left.keyring((next) => next)
+        removeDevice(left, reader)
+        return left
+      },
+    ],
+    [
+      'that a merge takes up as the later keyring',
+      ({ left, right, second }) => {
+        const behind = right.fork()
+        behind.change([ofB], { author: newcomer })
+        left.joinWith(right, { fault: { author: third } })
+        left.change([inLeft])
+        behind.merge(left, [], { author: second })
+        return behind
+      },
+    ],
+    [
+      'of owners who removed each other, by a third one',
+      () => {
+        const { left, right, second } = clones()
+        removeDevice(left, second)
+        change(right, left.founder, { removed: right.directory.number + 1 }, second)
+        left.joinWith(right, { fault: { author: third } })
+        return left
+      },
+    ],
+  ])('%s', async (_, forging) => {
+    expect(await verdicts(forging(apart()))).toEqual(accepted)
+  })
+})
+
+/** A forged join of the removal and the admission, by the founder unless told otherwise. */
+type Joining = (world: Clones) => JoinPlan
+
+describe('T32: a join is refused', () => {
+  test.each<[code: string, name: string, joining: Joining]>([
+    ['record_role', 'by a writer', ({ reader }) => ({ fault: { author: reader } })],
+    ['record_device', 'by who is a device on one side', () => ({ fault: { author: newcomer } })],
+    ['record_role', 'by a writer whom one side removed', ({ asWriter }) => ({ fault: asWriter })],
+    [
+      'keyring_chain',
+      'that brings a removed device back',
+      ({ writer }) => ({ directory: (next) => withDevice(next, writer.deviceId, { removed: 0 }) }),
+    ],
+    [
+      'keyring_chain',
+      'that leaves a device out',
+      () => ({
+        directory: (next) => ({
+          ...next,
+          devices: next.devices.filter(({ deviceId }) => deviceId !== newcomer.deviceId),
+        }),
+      }),
+    ],
+    [
+      'keyring_chain',
+      'that raises a role',
+      ({ reader }) => ({
+        directory: (next) => withDevice(next, reader.deviceId, { role: 'owner' }),
+      }),
+    ],
+    [
+      'keyring_chain',
+      'that gives a device another X-Wing key',
+      ({ reader }) => ({
+        directory: (next) => {
+          return withDevice(next, reader.deviceId, { kemKey: newcomer.kem.publicKey })
+        },
+      }),
+    ],
+    [
+      'keyring_chain',
+      'that drops a recovery key',
+      () => ({
+        directory: (next) => {
+          const gone = next.recovery.map(({ slotId }) => slotId)
+          return { ...next, recovery: [], gone }
+        },
+      }),
+    ],
+    [
+      'keyring_chain',
+      'that names its predecessors in the other order',
+      () => ({ directory: (next) => ({ ...next, previous: next.previous.toReversed() }) }),
+    ],
+    [
+      'keyring_chain',
+      'that follows one side only',
+      () => ({ directory: (next) => ({ ...next, previous: next.previous.slice(0, 1) }) }),
+    ],
+    [
+      'keyring_chain',
+      'whose archives lack an epoch of one side',
+      ({ left }) => ({
+        older: (epochs) => epochs.filter(({ kid }) => kid !== left.epoch.kid),
+      }),
+    ],
+    [
+      'keyring_chain',
+      'whose archives have another order',
+      () => ({ older: (epochs) => epochs.toReversed() }),
+    ],
+    [
+      'keyring_chain',
+      'that keeps the epoch of one side',
+      ({ left }) => ({
+        epoch: left.epoch,
+        older: (epochs) => epochs.filter(({ kid }) => kid !== left.epoch.kid),
+      }),
+    ],
+    [
+      'record_epoch',
+      'sealed under an epoch of before',
+      ({ left }) => ({ fault: { epoch: left.epoch } }),
+    ],
+    [
+      'record_keyring',
+      'that names the keyring of the second parent',
+      ({ left, right }) => {
+        const records = [left.keyringRecord, right.keyringRecord]
+        return {
+          fault: {
+            record: (record) => {
+              const other = records.find((one) => one.join() !== record.keyring.join())
+              return { ...record, keyring: other ?? record.keyring }
+            },
+          },
+        }
+      },
+    ],
+    [
+      'keyring_mismatch',
+      'that names another directory number',
+      () => ({ fault: fields({ directoryNumber: 99 }) }),
+    ],
+  ])('%s: %s', async (code, _, joining) => {
+    const world = apart()
+    world.left.joinWith(world.right, joining(world))
+    expect(await verdicts(world.left)).toEqual(refused(code))
+  })
+
+  test.each<[code: string, name: string, forging: (world: Clones) => Forge]>([
+    [
+      'keyring_conflict',
+      'for which a merge stands',
+      ({ left, right }) => {
+        const { epochs } = left
+        left.merge(right)
+        left.epochs = new Map([...epochs, ...right.epochs])
+        return left
+      },
+    ],
+    [
+      'row_missing',
+      'without a row for what both sides changed',
+      ({ left, right, second }) => {
+        left.change([inLeft])
+        right.change([inRight], { author: second })
+        left.joinWith(right)
+        return left
+      },
+    ],
+    [
+      'record_late',
+      'that takes up what a removed device wrote late',
+      ({ left, right, asWriter }) => {
+        right.change([ofB], asWriter)
+        left.joinWith(right)
+        return left
+      },
+    ],
+    [
+      'record_device',
+      'by an owner whom one side removed',
+      ({ left, right, second }) => {
+        removeDevice(left, second)
+        left.joinWith(right, { fault: { author: second } })
+        return left
+      },
+    ],
+    [
+      'record_late',
+      'of what a removed owner admitted',
+      ({ left, right, second }) => {
+        removeDevice(left, second)
+        left.joinWith(right)
+        return left
+      },
+    ],
+    [
+      'record_late',
+      'of what an owner admitted who is a writer on the other side',
+      ({ left, right, second }) => {
+        change(left, second, { role: 'writer' })
+        left.joinWith(right)
+        return left
+      },
+    ],
+    [
+      'record_late',
+      'of the same with a change on top by who was let in',
+      ({ left, right, second }) => {
+        removeDevice(left, second)
+        right.change([ofB], { author: newcomer })
+        left.joinWith(right)
+        return left
+      },
+    ],
+    [
+      'record_late',
+      'of a role that a removed owner raised',
+      () => {
+        const { left, right, second, reader } = clones()
+        removeDevice(left, second)
+        change(right, reader, { role: 'owner' }, second)
+        left.joinWith(right)
+        return left
+      },
+    ],
+    [
+      'device_forked',
+      'by a device that wrote on both sides',
+      ({ left, right }) => {
+        right.change([ofB])
+        left.joinWith(right)
+        return left
+      },
+    ],
+  ])('%s: a join %s', async (code, _, forging) => {
+    expect(await verdicts(forging(apart()))).toEqual(refused(code))
+  })
+})
+
+describe('a recovery key', () => {
+  const recovery = recoveryKeyIdentity(new Uint8Array(32).fill(7))
+  const author = {
+    deviceId: deviceIdOf(recovery.signing.publicKey),
+    signing: recovery.signing,
+  }
+  const unchained = { sequence: 0, previous: new Uint8Array(32) }
+  const asRecovery = { ...fields(unchained), author }
+
+  test('joins no keyrings', async () => {
+    const { left, right } = apart()
+    left.joinWith(right, { fault: asRecovery })
+    expect(await verdicts(left)).toEqual(refused('record_role'))
+  })
+
+  test('that is in force on the other side has let in whom it enrolled', async () => {
+    const { left, right, writer } = clones()
+    removeDevice(left, writer)
+    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
+    left.joinWith(right)
+    expect(await verdicts(left)).toEqual(accepted)
+  })
+
+  test('record_late: that was dropped on the other side lets nobody in', async () => {
+    const { left, right } = clones()
+    left.keyring((next) => ({ ...next, recovery: [] }), { epoch: left.newEpoch() })
+    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
+    left.joinWith(right)
+    expect(await verdicts(left)).toEqual(refused('record_late'))
+  })
+})

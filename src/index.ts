@@ -6,7 +6,13 @@ export { formatDeviceCard } from './format/device-card.ts'
 export type { Role } from './format/directory.ts'
 export type { Actor, ActorType, Operation, RedactReason } from './format/record.ts'
 export type { Settings } from './format/settings.ts'
-export type { CompactOptions, PackStatus, StorageStatus } from './git/object-store.ts'
+export type {
+  CompactOptions,
+  ObjectAmount,
+  PackStatus,
+  StorageStatus,
+  Surplus,
+} from './git/object-store.ts'
 export type { Remote } from './git/remotes.ts'
 export { formatIdentity, generateIdentity, parseIdentity } from './keys/identity.ts'
 export type { Identity } from './keys/identity.ts'
@@ -14,6 +20,7 @@ export type { AbsenceOptions, AbsenceReport, Residue } from './store/absence.ts'
 export { auditStore } from './store/audit.ts'
 export type { Audit, AuditOptions } from './store/audit.ts'
 export type { AccessChange, AuditedVersion, AuditEntry } from './store/audit-trail.ts'
+export type { AwaitedDevice } from './store/adoption.ts'
 export type { BlameLine, BlameOptions } from './store/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/certificate.ts'
 export type { Change } from './store/changes.ts'
@@ -54,11 +61,21 @@ export type { MergeOutcome } from './store/merge/plan.ts'
 export type { Combination, Conflict } from './store/sync/conflicts.ts'
 export { joinStore } from './store/sync/join.ts'
 export type { JoinOptions } from './store/sync/join.ts'
+export type { JoinedKeyrings } from './store/sync/joined-keyrings.ts'
+export type { LateChange, LateVersion } from './store/sync/late-changes.ts'
+export type { RemoteOptions, StoreSyncOptions, SyncOptions } from './store/sync/options.ts'
 export type { SyncReport } from './store/sync/report.ts'
-export type { RemoteOptions, StoreSyncOptions, SyncOptions } from './store/sync/sync.ts'
+export { joinTrail, syncTrail } from './store/sync/trail.ts'
+export type { TrailOptions } from './store/sync/trail.ts'
 export type { UndoRequest } from './store/undo.ts'
 export type { VerifyOptions } from './store/verify.ts'
-export type { Version, VersionFilter, VersionPage } from './store/versions.ts'
+export type {
+  FullVersion,
+  Version,
+  VersionFilter,
+  VersionPage,
+  VersionWithInputs,
+} from './store/versions.ts'
 export type {
   CredentialSource,
   Credentials,

@@ -164,7 +164,8 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     409,
     'conflict_error',
     4,
-    'Join anew from the side whose change shall hold, and make the other change again there',
+    'Sync on a machine that is an owner on both sides; without one, join anew from the side that ' +
+      'shall hold',
   ),
   settings_malformed: tampered(distrust),
   settings_mismatch: tampered(distrust),

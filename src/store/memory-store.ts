@@ -2,25 +2,22 @@
 // through the queue of writer.ts, asks the history. Composes the other files of this folder and
 // decides little itself; what takes long to load and few ask for is loaded when it is asked for.
 
-import { StoreError } from '../errors.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Settings } from '../format/settings.ts'
-import type { CompactOptions } from '../git/object-store.ts'
+import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import type { Remote } from '../git/remotes.ts'
 import { parseRemoteUrl } from '../transport/remote-url.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { AbsenceOptions, AbsenceReport } from './absence.ts'
-import { changeSettings } from './administration.ts'
+import { applyChanges, updateSettings } from './apply.ts'
+import type { Applied } from './apply.ts'
 import { checkAuthor } from './author.ts'
-import { checkMayWrite } from './authority.ts'
 import type { BlameLine, BlameOptions } from './blame.ts'
-import { planChanges } from './changes.ts'
 import type { Change } from './changes.ts'
-import { buildChange } from './commit.ts'
-import type { Author, BuiltCommit } from './commit.ts'
-import { readMemory, readVersionContent } from './contents.ts'
+import type { Author } from './commit.ts'
+import { readMemory } from './contents.ts'
 import {
   addDeviceByCard,
   changePassphrase,
@@ -54,29 +51,23 @@ import type { UndoRequest } from './undo.ts'
 import type { StoreSession } from './session.ts'
 import { listDirectory } from './listing.ts'
 import type { DirectoryListing } from './listing.ts'
-import type { LiveMemory } from './snapshot.ts'
 import { askHistory } from './steady-history.ts'
 import { findConflicts } from './sync/conflicts.ts'
 import type { Conflict } from './sync/conflicts.ts'
-import type { StoreSyncOptions } from './sync/sync.ts'
+import type { StoreSyncOptions } from './sync/options.ts'
 import type { SyncReport } from './sync/report.ts'
 import { readStatus, verifyStore } from './store-report.ts'
 import type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
 import type { VerifyOptions } from './verify.ts'
-import { describeVersion, getVersionEntry, readVersions } from './versions.ts'
-import type { Version, VersionFilter, VersionPage } from './versions.ts'
+import { readVersions, readVersionWithInputs } from './versions.ts'
+import type { VersionFilter, VersionPage, VersionWithInputs } from './versions.ts'
 
+export type { Applied } from './apply.ts'
 export type { MemoryInfo } from './memory-info.ts'
 export type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
 
 export interface Memory extends MemoryInfo {
   readonly content: string
-}
-
-/** What `apply` did. Without a commit, nothing had to change. */
-export interface Applied {
-  readonly commit: string | undefined
-  readonly versionIds: readonly string[]
 }
 
 /**
@@ -123,23 +114,7 @@ export class MemoryStore {
    * `change_too_large`, `permission_denied`, `store_archived` or a storage code.
    */
   async apply(changes: readonly Change[], author: Author): Promise<Applied> {
-    const checked = checkAuthor(author)
-    if (!Array.isArray(changes)) throw new StoreError('invalid_input', 'Changes must be a list')
-    return this.#session.writing(async () => {
-      const { snapshot, random } = this.#session
-      checkMayWrite(snapshot, this.#session.identity.deviceId, 'change')
-      checkNotArchived(snapshot.settings.value, changes)
-      const now = this.#session.nextTime()
-      const { contents } = this.#session
-      const readContent = (memory: LiveMemory) => readMemory(contents, memory)
-      const rows = planChanges({ snapshot, random, now, readContent }, changes)
-      if (rows.length === 0) return { built: undefined, result: nothingApplied }
-      await this.#session.checkContents(rows, checked.reason)
-      const context = await this.#session.commitContext(now)
-      const built = buildChange(context, snapshot, rows, checked)
-      const versionIds = rows.map((row) => formatId('version', row.versionId))
-      return { built, result: { commit: built.head.commit, versionIds } }
-    })
+    return applyChanges(this.#session, changes, checkAuthor(author))
   }
 
   /** Versions that match all conditions, newest first, a page at a time. */
@@ -148,15 +123,10 @@ export class MemoryStore {
     return readVersions(await this.#session.loadHistory(options), this.#session.contents, filter)
   }
 
-  /**
-   * One version with its content: undefined for a deletion and once redacted. Rejects with
-   * `not_found`.
-   */
-  async version(versionId: string): Promise<Version & { readonly content: string | undefined }> {
+  /** One version with its content, and what a merge made it of. Rejects with `not_found`. */
+  async version(versionId: string): Promise<VersionWithInputs> {
     const history = await this.#session.loadHistory()
-    const entry = getVersionEntry(history, versionId)
-    const version = describeVersion(history, entry)
-    return { ...version, content: readVersionContent(this.#session.contents, entry) }
+    return readVersionWithInputs(history, this.#session.contents, versionId)
   }
 
   /** The store as it was at a point of its history. */
@@ -233,8 +203,7 @@ export class MemoryStore {
 
   /** Changes name, description, metadata, limits or the archive mark. Owners only. */
   async updateSettings(change: Partial<Settings>, author: Author): Promise<Applied> {
-    const checked = checkAuthor(author)
-    return this.#administrate(() => changeSettings(this.#session, change, checked))
+    return updateSettings(this.#session, change, checkAuthor(author))
   }
 
   /** Every device that the store has or had, in the order in which they came. */
@@ -367,6 +336,14 @@ export class MemoryStore {
     return { before, after: objects.status() }
   }
 
+  /**
+   * What is stored and no ref leads to: refused fetches, lost races, what other programs left. It
+   * stays until `git gc --prune=now` runs on the closed store. Reads every commit and tree.
+   */
+  findUnreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
+    return this.#session.objects.findUnreachable(options)
+  }
+
   /** Makes everything visible to stock git. `close` does it too. */
   checkpoint(): Promise<void> {
     return this.#session.checkpoint()
@@ -380,21 +357,4 @@ export class MemoryStore {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
-
-  #administrate(build: () => Promise<BuiltCommit | undefined>): Promise<Applied> {
-    return this.#session.writing(async () => {
-      const built = await build()
-      if (built === undefined) return { built, result: nothingApplied }
-      return { built, result: { commit: built.head.commit, versionIds: [] } }
-    })
-  }
-}
-
-const nothingApplied: Applied = { commit: undefined, versionIds: [] }
-
-/** Memory Stores API §5.7: an archived store can be read and emptied, not written. */
-function checkNotArchived(settings: Settings, changes: readonly Change[]): void {
-  if (settings.archivedAt === undefined) return
-  if (changes.every((change) => change.type === 'delete')) return
-  throw new StoreError('store_archived', 'The store is archived: it can be read and emptied only')
 }

@@ -27,7 +27,7 @@ import { catchUp } from './catch-up.ts'
 import type { CommitEntry, History } from './history.ts'
 import { LocalFiles } from './local-files.ts'
 import type { Reads } from './reads.ts'
-import type { CachedFiles, LocalFilesParts } from './local-files.ts'
+import type { LocalFilesParts } from './local-files.ts'
 import type { Outcome } from './redaction-step.ts'
 import type { SeenRemotes } from './sync/seen-remotes.ts'
 import type { DeviceState, Head, KeyringState, Snapshot, Undo } from './snapshot.ts'
@@ -58,12 +58,12 @@ export class StoreSession {
   readonly random: Random
   readonly reads: Reads
   readonly seenRemotes: SeenRemotes
+  readonly local: LocalFiles
   readonly #parts: SessionParts
   readonly #gate = new Gate()
   readonly #historyGate = new Gate()
   readonly #history: History
   readonly #writer: Writer
-  readonly #local: LocalFiles
   readonly #cache = new ContentCache()
   #epochs: Epochs
   #snapshot: Snapshot
@@ -85,8 +85,8 @@ export class StoreSession {
     this.#epochs = parts.epochs
     this.#snapshot = parts.snapshot
     this.#history = parts.history
-    this.#local = new LocalFiles(parts)
-    this.reads = this.#local.reads
+    this.local = new LocalFiles(parts)
+    this.reads = this.local.reads
     this.#writer = new Writer({
       objects: parts.objects,
       locked: (work) => this.#gate.run(work),
@@ -218,7 +218,7 @@ export class StoreSession {
     const { deviceId, signing } = this.identity
     const last = this.#lastRecord(other)
     if (last?.forked === true) throw forkedError()
-    const sequence = await this.#local.anchor.reserve(last?.sequence ?? 0, this.#snapshot.head)
+    const sequence = await this.local.anchor.reserve(last?.sequence ?? 0, this.#snapshot.head)
     const signer = { deviceId, pair: signing, sequence, previous: last?.record ?? zeroHash }
     const { storeId, random } = this
     return { storeId, epoch: this.currentEpoch(other?.keyring), signer, time, random }
@@ -231,14 +231,14 @@ export class StoreSession {
     throw new StoreError('wrong_key', 'This identity has no key for the current epoch')
   }
 
-  /** What the anchor names is rightly no part of the history any more: this head is the newest. */
-  async acceptHead(): Promise<void> {
-    await this.#alone(() => this.#local.anchor.accept(this.#snapshot.head))
+  /** While writing, before the branch leaves what the anchor names (FORMAT §7.4): to what stays. */
+  lowerAnchor(common: Pick<Head, 'height' | 'record'>): Promise<void> {
+    return this.local.anchor.accept(common)
   }
 
   /** After a long verification: the next open shall not repeat it, even if this process dies. */
   async keepVerified(): Promise<void> {
-    if (this.#local.isDue(this.#snapshot, 'idle')) await this.#leave()
+    if (this.local.isDue(this.#snapshot, 'idle')) await this.#leave()
   }
 
   /** After a redaction of our own is durable: nothing that was kept in RAM shows it any more. */
@@ -267,13 +267,8 @@ export class StoreSession {
   async erase(): Promise<void> {
     if (this.objects.status().purgePending === 0) return
     await this.checkpoint()
-    this.#local.forget(this.#history)
+    this.local.forget(this.#history)
     await this.keepVerified()
-  }
-
-  /** The caches of this device as they are on disk. */
-  readCaches(): CachedFiles {
-    return this.#local.read(this.contents)
   }
 
   async checkpoint(): Promise<void> {
@@ -331,7 +326,7 @@ export class StoreSession {
     return this.#historyGate.run(async () => {
       if (!isWanted()) return false
       if (this.#history.commits.length === 0) {
-        this.#local.loadHistory(this.#history)
+        this.local.loadHistory(this.#history)
       }
       await catchUp(this.#history, this.contents, head, options)
       return true
@@ -343,7 +338,7 @@ export class StoreSession {
     this.#durable = this.#snapshot.head
     clearTimeout(this.#settleTimer)
     if (this.#closing !== undefined) return
-    if (this.#local.isDue(this.#snapshot, 'busy')) this.#settling ??= this.#settleNow()
+    if (this.local.isDue(this.#snapshot, 'busy')) this.#settling ??= this.#settleNow()
     this.#settleTimer = setTimeout(
       () => void this.#settle().catch(() => undefined),
       SETTLE_AFTER_MS,
@@ -358,7 +353,7 @@ export class StoreSession {
 
   /** Idle work. Failing leaves the files of before, which are as good, only older. */
   #settle(): Promise<void> {
-    return this.#alone(() => this.#local.settle(this.#durable, this.#snapshot))
+    return this.#alone(() => this.local.settle(this.#durable, this.#snapshot))
   }
 
   /** No other process writes and no command of this one runs: in this order, as the writer. */
@@ -371,7 +366,7 @@ export class StoreSession {
       await this.#writer.idle()
       clearTimeout(this.#settleTimer)
       await this.#settling
-      const news = this.#local.hasNews(this.#snapshot, this.#history)
+      const news = this.local.hasNews(this.#snapshot, this.#history)
       if (this.#durable !== undefined || news) await this.#leave()
     } finally {
       this.#cache.clear()
@@ -382,7 +377,7 @@ export class StoreSession {
   /** What a reader may not do, or cannot for another process in the way, loses nothing. */
   async #leave(): Promise<void> {
     try {
-      await this.#alone(() => this.#local.leave(this.#durable, this.#snapshot, this.#history))
+      await this.#alone(() => this.local.leave(this.#durable, this.#snapshot, this.#history))
     } catch (error) {
       if (!hasCode(error, 'locked', 'storage_denied')) throw error
     }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { newHome, newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
+import { bareRemote } from '../support/clones.ts'
 import { git } from '../support/temporary.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 import { sample } from '../support/seed.ts'
@@ -192,6 +193,26 @@ describe('audit', () => {
     })
     expect(text + JSON.stringify(json)).not.toContain('secret')
     expect((await other.json('audit', '-n', '2', '--store', clone))['entries']).toHaveLength(2)
+  })
+
+  test('needs no more than `join` and `sync` on the machine of an auditor', async () => {
+    const home = await newHomeWithStore()
+    const { other, file } = await newCard(home)
+    await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
+    const remote = bareRemote()
+    await home.ok('remote', 'add', 'origin', remote)
+    await home.ok('sync')
+    const joined = await other.run(['join', remote])
+    expect([joined.exitCode, joined.stderr]).toEqual([0, ''])
+    expect(joined.stdout).toMatch(/^This machine may verify the trail of memstore_.*2 commits, up/s)
+    expect((await other.run(['sync'])).exitCode).toBe(15)
+    await home.ok('create', 'secret-name.md', '--text', 'secret text')
+    await home.ok('sync')
+    const pulled = await other.run(['pull', '--json'])
+    expect(pulled.stdout + (await other.ok('audit'))).not.toContain('secret')
+    expect(JSON.parse(pulled.stdout)).toMatchObject({ remote: 'origin', received: { commits: 1 } })
+    const pushed = await other.run(['push'])
+    expect([pushed.exitCode, pushed.stderr]).toEqual([6, expect.stringContaining('audit')])
   })
 
   test('other commands point an auditor to it; it serves owners as well', async () => {

@@ -1,39 +1,137 @@
 // Late records (FORMAT §7.4): what a device wrote outside the past of the keyring that removes it.
-// No merge takes one up as a parent; a commit that another device has built on it may be one.
+// No merge takes one up as a parent; a commit that another device has built on it may be one. And
+// what was written by whom a removed owner let in, from a clone that knew nothing of it (§7.2).
 
 import type { Oid } from '../../git/object.ts'
+import { parseLinks } from '../../format/commit.ts'
+import { joinDirectories } from '../../format/directory-join.ts'
+import { zeroHash } from '../../format/record.ts'
 import { isInTime } from '../authority.ts'
+import type { InForce } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import { findDivergence } from '../divergence.ts'
+import type { Divergence, OneSide, Touched } from '../divergence.ts'
 import type { HistorySource } from '../history.ts'
-import type { KeyringState, Snapshot } from '../snapshot.ts'
+import { lateChanges, readChanges } from '../keyring-join.ts'
+import type { CommittedChange, KeyringSide } from '../keyring-join.ts'
+import type { Snapshot } from '../snapshot.ts'
 
-/** `newest` is the keyring in force where the commit is to be taken up; it is not in its past. */
-export function isLate(source: HistorySource, newest: KeyringState, oid: Oid): boolean {
+/** What a merge of two heads has in force; of concurrent keyrings, their join (FORMAT §7.2). */
+interface HeadsInForce {
+  readonly forOurs: InForce
+  readonly forTheirs: InForce
+}
+
+type Tip = Pick<Snapshot, 'head' | 'keyring'>
+
+export function inForce(
+  { storeId }: Pick<HistorySource, 'storeId'>,
+  ours: Tip,
+  theirs: Tip,
+  divergence: Readonly<Record<'ours' | 'theirs', Pick<Touched, 'hasKeyring'>>>,
+): HeadsInForce {
+  if (!divergence.theirs.hasKeyring) return { forOurs: ours.keyring, forTheirs: ours.keyring }
+  if (!divergence.ours.hasKeyring) return { forOurs: theirs.keyring, forTheirs: theirs.keyring }
+  const directory = joinDirectories(storeId, [ours.keyring.directory, theirs.keyring.directory])
+  return {
+    forOurs: { record: ours.keyring.record, directory },
+    forTheirs: { record: theirs.keyring.record, directory },
+  }
+}
+
+/** `newest` is in force where the commit is to be taken up; the commit is not in its past. */
+export function isLate(source: HistorySource, newest: InForce, oid: Oid): boolean {
   const { storeId, epochs, objects } = source
   const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
   return !isInTime(newest, { record: hash, authorId: record.deviceId })
 }
 
+/** Of another head that is late here, the commits of its own, newest first. */
+export interface LateHead {
+  readonly commits: readonly Oid[]
+  /** Those among which one is looked for that can be taken over. */
+  readonly candidates: readonly Oid[]
+  readonly newest: InForce
+}
+
 /**
- * The commits that another head has of its own, newest first, if that head is late here; else
- * undefined.
+ * Undefined if the other head is not late here. With `alsoLetIn`, it is if all that cannot be taken
+ * over is by devices that were let in on the other side by who might not.
  */
 export async function findLate(
   source: HistorySource,
-  { head, keyring }: Pick<Snapshot, 'head' | 'keyring'>,
-  other: Oid,
-  signal: AbortSignal | undefined,
-): Promise<readonly Oid[] | undefined> {
-  const { ours, theirs } = await findDivergence(source, head.commit, other, signal)
-  if (!ours.hasKeyring || theirs.hasKeyring || theirs.commits.length === 0) return undefined
-  return isLate(source, keyring, other) ? theirs.commits : undefined
+  snapshot: Tip,
+  other: Tip,
+  { signal, alsoLetIn }: { readonly signal?: AbortSignal | undefined; readonly alsoLetIn: boolean },
+): Promise<LateHead | undefined> {
+  const { commit } = other.head
+  const divergence = await findDivergence(source, snapshot.head.commit, commit, signal)
+  const { ours, theirs } = divergence
+  if (!ours.hasKeyring || theirs.commits.length === 0) return undefined
+  const { forTheirs: newest } = inForce(source, snapshot, other, divergence)
+  if (alsoLetIn && theirs.hasKeyring) {
+    const [own, known] = [sideOf(source, other, theirs), sideOf(source, snapshot, ours)]
+    const letIn = findLetIn(source, theirs, own, known)
+    const candidates = theirs.commits.filter((oid) => !letIn.has(oid))
+    if (letIn.size > 0) return { commits: theirs.commits, candidates, newest }
+  }
+  if (!isLate(source, newest, commit)) return undefined
+  return { commits: theirs.commits, candidates: theirs.commits, newest }
 }
+
+/** Whether nothing of ours can stay: theirs has removed who let in whoever wrote it. */
+export function isAllLetIn(
+  source: HistorySource,
+  tips: { readonly ours: Tip; readonly theirs: Tip },
+  { ours, theirs }: Divergence,
+): boolean {
+  if (!ours.hasKeyring || !theirs.hasKeyring) return false
+  const [own, other] = [sideOf(source, tips.ours, ours), sideOf(source, tips.theirs, theirs)]
+  return findLetIn(source, ours, own, other).size === ours.commits.length
+}
+
+function sideOf(
+  source: HistorySource,
+  { keyring }: Tip,
+  { keyrings }: OneSide,
+): KeyringSide<CommittedChange> {
+  return { keyring, changes: readChanges(source, keyrings) }
+}
+
+/**
+ * What stands on keyrings that let somebody in when their authors might not (FORMAT §7.2). None
+ * where a device wrote some of it that is one of the other side's: that is for people to decide, as
+ * it is where both sides did so.
+ */
+function findLetIn(
+  source: HistorySource,
+  { commits }: OneSide,
+  own: KeyringSide<CommittedChange>,
+  other: KeyringSide,
+): ReadonlySet<Oid> {
+  const late = new Set(lateChanges(own, other).map(({ oid }) => oid))
+  if (late.size === 0 || lateChanges(other, own).length > 0) return nothing
+  const letIn = new Set<Oid>()
+  const { directory } = other.keyring
+  for (const oid of commits.toReversed()) {
+    const bytes = readCommitBytes(source.objects, oid)
+    const isOn = late.has(oid) || parseLinks(bytes).parents.some((parent) => letIn.has(parent))
+    if (!isOn) continue
+    letIn.add(oid)
+    const { record, hash } = decodeCommit(source.storeId, source.epochs, oid, bytes)
+    if (isInTime({ directory, record: zeroHash }, { record: hash, authorId: record.deviceId })) {
+      return nothing
+    }
+  }
+  return letIn
+}
+
+const nothing: ReadonlySet<Oid> = new Set()
 
 /** Of commits, newest first, the newest that a merge may take up. */
 export function findInTime(
   source: HistorySource,
-  newest: KeyringState,
+  newest: InForce,
   commits: readonly Oid[],
 ): Oid | undefined {
   return commits.find((oid) => !isLate(source, newest, oid))

@@ -1,13 +1,16 @@
 // Makes one history of ours and theirs, in one transition of the branch (FORMAT §6.4, §10.1): what
 // either side has redacted is taken out of both first; then the one that contains the other is
-// taken, or a merge commit joins them. Redactions commute, so every clone ends with the same
-// commits.
+// taken, or a merge commit joins them, and their keyrings where both changed (§7.2). Redactions
+// commute, so every clone ends with the same commits.
 
 import { toHex } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
 import type { NewObject, Oid } from '../../git/object.ts'
+import { checkMayWrite } from '../authority.ts'
 import type { Author, BuiltCommit } from '../commit.ts'
 import { buildMerge } from '../commit.ts'
+import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
+import type { Epochs } from '../decoded-commit.ts'
 import { compareSnapshots, findDivergence } from '../divergence.ts'
 import type { Divergence } from '../divergence.ts'
 import type { ObjectSource } from '../git-reads.ts'
@@ -16,12 +19,15 @@ import { History } from '../history.ts'
 import type { HistorySource } from '../history.ts'
 import { planMerge } from '../merge/plan.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
+import type { NewKeyring } from '../../keys/keyring.ts'
 import { lowestOf, rewriteHead } from '../rewrite.ts'
 import type { Rewritten } from '../rewrite.ts'
 import type { StoreSession } from '../session.ts'
 import type { CurrentVersion, Head, Snapshot, Undo } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
-import { findInTime, isLate } from './late.ts'
+import { describeJoin, joinFor } from './joined-keyrings.ts'
+import type { JoinedKeyrings } from './joined-keyrings.ts'
+import { findInTime, inForce, isAllLetIn, isLate } from './late.ts'
 import { mergeInput } from './merge-source.ts'
 import { containsRecord, findRecord } from './theirs.ts'
 import type { Theirs } from './theirs.ts'
@@ -32,6 +38,8 @@ export interface Unified {
   readonly outcomes: readonly MergeOutcome[]
   /** Versions that their redactions erased here. */
   readonly erased: number
+  /** If both sides had changed the keyring. */
+  readonly keyrings?: JoinedKeyrings | undefined
   /** Our redactions made their commits again from this height on. */
   readonly theirsIntactBelow?: number | undefined
   /** What was newest here was late, of a device that was removed, and is no more a part of it. */
@@ -56,7 +64,6 @@ export async function unify(
     return unifier.build(author)
   }, true)
   if (unified.erased > 0) session.forgetAll()
-  if (unified.leftLate === true) await session.acceptHead()
   return unified
 }
 
@@ -77,10 +84,16 @@ export async function eraseBroughtBack(
   if (isDue) await session.erase()
 }
 
+interface Merged extends Pick<Unified, 'outcomes' | 'keyrings'> {
+  readonly built: BuiltCommit
+}
+
 class Unifier {
   readonly #session: StoreSession
   readonly #history: History
   readonly #theirs: Theirs
+  /** Of both: where keyrings changed apart, neither side has them all. */
+  readonly #epochs: Epochs
   readonly #options: VerifyOptions
   readonly #dead: Set<Oid> = new Set()
   /** Commits that were made again here and are on the disk only with this transition. */
@@ -92,6 +105,7 @@ class Unifier {
     this.#session = session
     this.#history = history
     this.#theirs = theirs
+    this.#epochs = new Map([...session.epochs, ...theirs.epochs])
     this.#options = options
   }
 
@@ -126,24 +140,29 @@ class Unifier {
     }
     const divergence = await this.#divergence()
     if (this.#mustLeaveOurs(divergence, missing)) {
+      await this.#lowerAnchor()
       return { built: this.#adopt(), result: { ...nothingMoved, erased, leftLate: true } }
     }
-    const { built, outcomes } = await this.#merge(author, divergence)
+    const { built, ...merged } = await this.#merge(author, divergence)
     const theirsIntactBelow = this.#theirsIntactBelow
-    return { built, result: { merge: built.head.commit, outcomes, erased, theirsIntactBelow } }
+    const merge = built.head.commit
+    return { built, result: { merge, ...merged, erased, theirsIntactBelow } }
   }
 
   /**
    * Whether all that they lack is late for them (FORMAT §7.4). Throws `record_late` if that is our
    * newest commit only, which keeps what is in time below it from being merged.
    */
-  #mustLeaveOurs({ ours, theirs }: Divergence, missing: ReadonlySet<string>): boolean {
-    if (!theirs.hasKeyring || ours.hasKeyring) return false
-    const { head } = this.#session.snapshot
-    const { keyring } = this.#theirs.snapshot
+  #mustLeaveOurs(divergence: Divergence, missing: ReadonlySet<string>): boolean {
+    const { ours, theirs } = divergence
+    if (!theirs.hasKeyring) return false
     const source = this.#source()
-    if (!isLate(source, keyring, head.commit)) return false
-    if (missing.size === 0 && findInTime(source, keyring, ours.commits) === undefined) return true
+    const tips = { ours: this.#session.snapshot, theirs: this.#theirs.snapshot }
+    const { head } = tips.ours
+    if (missing.size === 0 && isAllLetIn(source, tips, divergence)) return true
+    const { forOurs } = inForce(source, tips.ours, tips.theirs, divergence)
+    if (!isLate(source, forOurs, head.commit)) return false
+    if (missing.size === 0 && findInTime(source, forOurs, ours.commits) === undefined) return true
     throw new StoreError(
       'record_late',
       'The newest change here is by a device that was removed meanwhile: change something ' +
@@ -151,10 +170,19 @@ class Unifier {
     )
   }
 
+  /** To what both sides have: whatever becomes of this process, the store opens then. */
+  async #lowerAnchor(): Promise<void> {
+    const { base } = this.#theirs
+    assert(base !== undefined, 'histories of one store have a commit in common')
+    const { storeId, epochs, objects } = this.#source()
+    const { hash } = decodeCommit(storeId, epochs, base.oid, readCommitBytes(objects, base.oid))
+    await this.#session.lowerAnchor({ height: base.height, record: hash })
+  }
+
   /** Theirs contains ours: the branch moves on to it. */
   #adopt(): BuiltCommit {
-    const { snapshot, epochs } = this.#theirs
-    this.#undos.push(this.#session.adopt(snapshot, epochs))
+    const { snapshot } = this.#theirs
+    this.#undos.push(this.#session.adopt(snapshot, this.#epochs))
     return this.#transition(snapshot.head, [])
   }
 
@@ -163,17 +191,20 @@ class Unifier {
     return findDivergence(this.#source(), ours.commit, theirs.commit, this.#options.signal)
   }
 
-  async #merge(
-    author: Author,
-    divergence: Divergence,
-  ): Promise<{ readonly built: BuiltCommit; readonly outcomes: readonly MergeOutcome[] }> {
+  async #merge(author: Author, divergence: Divergence): Promise<Merged> {
     const session = this.#session
     const ours = session.snapshot
     const theirs = this.#theirs.snapshot
-    this.#undos.push(session.adopt(ours, this.#theirs.epochs))
+    this.#undos.push(session.adopt(ours, this.#epochs))
     const { other, open } = compareSnapshots(ours, theirs, divergence)
-    if (other.keyring === undefined && isLate(this.#source(), ours.keyring, theirs.head.commit)) {
-      throw lateError()
+    const keyring = other.concurrent && (await this.#joinKeyrings(divergence))
+    const keyrings = keyring && describeJoin({ ours, theirs }, keyring)
+    const { forTheirs } = inForce(this.#source(), ours, theirs, divergence)
+    if (isLate(this.#source(), forTheirs, theirs.head.commit)) throw lateError()
+    if (keyring === undefined) {
+      // By the keyring in force: this device may have written before it knew of that.
+      const newest = divergence.theirs.hasKeyring ? theirs : ours
+      checkMayWrite(newest, session.identity.deviceId, 'change')
     }
     const time = session.nextTime(other)
     const history = this.#history
@@ -181,9 +212,19 @@ class Unifier {
     const sides = { session, history, ours, theirs, versions, divergence, other, open }
     const { rows, outcomes } = planMerge(mergeInput(sides))
     const context = await session.commitContext(time, other)
-    const built = buildMerge(context, ours, other, rows, author)
+    // Neither side's epoch is known to exactly those who may read on.
+    const sealing = keyring === undefined ? context : { ...context, epoch: keyring.epoch }
+    const built = buildMerge(sealing, ours, other, { rows, author, keyring })
     this.#undos.push(built.undo)
-    return { built: this.#transition(built.head, built.objects), outcomes }
+    return { built: this.#transition(built.head, built.objects), outcomes, keyrings }
+  }
+
+  async #joinKeyrings(divergence: Divergence): Promise<NewKeyring> {
+    const session = this.#session
+    const tips = { ours: session.snapshot, theirs: this.#theirs.snapshot }
+    const keyring = await joinFor(session, this.#source(), tips, divergence)
+    this.#undos.push(session.addEpoch(keyring.epoch))
+    return keyring
   }
 
   /**
@@ -247,7 +288,7 @@ class Unifier {
 
   #source(): HistorySource {
     const { storeId } = this.#session
-    return { objects: this.#objects(), storeId, epochs: this.#theirs.epochs }
+    return { objects: this.#objects(), storeId, epochs: this.#epochs }
   }
 
   #objects(): ObjectSource {

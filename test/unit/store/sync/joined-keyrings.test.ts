@@ -1,0 +1,349 @@
+// Owners who change the keyring while they are apart (FORMAT §7.2): real clones around a bare
+// remote, each a machine of its own.
+
+import { writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { formatDeviceCard } from '../../../../src/format/device-card.ts'
+import { formatId } from '../../../../src/format/id.ts'
+import { auditStore, generateIdentity, openStore } from '../../../../src/index.ts'
+import type { Identity, Role } from '../../../../src/index.ts'
+import {
+  bareRemote,
+  checkWithGit,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { author, contentsOf, reopen } from '../../../support/stores.ts'
+import { git, temporaryDirectory } from '../../../support/temporary.ts'
+
+interface Trio {
+  readonly remote: string
+  /** Owners. */
+  readonly a: Clone
+  readonly b: Clone
+  readonly c: Clone
+  /** A writer. */
+  readonly w: Clone
+}
+
+async function addDevice(to: Clone, identity: Identity, role: Role): Promise<void> {
+  await to.store.addDevice(formatDeviceCard(identity), role, author)
+}
+
+function idOf({ place }: Clone): string {
+  return formatId('device', place.identity.deviceId)
+}
+
+async function write({ store }: Clone, path: string, content: string): Promise<void> {
+  const isThere = (await store.read(path)) !== undefined
+  const edit = { type: 'edit', path, edit: () => content } as const
+  await store.apply([isThere ? edit : { type: 'create', path, content }], author)
+}
+
+async function trio(): Promise<Trio> {
+  const remote = bareRemote()
+  const a = await firstClone(remote)
+  await write(a, '/notes.md', 'one\n')
+  const identity = await generateIdentity()
+  await addDevice(a, identity, 'writer')
+  await sync(a)
+  const [b, c] = [await joinClone(a, remote), await joinClone(a, remote)]
+  const w = await joinClone(a, remote, { identity })
+  await syncAll([a, b, c, w])
+  return { remote, a, b, c, w }
+}
+
+async function redact({ store }: Clone, versionId: string | undefined): Promise<void> {
+  const select = { versionIds: [versionId ?? ''] }
+  await store.redact({ select, reason: 'leaked_secret' }, author)
+}
+
+async function rolesOf({ store }: Clone): Promise<ReadonlyMap<string, Role | 'removed'>> {
+  const devices = await store.devices()
+  return new Map(devices.map((one) => [one.deviceId, one.removed ? 'removed' : one.role]))
+}
+
+/** All clones have one head, verify from genesis, and git agrees. */
+async function expectWhole(remote: string, ...clones: readonly Clone[]): Promise<void> {
+  const heads = await Promise.all(clones.map(headOf))
+  expect(new Set(heads).size).toBe(1)
+  for (const { store, place } of clones) {
+    await store.verify()
+    await store.checkpoint()
+    checkWithGit(place.directory)
+  }
+  checkWithGit(remote)
+  const [first] = clones
+  const signers = `${temporaryDirectory()}/allowed_signers`
+  writeFileSync(signers, first?.store.allowedSigners() ?? '')
+  git(['-c', `gpg.ssh.allowedSignersFile=${signers}`, 'verify-commit', 'main'], remote)
+}
+
+describe('two owners who each admit a device', () => {
+  const [mine, yours] = ['added by a', 'added by b']
+
+  async function joined(): Promise<Trio & { readonly added: readonly Identity[] }> {
+    const world = await trio()
+    const added: Identity[] = []
+    for (const [name, owner] of [
+      [mine, world.a],
+      [yours, world.b],
+    ] as const) {
+      const identity = await generateIdentity()
+      added.push(identity)
+      await addDevice(owner, identity, 'writer')
+      await write(owner, '/notes.md', `one\n${name}\n`)
+    }
+    return { ...world, added }
+  }
+
+  test('have both of them, in one history that everybody verifies', async () => {
+    const { remote, a, b, c, w, added } = await joined()
+    await sync(a)
+    const report = await sync(b)
+    expect(report.keyrings).toEqual({ removed: [], lowered: [], passphrases: 0 })
+    await syncAll([a, b, c, w])
+    await expectWhole(remote, a, b, c, w)
+    for (const identity of added) {
+      expect((await rolesOf(a)).get(formatId('device', identity.deviceId))).toBe('writer')
+      const device = await joinClone(a, remote, { identity })
+      await sync(a)
+      expect(await contentsOf(device.store)).toEqual(await contentsOf(a.store))
+      await write(device, `/by-${identity.deviceId.slice(0, 4)}.md`, 'new here\n')
+      await sync(device)
+    }
+    await syncAll([a, b, c, w])
+    await expectWhole(remote, a, b, c, w)
+  })
+
+  test('have what both wrote merged in the same commit, which may be redacted', async () => {
+    const { remote, a, b, c } = await joined()
+    await sync(a)
+    const report = await sync(b)
+    expect(report.outcomes).toMatchObject([{ path: '/notes.md' }])
+    await syncAll([a, b, c])
+    const lines = (await a.store.read('/notes.md'))?.content.split('\n')
+    expect(lines?.toSorted()).toEqual(['', mine, yours, 'one'])
+    const { versions } = await a.store.versions({ path: '/notes.md' })
+    expect(versions[0]?.commit).toBe(report.merge)
+    await write(a, '/notes.md', 'clean\n')
+    await redact(a, versions[0]?.versionId)
+    await syncAll([a, b, c])
+    await expectWhole(remote, a, b, c)
+    expect((await c.store.proveAbsence()).found).toEqual([])
+    const { versions: gone } = await c.store.versions({ redacted: true })
+    expect(gone.map(({ versionId }) => versionId)).toEqual([versions[0]?.versionId])
+  })
+
+  test('open it beside it, from the cache, and from nothing but the repository', async () => {
+    const { a, b } = await joined()
+    await sync(a)
+    const beside = await reopen(b.place)
+    await sync(b)
+    const before = await contentsOf(b.store)
+    expect(await contentsOf(beside)).toEqual(before)
+    await beside.close()
+    await b.store.close()
+    const again = await reopen(b.place)
+    expect(await contentsOf(again)).toEqual(before)
+    await write({ ...b, store: again }, '/after.md', 'after\n')
+    await again.close()
+    const fresh = await openStore({ ...b.place, stateDirectory: temporaryDirectory() })
+    expect(await contentsOf(fresh)).toEqual({ ...before, '/after.md': 'after\n' })
+    await fresh.close()
+  })
+})
+
+describe('a device that one owner removes while another admits one', () => {
+  test('stays removed, and the new one is there', async () => {
+    const { remote, a, b, c, w } = await trio()
+    const identity = await generateIdentity()
+    await a.store.removeDevices([idOf(w)], author)
+    await addDevice(b, identity, 'reader')
+    await write(b, '/b.md', 'b\n')
+    await sync(b)
+    const { keyrings } = await sync(a)
+    expect(keyrings).toEqual({ removed: [idOf(w)], lowered: [], passphrases: 0 })
+    await syncAll([a, b, c])
+    await expectWhole(remote, a, b, c)
+    await c.store.verify({ threads: 2 })
+    const roles = await rolesOf(c)
+    expect(roles.get(idOf(w))).toBe('removed')
+    expect(roles.get(formatId('device', identity.deviceId))).toBe('reader')
+    await expect(sync(w)).rejects.toMatchObject({ code: 'wrong_key' })
+  })
+
+  test('leaves out what it wrote late, and what others wrote stays', async () => {
+    const { remote, a, b, c, w } = await trio()
+    await a.store.removeDevices([idOf(w)], author)
+    await addDevice(b, await generateIdentity(), 'reader')
+    await write(b, '/b.md', 'b\n')
+    await sync(b)
+    await sync(w)
+    await write(w, '/late.md', 'late\n')
+    await sync(w)
+    await sync(a)
+    await syncAll([a, b, c])
+    await expectWhole(remote, a, b, c)
+    expect(Object.keys(await contentsOf(a.store))).toEqual(['/notes.md', '/b.md'])
+  })
+})
+
+describe('roles and passphrases that two owners set apart', () => {
+  test('become the lower role, and two passphrases', async () => {
+    const { remote, a, b, c, w } = await trio()
+    await a.store.changeRole(idOf(w), 'owner', author)
+    await a.store.changePassphrase('the first of two', author)
+    await b.store.changeRole(idOf(w), 'reader', author)
+    await b.store.changePassphrase('the second of two', author)
+    await sync(a)
+    const { keyrings } = await sync(b)
+    const lowered = [{ deviceId: idOf(w), role: 'reader' }]
+    expect(keyrings).toEqual({ removed: [], lowered, passphrases: 2 })
+    await syncAll([a, b, c, w])
+    await expectWhole(remote, a, b, c, w)
+    const { entries } = await auditStore({ ...c.place })
+    const ofJoin = entries.find(({ parents, kind }) => parents.length === 2 && kind === 'keyring')
+    expect(ofJoin?.access).toEqual({
+      added: [],
+      changed: lowered,
+      removed: [],
+      recoveryAdded: ['passphrase', 'passphrase'],
+      recoveryRemoved: [],
+      isNewEpoch: true,
+    })
+  })
+})
+
+describe('owners who remove each other', () => {
+  test('cannot join, and go on; a third owner joins them, and both are out', async () => {
+    const { remote, a, b, c } = await trio()
+    const other = bareRemote()
+    await b.store.addRemote('other', other)
+    await a.store.removeDevices([idOf(b)], author)
+    await b.store.removeDevices([idOf(a)], author)
+    await sync(a)
+    await expect(sync(b)).rejects.toMatchObject({ code: 'invalid_input' })
+    await b.store.sync(author, { remote: 'other' })
+    await expect(b.store.sync(author, { remote: 'origin' })).rejects.toMatchObject({
+      code: 'wrong_key',
+    })
+    await write(b, '/b.md', 'goes on\n')
+    await b.store.sync(author, { remote: 'other' })
+    await sync(c)
+    await c.store.addRemote('other', other)
+    const { keyrings } = await c.store.sync(author, { remote: 'other' })
+    expect(keyrings?.removed).toEqual([idOf(a), idOf(b)].toSorted())
+    await c.store.sync(author, { remote: 'origin' })
+    await expectWhole(remote, c)
+    // Written by a device that is out, after the keyring that is joined.
+    expect(await c.store.read('/b.md')).toBeUndefined()
+  })
+})
+
+describe('keyrings that changed apart and meet at', () => {
+  test('a writer are a conflict that names who can join them; local work goes on', async () => {
+    const { a, b, w } = await trio()
+    const other = bareRemote()
+    for (const { store } of [b, w]) await store.addRemote('other', other)
+    await addDevice(a, await generateIdentity(), 'reader')
+    await addDevice(b, await generateIdentity(), 'reader')
+    await sync(a)
+    await b.store.sync(author, { remote: 'other' })
+    await w.store.sync(author, { remote: 'origin' })
+    const meeting = w.store.sync(author, { remote: 'other' })
+    await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
+    await expect(meeting).rejects.toThrow(idOf(a))
+    await write(w, '/w.md', 'goes on\n')
+    await w.store.sync(author, { remote: 'origin' })
+    await b.store.sync(author, { remote: 'origin' })
+    await b.store.sync(author, { remote: 'other' })
+    await w.store.sync(author, { remote: 'other' })
+    expect((await b.store.read('/w.md'))?.content).toBe('goes on\n')
+  })
+
+  test('two owners at once are joined twice, and those joins once more', async () => {
+    const { remote, a, b, c, w } = await trio()
+    const other = bareRemote()
+    for (const { store } of [a, b, c, w]) await store.addRemote('other', other)
+    await addDevice(a, await generateIdentity(), 'reader')
+    await addDevice(b, await generateIdentity(), 'reader')
+    await sync2(a, 'origin')
+    await sync2(b, 'other')
+    // Neither hears of the other's join.
+    expect((await a.store.sync(author, { remote: 'other', only: 'pull' })).keyrings).toBeDefined()
+    expect((await b.store.sync(author, { remote: 'origin', only: 'pull' })).keyrings).toBeDefined()
+    expect(await headOf(a)).not.toBe(await headOf(b))
+    await sync2(a, 'origin')
+    expect((await sync2(b, 'origin')).keyrings).toMatchObject({ removed: [], lowered: [] })
+    for (const clone of [a, c, w]) await sync2(clone, 'origin')
+    await expectWhole(remote, a, b, c, w)
+    await a.store.changePassphrase('after three joins', author)
+    for (const clone of [a, b, c, w]) await sync2(clone, 'origin')
+    await expectWhole(remote, a, b, c, w)
+  })
+
+  test('redactions of both sides leave the same commits everywhere', async () => {
+    const { remote, a, b, c, w } = await trio()
+    const secrets = ['/a.md', '/b.md']
+    for (const path of secrets) {
+      await write(a, path, 'secret\n')
+      await write(a, path, 'clean\n')
+    }
+    await syncAll([a, b, c, w])
+    for (const [index, clone] of [a, b].entries()) {
+      await addDevice(clone, await generateIdentity(), 'reader')
+      const { versions } = await clone.store.versions({ path: secrets[index] ?? '' })
+      await redact(clone, versions.at(-1)?.versionId)
+    }
+    await syncAll([a, b, c, w])
+    await expectWhole(remote, a, b, c, w)
+    expect((await c.store.versions({ redacted: true })).versions).toHaveLength(2)
+  })
+})
+
+describe('whom an owner lets in who was removed on the other side', () => {
+  async function letIn(): Promise<Trio & { readonly n: Clone }> {
+    const world = await trio()
+    const { a, b, c, remote } = world
+    await a.store.removeDevices([idOf(b)], author)
+    const identity = await generateIdentity()
+    await addDevice(b, identity, 'owner')
+    await sync(b)
+    const n = await joinClone(a, remote, { identity })
+    await write(n, '/n.md', 'let in\n')
+    await sync(n)
+    await sync(c)
+    const meeting = sync(a)
+    await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
+    await expect(meeting).rejects.toThrow(idOf(b))
+    return { ...world, n }
+  }
+
+  test('is left out by a repair, also by who had taken it over', async () => {
+    const { remote, a, c, w, n } = await letIn()
+    await write(a, '/a.md', 'goes on\n')
+    await a.store.sync(author, { repair: true })
+    await syncAll([a, c, w])
+    await expectWhole(remote, a, c, w)
+    expect(Object.keys(await contentsOf(c.store)).toSorted()).toEqual(['/a.md', '/notes.md'])
+    expect((await rolesOf(c)).has(idOf(n))).toBe(false)
+    await expect(sync(n)).rejects.toMatchObject({ code: 'wrong_key' })
+  })
+
+  test('is for people to decide once somebody else has built on it', async () => {
+    const { a, c } = await letIn()
+    await write(c, '/c.md', 'built on it\n')
+    await sync(c)
+    const repairing = a.store.sync(author, { repair: true })
+    await expect(repairing).rejects.toMatchObject({ code: 'keyring_conflict' })
+  })
+})
+
+function sync2({ store }: Clone, remote: string): ReturnType<Clone['store']['sync']> {
+  return store.sync(author, { remote })
+}

@@ -6,6 +6,7 @@ import type { Directory, Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { zeroId } from '../format/record.ts'
 import type { Actor, Operation, RecordKind, RecordRow, RedactReason } from '../format/record.ts'
+import type { Oid } from '../git/object.ts'
 import { openDirectory } from '../keys/keyring.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
 import type { CommitSource, JudgedCommit } from './judged-commit.ts'
@@ -22,7 +23,7 @@ export interface AuditedVersion {
   readonly isRedacted: boolean
 }
 
-/** What a keyring record did to who may do what. */
+/** What a keyring record did to who may do what; one that joins two, on either side. */
 export interface AccessChange {
   /** Devices with the role that they were given; ids are `dev_…`. */
   readonly added: readonly { readonly deviceId: string; readonly role: Role }[]
@@ -72,6 +73,8 @@ export class Trail {
   readonly #found: { readonly hash: Uint8Array; readonly entry: AuditEntry }[] = []
   /** By the hash of the record that brought them. */
   readonly #keyrings: Map<string, KeyringSeen> = new Map()
+  /** By commit, the hash of the record that brought the keyring in force after it. */
+  readonly #inForce: Map<Oid, string> = new Map()
 
   constructor(source: CommitSource) {
     this.#source = source
@@ -94,8 +97,9 @@ export class Trail {
       versions: ofMemories.map((row) => describeRow(row)),
       redacts: kind === 'redact' ? rows.map((row) => formatId('version', row.versionId)) : [],
       redactReason: record.reason,
-      access: kind === 'genesis' || kind === 'keyring' ? this.#readAccess(commit) : undefined,
+      access: bringsKeyring(kind) ? this.#readAccess(commit) : undefined,
     }
+    this.#inForce.set(oid, toHex(bringsKeyring(kind) ? hash : record.keyring))
     this.#found.push({ hash, entry })
   }
 
@@ -107,13 +111,16 @@ export class Trail {
       .map(({ entry }) => markRedacted(entry, gone))
   }
 
-  #readAccess({ tree, record, hash }: JudgedCommit): AccessChange {
+  #readAccess({ tree, parents, hash }: JudgedCommit): AccessChange {
     const { objects, storeId, epochs } = this.#source
     const bytes = getBlob(objects, getEntry(getTree(objects, tree), 'keyring'), 'keyring_mismatch')
     const next = openDirectory(bytes, storeId, epochs)
-    const before = this.#keyrings.get(toHex(record.keyring)) ?? nobody
+    const before = parents.map((oid) => this.#keyrings.get(this.#inForce.get(oid) ?? '') ?? nobody)
     this.#keyrings.set(toHex(hash), next)
-    return compareKeyrings(before, next)
+    const [first = compareKeyrings(nobody, next), second] = before.map((one) => {
+      return compareKeyrings(one, next)
+    })
+    return second === undefined ? first : ofEither(first, second)
   }
 }
 
@@ -164,6 +171,26 @@ function compareKeyrings(before: KeyringSeen, next: KeyringSeen): AccessChange {
     recoveryRemoved: slotsMissing(old, now),
     isNewEpoch: before.kid !== next.kid,
   }
+}
+
+/** What a join changes on one side at least; on the other it was so before. */
+function ofEither(a: AccessChange, b: AccessChange): AccessChange {
+  return {
+    added: [...a.added, ...b.added],
+    changed: distinct([...a.changed, ...b.changed], ({ deviceId }) => deviceId),
+    removed: distinct([...a.removed, ...b.removed], (deviceId) => deviceId),
+    recoveryAdded: [...a.recoveryAdded, ...b.recoveryAdded],
+    recoveryRemoved: [...a.recoveryRemoved, ...b.recoveryRemoved],
+    isNewEpoch: true,
+  }
+}
+
+function distinct<T>(all: readonly T[], idOf: (one: T) => string): readonly T[] {
+  return [...new Map(all.map((one) => [idOf(one), one])).values()]
+}
+
+function bringsKeyring(kind: RecordKind): boolean {
+  return kind === 'genesis' || kind === 'keyring'
 }
 
 function named({ deviceId, role }: { readonly deviceId: string; readonly role: Role }): {

@@ -2,15 +2,15 @@
 // were removed can read for ever (FORMAT §7.1, §7.3). Reads the directory and the keyrings of the
 // history, changes nothing.
 
-import type { DeviceEntry, Directory, Role } from '../format/directory.ts'
+import type { DeviceEntry, Role } from '../format/directory.ts'
 import { findDevice } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
-import { openDirectory } from '../keys/keyring.ts'
-import { findKeyring } from './authority.ts'
+import { zeroHash } from '../format/record.ts'
+import { canShowAdoption, findUnadopted } from './adoption.ts'
+import { findKeyring, readKeyringState } from './authority.ts'
 import type { ContentSource } from './contents.ts'
-import { getBlob } from './git-reads.ts'
 import type { CommitEntry, History } from './history.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { KeyringState, Snapshot } from './snapshot.ts'
 
 /** The commit that brought a device, or took its access. */
 export interface DeviceEvent {
@@ -42,6 +42,10 @@ export interface Device {
   readonly isForked: boolean
   /** Whether it is the one that asks. */
   readonly isThis: boolean
+  /** Redactions that an active device has not shown to have taken over, oldest first. */
+  readonly unadopted: readonly DeviceEvent[]
+  /** False for one that may write nothing: `unadopted` cannot become empty then. */
+  readonly canShowAdoption: boolean
   /** Of a removed device only. */
   readonly stillReadable: StillReadable | undefined
 }
@@ -52,12 +56,10 @@ interface DeviceSource {
 }
 
 /** A commit that brought a keyring. */
-interface KeyringEvent {
+interface KeyringEvent extends Pick<KeyringState, 'kid' | 'archived' | 'directory'> {
   readonly commit: CommitEntry
   /** In the order of the history. */
   readonly position: number
-  readonly kid: string
-  readonly directory: Directory
 }
 
 /** In the order in which they came, removed ones too. */
@@ -79,6 +81,9 @@ export function listDevices(
       const removed = findEvent(keyrings, entry, (then) => then.removed !== 0)
       const { deviceId, role } = entry
       const state = snapshot.devices.get(deviceId)
+      const isThis = deviceId === source.identity.deviceId
+      const isAwaited = removed === undefined && !isThis
+      const unadopted = isAwaited ? findUnadopted(history, deviceId, added.commit) : []
       return {
         deviceId: formatId('device', deviceId),
         role,
@@ -86,18 +91,20 @@ export function listDevices(
         removed: removed && eventOf(removed),
         lastRecord: state?.time,
         isForked: state?.forked ?? false,
-        isThis: deviceId === source.identity.deviceId,
-        stillReadable: removed && stillReadableBy(role, snapshot, keyrings, removed),
+        isThis,
+        unadopted: unadopted.map((commit) => eventOf({ commit })),
+        canShowAdoption: removed === undefined && canShowAdoption(role, state?.forked ?? false),
+        stillReadable: removed && stillReadableBy(entry, snapshot, history, keyrings),
       }
     })
 }
 
 function readKeyrings(source: ContentSource, history: History): readonly KeyringEvent[] {
-  const { objects, storeId, epochs } = source
+  const { objects } = source
   return history.commits.flatMap((commit, position) => {
     if (commit.kind !== 'genesis' && commit.kind !== 'keyring') return []
-    const bytes = getBlob(objects, findKeyring(objects, commit.oid), 'keyring_mismatch')
-    return [{ commit, position, ...openDirectory(bytes, storeId, epochs) }]
+    const blob = findKeyring(objects, commit.oid)
+    return [{ ...readKeyringState(source, blob, zeroHash), commit, position }]
   })
 }
 
@@ -113,20 +120,37 @@ function findEvent(
   })
 }
 
-function eventOf({ commit }: KeyringEvent): DeviceEvent {
+function eventOf({ commit }: Pick<KeyringEvent, 'commit'>): DeviceEvent {
   return { commit: commit.oid, time: commit.time }
 }
 
 function stillReadableBy(
-  role: Role,
+  { deviceId, role }: DeviceEntry,
   snapshot: Snapshot,
+  history: History,
   keyrings: readonly KeyringEvent[],
-  removed: KeyringEvent,
 ): StillReadable {
-  const commits = removed.position + 1
+  const kids = new Set<string>()
+  const without = new Set<number>()
+  for (const { kid, archived, directory, position } of keyrings) {
+    const then = findDevice(directory, deviceId)
+    if (then?.removed === 0) for (const one of [...archived, kid]) kids.add(one)
+    else if (then !== undefined) without.add(position)
+  }
+  const commits = countOutside(history, without)
   if (role === 'auditor') return { commits, memories: 0 }
-  const before = keyrings.filter(({ position }) => position < removed.position)
-  const kids = new Set(before.map(({ kid }) => kid))
   const versions = [...snapshot.current.values()]
   return { commits, memories: versions.filter(({ live }) => live && kids.has(live.kid)).length }
+}
+
+/** How many commits do not descend from some; those that remove a device it reads, too. */
+function countOutside(history: History, positions: ReadonlySet<number>): number {
+  const after = new Set<number>()
+  for (const commit of history.commits) {
+    const parents = history.parentsOf(commit)
+    if (parents.some(({ position: at }) => positions.has(at) || after.has(at))) {
+      after.add(commit.position)
+    }
+  }
+  return history.commits.length - after.size
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { newHome, newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
+import { pairsOfMachines } from './cli-machines.ts'
 import { bareRemote } from '../support/clones.ts'
 import { git } from '../support/temporary.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
@@ -249,4 +250,35 @@ describe('key recovery', () => {
     expect(existsSync(other.identityFile)).toBe(exitCode === 0)
     return exitCode
   }
+})
+
+describe('two owners who change the keyring apart', () => {
+  const newPair = pairsOfMachines()
+
+  test('sync joins what each did, says so, and both go on', async () => {
+    const { first, second } = await newPair()
+    const ours = await newCard(first)
+    const theirs = await newCard(second)
+    await first.ok('device', 'add', ours.file, '--role', 'reader', '--fingerprint', ours.id)
+    await first.ok('create', 'a.md', '--text', 'of the first')
+    await second.ok('device', 'add', theirs.file, '--role', 'writer', '--fingerprint', theirs.id)
+    await second.ok('create', 'b.md', '--text', 'of the second')
+    await first.ok('sync')
+    expect(await second.ok('sync')).toContain(
+      'both sides had changed who may open the store: joined, and sealed under new keys',
+    )
+    await first.ok('sync')
+    for (const home of [first, second]) {
+      expect(await home.ok('ls')).toBe('a.md\nb.md\nnotes.md\n')
+      const { devices } = await home.json('device', 'list')
+      expect(devices).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ device_id: ours.id, role: 'reader' }),
+          expect.objectContaining({ device_id: theirs.id, role: 'writer' }),
+        ]),
+      )
+      await home.ok('verify')
+    }
+    expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
+  })
 })

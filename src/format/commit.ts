@@ -34,6 +34,7 @@ const SUBJECT = 'gitlocket change'
 const RECORD = 'GITLOCKET RECORD'
 const DETAIL = 'GITLOCKET DETAIL'
 const PARENTS_MAX = 2
+const OID_LENGTH = 40
 const AUTHOR = /author [^\n]*> (\d{10,16}) \+0000\n/y
 /** More than a canonical commit needs from its start to the end of the author's line. */
 const LINKS_LENGTH = 512
@@ -48,8 +49,8 @@ export function encodeCommit(parts: CommitParts, group: SigningKeyPair): Uint8Ar
 
 /** Throws `commit_malformed`. Accepts more than is canonical. */
 export function parseCommit(bytes: Uint8Array): ParsedCommit {
-  const cursor = new Cursor(asciiText(bytes))
-  const tree = cursor.take(/tree ([0-9a-f]{40})\n/y)
+  const cursor = new Cursor(bytes)
+  const tree = cursor.takeTree()
   const parents = cursor.takeParents()
   const time = Number(cursor.take(AUTHOR))
   cursor.take(/committer ([^\n]*)\n/y)
@@ -86,8 +87,8 @@ export interface CommitLinks extends Pick<CommitParts, 'parents' | 'height'> {
 
 /** The least that a walk through a history needs. Throws `commit_malformed`. */
 export function parseLinks(bytes: Uint8Array): CommitLinks {
-  const cursor = new Cursor(asciiText(bytes.subarray(0, LINKS_LENGTH)))
-  cursor.take(/tree ([0-9a-f]{40})\n/y)
+  const cursor = new Cursor(bytes.subarray(0, LINKS_LENGTH))
+  cursor.takeTree()
   const parents = cursor.takeParents()
   const height = Number(cursor.take(AUTHOR)) - TIME_BASE
   if (!isHeight(height)) throw malformed()
@@ -101,8 +102,8 @@ export interface CommitPlace extends Pick<CommitParts, 'tree' | 'parents'> {
 }
 
 export function parsePlace(bytes: Uint8Array): CommitPlace {
-  const cursor = new Cursor(asciiText(bytes))
-  const tree = cursor.take(/tree ([0-9a-f]{40})\n/y)
+  const cursor = new Cursor(bytes)
+  const tree = cursor.takeTree()
   const parents = cursor.takeParents()
   const start = cursor.take(
     /[^]*?\n-----BEGIN GITLOCKET RECORD-----\n([A-Za-z0-9+/]{72}\n[A-Za-z0-9+/]{72})\n/y,
@@ -159,11 +160,13 @@ function join({ header, message }: Unsigned, armor: string): Uint8Array {
 
 /** Reads text from the front, by patterns that each begin where the last one ended. */
 class Cursor {
+  readonly #bytes: Buffer
   readonly #text: string
   #at = 0
 
-  constructor(text: string) {
-    this.#text = text
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#text = this.#bytes.toString('latin1')
   }
 
   get isAtEnd(): boolean {
@@ -185,10 +188,16 @@ class Cursor {
     return found
   }
 
+  takeTree(): string {
+    const tree = this.#findOid(/tree ([0-9a-f]{40})\n/y)
+    if (tree === undefined) throw malformed()
+    return tree
+  }
+
   takeParents(): string[] {
     const parents: string[] = []
     while (parents.length < PARENTS_MAX) {
-      const parent = this.find(/parent ([0-9a-f]{40})\n/y)
+      const parent = this.#findOid(/parent ([0-9a-f]{40})\n/y)
       if (parent === undefined) break
       parents.push(parent)
     }
@@ -202,6 +211,13 @@ class Cursor {
     if (!this.#text.startsWith('gpgsig ', start) || end === -1) throw malformed()
     this.#at = end + 1
     return `${this.#text.slice(start + 'gpgsig '.length, end).replaceAll('\n ', '\n')}\n`
+  }
+
+  /** Cut from the bytes: a slice of the text would keep the whole text alive. */
+  #findOid(line: RegExp): string | undefined {
+    if (this.find(line) === undefined) return undefined
+    const end = this.#at - 1
+    return this.#bytes.toString('latin1', end - OID_LENGTH, end)
   }
 
   findArmor(name: string): Uint8Array | undefined {

@@ -15,7 +15,8 @@ import { corruptPack } from './pack-entry.ts'
 import { discardHalfPack, type HalfPack, publishPacks, temporaryPath } from './pack-file.ts'
 import { PackIndex } from './pack-index.ts'
 import { refusedName } from './purge-refs.ts'
-import { addRemote, readRemotes, type Remote, removeRemote } from './remotes.ts'
+import { addRemote, getRemote, readRemotes, type Remote, removeRemote } from './remotes.ts'
+import { makeOwnDirectory } from './repository.ts'
 import { readTrackingRef, writeTrackingRef } from './tracking-ref.ts'
 
 export interface DiskExchangeParts {
@@ -43,9 +44,11 @@ export class DiskExchange implements PackExchange {
     chunks: AsyncIterable<Uint8Array>,
     options: ReceiveOptions = {},
   ): Promise<ReceivedPack> {
-    const { directory } = this.#parts
-    const { signal, limits } = options
-    const pack = new IncomingPack(this.#disk, directory, { ...receiveLimits, ...limits })
+    const { directory, files } = this.#parts
+    const { signal } = options
+    const limits = { ...receiveLimits, ...options.limits }
+    await makeOwnDirectory(files)
+    const pack = new IncomingPack(this.#disk, directory, files.identity, limits)
     try {
       for await (const chunk of chunks) {
         refuseIfAborted(signal)
@@ -61,7 +64,7 @@ export class DiskExchange implements PackExchange {
     }
   }
 
-  async pack(oids: readonly Oid[], atReceiver?: Oid): Promise<OutgoingPack> {
+  async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {
     const { directory, find, packs, checkpoint, rescan } = this.#parts
     const names = async (): Promise<string[]> => {
       await checkpoint()
@@ -94,10 +97,12 @@ export class DiskExchange implements PackExchange {
   async removeRemote(name: string): Promise<void> {
     const { exclusive, files } = this.#parts
     await exclusive(async () => {
-      await removeRemote(files, name)
+      getRemote(files, name)
+      // First: of a remote that is not in the config nobody would remove them.
       for (const ref of [name, refusedName(name)]) {
         if (this.tracked(ref) !== undefined) await writeTrackingRef(files, ref, undefined)
       }
+      await removeRemote(files, name)
     })
   }
 

@@ -45,12 +45,12 @@ export interface PackExchange {
    */
   receive(chunks: AsyncIterable<Uint8Array>, options?: ReceiveOptions): Promise<ReceivedPack>
   /**
-   * A pack of exactly these objects, which must be stored; given oldest first, those of a commit
-   * before it, it is smallest. With `atReceiver`, a commit here that the receiver has with all that
-   * it leads to, trees may be deltas of trees there. Throws `object_missing`. Not inside
-   * `exclusive`.
+   * A pack of exactly these objects, which must be stored and may be named twice; given oldest
+   * first, those of a commit before it, it is smallest. With `atReceiver`, a commit here that the
+   * receiver has with all that it leads to, trees may be deltas of trees there. Throws
+   * `object_missing`. Not inside `exclusive`.
    */
-  pack(oids: readonly Oid[], atReceiver?: Oid): Promise<OutgoingPack>
+  pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack>
   /** The commit of refs/remotes/<remote>/main. Throws `invalid_input` for a name git refuses. */
   tracked(remote: string): Oid | undefined
   /** Moves that ref, durably; undefined removes it. Not inside `exclusive`. */

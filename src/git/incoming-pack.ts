@@ -1,7 +1,7 @@
 // A pack on its way in: to a temporary file as it comes, bounded and hashed, then checked entry by
-// entry and indexed, and visible only after that. Its temporary names are not those of half packs
-// that a checkpoint sweeps up, because no lock is held while a remote takes its time; a purge takes
-// them all the same, since they may hold what it erases. Must leave nothing after a failure.
+// entry and indexed, and visible only after that. Its temporary names tell whose it is, because no
+// lock is held while a remote takes its time: a checkpoint sweeps up those of dead processes, and a
+// purge takes all, since they may hold what it erases. Must leave nothing after a failure.
 
 import { concatBytes, equalBytes, toHex } from '../bytes.ts'
 import { systemRandom } from '../crypto/random.ts'
@@ -20,6 +20,10 @@ import {
   writeHalfIndex,
 } from './pack-file.ts'
 import { checkPack } from './pack-resolve.ts'
+import { isHeldByLive, type LockIdentity } from './process-lock.ts'
+
+/** The temporary names of packs on their way in; in each the token of the handle that receives. */
+const incomingPattern = /^tmp_(?:pack|idx)_incoming_([0-9a-f]{32})_/
 
 export const receiveLimits: ReceiveLimits = { bytes: packBytesMax, objects: packObjectsMax }
 
@@ -76,10 +80,11 @@ export class IncomingPack {
   readonly #fd: number
   #open = true
 
-  /** `directory` is `objects/pack`. */
-  constructor(disk: Disk, directory: string, limits: ReceiveLimits) {
-    // Nothing secret: the name must only differ from that of any other writer.
-    this.token = `incoming_${toHex(systemRandom(8))}`
+  /** `directory` is `objects/pack`; the file of `owner` says that its process is alive. */
+  constructor(disk: Disk, directory: string, owner: LockIdentity, limits: ReceiveLimits) {
+    owner.write()
+    // Nothing secret: the name must only differ from that of any other pack.
+    this.token = `incoming_${owner.token}_${toHex(systemRandom(8))}`
     this.#disk = disk
     this.#directory = directory
     this.#stream = new PackStream(limits)
@@ -113,6 +118,15 @@ export class IncomingPack {
   #close(): void {
     if (this.#open) this.#disk.close(this.#fd)
     this.#open = false
+  }
+}
+
+/** Removes what dead processes were receiving. Must be called while holding every lock. */
+export function sweepIncoming(disk: Disk, directory: string, ownDirectory: string): void {
+  for (const name of disk.list(directory)) {
+    const token = incomingPattern.exec(name)?.[1]
+    if (token === undefined || isHeldByLive(disk, `${ownDirectory}/owner.${token}`)) continue
+    disk.remove(`${directory}/${name}`)
   }
 }
 

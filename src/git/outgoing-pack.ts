@@ -44,15 +44,19 @@ export interface OutgoingParts {
 /** Throws `object_missing`, and what reading a damaged object throws. */
 export async function makeOutgoingPack(
   parts: OutgoingParts,
-  oids: readonly Oid[],
+  oids: Iterable<Oid>,
   atReceiver?: Oid,
 ): Promise<OutgoingPack> {
-  assert(oids.length > 0, 'a pack without objects')
-  const few = oids.length > fewObjectsMax ? undefined : readFew(parts, oids)
+  const rest = oids[Symbol.iterator]()
+  const first = takeFirst(rest)
+  assert(first.size > 0, 'a pack without objects')
+  const few = first.size > fewObjectsMax ? undefined : readFew(parts, first)
   if (few !== undefined) return packInRam(few, parts.find, atReceiver)
   const packs = openPacks(parts, await parts.packs())
   try {
-    const copy = new PackCopy(parts, packs, oids)
+    const copy = new PackCopy(parts, packs)
+    await copy.choose(first)
+    await copy.choose({ [Symbol.iterator]: () => rest })
     await copy.measure()
     return copy
   } catch (error) {
@@ -61,8 +65,19 @@ export async function makeOutgoingPack(
   }
 }
 
+/** All, or one more than are packed anew. */
+function takeFirst(oids: Iterator<Oid>): ReadonlySet<Oid> {
+  const first = new Set<Oid>()
+  while (first.size <= fewObjectsMax) {
+    const next = oids.next()
+    if (next.done === true) break
+    first.add(next.value)
+  }
+  return first
+}
+
 /** Undefined if they are too large together. */
-function readFew({ find }: OutgoingParts, oids: readonly Oid[]): PackObject[] | undefined {
+function readFew({ find }: OutgoingParts, oids: Iterable<Oid>): PackObject[] | undefined {
   const objects: PackObject[] = []
   let bytes = 0
   for (const oid of oids) {
@@ -142,33 +157,40 @@ class PackInRam implements OutgoingPack, EntrySink {
 }
 
 class PackCopy implements OutgoingPack {
-  readonly objects: number
   readonly #packs: readonly Pack[]
   readonly #source: CompactionSource
   readonly #find: OutgoingParts['find']
   /** By number in the source: 1 if it is asked for. */
   readonly #chosen: Uint8Array
+  #packed = 0
   /** Not in any pack. */
-  readonly #others: readonly Oid[]
+  readonly #others: Set<Oid> = new Set()
   #bytes = 0
 
-  constructor(parts: OutgoingParts, packs: readonly Pack[], oids: readonly Oid[]) {
+  constructor(parts: OutgoingParts, packs: readonly Pack[]) {
     this.#packs = packs
     this.#source = new CompactionSource(packs)
     this.#find = parts.find
     this.#chosen = new Uint8Array(this.#source.end)
-    const others = new Set<Oid>()
-    let packed = 0
+  }
+
+  /** Keeps a byte of each: what is chosen may be found only as it is asked for. */
+  async choose(oids: Iterable<Oid>): Promise<void> {
+    let done = 0
     for (const oid of oids) {
       const number = this.#source.find(fromHex(oid))
-      if (number === undefined) others.add(oid)
+      if (number === undefined) this.#others.add(oid)
       else if (this.#chosen[number] === 0) {
         this.#chosen[number] = 1
-        packed += 1
+        this.#packed += 1
       }
+      done += 1
+      if (done % sliceEntries === 0) await nextTurn()
     }
-    this.#others = [...others]
-    this.objects = packed + others.size
+  }
+
+  get objects(): number {
+    return this.#packed + this.#others.size
   }
 
   get bytes(): number {

@@ -44,11 +44,19 @@ export async function addRemote(context: GitFileLockContext, remote: Remote): Pr
   })
 }
 
+/** Throws `not_found`. */
+export function getRemote(
+  context: Pick<GitFileLockContext, 'disk' | 'directory'>,
+  name: string,
+): Remote {
+  const remote = readRemotes(context).find((one) => one.name === name)
+  if (remote !== undefined) return remote
+  throw new StoreError('not_found', `There is no remote named ${name}`)
+}
+
 /** Throws `not_found`. The tracking ref is the caller's. */
 export async function removeRemote(context: GitFileLockContext, name: string): Promise<void> {
-  if (!readRemotes(context).some((one) => one.name === name)) {
-    throw new StoreError('not_found', `There is no remote named ${name}`)
-  }
+  getRemote(context, name)
   await editConfig(context, (text) => withoutSection(text, name))
 }
 

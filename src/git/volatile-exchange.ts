@@ -43,14 +43,14 @@ export class VolatileExchange implements PackExchange {
     }
   }
 
-  async pack(oids: readonly Oid[], atReceiver?: Oid): Promise<OutgoingPack> {
+  async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {
     this.#assertOpen()
-    assert(oids.length > 0, 'a pack without objects')
-    const objects = oids.map((oid) => {
+    const objects = Array.from(new Set(oids), (oid) => {
       const object = this.#objects.get(oid)
       if (object !== undefined) return { oid, ...object }
       throw new StoreError('object_missing', `The object ${oid} is to be sent, but is not stored`)
     })
+    assert(objects.length > 0, 'a pack without objects')
     return packInRam(objects, (oid) => this.#objects.get(oid), atReceiver)
   }
 

@@ -137,3 +137,21 @@ test('a fetch whose bytes a purge takes away says so, and can be repeated', asyn
     expect(store.read(newHead)?.type).toBe('commit')
   })
 })
+
+test('what a live process is fetching outlasts the checkpoint of another one', async () => {
+  const directory = await prepare()
+  const chunks = await packOf(arriving)
+  const [fetching, other] = [
+    await open(directory, new FaultyDisk()),
+    await open(directory, new FaultyDisk()),
+  ]
+  async function* interrupted(): AsyncGenerator<Uint8Array> {
+    yield* streamOf(chunks)
+    const next = history.take(1).map((one) => ({ ...one, expected: oldHead }))
+    await other.exclusive(() => other.commit(next))
+    await other.checkpoint()
+  }
+  await fetching.exchange.receive(interrupted(), { tip: newHead })
+  expect(fetching.read(newHead)?.type).toBe('commit')
+  await Promise.all([fetching.close(), other.close()])
+})

@@ -3,8 +3,9 @@
 // they were verified.
 
 import { assert } from '../../errors.ts'
-import { parseCommit } from '../../format/commit.ts'
-import type { Oid, TreeEntry } from '../../git/object.ts'
+import { parseLinks } from '../../format/commit.ts'
+import { treeOf } from '../../format/commit-sections.ts'
+import type { GitObject, Oid, TreeEntry } from '../../git/object.ts'
 import { readCommitBytes } from '../decoded-commit.ts'
 import { Frontier } from '../frontier.ts'
 import { getTree } from '../git-reads.ts'
@@ -44,21 +45,64 @@ export function findOutgoing(
 }
 
 function readCommit(objects: ObjectSource, oid: Oid): OutgoingCommit {
-  const { tree, parents, height } = parseCommit(readCommitBytes(objects, oid))
-  return { oid, tree, parents, height }
+  const bytes = readCommitBytes(objects, oid)
+  const { parents, height } = parseLinks(bytes)
+  return { oid, tree: treeOf(bytes), parents, height }
 }
 
-/** The objects of a commit that none of its parents has, itself last. */
-export function objectsOf(objects: ObjectSource, commit: OutgoingCommit): readonly Oid[] {
-  const parents = commit.parents.map((oid) => parseCommit(readCommitBytes(objects, oid)).tree)
-  const [first, ...others] = parents
-  const found = newerObjects(objects, first, commit.tree)
+/**
+ * The objects of these commits that none of their parents has, each commit after its own. An object
+ * may come twice. Found as they are asked for: of a long history they are many.
+ */
+export function* objectsOf(
+  objects: ObjectSource,
+  commits: readonly OutgoingCommit[],
+): Generator<Oid> {
+  const latest = new LatestObjects(objects)
+  const trees = new Map(commits.map(({ oid, tree }) => [oid, tree]))
+  const treeOfCommit = (oid: Oid): Oid => trees.get(oid) ?? treeOf(readCommitBytes(objects, oid))
+  for (const { oid, tree, parents } of commits) {
+    yield* newInAll(latest, parents.map(treeOfCommit), tree)
+    yield oid
+    latest.forgetOlder()
+  }
+}
+
+/** A commit is compared with its parents and its children with it: its trees are read once. */
+class LatestObjects implements ObjectSource {
+  readonly #objects: ObjectSource
+  #latest: Map<Oid, GitObject | undefined> = new Map()
+  #older: ReadonlyMap<Oid, GitObject | undefined> = new Map()
+
+  constructor(objects: ObjectSource) {
+    this.#objects = objects
+  }
+
+  read(oid: Oid): GitObject | undefined {
+    const object = this.#latest.get(oid) ?? this.#older.get(oid) ?? this.#objects.read(oid)
+    this.#latest.set(oid, object)
+    return object
+  }
+
+  forgetOlder(): void {
+    this.#older = this.#latest
+    this.#latest = new Map()
+  }
+}
+
+/** What a tree has and none of the others. */
+function newInAll(
+  objects: ObjectSource,
+  [older, ...others]: readonly Oid[],
+  newer: Oid,
+): ReadonlySet<Oid> {
+  const found = newerObjects(objects, older, newer)
   // What a merge took over from its other parent came with that one.
   for (const other of others) {
-    const newer = new Set(newerObjects(objects, other, commit.tree))
-    for (const oid of found) if (!newer.has(oid)) found.delete(oid)
+    const news = newerObjects(objects, other, newer)
+    for (const oid of found) if (!news.has(oid)) found.delete(oid)
   }
-  return [...found, commit.oid]
+  return found
 }
 
 function newerObjects(objects: ObjectSource, older: Oid | undefined, newer: Oid): Set<Oid> {

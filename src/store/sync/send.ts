@@ -102,7 +102,7 @@ export class Sender {
     const { objects, exchange } = this.#session
     const there = await this.#commitsThere(expected)
     const commits = findOutgoing(objects, head.commit, there)
-    const oids = commits.flatMap((commit) => objectsOf(objects, commit))
+    const oids = objectsOf(objects, commits)
     const takesThin = !connection.refs.capabilities.has('no-thin')
     const pack = await exchange.pack(oids, takesThin ? there[0] : undefined)
     try {

@@ -191,12 +191,10 @@ function leavesLate(
 /** What only the history of before leads to; nothing where the new one contains it. */
 function objectsBeside(objects: ObjectStore, before: Oid, head: Oid): ReadonlySet<Oid> {
   const gone = findOutgoing(objects, before, [head])
-  const beside = new Set(gone.flatMap((commit) => objectsOf(objects, commit)))
+  const beside = new Set(objectsOf(objects, gone))
   if (beside.size === 0) return beside
   // A tree may be that of another commit, too: all of the history is looked at.
-  for (const commit of findOutgoing(objects, head, [])) {
-    for (const oid of objectsOf(objects, commit)) beside.delete(oid)
-  }
+  for (const oid of objectsOf(objects, findOutgoing(objects, head, []))) beside.delete(oid)
   return beside
 }
 

@@ -76,8 +76,8 @@ export class Anchor {
     await this.#write(head, this.#file?.nextSequence ?? 1, this.#file?.holder ?? '')
   }
 
-  /** Goes back, because the user said that the store was put back on purpose. */
-  async accept(head: Head): Promise<void> {
+  /** Goes back, because the user said so, or what came after it was late (FORMAT §7.4). */
+  async accept(head: VerifiedHead): Promise<void> {
     this.#reload()
     await this.#write(head, this.#file?.nextSequence ?? 1, this.#file?.holder ?? '')
   }

@@ -78,10 +78,19 @@ export class Receiver {
       const seen = this.#known.seen()
       if (seen?.oid === head) return { ...nothing, head }
       if (this.#options.only === 'push') throw movedError()
-      return await this.#take(connection, head, seen, author)
+      const ours = seen === undefined ? await this.#noteOurs(head) : undefined
+      return ours ?? (await this.#take(connection, head, seen, author))
     } finally {
       await connection.close()
     }
+  }
+
+  /** A head that is ours, as after a join: to find nothing new, nobody needs the history. */
+  async #noteOurs(head: Oid): Promise<Received | undefined> {
+    const { commit: oid, height, record } = await this.#session.reading((now) => now.head)
+    if (oid !== head) return undefined
+    if (!this.#repairs) await this.#known.note({ oid, height, record })
+    return { ...nothing, head }
   }
 
   /** After all of it: what was refused before has been overcome. */

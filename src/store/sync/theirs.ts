@@ -8,7 +8,8 @@ import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
 import { parseCommit } from '../../format/commit.ts'
 import type { Oid } from '../../git/object.ts'
-import { findKeyring, openHeadKeyring } from '../authority.ts'
+import { findKeyring, openHeadKeyring, readKeyringState } from '../authority.ts'
+import type { InForce } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import type { Epochs } from '../decoded-commit.ts'
 import { getBlob, getTree } from '../git-reads.ts'
@@ -66,20 +67,44 @@ export function hasShown(
   theirs: Theirs,
   seen: SeenHead,
 ): boolean {
-  return containsRecord(session, history, theirs, seen) || wasLate(session, history, theirs, seen)
+  const { epochs, snapshot } = theirs
+  if (containsRecord(session, history, theirs, seen)) return true
+  return wasLate(session, history, { epochs, keyring: snapshot.keyring }, seen)
+}
+
+/** The same of a head that is in our own history. */
+export function showsStill(
+  session: StoreSession,
+  history: History,
+  known: CommitEntry,
+  seen: SeenHead,
+): boolean {
+  const before = findRecord(session, history, seen)
+  if (before !== undefined) return history.pastOf(known)(before.position)
+  // Taken over here once, and left when others did.
+  const keyring = keyringAt(session, known)
+  return wasLate(session, history, { epochs: session.epochs, keyring }, seen)
 }
 
 /** Whether others were right to leave out what the remote has shown: a removed device wrote it. */
 function wasLate(
   session: StoreSession,
   history: History,
-  { snapshot, epochs }: Theirs,
+  { epochs, keyring }: { readonly epochs: Epochs; readonly keyring: InForce },
   seen: SeenHead,
 ): boolean {
   const { objects, storeId } = session
   const oid = findRecord(session, history, seen)?.oid ?? seen.oid
   if (objects.read(oid) === undefined) return false
-  return isLate({ objects, storeId, epochs }, snapshot.keyring, oid)
+  return isLate({ objects, storeId, epochs }, keyring, oid)
+}
+
+/** What was in force at a commit of ours. */
+function keyringAt({ objects, storeId, epochs }: StoreSession, { oid }: CommitEntry): InForce {
+  const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+  const isNew = record.kind === 'genesis' || record.kind === 'keyring'
+  const source = { objects, storeId, epochs }
+  return readKeyringState(source, findKeyring(objects, oid), isNew ? hash : record.keyring)
 }
 
 /** Whether one of our records is in the past of theirs, whatever its commit is called there. */

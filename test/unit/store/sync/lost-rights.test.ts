@@ -1,0 +1,76 @@
+// A device that may write no more, and has written before it knew (FORMAT §6.1, §7.2): verification
+// would refuse its merge, so that it makes none.
+
+import { expect, test } from 'vitest'
+import type { Role } from '../../../../src/index.ts'
+import { formatId } from '../../../../src/format/id.ts'
+import {
+  bareRemote,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { failureOf } from '../../../support/faulty-remotes.ts'
+import { branchOf, create, expectInStep } from '../../../support/hostile-remotes.ts'
+import { author, contentsOf } from '../../../support/stores.ts'
+
+interface World {
+  readonly owner: Clone
+  readonly other: Clone
+  readonly remote: string
+  readonly change: (role: Role) => Promise<void>
+}
+
+/** Two machines in step. */
+async function start(): Promise<World> {
+  const remote = bareRemote()
+  const owner = await firstClone(remote)
+  await sync(owner)
+  const other = await joinClone(owner, remote)
+  await syncAll([owner, other])
+  const id = formatId('device', other.place.identity.deviceId)
+  const change = async (role: Role): Promise<void> => {
+    await owner.store.changeRole(id, role, author)
+    await sync(owner)
+  }
+  return { owner, other, remote, change }
+}
+
+test.each<Role>(['reader', 'auditor'])(
+  'whoever became %s merges nothing, and stands in the way of nobody',
+  async (role) => {
+    const { owner, other, remote, change } = await start()
+    await create(other, '/unsent.md')
+    await change(role)
+    const [before, branch] = [await headOf(other), branchOf(remote)]
+    expect(await failureOf(sync(other))).toMatchObject({ code: 'permission_denied' })
+    expect(await headOf(other)).toBe(before)
+    expect(branchOf(remote)).toBe(branch)
+    await other.store.verify()
+    await create(owner, '/goes-on.md')
+    await sync(owner)
+    await expectInStep(remote, [owner])
+  },
+)
+
+test('what it wrote arrives once it may write again', async () => {
+  const { owner, other, remote, change } = await start()
+  await create(other, '/unsent.md')
+  await change('reader')
+  await failureOf(sync(other))
+  await change('writer')
+  await syncAll([other, owner])
+  expect(await contentsOf(owner.store)).toHaveProperty('/unsent.md')
+  await expectInStep(remote, [owner, other])
+})
+
+test('a reader without changes of its own takes over what others write', async () => {
+  const { owner, other, remote, change } = await start()
+  await change('reader')
+  await create(owner, '/news.md')
+  await syncAll([owner, other])
+  await expectInStep(remote, [owner, other])
+})

@@ -94,7 +94,7 @@ export class FaultyDisk implements Disk {
     if (this.#dead) return
     this.#dead = true
     livingProcesses.delete(this.#name)
-    if (loss === 'contents and names') for (const { run } of this.#undo.toReversed()) run()
+    if (loss === 'contents and names') this.#loseNames()
     if (loss !== 'nothing') for (const file of this.#tracked.values()) restore(file)
   }
 
@@ -224,7 +224,7 @@ export class FaultyDisk implements Disk {
     this.#change(`make directory ${nameOf(path)}`, () => {
       const top = firstMissing(path)
       systemDisk.makeDirectory(path)
-      this.#onUndo(top, () => rmSync(top, { recursive: true }))
+      this.#onUndo(top, () => rmSync(top, { recursive: true, force: true }))
     })
   }
 
@@ -250,6 +250,13 @@ export class FaultyDisk implements Disk {
     this.#assertAlive()
     if (owner.startTime.startsWith('simulated-')) return livingProcesses.has(owner.startTime)
     return isLiveProcess(owner)
+  }
+
+  /** In a directory that was moved or removed as a whole there is nothing to go back to. */
+  #loseNames(): void {
+    for (const { directory, run } of this.#undo.toReversed()) {
+      if (systemDisk.stat(directory) !== undefined) run()
+    }
   }
 
   /** Counts one operation, and strikes if its turn has come. */

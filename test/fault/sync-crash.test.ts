@@ -1,0 +1,369 @@
+// A process dies, or the power fails, at every file operation of a whole sync, of a join, and of
+// naming and forgetting a remote. Afterwards the store is the old one or the new one, the remote is
+// sound and was moved once at most, the call can be repeated, the others go on from there, and
+// nothing temporary is left.
+
+import { existsSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { formatDeviceCard } from '../../src/index.ts'
+import type { MemoryStore } from '../../src/index.ts'
+import { FaultyDisk } from '../support/faulty-disk.ts'
+import type { Fault } from '../support/faulty-disk.ts'
+import { full } from '../support/seed.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import {
+  everyDeath,
+  expectSound,
+  expectTidy,
+  killed,
+  operationsOf,
+  redactFirst,
+  SyncSite,
+  thoroughEvery,
+  unplugged,
+  unsynced,
+  write,
+} from '../support/sync-places.ts'
+import type { Death } from '../support/sync-places.ts'
+import { sharedDirectory } from '../support/temporary.ts'
+
+/** What can be told of a machine's store from outside. */
+interface State {
+  readonly live: Readonly<Record<string, string>>
+  /** By version id; undefined where the version is not known. */
+  readonly past: ReadonlyMap<string, readonly [path?: string, content?: string] | undefined>
+  readonly remotes: readonly string[]
+}
+
+interface Scenario {
+  readonly name: string
+  /** What happens on the machines before; `a` dies next. */
+  readonly prepare: (site: SyncSite) => Promise<unknown>
+  /** What `a` does. May be repeated where it has not come to its end. */
+  readonly act: (store: MemoryStore, site: SyncSite) => Promise<unknown>
+  /** Whether it changes what can be told from outside. */
+  readonly changes: boolean
+  /** Whether all machines are in step after it. */
+  readonly syncs: boolean
+  /** By default so many deaths are tried, all of one kind; with FULL=1 all. */
+  readonly tried: number
+  readonly death: Death
+}
+
+const sync = (store: MemoryStore): Promise<unknown> => store.sync(author)
+
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'a sync that sends what is new here',
+    prepare: (site) => site.with('a', (store) => write(store, '/a/new.md', 'of a\n')),
+    act: sync,
+    changes: false,
+    syncs: true,
+    tried: 1,
+    death: unplugged,
+  },
+  {
+    name: 'a sync that takes over what is new there',
+    prepare: (site) => writeAndSync(site, 'b'),
+    act: sync,
+    changes: true,
+    syncs: true,
+    tried: 1,
+    death: unsynced,
+  },
+  {
+    name: 'a sync that merges',
+    prepare: async (site) => {
+      await writeAndSync(site, 'b')
+      await site.with('a', (store) => write(store, '/shared.md', 'one\nof a\nthree\n'))
+    },
+    act: sync,
+    changes: true,
+    syncs: true,
+    tried: 1,
+    death: killed,
+  },
+  {
+    name: 'a sync that merges, with a redaction on each side',
+    prepare: async (site) => {
+      await writeAndSync(site, 'b', '/b/leak.md')
+      await site.with('a', async (store) => {
+        await write(store, '/a/leak.md', 'clean\n')
+        await redactFirst(store, '/a/leak.md')
+      })
+    },
+    act: sync,
+    changes: true,
+    syncs: true,
+    tried: 2,
+    death: unplugged,
+  },
+  {
+    name: 'a sync with nothing to do',
+    prepare: async () => undefined,
+    act: sync,
+    changes: false,
+    syncs: true,
+    tried: 1,
+    death: killed,
+  },
+  {
+    name: 'a sync that takes back what a removed device was faster with',
+    prepare: async (site) => {
+      await site.with('a', sync)
+      await site.with('a', (store) => removeDevice(store, site, 'c'))
+      await writeAndSync(site, 'c')
+    },
+    act: sync,
+    changes: false,
+    syncs: true,
+    tried: 2,
+    death: unsynced,
+  },
+  {
+    name: 'a sync that leaves what others have taken back',
+    prepare: async (site) => {
+      await site.with('b', (store) => removeDevice(store, site, 'c'))
+      await writeAndSync(site, 'c')
+      await site.with('a', sync)
+      await site.with('b', sync)
+    },
+    act: sync,
+    changes: true,
+    syncs: true,
+    tried: 2,
+    death: killed,
+  },
+  {
+    name: 'naming a remote',
+    prepare: async () => undefined,
+    act: (store, site) => store.addRemote('second', site.remote),
+    changes: true,
+    syncs: false,
+    tried: 1,
+    death: unplugged,
+  },
+  {
+    name: 'forgetting a remote',
+    prepare: async () => undefined,
+    act: (store) => store.removeRemote('origin'),
+    changes: true,
+    syncs: false,
+    tried: 1,
+    death: unsynced,
+  },
+]
+
+async function writeAndSync(site: SyncSite, machine: 'b' | 'c', leak?: string): Promise<void> {
+  await site.with(machine, async (store) => {
+    await write(store, `/${machine}/new.md`, `of ${machine}\n`)
+    await write(store, '/shared.md', `one\ntwo\nof ${machine}\n`)
+    if (leak !== undefined) {
+      await write(store, leak, 'clean\n')
+      await redactFirst(store, leak)
+    }
+    await store.sync(author)
+  })
+}
+
+async function removeDevice(store: MemoryStore, site: SyncSite, machine: 'c'): Promise<void> {
+  await store.removeDevices([site.deviceIdOf(machine)], author)
+}
+
+const root = sharedDirectory()
+let site: SyncSite
+let begin: (() => void) | undefined
+
+/** The machines in step, as every test begins. */
+async function start(): Promise<void> {
+  if (begin === undefined) {
+    site = await SyncSite.start(root)
+    begin = site.keep()
+  }
+  begin()
+}
+
+interface Template {
+  readonly reset: () => void
+  readonly old: State
+  readonly next: State
+  readonly remoteHead: string
+  /** How many file operations the action takes, from opening to closing. */
+  readonly operations: number
+}
+
+describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenario) => {
+  let template: Template | undefined
+
+  test.each(full ? everyDeath : [scenario.death])(
+    'survives a death %s an operation, losing %s',
+    async (moment, loss) => {
+      template ??= await newTemplate(scenario)
+      for (const at of operationsOf(template.operations, scenario.tried)) {
+        await survive(scenario, template, { kind: 'death', at, moment, loss })
+      }
+    },
+  )
+})
+
+/** One death and the recovery. */
+async function survive(scenario: Scenario, template: Template, fault: Fault): Promise<void> {
+  template.reset()
+  const disk = new FaultyDisk(fault)
+  try {
+    const done = await attempt(scenario, disk)
+    disk.die('nothing')
+    await expectRecovery(scenario, template, { done, at: fault.at })
+  } catch (error) {
+    const steps = disk.log.slice(Math.max(0, fault.at - 4), fault.at).join(', ')
+    throw new Error(`after a death at ${fault.at}: ${steps}`, { cause: error })
+  } finally {
+    disk.release()
+  }
+}
+
+/** Whether the action was acknowledged. */
+async function attempt(scenario: Scenario, disk: FaultyDisk): Promise<boolean> {
+  let done = false
+  try {
+    const store = await site.open('a', disk)
+    await scenario.act(store, site)
+    done = true
+    await store.close()
+  } catch (error) {
+    if (!disk.dead) throw error
+  }
+  return done
+}
+
+async function expectRecovery(
+  scenario: Scenario,
+  { old, next, remoteHead }: Template,
+  { done, at }: { readonly done: boolean; readonly at: number },
+): Promise<void> {
+  const moved = site.remoteHead()
+  await site.with('a', async (store) => {
+    const state = await stateOf(store, [...old.past.keys()])
+    const isNew = done || isDeepStrictEqual(state, next)
+    expect(state).toEqual(isNew ? next : old)
+    expect([remoteHead, (await store.status()).head]).toContain(moved)
+    if (scenario.syncs || !isNew) await scenario.act(store, site)
+    expect(await stateOf(store, [...old.past.keys()])).toEqual(next)
+    await write(store, '/after.md', 'written\n')
+    await store.verify({ threads: 0 })
+    if (scenario.syncs) await store.sync(author)
+    expect((await store.proveAbsence()).found).toEqual([])
+  })
+  expectTidy(site, 'a')
+  if (at % thoroughEvery === 0) await expectSound(site, 'a', scenario.syncs)
+}
+
+async function newTemplate(scenario: Scenario): Promise<Template> {
+  await start()
+  await scenario.prepare(site)
+  const ids = new Set<string>()
+  for (const machine of ['a', 'b'] as const) {
+    const { versions } = await site.with(machine, (store) => store.versions({ limit: 100 }))
+    for (const { versionId } of versions) ids.add(versionId)
+  }
+  const reset = site.keep()
+  const remoteHead = site.remoteHead()
+  const known = [...ids]
+  const disk = new FaultyDisk()
+  const store = await site.open('a', disk)
+  const old = await stateOf(store, known)
+  await scenario.act(store, site)
+  const next = await stateOf(store, known)
+  await store.close()
+  const { operations } = disk
+  disk.release()
+  expect(isDeepStrictEqual(old, next)).toBe(!scenario.changes)
+  return { reset, old, next, remoteHead, operations }
+}
+
+async function stateOf(store: MemoryStore, ids: readonly string[]): Promise<State> {
+  const found = new Set((await store.versions({ limit: 1000 })).versions.map((v) => v.versionId))
+  const past = new Map<string, readonly [path?: string, content?: string] | undefined>()
+  for (const id of ids) {
+    const version = found.has(id) ? await store.version(id) : undefined
+    past.set(id, version && [version.path ?? '', version.content ?? ''])
+  }
+  return { live: await contentsOf(store), past, remotes: store.remotes().map(({ name }) => name) }
+}
+
+const joins: readonly (readonly [name: string, death: Death, prepare: () => Promise<string>])[] = [
+  ['with the recovery key', killed, async () => site.recoveryKey],
+  [
+    'by a card that an owner has added',
+    unplugged,
+    async () => {
+      const card = formatDeviceCard(site.identityOf('new'))
+      await site.with('a', async (store) => {
+        await store.addDevice(card, 'writer', author)
+        await store.sync(author)
+      })
+      return ''
+    },
+  ],
+]
+
+describe.each(joins)('joining %s', (_, death, prepare) => {
+  test.each(full ? everyDeath : [death])(
+    'survives a death %s an operation, losing %s',
+    async (moment, loss) => {
+      await start()
+      const recoveryKey = await prepare()
+      const reset = site.keep()
+      const counting = new FaultyDisk()
+      await joinAndDie(counting, recoveryKey)
+      for (const at of operationsOf(counting.operations, 1)) {
+        reset()
+        const disk = new FaultyDisk({ kind: 'death', at, moment, loss })
+        await joinAndDie(disk, recoveryKey)
+        await expectJoined(recoveryKey, at).catch((error: unknown) => {
+          const steps = disk.log.slice(Math.max(0, at - 4), at).join(', ')
+          throw new Error(`after a death at ${at}: ${steps}`, { cause: error })
+        })
+      }
+    },
+  )
+})
+
+async function joinAndDie(disk: FaultyDisk, recoveryKey: string): Promise<void> {
+  try {
+    const store = await site.join('new', disk, secretOf(recoveryKey))
+    await store.close()
+  } catch (error) {
+    if (!disk.dead) throw error
+  } finally {
+    disk.die('nothing')
+    disk.release()
+  }
+}
+
+/** It is a device by now, or becomes one by joining again; and the others hear of one device. */
+async function expectJoined(recoveryKey: string, at: number): Promise<void> {
+  const disk = new FaultyDisk()
+  try {
+    const isThere = existsSync(site.directoryOf('new'))
+    const store = isThere
+      ? await site.open('new', disk)
+      : await site.join('new', disk, secretOf(recoveryKey))
+    await write(store, '/after.md', 'written\n')
+    await store.verify({ threads: 0 })
+    await store.sync(author)
+    const devices = await store.devices()
+    expect(devices.filter(({ isThis }) => isThis)).toHaveLength(1)
+    expect(devices).toHaveLength(4)
+    await store.close()
+  } finally {
+    disk.release()
+  }
+  expectTidy(site, 'new')
+  if (at % thoroughEvery === 0) await expectSound(site, 'new', true)
+}
+
+function secretOf(recoveryKey: string): { recoveryKey?: string } {
+  return recoveryKey === '' ? {} : { recoveryKey }
+}

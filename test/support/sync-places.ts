@@ -1,0 +1,196 @@
+// Machines around one remote for tests that kill a sync: made once, copied for every death. All of
+// it lies below one directory that never moves, since a store knows its remote by its path.
+
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { formatId } from '../../src/format/id.ts'
+import { createStore, formatDeviceCard, generateIdentity, joinStore } from '../../src/index.ts'
+import { openStore } from '../../src/index.ts'
+import type { Identity, JoinOptions, MemoryStore, OpenOptions } from '../../src/index.ts'
+import { FaultyDisk } from './faulty-disk.ts'
+import type { Loss, Moment } from './faulty-disk.ts'
+import { joiningPacker } from './inline-packer.ts'
+import { full, seed } from './seed.ts'
+import { author } from './stores.ts'
+import { git } from './temporary.ts'
+
+export type Death = readonly [moment: Moment, loss: Loss]
+export const killed: Death = ['torn', 'nothing']
+export const unsynced: Death = ['after', 'contents']
+export const unplugged: Death = ['before', 'contents and names']
+export const everyDeath: readonly Death[] = [killed, unsynced, unplugged]
+/** Stock git's checks, and what other machines make of it, take longer than a crash. */
+export const thoroughEvery: number = full ? 7 : 2
+
+const names = ['a', 'b', 'c', 'new'] as const
+/** `a` is the one that dies; `new` is no device yet. */
+export type Machine = (typeof names)[number]
+
+/** One directory with all machines and their remote, and copies of it to go back to. */
+export class SyncSite {
+  readonly remote: string
+  recoveryKey = ''
+  readonly #root: string
+  readonly #identities: ReadonlyMap<Machine, Identity>
+
+  private constructor(root: string, identities: ReadonlyMap<Machine, Identity>) {
+    this.#root = root
+    this.remote = join(root, 'live/remote.git')
+    this.#identities = identities
+  }
+
+  /** Three machines in step: `a` has made the store, `b` is an owner too, `c` a writer. */
+  static async start(root: string): Promise<SyncSite> {
+    const identities = names.map(async (name) => [name, await generateIdentity()] as const)
+    const site = new SyncSite(root, new Map(await Promise.all(identities)))
+    await site.#begin()
+    return site
+  }
+
+  /** Keeps what is live now; returns the way back to it. */
+  keep(): () => void {
+    const copy = mkdtempSync(join(this.#root, 'kept-'))
+    const live = join(this.#root, 'live')
+    cpSync(live, copy, { recursive: true })
+    return () => {
+      rmSync(live, { recursive: true, force: true })
+      cpSync(copy, live, { recursive: true })
+    }
+  }
+
+  identityOf(machine: Machine): Identity {
+    const identity = this.#identities.get(machine)
+    if (identity === undefined) throw new Error('There is no such machine')
+    return identity
+  }
+
+  deviceIdOf(machine: Machine): string {
+    return formatId('device', this.identityOf(machine).deviceId)
+  }
+
+  /** Where the store of a machine and what belongs to it lies. */
+  homeOf(machine: Machine): string {
+    return join(this.#root, 'live', machine)
+  }
+
+  directoryOf(machine: Machine): string {
+    return join(this.homeOf(machine), 'store')
+  }
+
+  /** In this thread and on this disk alone. */
+  async open(machine: Machine, disk: FaultyDisk): Promise<MemoryStore> {
+    return openStore(this.#optionsOf(machine, disk))
+  }
+
+  async join(
+    machine: Machine,
+    disk: FaultyDisk,
+    secret: Pick<JoinOptions, 'recoveryKey'>,
+  ): Promise<MemoryStore> {
+    const options = this.#optionsOf(machine, disk)
+    return joinStore({ ...options, ...secret, url: this.remote, author })
+  }
+
+  /** Opens, works and closes; returns what the work does. */
+  async with<T>(machine: Machine, work: (store: MemoryStore) => Promise<T>): Promise<T> {
+    const disk = new FaultyDisk()
+    try {
+      const store = await this.open(machine, disk)
+      const result = await work(store)
+      await store.close()
+      return result
+    } finally {
+      disk.release()
+    }
+  }
+
+  /** Where the branch of the remote is. */
+  remoteHead(): string {
+    return git(['rev-parse', 'refs/heads/main'], this.remote).trim()
+  }
+
+  async #begin(): Promise<void> {
+    for (const name of names) mkdirSync(this.homeOf(name), { recursive: true })
+    git(['init', '--quiet', '--bare', '--template=', '-b', 'main', this.remote], '/')
+    const disk = new FaultyDisk()
+    const { store, recoveryKey } = await createStore(this.#optionsOf('a', disk))
+    this.recoveryKey = recoveryKey
+    await store.addRemote('origin', this.remote)
+    await write(store, '/shared.md', 'one\ntwo\nthree\n')
+    await write(store, '/a/leak.md', 'secret-of-a\n')
+    await write(store, '/b/leak.md', 'secret-of-b\n')
+    for (const machine of ['b', 'c'] as const) {
+      const card = formatDeviceCard(this.identityOf(machine))
+      await store.addDevice(card, machine === 'b' ? 'owner' : 'writer', author)
+    }
+    await store.sync(author)
+    await store.close()
+    for (const machine of ['b', 'c'] as const) {
+      await (await this.join(machine, disk, {})).close()
+    }
+    disk.release()
+  }
+
+  #optionsOf(machine: Machine, disk: FaultyDisk): OpenOptions {
+    const directory = this.directoryOf(machine)
+    const stateDirectory = join(this.homeOf(machine), 'state')
+    const packer = joiningPacker(disk, directory)
+    return { directory, stateDirectory, identity: this.identityOf(machine), disk, packer }
+  }
+}
+
+/** Writes a memory, whether there is one or not. */
+export async function write(store: MemoryStore, path: string, content: string): Promise<void> {
+  const exists = (await store.read(path)) !== undefined
+  const edit = { type: 'edit', path, edit: () => content } as const
+  await store.apply([exists ? edit : { type: 'create', path, content }], author)
+}
+
+/** Erases the first version of a memory, which a later one has replaced. */
+export async function redactFirst(store: MemoryStore, path: string): Promise<void> {
+  const { versions } = await store.versions({ path })
+  const versionId = versions.at(-1)?.versionId ?? ''
+  await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
+}
+
+/** Every one of so many operations, or by default some that are spread over all. */
+export function operationsOf(operations: number, tried: number): readonly number[] {
+  const count = full ? operations : tried
+  const offset = full ? 0 : ((seed * 7) % 20) / 20
+  return Array.from(
+    { length: count },
+    (_, n) => 1 + Math.floor(((n + offset) * operations) / count),
+  )
+}
+
+/** Stock git finds nothing wrong; and if they are in step, a machine that was away goes on. */
+export async function expectSound(
+  site: SyncSite,
+  machine: 'a' | 'new',
+  inStep: boolean,
+): Promise<void> {
+  for (const directory of [site.directoryOf(machine), site.remote]) {
+    expect(git(['fsck', '--strict', '--full', '--no-dangling'], directory)).toBe('')
+  }
+  if (!inStep) return
+  const head = git(['rev-parse', 'refs/heads/main'], site.directoryOf(machine)).trim()
+  expect(site.remoteHead()).toBe(head)
+  await site.with('b', async (store) => {
+    await store.sync(author)
+    expect((await store.status()).head).toBe(head)
+    expect((await store.read('/after.md'))?.content).toBe('written\n')
+    await store.verify({ threads: 0 })
+  })
+}
+
+/** No lock, no temporary file, nothing of a fetch or a join that nobody will ask for again. */
+export function expectTidy(site: SyncSite, machine: 'a' | 'new'): void {
+  const home = site.homeOf(machine)
+  const files = readdirSync(home, { recursive: true, encoding: 'utf8' })
+  const odd = files.filter((name) => /tmp|\.lock|\/lock|owner\.|pending\.|purge-|join-/.test(name))
+  expect(odd).toEqual([])
+  expect(readdirSync(home).toSorted()).toEqual(['state', 'store'])
+  const own = readdirSync(join(home, 'store/gitlocket')).filter((name) => name !== 'cache')
+  expect(own.toSorted()).toEqual(['journal-a', 'journal-b'])
+}

@@ -1,119 +1,19 @@
-// Clones that write, redact and sync in any order end with the same commits, and no acknowledged
-// change is missing from their history (DESIGN §5). Transport fails now and then, and clones are
-// opened anew in between.
+// Clones that write, redact, let devices in and out, and sync in any order end with the same
+// commits, and no acknowledged change is missing from their history (DESIGN §5). Transport fails
+// now and then, processes die, and machines join meanwhile.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { MemoryStore } from '../../src/index.ts'
+import { auditStore } from '../../src/index.ts'
+import type { Device } from '../../src/index.ts'
+import { formatId } from '../../src/format/id.ts'
+import { checkWithGit } from '../support/clones.ts'
 import { full, seed } from '../support/seed.ts'
-import {
-  bareRemote,
-  checkWithGit,
-  firstClone,
-  headOf,
-  joinClone,
-  sync,
-  syncAll,
-} from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
-import { author, contentsOf, reopen } from '../support/stores.ts'
-import { changes, toChange } from './store-commands.ts'
-import type { PlannedChange } from './store-model.ts'
-
-type Step = { readonly clone: number } & (
-  | { readonly type: 'apply'; readonly planned: readonly PlannedChange[] }
-  | { readonly type: 'sync' }
-  | { readonly type: 'cut'; readonly after: number }
-  | { readonly type: 'reopen' }
-  | { readonly type: 'settings'; readonly name: string }
-  | { readonly type: 'redact'; readonly pick: number }
-)
-
-const CLONES = 3
-const clone = fc.nat({ max: CLONES - 1 })
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 10,
-    arbitrary: fc.record({ clone, type: fc.constant('apply' as const), planned: changes }),
-  },
-  { weight: 6, arbitrary: fc.record({ clone, type: fc.constant('sync' as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ clone, type: fc.constant('cut' as const), after: fc.nat({ max: 40 }) }),
-  },
-  { weight: 1, arbitrary: fc.record({ clone, type: fc.constant('reopen' as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      clone,
-      type: fc.constant('settings' as const),
-      name: fc.constantFrom('x', 'y', 'z'),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ clone, type: fc.constant('redact' as const), pick: fc.nat() }),
-  },
-)
-
-/** Versions that some clone has acknowledged. */
-type Acknowledged = Set<string>
-
-async function versionIds(store: MemoryStore): Promise<readonly string[]> {
-  const ids: string[] = []
-  for (let after: string | undefined; ;) {
-    const page = await store.versions({ limit: 1000, after })
-    ids.push(...page.versions.map(({ versionId }) => versionId))
-    after = page.next
-    if (after === undefined) return ids
-  }
-}
-
-async function redactOne(store: MemoryStore, pick: number): Promise<void> {
-  const ids = await versionIds(store)
-  const versionId = ids[pick % Math.max(1, ids.length)]
-  if (versionId === undefined) return
-  const request = { select: { versionIds: [versionId] }, reason: 'unspecified' } as const
-  await store.redact({ ...request, current: 'keep' }, author)
-}
-
-/** A sync that is cut off after so many milliseconds: what it did or did not, nothing is lost. */
-async function cutOff({ store }: Clone, after: number): Promise<void> {
-  const signal = AbortSignal.timeout(after)
-  await store.sync(author, { signal }).catch((error: unknown) => {
-    expect(error).toMatchObject({ name: 'StoreError' })
-  })
-}
-
-async function take(clones: Clone[], acknowledged: Acknowledged, taken: Step): Promise<void> {
-  const one = clones[taken.clone]
-  if (one === undefined) return
-  const { store, place } = one
-  switch (taken.type) {
-    case 'apply': {
-      const applied = await store.apply(taken.planned.map(toChange), author).catch(() => undefined)
-      for (const versionId of applied?.versionIds ?? []) acknowledged.add(versionId)
-      return
-    }
-    case 'sync':
-      await sync(one)
-      return
-    case 'cut':
-      return cutOff(one, taken.after)
-    case 'reopen':
-      await store.close()
-      clones[taken.clone] = { place, store: await reopen(place) }
-      return
-    case 'settings':
-      await store.updateSettings({ name: taken.name }, author)
-      return
-    case 'redact':
-      return redactOne(store, taken.pick)
-    default:
-      throw new Error('Not a step')
-  }
-}
+import { contentsOf } from '../support/stores.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import { step } from './convergence-steps.ts'
+import { versionIds, World } from './convergence-world.ts'
+import type { Member } from './convergence-world.ts'
 
 const timeout = full ? 3_600_000 : 120_000
 
@@ -124,34 +24,77 @@ test(
     const history = fc.array(step, { minLength: 4, maxLength: 40, size: 'max' })
     await fc.assert(
       fc.asyncProperty(history, async (steps) => {
-        const remote = bareRemote()
-        const first = await firstClone(remote)
-        await sync(first)
-        const clones = [first]
-        while (clones.length < CLONES) clones.push(await joinClone(first, remote))
-        const acknowledged: Acknowledged = new Set()
-        for (const taken of steps) await take(clones, acknowledged, taken)
-        await syncAll(clones)
-        await expectEqual(clones, acknowledged)
-        checkWithGit(remote)
-        await Promise.all(clones.map(({ store }) => store.close()))
-        for (const { place } of clones) checkWithGit(place.directory)
+        const world = await World.start()
+        for (const taken of steps) await world.take(taken)
+        await world.settle()
+        const devices = await world.first.store.devices()
+        for (const member of world.members) await expectKept(world, member, devices)
+        await expectAudited(world, devices)
+        checkWithGit(world.remote)
+        await world.close()
+        for (const { place } of world.members) checkWithGit(place.directory)
       }),
-      { seed, numRuns: full ? 120 : 6, ...(full ? {} : { endOnFailure: true }) },
+      { seed, numRuns: full ? 120 : 5, ...(full ? {} : { endOnFailure: true }) },
     )
   },
 )
 
-async function expectEqual(clones: readonly Clone[], acknowledged: Acknowledged): Promise<void> {
-  const [first] = clones
-  if (first === undefined) return
-  const expected = await contentsOf(first.store)
-  for (const one of clones) {
-    expect(await headOf(one)).toBe(await headOf(first))
-    expect(await contentsOf(one.store)).toEqual(expected)
-    const known = new Set(await versionIds(one.store))
-    for (const versionId of acknowledged) expect(known).toContain(versionId)
-    await one.store.verify()
-    expect((await one.store.proveAbsence()).found).toEqual([])
+/** What has become of a machine, and of what it wrote. */
+async function expectKept(
+  { first }: World,
+  member: Member,
+  devices: readonly Device[],
+): Promise<void> {
+  const device = devices.find(({ deviceId }) => deviceId === member.deviceId)
+  expect(device).toBeDefined()
+  const known = await versionIds(first.store)
+  if (device?.removed !== undefined) {
+    expect(member.refused).toBe('wrong_key')
+    for (const id of inTime(member)) expect(known).toContain(id)
+    return
+  }
+  for (const id of member.sent) expect(known).toContain(id)
+  for (const id of member.sentRedactions) {
+    expect(await first.store.version(id)).toMatchObject({ content: undefined, path: undefined })
+  }
+  if (member.refused !== undefined) return expectStuck(member, device)
+  for (const id of member.acknowledged) expect(known).toContain(id)
+  await expectEqual(first, member)
+}
+
+/** What it wrote and whoever removed it had; nothing is sure of who was removed in turn. */
+function inTime({ acknowledged, removals }: Member): readonly string[] {
+  const had = [...removals].filter(([remover]) => remover.refused !== 'wrong_key')
+  const sets = had.map(([, known]) => known)
+  return [...acknowledged].filter((id) => sets.length > 0 && sets.every((known) => known.has(id)))
+}
+
+/** Nobody merges what who lost the right to write, or to change the keyring, had not sent. */
+function expectStuck({ refused }: Member, device: Device | undefined): void {
+  const without = {
+    permission_denied: ['reader', 'auditor'],
+    keyring_conflict: ['writer', 'reader', 'auditor'],
+  }
+  expect(Object.entries(without)).toContainEqual([refused, expect.arrayContaining([device?.role])])
+}
+
+async function expectEqual(first: Member, { store }: Member): Promise<void> {
+  expect((await store.status()).head).toBe((await first.store.status()).head)
+  expect(await contentsOf(store)).toEqual(await contentsOf(first.store))
+  expect(await versionIds(store)).toEqual(await versionIds(first.store))
+  await store.verify()
+  expect((await store.proveAbsence()).found).toEqual([])
+}
+
+/** An auditor that is a device, in any copy of the store. */
+async function expectAudited({ first, invited }: World, devices: readonly Device[]): Promise<void> {
+  await first.store.checkpoint()
+  const { head } = await first.store.status()
+  for (const { deviceId, role, removed } of devices) {
+    const identity = invited.find((one) => formatId('device', one.deviceId) === deviceId)
+    if (identity === undefined || role !== 'auditor' || removed !== undefined) continue
+    const { directory } = first.place
+    const options = { directory, stateDirectory: temporaryDirectory(), identity }
+    expect((await auditStore(options)).head).toBe(head)
   }
 }

@@ -1,0 +1,332 @@
+// The clones of a store, what each has acknowledged, and what must have become of it in the end.
+// Knows nothing of how a sync works: only who sent what, and what whoever removed a device had of
+// it by then (FORMAT §7.4).
+
+import { existsSync } from 'node:fs'
+import { expect } from 'vitest'
+import { formatDeviceCard, generateIdentity, joinStore } from '../../src/index.ts'
+import type { Device, Identity, MemoryStore, OpenOptions, Role } from '../../src/index.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../src/errors.ts'
+import { formatId } from '../../src/format/id.ts'
+import { bareRemote, firstClone } from '../support/clones.ts'
+import { FaultyDisk } from '../support/faulty-disk.ts'
+import { joiningPacker } from '../support/inline-packer.ts'
+import { author, reopen } from '../support/stores.ts'
+import type { TestPlace } from '../support/stores.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import { toChange } from './store-commands.ts'
+import type { Death, Step, Work } from './convergence-steps.ts'
+
+const MEMBERS_MAX = 5
+
+/** One machine. */
+export interface Member {
+  readonly deviceId: string
+  readonly place: TestPlace
+  store: MemoryStore
+  /** Versions, and redacted versions, that it has acknowledged; of them, those that it has sent. */
+  readonly acknowledged: Set<string>
+  readonly sent: Set<string>
+  readonly redacted: Set<string>
+  readonly sentRedactions: Set<string>
+  /** By who removed it: the versions that they had then. */
+  readonly removals: Map<Member, ReadonlySet<string>>
+  /** With what its newest sync was refused. */
+  refused: ErrorCode | undefined
+}
+
+/** What the user of a clone is told for their own request. */
+const refusals: readonly ErrorCode[] = [
+  'not_found',
+  'path_conflict',
+  'invalid_path',
+  'invalid_input',
+  'content_too_large',
+  'store_full',
+  'permission_denied',
+]
+
+export class World {
+  readonly remote: string = bareRemote()
+  readonly members: Member[] = []
+  /** Devices that were added by a card. */
+  readonly invited: Identity[] = []
+  #recoveryKey: string | undefined
+  #passphrase: string | undefined
+  #drawn = 0
+
+  static async start(): Promise<World> {
+    const world = new World()
+    const { store, place } = await firstClone(world.remote)
+    world.#recoveryKey = place.recoveryKey
+    world.#admit(store, place)
+    await store.sync(author)
+    for (let n = 0; n < 2; n += 1) await world.#join('recovery', undefined)
+    return world
+  }
+
+  /** Who has made the store: an owner to the end. */
+  get first(): Member {
+    return this.#member(0)
+  }
+
+  async take(step: Step): Promise<void> {
+    if (step.type === 'join') return this.#join(step.by, step.death)
+    const member = this.#member(step.clone)
+    switch (step.type) {
+      case 'work':
+        if (await this.#isForFirst(member, step.work)) return this.#inStep(step.work)
+        return this.#work(member, step.work)
+      case 'cut': {
+        const signal = AbortSignal.timeout(step.after)
+        await this.sync(member, signal)
+        return undefined
+      }
+      case 'reopen':
+        await member.store.close()
+        member.store = await reopen(member.place)
+        return undefined
+      case 'kill':
+        return this.#kill(member, step.works, step.death)
+      default:
+        throw new Error('Not a step')
+    }
+  }
+
+  /** Whether anything moved. Does what the store advises where it is refused. */
+  async sync(member: Member, signal?: AbortSignal): Promise<boolean> {
+    member.refused = undefined
+    const before = await versionIds(member.store)
+    try {
+      const { received, sent, late } = await member.store.sync(author, { signal })
+      const told = new Set(late.flatMap(({ versions }) => versions.map((one) => one.versionId)))
+      const now = await versionIds(member.store)
+      // What a sync takes back it says.
+      for (const id of before) if (!now.has(id)) expect(told).toContain(id)
+      for (const id of member.acknowledged) member.sent.add(id)
+      for (const id of member.redacted) member.sentRedactions.add(id)
+      return received.commits + sent.commits > 0
+    } catch (error) {
+      if (hasCode(error, 'record_late')) return this.#keepLate(member)
+      if (signal?.aborted === true && error instanceof StoreError) return false
+      if (!hasCode(error, 'wrong_key', 'permission_denied', 'keyring_conflict')) throw error
+      member.refused = error.code
+      return false
+    }
+  }
+
+  /** Until nobody has news. */
+  async settle(): Promise<void> {
+    for (let moved = true, rounds = 0; moved; rounds += 1) {
+      if (rounds > 3 * this.members.length) throw new Error('The clones do not come to rest')
+      moved = false
+      for (const member of this.members) if (await this.sync(member)) moved = true
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.members.map(({ store }) => store.close()))
+  }
+
+  #member(number: number): Member {
+    const member = this.members[number % this.members.length]
+    if (member === undefined) throw new Error('There is no clone')
+    return member
+  }
+
+  /**
+   * Whether the others would rightly refuse it of who does not know what they did meanwhile: a join
+   * of keyrings stops where one side extended what the other had taken away (FORMAT §7.2).
+   */
+  async #isForFirst(member: Member, work: Work): Promise<boolean> {
+    if (work.type === 'passphrase') return true
+    if (work.type === 'recovery') return !work.keepOld
+    if (work.type !== 'role' && work.type !== 'remove') return false
+    const device = await this.#pickDevice(member, work.whose)
+    return device?.role === 'owner' || (work.type === 'role' && work.role === 'owner')
+  }
+
+  /** By the first clone, which knows all that the others have sent, and tells them. */
+  async #inStep(work: Work): Promise<void> {
+    await this.sync(this.first)
+    await this.#work(this.first, work)
+    await this.sync(this.first)
+  }
+
+  /** As the error says: a change of its own keeps what came from a device that was removed. */
+  async #keepLate(member: Member): Promise<boolean> {
+    this.#drawn += 1
+    const change = { type: 'create', path: `/kept-${this.#drawn}.md`, content: '' } as const
+    const applied = await member.store.apply([change], author)
+    for (const id of applied.versionIds) member.acknowledged.add(id)
+    return this.sync(member)
+  }
+
+  async #work(member: Member, work: Work): Promise<void> {
+    if (work.type === 'sync') {
+      await this.sync(member)
+      return
+    }
+    try {
+      await this.#ask(member, work)
+    } catch (error) {
+      if (!hasCode(error, ...refusals)) throw error
+    }
+  }
+
+  async #ask(member: Member, work: Exclude<Work, { readonly type: 'sync' }>): Promise<void> {
+    const { store } = member
+    switch (work.type) {
+      case 'apply': {
+        const applied = await store.apply(work.planned.map(toChange), author)
+        for (const id of applied.versionIds) member.acknowledged.add(id)
+        return
+      }
+      case 'settings':
+        await store.updateSettings({ name: work.name }, author)
+        return
+      case 'redact':
+        return this.#redact(member, work.pick)
+      case 'add':
+        return this.#invite(store, work.role)
+      case 'role': {
+        const device = await this.#pickDevice(member, work.whose)
+        if (device !== undefined) await store.changeRole(device.deviceId, work.role, author)
+        return
+      }
+      case 'remove':
+        return this.#remove(member, work.whose)
+      case 'passphrase': {
+        this.#passphrase = undefined
+        const passphrase = `correct horse ${this.#drawn++}`
+        await store.changePassphrase(passphrase, author)
+        this.#passphrase = passphrase
+        return
+      }
+      case 'recovery':
+        if (!work.keepOld) this.#recoveryKey = undefined
+        this.#recoveryKey = (await store.newRecoveryKey(author, work)).recoveryKey
+        return
+      default:
+        throw new Error('Not a work')
+    }
+  }
+
+  async #redact(member: Member, pick: number): Promise<void> {
+    const ids = [...(await versionIds(member.store))]
+    const versionId = ids[pick % Math.max(1, ids.length)]
+    if (versionId === undefined) return
+    const request = { select: { versionIds: [versionId] }, reason: 'unspecified' } as const
+    await member.store.redact({ ...request, current: 'keep' }, author)
+    const { redactedAt } = await member.store.version(versionId)
+    if (redactedAt !== undefined) member.redacted.add(versionId)
+  }
+
+  async #invite(store: MemoryStore, role: Role): Promise<void> {
+    const identity = await generateIdentity()
+    await store.addDevice(formatDeviceCard(identity), role, author)
+    this.invited.push(identity)
+  }
+
+  async #remove(member: Member, whose: number): Promise<void> {
+    const { deviceId } = (await this.#pickDevice(member, whose)) ?? {}
+    if (deviceId === undefined) return
+    const known = await versionIds(member.store)
+    const removed = this.members.find((one) => one.deviceId === deviceId)
+    try {
+      await member.store.removeDevices([deviceId], author)
+    } finally {
+      // A process that dies may have done it.
+      removed?.removals.set(member, known)
+    }
+  }
+
+  /** An active device, but for who made the store and who asks. */
+  async #pickDevice({ store }: Member, number: number): Promise<Device | undefined> {
+    const devices = (await store.devices()).filter(({ deviceId, removed, isThis }) => {
+      return removed === undefined && !isThis && deviceId !== this.first.deviceId
+    })
+    return devices[number % Math.max(1, devices.length)]
+  }
+
+  async #kill(member: Member, works: readonly Work[], death: Death): Promise<void> {
+    await member.store.close()
+    await dying(death, async (options) => {
+      const { directory } = member.place
+      member.store = await reopen(member.place, options(directory))
+      for (const work of works) {
+        if (!(await this.#isForFirst(member, work))) await this.#work(member, work)
+      }
+    })
+    member.store = await reopen(member.place)
+  }
+
+  async #join(by: 'card' | 'passphrase' | 'recovery', death: Death | undefined): Promise<void> {
+    if (this.members.length >= MEMBERS_MAX) return
+    const identity = by === 'card' ? this.invited.shift() : await generateIdentity()
+    const secret = this.#secret(by)
+    if (identity === undefined || secret === undefined) return
+    const root = temporaryDirectory()
+    const at = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
+    const options = { ...at, ...secret, url: this.remote, author }
+    try {
+      if (death !== undefined) {
+        await dying(death, async (faulty) => {
+          await (await joinStore({ ...options, ...faulty(at.directory) })).close()
+        })
+      }
+      const isThere = existsSync(at.directory)
+      const store = isThere ? await reopen({ ...at, recoveryKey: '' }) : await joinStore(options)
+      this.#admit(store, { ...at, recoveryKey: '' })
+    } catch (error) {
+      // Not added yet, removed before it came, or an auditor; or the secret is not there yet.
+      if (!hasCode(error, 'wrong_key', 'permission_denied')) throw error
+      if (by === 'card') this.invited.push(identity)
+    }
+  }
+
+  #secret(by: 'card' | 'passphrase' | 'recovery'): Partial<OpenOptions> | undefined {
+    if (by === 'card') return {}
+    if (by === 'passphrase')
+      return this.#passphrase === undefined ? undefined : { passphrase: this.#passphrase }
+    return this.#recoveryKey === undefined ? undefined : { recoveryKey: this.#recoveryKey }
+  }
+
+  #admit(store: MemoryStore, place: TestPlace): void {
+    const sets = {
+      acknowledged: new Set<string>(),
+      sent: new Set<string>(),
+      redacted: new Set<string>(),
+      sentRedactions: new Set<string>(),
+    }
+    const deviceId = formatId('device', place.identity.deviceId)
+    this.members.push({ deviceId, place, store, ...sets, removals: new Map(), refused: undefined })
+  }
+}
+
+/** Runs work that dies, at the latest when it is done; says nothing of how far it came. */
+async function dying(
+  death: Death,
+  work: (options: (directory: string) => Partial<OpenOptions>) => Promise<void>,
+): Promise<void> {
+  const disk = new FaultyDisk({ kind: 'death', ...death })
+  try {
+    await work((directory) => ({ disk, packer: joiningPacker(disk, directory) }))
+  } catch (error) {
+    if (!disk.dead) throw error
+  } finally {
+    disk.die(death.loss)
+    disk.release()
+  }
+}
+
+/** Every version that a store knows of. */
+export async function versionIds(store: MemoryStore): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  for (let after: string | undefined; ;) {
+    const page = await store.versions({ limit: 1000, after })
+    for (const { versionId } of page.versions) ids.add(versionId)
+    after = page.next
+    if (after === undefined) return ids
+  }
+}

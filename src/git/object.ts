@@ -28,13 +28,13 @@ export interface TreeEntry {
   readonly oid: Oid
 }
 
-const oidPattern = /^[0-9a-f]{40}$/
 // No separator, no leading dot, no tilde: so none of the names that file systems take for `.git`.
 const namePattern = /^[0-9A-Za-z][0-9A-Za-z._-]{0,254}$/
 const oidBytes = 20
 /** The largest honest tree has sixteen entries of sixty bytes. */
 const treeBytesMax = 4096
-const space = 0x20
+/** The first digit of a file's mode, `100644`. */
+const fileModeStart = 0x31
 /** A commit begins with its tree, then its parents; git refuses to merge more than fit in here. */
 const treeLine = /^tree ([0-9a-f]{40})\n$/
 const treeLineBytes = 46
@@ -71,22 +71,20 @@ export function findLinks(body: Uint8Array): CommitLinks | undefined {
   return { tree, parents }
 }
 
-function isOid(text: string): boolean {
-  return oidPattern.test(text)
-}
-
 /** The body of a tree; entries may come in any order. */
 export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
-  const inOrder = findTreeProblem(entries) === undefined
+  const inOrder = findProblem(entries) === undefined
   const sorted = inOrder ? entries : entries.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
-  const problem = inOrder ? undefined : findTreeProblem(sorted)
+  const problem = inOrder ? undefined : findProblem(sorted)
   assert(problem === undefined, `a tree to write is malformed: ${problem}`)
   const length = sorted.reduce((sum, { mode, name }) => sum + mode.length + name.length + 22, 0)
   const body = Buffer.alloc(length)
   let at = 0
   for (const { mode, name, oid } of sorted) {
     at += body.write(`${mode} ${name}\0`, at, 'latin1')
-    at += body.write(oid, at, 'hex')
+    const written = body.write(oid, at, 'hex')
+    assert(written === oidBytes && oid.length === 2 * oidBytes, 'an oid has 40 hex digits')
+    at += written
   }
   return new Uint8Array(body.buffer, body.byteOffset, length)
 }
@@ -94,19 +92,21 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
 /** The entries of a tree, in git's order. Throws `object_corrupt` on bytes git would not write. */
 export function decodeTree(body: Uint8Array): TreeEntry[] {
   if (body.length > treeBytesMax) throw malformed('it is larger than any tree of a store')
+  const view = Buffer.from(body.buffer, body.byteOffset, body.length)
   const entries: TreeEntry[] = []
-  let at = 0
-  while (at < body.length) {
-    const nameAt = body.indexOf(space, at) + 1
-    const end = nameAt === 0 ? -1 : body.indexOf(0, nameAt)
-    if (end === -1 || end + 1 + oidBytes > body.length) throw malformed('it ends too early')
-    const mode = asciiText(body.subarray(at, nameAt - 1))
-    if (mode !== '100644' && mode !== '40000') throw malformed('it has an entry of another mode')
+  for (let at = 0; at < view.length;) {
+    const mode = view[at] === fileModeStart ? '100644' : '40000'
+    const nameAt = at + mode.length + 1
+    const end = view.indexOf(0, at)
+    if (end === -1 || end + 1 + oidBytes > view.length) throw malformed('it ends too early')
+    if (view.toString('latin1', at, nameAt) !== `${mode} `) {
+      throw malformed('it has an entry of another mode')
+    }
     at = end + 1 + oidBytes
-    const name = asciiText(body.subarray(nameAt, end))
-    entries.push({ mode, name, oid: toHex(body.subarray(end + 1, at)) })
+    const name = view.toString('latin1', nameAt, end)
+    entries.push({ mode, name, oid: view.toString('hex', end + 1, at) })
   }
-  const problem = findTreeProblem(entries)
+  const problem = findProblem(entries)
   if (problem !== undefined) throw malformed(problem)
   return entries
 }
@@ -117,34 +117,37 @@ export function findTreeEntry(
   mode: TreeEntry['mode'],
   name: string,
 ): Oid | undefined {
-  const view = Buffer.from(body.buffer, body.byteOffset, body.length)
   const wanted = `${mode} ${name}`
-  for (let at = 0; at < view.length;) {
-    const end = view.indexOf(0, at)
-    if (end === -1) return undefined
-    const next = end + 1 + oidBytes
-    if (end - at === wanted.length && view.toString('latin1', at, end) === wanted) {
-      return next > view.length ? undefined : view.toString('hex', end + 1, next)
+  const { length } = body
+  for (let at = 0; at < length;) {
+    let end = at
+    let isWanted = true
+    // Byte by byte: entries are so short that any call costs more.
+    for (; end < length && body[end] !== 0; end += 1) {
+      isWanted &&= body[end] === wanted.charCodeAt(end - at)
     }
+    const next = end + 1 + oidBytes
+    if (next > length) return undefined
+    if (isWanted && end - at === wanted.length) return toHex(body.subarray(end + 1, next))
     at = next
   }
   return undefined
 }
 
-function findTreeProblem(entries: readonly TreeEntry[]): string | undefined {
-  const names = new Set<string>()
+function findProblem(entries: readonly TreeEntry[]): string | undefined {
   let previous = ''
+  let files = 0
   for (const entry of entries) {
     if (!namePattern.test(entry.name)) return 'it has a name that no store uses'
-    if (!isOid(entry.oid)) return 'it names an object by something that is no oid'
-    // A file and a directory of one name are not neighbours in git's order.
-    if (names.has(entry.name)) return 'it has a name twice'
-    names.add(entry.name)
     const key = sortKey(entry)
     if (key <= previous) return 'its names are out of order'
     previous = key
+    if (entry.mode === '100644') files += 1
   }
-  return undefined
+  // A file and a directory of one name are not neighbours in git's order.
+  const isMixed = files > 0 && files < entries.length
+  if (!isMixed || new Set(entries.map(({ name }) => name)).size === entries.length) return undefined
+  return 'it has a name twice'
 }
 
 /** Git sorts a directory as if its name ended in a slash. */

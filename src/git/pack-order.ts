@@ -19,10 +19,16 @@ export function orderForPack(objects: readonly PackObject[]): PackInput[] {
   return order.inputs()
 }
 
+/** By name. */
+type Subtrees = ReadonlyMap<string, Oid>
+
 class PackOrder {
   readonly #objects: ReadonlyMap<Oid, PackObject>
   readonly #ordered: Map<Oid, PackObject> = new Map()
   readonly #bases: Map<Oid, Oid> = new Map()
+  /** Trees by their subtrees, of the last two commits: a parent's are compared twice. */
+  #latest: Map<Oid, Subtrees> = new Map()
+  #older: ReadonlyMap<Oid, Subtrees> = new Map()
 
   constructor(objects: readonly PackObject[]) {
     this.#objects = new Map(objects.map((object) => [object.oid, object]))
@@ -44,6 +50,8 @@ class PackOrder {
     const links = findLinks(commit.body)
     const parent = this.#objects.get(links?.parents[0] ?? '')
     if (links !== undefined) this.#compare(links.tree, parent && findLinks(parent.body)?.tree)
+    this.#older = this.#latest
+    this.#latest = new Map()
   }
 
   /** Puts `newer` before `older`, and makes it the base of `older` and its subtrees of theirs. */
@@ -69,14 +77,19 @@ class PackOrder {
     if (object !== undefined) this.#ordered.set(oid, this.#ordered.get(oid) ?? object)
   }
 
-  #subtrees(oid: Oid): Map<string, Oid> | undefined {
+  #subtrees(oid: Oid): Subtrees | undefined {
     const object = this.#objects.get(oid)
     if (object?.type !== 'tree') return undefined
-    const entries = readTree(object)
-    return new Map(
-      entries.filter(({ mode }) => mode === '40000').map((entry) => [entry.name, entry.oid]),
-    )
+    const subtrees = this.#latest.get(oid) ?? this.#older.get(oid) ?? subtreesOf(object)
+    this.#latest.set(oid, subtrees)
+    return subtrees
   }
+}
+
+function subtreesOf(tree: PackObject): Subtrees {
+  const subtrees = new Map<string, Oid>()
+  for (const { mode, name, oid } of readTree(tree)) if (mode === '40000') subtrees.set(name, oid)
+  return subtrees
 }
 
 /** Trees and commits are only looked at to find good deltas: an odd one just gets none. */

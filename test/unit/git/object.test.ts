@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../../src/bytes.ts'
 import { hasCode } from '../../../src/errors.ts'
-import { decodeTree, encodeTree, newObject, type TreeEntry } from '../../../src/git/object.ts'
+import {
+  decodeTree,
+  encodeTree,
+  findTreeEntry,
+  newObject,
+  type TreeEntry,
+} from '../../../src/git/object.ts'
 import { git, temporaryDirectory } from '../../support/temporary.ts'
 
 const oid = 'ab'.repeat(20)
@@ -68,7 +74,43 @@ describe('encodeTree and decodeTree', () => {
     expect(() => decodeTree(body)).toThrow(expect.toSatisfy((e) => hasCode(e, 'object_corrupt')))
   })
 
+  test.each(['a'.repeat(39), 'a'.repeat(41), `${'a'.repeat(39)}g`, ''])(
+    'refuse to write the oid %j',
+    (wrong) => {
+      expect(() => encodeTree([{ ...file('a'), oid: wrong }])).toThrow('Internal error')
+    },
+  )
+
   test('refuse to write a name twice', () => {
     expect(() => encodeTree([file('a'), directory('a')])).toThrow('Internal error')
+  })
+})
+
+describe('findTreeEntry', () => {
+  const body = encodeTree([file('a'), file('a.b'), directory('c'), file('ca')])
+
+  test.each([
+    ['100644', 'a'],
+    ['100644', 'a.b'],
+    ['40000', 'c'],
+    ['100644', 'ca'],
+  ] as const)('finds %s %s', (mode, name) => {
+    expect(findTreeEntry(body, mode, name)).toBe(oid)
+  })
+
+  test.each([
+    ['40000', 'a'],
+    ['100644', 'c'],
+    ['100644', 'a.'],
+    ['100644', 'a.bc'],
+    ['40000', ''],
+  ] as const)('finds no %s %s', (mode, name) => {
+    expect(findTreeEntry(body, mode, name)).toBeUndefined()
+  })
+
+  test('finds nothing in an entry that is cut', () => {
+    for (let end = 0; end < 'a 100644'.length + 21; end += 1) {
+      expect(findTreeEntry(encodeTree([file('a')]).subarray(0, end), '100644', 'a')).toBeUndefined()
+    }
   })
 })

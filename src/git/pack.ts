@@ -15,12 +15,14 @@ import {
   decodeEntryHeader,
   decodePackHeader,
   deflatedBytesMax,
+  entryHeaderBytesMax,
   inflate,
   packHeaderBytes,
   packTrailerBytes,
   type EntryHeader,
 } from './pack-entry.ts'
 import { PackIndex } from './pack-index.ts'
+import { ReadBlocks } from './read-blocks.ts'
 
 /** Holds nearly every entry of a store, so that one read is enough. */
 const windowBytes = 4096
@@ -44,6 +46,7 @@ export class Pack {
   readonly #fd: number
   readonly #serial: number = nextSerial()
   readonly #window: Buffer = Buffer.allocUnsafeSlow(windowBytes)
+  readonly #blocks: ReadBlocks
   /** The whole object under the delta that was read last: a thousand commits in a row share one. */
   #sharedBase: { readonly offset: number; readonly object: PackedObject } | undefined
 
@@ -73,6 +76,7 @@ export class Pack {
     this.name = parts.name
     this.index = parts.index
     this.bytes = parts.bytes
+    this.#blocks = new ReadBlocks((into, position) => this.#disk.read(this.#fd, into, position))
   }
 
   close(): void {
@@ -128,6 +132,22 @@ export class Pack {
   }
 
   #entry(offset: number): { header: EntryHeader; data: Uint8Array } {
+    return this.#entryInBlock(offset) ?? this.#entryAlone(offset)
+  }
+
+  /** Undefined if the block does not hold the whole of it. */
+  #entryInBlock(offset: number): { header: EntryHeader; data: Uint8Array } | undefined {
+    const room = this.bytes - packTrailerBytes - offset
+    if (offset < packHeaderBytes || room < entryHeaderBytesMax) return undefined
+    const block = this.#blocks.at(offset).subarray(0, room)
+    if (block.length < entryHeaderBytesMax) return undefined
+    const header = decodeEntryHeader(block)
+    if (header.length + deflatedBytesMax(header.size) > block.length) return undefined
+    const data = inflate(block.subarray(header.length), header.size)
+    return data && { header, data }
+  }
+
+  #entryAlone(offset: number): { header: EntryHeader; data: Uint8Array } {
     const window = this.#read(offset, this.#window)
     const header = decodeEntryHeader(window)
     const likely = header.length + deflatedBytesMax(header.size)

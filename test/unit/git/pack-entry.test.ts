@@ -1,9 +1,10 @@
-import { deflateSync } from 'node:zlib'
+import { deflateSync, inflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { hasCode } from '../../../src/errors.ts'
 import {
   decodeEntryHeader,
   decodePackHeader,
+  deflate,
   encodeEntryHeader,
   encodeOffsetDeltaHeader,
   encodePackHeader,
@@ -57,6 +58,16 @@ describe('pack header', () => {
     ['too few bytes', Buffer.from('PACK\0\0\0\x02')],
   ])('is refused: %s', (_, bytes) => {
     expect(() => decodePackHeader(bytes)).toThrow(corrupt)
+  })
+})
+
+describe('deflate', () => {
+  test.each([0, 1, 60, 5000, 65_535, 65_536])('stores %i bytes as zlib reads them', (size) => {
+    const body = noise('body', size)
+    const deflated = deflate(body, 0)
+    expect(deflated.length).toBeLessThanOrEqual(deflateSync(body, { level: 0 }).length)
+    expect(inflateSync(deflated).equals(body)).toBe(true)
+    expect(Buffer.from(inflate(deflated, size) ?? []).equals(body)).toBe(true)
   })
 })
 

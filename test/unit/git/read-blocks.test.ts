@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { ReadBlocks } from '../../../src/git/read-blocks.ts'
+
+const block = 16 * 1024
+
+/** A file in RAM that counts how often it is read. */
+function fileOf(length: number) {
+  const bytes = Uint8Array.from({ length }, (_, at) => at % 251)
+  const reads: number[] = []
+  const blocks = new ReadBlocks((into, position) => {
+    reads.push(position)
+    const part = bytes.subarray(position, position + into.length)
+    into.set(part)
+    return part.length
+  })
+  return { bytes, reads, blocks }
+}
+
+describe('ReadBlocks', () => {
+  test.each([0, 1, block - 1, block, 3 * block + 7])(
+    'gives from position %i on what the file has up to the end of the block',
+    (position) => {
+      const { bytes, blocks } = fileOf(5 * block)
+      const end = (Math.floor(position / block) + 1) * block
+      expect(Buffer.compare(blocks.at(position), bytes.subarray(position, end))).toBe(0)
+    },
+  )
+
+  test('gives less at the end of the file, and nothing after it', () => {
+    const { bytes, blocks } = fileOf(block + 10)
+    expect([...blocks.at(block + 3)]).toEqual([...bytes.subarray(block + 3)])
+    expect(blocks.at(block + 10)).toHaveLength(0)
+    expect(blocks.at(block + 11)).toHaveLength(0)
+    expect(blocks.at(9 * block)).toHaveLength(0)
+  })
+
+  test('reads a block once, and again only after four others', () => {
+    const { reads, blocks } = fileOf(9 * block)
+    for (const start of [0, 1, 2, 3]) blocks.at(start * block)
+    for (const start of [3, 0, 2, 0, 1]) blocks.at(start * block + 5)
+    expect(reads).toEqual([0, block, 2 * block, 3 * block])
+    // The third was not asked for longest.
+    blocks.at(4 * block)
+    for (const start of [0, 1, 2]) blocks.at(start * block)
+    expect(reads.slice(4)).toEqual([4 * block])
+    blocks.at(3 * block)
+    expect(reads.slice(5)).toEqual([3 * block])
+  })
+
+  test('a block that took the memory of another holds nothing of it', () => {
+    const { bytes, blocks } = fileOf(4 * block + 10)
+    for (const start of [0, 1, 2, 3, 4]) blocks.at(start * block)
+    expect([...blocks.at(4 * block)]).toEqual([...bytes.subarray(4 * block)])
+    expect(Buffer.compare(blocks.at(0), bytes.subarray(0, block))).toBe(0)
+  })
+})

@@ -51,8 +51,12 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
    * Stores API calls this occupancy.
    */
   findOccupant(path: string): Memory | undefined {
+    return this.#findOccupant(segmentsOf(path))
+  }
+
+  #findOccupant(names: readonly string[]): Memory | undefined {
     let node: PathNode<Memory> | undefined = this.root
-    for (const name of segmentsOf(path)) {
+    for (const name of names) {
       node = node.children.get(name)
       if (node === undefined) return undefined
       if (node.memory !== undefined) return node.memory
@@ -62,12 +66,13 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
 
   /** Adds a memory; a path that is not free is refused (FORMAT §5.2) and nothing changes. */
   add(memory: Memory): void {
-    if (this.findOccupant(memory.path) !== undefined) {
+    const names = segmentsOf(memory.path)
+    if (this.#findOccupant(names) !== undefined) {
       throw new StoreError('row_path_conflict', 'A change puts two memories at overlapping paths')
     }
     let node = this.root
     grow(node, memory)
-    for (const name of segmentsOf(memory.path)) {
+    for (const name of names) {
       let child = node.children.get(name)
       if (child === undefined) {
         child = newNode(name)

@@ -110,6 +110,7 @@ function toRow([memoryId, current]: [string, CurrentVersion]): MemoryRow {
 function fromRow([memoryId, versionId, operation, created, row]: MemoryRow): CurrentVersion {
   if (row === null) return { versionId, operation, created, live: undefined }
   const [path, size, sha256, updated, blob, kid] = row
-  const ids = { memoryId, versionId, blob, kid }
-  return { versionId, operation, created, live: { ...ids, path, size, sha256, created, updated } }
+  // In one literal: with a spread, thousands of them take several times as long.
+  const live = { memoryId, versionId, path, size, sha256, created, updated, blob, kid }
+  return { versionId, operation, created, live }
 }

@@ -111,11 +111,12 @@ async function rename({ store, author }: Machine, from: string, to: string): Pro
   await store.apply([{ type: 'rename', path: path(from), to: path(to) }], author)
 }
 
-/** Both write while apart, to the same memory too. */
+/** Both write while apart, to the same memory too, and change the keyring. */
 async function apart(a: Machine, b: Machine): Promise<void> {
   await edit(at(a, 8), 'bulk-1', text('side-a'))
   await edit(at(b, 9), 'bulk-1', text('side-b'))
   await write(at(b, 10), 'only-b')
+  for (const one of [a, b]) await one.store.newRecoveryKey(one.author, { keepOld: true })
   for (const one of [at(a, 11), at(b, 11.5), a]) await one.store.sync(one.author)
 }
 
@@ -163,8 +164,10 @@ const observations: Readonly<Record<string, () => boolean>> = {
     view.commits.length > 15 &&
     view.commits.every(({ record }) => rowsMaxIn(record) >= 0) &&
     view.commits.some(({ record }) => rowsMaxIn(record) >= 20),
-  'which commits were made apart, and where they were merged': () =>
-    view.commits.some(({ parents }) => parents.length === 2),
+  'which commits were made apart, and where they and their keyrings were merged': () => {
+    const merges = view.commits.filter(({ parents }) => parents.length === 2)
+    return merges.some((commit) => changed(commit).includes('keyring'))
+  },
   'that a change is of the keyring or settings, or a redaction (as gaps)': () => {
     const administrative = view.commits.filter(({ detail }) => detail === undefined)
     const kinds = new Set(administrative.map((commit) => changed(commit).join()))
@@ -184,17 +187,17 @@ const observations: Readonly<Record<string, () => boolean>> = {
     view.envelopes.every(({ type, length }) => {
       return type === 1 ? length % 256 === 0 : ladder.has(length)
     }),
-  epochs: () => new Set(view.envelopes.map(({ kid }) => kid)).size === 2,
+  epochs: () => new Set(view.envelopes.map(({ kid }) => kid)).size === 3,
   'the number of devices up to 4, 8, 16, …, and of recovery keys': () => {
     const slots = newestSlots()
     const count = (type: string): number => slots.filter((slot) => slot.type === type).length
     const devices = slots.filter(({ type }) => type === 'device')
     const anonymous = devices.every(({ slotId }) => slotId === undefined)
-    return anonymous && devices.length === 4 && count('recovery') === 2
+    return anonymous && devices.length === 4 && count('recovery') === 4
   },
-  'whether there is a passphrase, and its Argon2id parameters': () => {
-    const found = newestSlots().find(({ type }) => type === 'passphrase')
-    return found?.argon2?.memoryKiB === 262_144
+  'how many passphrases there are, and their Argon2id parameters': () => {
+    const found = newestSlots().filter(({ type }) => type === 'passphrase')
+    return found.length === 1 && found[0]?.argon2?.memoryKiB === 262_144
   },
   'a bucket of how many devices and recovery keys there ever were': () => {
     const sizes = [...view.keyrings.values()].map(({ directory }) => directory.length - 88)

@@ -43,13 +43,21 @@ export function reportText(report: SyncReport): string {
   return `${lines.join('\n')}\n`
 }
 
-function keyringTexts({ removed, lowered, passphrases }: JoinedKeyrings): readonly string[] {
+function keyringTexts(keyrings: JoinedKeyrings): readonly string[] {
+  const { removed, lowered, passphrases, dropped } = keyrings
+  const ways = countText(dropped, 'passphrase or recovery key', 'passphrases or recovery keys')
+  const opens = dropped === 1 ? 'opens' : 'open'
   return [
     '  both sides had changed who may open the store: joined, and sealed under new keys',
-    ...removed.map((device) => `  ${device} is removed, as one side had decided`),
+    ...removed.map((device) => {
+      return `  ${device} is removed: one side had removed it, or had other keys of it`
+    }),
     ...lowered.map(({ deviceId, role }) => `  ${deviceId} is ${role}, the lower role of the two`),
     ...(passphrases > 1
       ? [`  ${passphrases} passphrases open the store: \`gitlocket key passwd\` leaves one`]
+      : []),
+    ...(dropped > 0
+      ? [`  ${ways} ${opens} the store no more: the sides had different keys or too many`]
       : []),
   ]
 }
@@ -116,10 +124,11 @@ export function reportJson(report: SyncReport): Readonly<Record<string, unknown>
   }
 }
 
-function keyringsJson({ removed, lowered, passphrases }: JoinedKeyrings): object {
+function keyringsJson({ removed, lowered, passphrases, dropped }: JoinedKeyrings): object {
   return {
     removed,
     lowered: lowered.map(({ deviceId, role }) => ({ device_id: deviceId, role })),
     passphrases,
+    dropped,
   }
 }

@@ -1,30 +1,25 @@
 // The directory that joins two concurrent ones (FORMAT §7.2): a function of both and of nothing
 // else, so that a verifier makes it again and compares. What one side took away stays away; what
-// either added is there. Who may join is store/keyring-join.ts's.
+// either added is there, unless both added it with different keys. Who may join is
+// store/keyring-join.ts's.
 
 import { compareBytes, equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { passphrasesMax } from '../limits.ts'
 import { directoryHash, encodeDirectory, recoveryKeys, roles } from './directory.ts'
-import type { DeviceEntry, Directory, RecoveryEntry, Role } from './directory.ts'
+import type { DeviceEntry, Directory, Role } from './directory.ts'
 
 /** In the order of the parents that brought them. */
 export type TwoDirectories = readonly [first: Directory, second: Directory]
 
 export function joinDirectories(storeId: string, [first, second]: TwoDirectories): Directory {
-  const devices = union(first.devices, second.devices, ({ deviceId }) => deviceId, joinDevice)
-  const went = new Set([...first.gone, ...second.gone])
-  const entries = union(first.recovery, second.recovery, ({ slotId }) => slotId, lesserEntry)
-  const left = entries.filter(({ slotId }) => !went.has(slotId))
-  const passphrases = left.filter(({ type }) => type === 'passphrase')
-  // Each stays, so that nobody is locked out, as long as a reader can try them all.
-  for (const { slotId } of passphrases.slice(passphrasesMax)) went.add(slotId)
+  const number = Math.max(first.number, second.number) + 1
+  const join = (a: DeviceEntry, b: DeviceEntry): DeviceEntry => joinDevice(a, b, number)
   return {
-    number: Math.max(first.number, second.number) + 1,
+    number,
     previous: [directoryHash(storeId, first), directoryHash(storeId, second)],
-    devices,
-    recovery: left.filter(({ slotId }) => !went.has(slotId)),
-    gone: [...went].toSorted(),
+    devices: union(first.devices, second.devices, ({ deviceId }) => deviceId, join),
+    ...joinRecovery(first, second),
     founderRandom: undefined,
   }
 }
@@ -32,8 +27,12 @@ export function joinDirectories(storeId: string, [first, second]: TwoDirectories
 /** Throws `keyring_chain`. */
 export function checkJoined(storeId: string, before: TwoDirectories, next: Directory): void {
   const expected = joinDirectories(storeId, before)
-  if (equalBytes(encodeDirectory(next), encodeDirectory(expected))) return
-  throw new StoreError('keyring_chain', 'A keyring is not what the two that it joins make together')
+  if (!equalBytes(encodeDirectory(next), encodeDirectory(expected))) {
+    throw broken('A keyring is not what the two that it joins make together')
+  }
+  // Whoever joins is an owner on both sides, but goes if they have different keys of it.
+  if (next.devices.some(({ role, removed }) => role === 'owner' && removed === 0)) return
+  throw broken('No active owner remains in a keyring that joins two')
 }
 
 /** Whether a directory gives a right, or a way in, that the one before it did not. */
@@ -54,22 +53,48 @@ export function isLower(a: Role, b: Role): boolean {
   return roles.indexOf(a) > roles.indexOf(b)
 }
 
-function joinDevice(a: DeviceEntry, b: DeviceEntry): DeviceEntry {
-  const removals = [a.removed, b.removed].filter((number) => number !== 0)
+function joinDevice(a: DeviceEntry, b: DeviceEntry, number: number): DeviceEntry {
+  const order = compareBytes(a.kemKey, b.kemKey)
+  // An owner may have added a key of its own under the id of another's device, and nothing here
+  // shows which key is that device's: neither is sealed to.
+  const removals = [a.removed, b.removed, order === 0 ? 0 : number].filter((each) => each !== 0)
   return {
     deviceId: a.deviceId,
     signingKey: a.signingKey,
-    // Whoever has the signing key has made two cards: which of them counts is nobody's loss.
-    kemKey: compareBytes(a.kemKey, b.kemKey) <= 0 ? a.kemKey : b.kemKey,
+    kemKey: order <= 0 ? a.kemKey : b.kemKey,
     role: isLower(a.role, b.role) ? a.role : b.role,
     added: Math.min(a.added, b.added),
     removed: removals.length === 0 ? 0 : Math.min(...removals),
   }
 }
 
-/** Two entries of one slot id are different only if their makers wanted that. */
-function lesserEntry(a: RecoveryEntry, b: RecoveryEntry): RecoveryEntry {
-  return compareBytes(recoveryKeys(a), recoveryKeys(b)) <= 0 ? a : b
+function joinRecovery(first: Directory, second: Directory): Pick<Directory, 'recovery' | 'gone'> {
+  const went = new Set([...first.gone, ...second.gone, ...clashingSlots(first, second)])
+  const entries = union(
+    first.recovery,
+    second.recovery,
+    ({ slotId }) => slotId,
+    (either) => either,
+  )
+  const left = entries.filter(({ slotId }) => !went.has(slotId))
+  const passphrases = left.filter(({ type }) => type === 'passphrase')
+  // Each stays, so that nobody is locked out, as long as a reader can try them all.
+  for (const { slotId } of passphrases.slice(passphrasesMax)) went.add(slotId)
+  return { recovery: left.filter(({ slotId }) => !went.has(slotId)), gone: [...went].toSorted() }
+}
+
+/** Slot ids are random: whoever made the second entry wanted it to pass for the first. */
+function clashingSlots(first: Directory, second: Directory): readonly string[] {
+  const others = new Map(second.recovery.map((entry) => [entry.slotId, recoveryKeys(entry)]))
+  const clashing = first.recovery.filter((entry) => {
+    const other = others.get(entry.slotId)
+    return other !== undefined && !equalBytes(other, recoveryKeys(entry))
+  })
+  return clashing.map(({ slotId }) => slotId)
+}
+
+function broken(message: string): StoreError {
+  return new StoreError('keyring_chain', message)
 }
 
 /** Ascending by id. */

@@ -34,13 +34,13 @@ beforeAll(async () => {
 
 interface Step {
   readonly by: number
-  readonly does: 'write' | 'add' | 'remove' | 'role' | 'drop' | 'key' | 'meet'
+  readonly does: 'write' | 'add' | 'forge' | 'remove' | 'role' | 'drop' | 'key' | 'meet'
   readonly what: number
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
   by: fc.nat(REPLICAS - 1),
-  does: fc.constantFrom('write', 'add', 'remove', 'role', 'drop', 'key', 'meet', 'meet'),
+  does: fc.constantFrom('write', 'add', 'forge', 'remove', 'role', 'drop', 'key', 'meet', 'meet'),
   what: fc.nat(DEVICES - 1),
 })
 
@@ -110,8 +110,10 @@ class World {
     const device = devices[what] ?? start.founder
     const isThere = forge.directory.devices.some((one) => one.deviceId === device.deviceId)
     const fault = { author: owners[by] ?? start.founder }
-    if (does === 'add') {
-      if (!isThere) forge.keyring((next) => withMember(next, device, 'writer'), { fault })
+    if (does === 'add' || does === 'forge') {
+      const { kem } = does === 'add' ? device : start.founder
+      const identity = { ...device, kem }
+      if (!isThere) forge.keyring((next) => withMember(next, identity, 'writer'), { fault })
       return
     }
     const epoch = forge.newEpoch()
@@ -138,9 +140,15 @@ class World {
   }
 }
 
-/** What a directory says, but for its place in the history. */
+/**
+ * What a directory says, but for its place in the history: a device whose keys differ is removed by
+ * the join that meets both.
+ */
 function membersOf(forge: Forge): string {
-  const rest = { number: 0, previous: [], founderRandom: undefined }
+  const members = forge.directory.devices.map((one) => {
+    return { ...one, removed: Math.min(one.removed, 1) }
+  })
+  const rest = { number: 0, previous: [], founderRandom: undefined, devices: members }
   return Buffer.from(directoryHash(forge.storeId, { ...forge.directory, ...rest })).toString('hex')
 }
 

@@ -5,7 +5,7 @@
 import { compareBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { findDevice } from '../../format/directory.ts'
-import type { Role } from '../../format/directory.ts'
+import type { Directory, Role } from '../../format/directory.ts'
 import { isLower } from '../../format/directory-join.ts'
 import { formatId } from '../../format/id.ts'
 import { joinKeyrings } from '../../keys/keyring.ts'
@@ -15,16 +15,24 @@ import type { Divergence } from '../divergence.ts'
 import type { HistorySource } from '../history.ts'
 import { checkChanges, checkMayJoin, readChanges } from '../keyring-join.ts'
 import type { StoreSession } from '../session.ts'
-import type { Snapshot } from '../snapshot.ts'
+import type { KeyringState, Snapshot } from '../snapshot.ts'
 
 /** What a sync made of two keyrings. Device ids are `dev_…`. */
 export interface JoinedKeyrings {
-  /** Devices of either side that are none any more, since the other had removed them. */
+  /**
+   * Devices of either side that are none any more: the other had removed them, or knew other keys
+   * of them, as where an owner adds a key of its own under the id of another's device.
+   */
   readonly removed: readonly string[]
   /** Devices that keep the lower one of the two roles that they had. */
   readonly lowered: readonly { readonly deviceId: string; readonly role: Role }[]
   /** How many passphrases open the store: each that one side has set and no side has replaced. */
   readonly passphrases: number
+  /**
+   * How many passphrases and recovery keys open it no more that neither side had dropped: each side
+   * had other keys of them, or there were too many passphrases.
+   */
+  readonly dropped: number
 }
 
 type Tip = Pick<Snapshot, 'head' | 'keyring'>
@@ -54,7 +62,19 @@ export async function joinFor(
   }
   const isOursFirst = compareBytes(ours.head.record, theirs.head.record) < 0
   const inOrder = isOursFirst ? ([ours, theirs] as const) : ([theirs, ours] as const)
-  return joinKeyrings([await open(inOrder[0]), await open(inOrder[1])], random)
+  const next = joinKeyrings([await open(inOrder[0]), await open(inOrder[1])], random)
+  checkStays(next.directory, identity.deviceId)
+  return next
+}
+
+/** The slot of a keyring may be this device's though its directory lists another key of it. */
+function checkStays(directory: Directory, deviceId: string): void {
+  if (findDevice(directory, deviceId)?.removed === 0) return
+  throw new StoreError(
+    'keyring_conflict',
+    'Both sides changed who may open the store, and they have different keys of this device: ' +
+      'another owner of both sides has to sync, which removes it. Nothing was taken over or sent',
+  )
 }
 
 function checkSides(source: HistorySource, { ours, theirs }: Tips, divergence: Divergence): void {
@@ -89,10 +109,14 @@ export function addJoined(
     removed: [...new Set([...first.removed, ...second.removed])],
     lowered: [...new Map(lowered).values()],
     passphrases: second.passphrases,
+    dropped: first.dropped + second.dropped,
   }
 }
 
-export function describeJoin({ ours, theirs }: Tips, { directory }: NewKeyring): JoinedKeyrings {
+export function describeJoin(
+  { ours, theirs }: Readonly<Record<keyof Tips, { keyring: Pick<KeyringState, 'directory'> }>>,
+  { directory }: Pick<NewKeyring, 'directory'>,
+): JoinedKeyrings {
   const sides = [ours, theirs].map(({ keyring }) => keyring.directory)
   const removed: string[] = []
   const lowered: { deviceId: string; role: Role }[] = []
@@ -106,5 +130,11 @@ export function describeJoin({ ours, theirs }: Tips, { directory }: NewKeyring):
     }
   }
   const passphrases = directory.recovery.filter(({ type }) => type === 'passphrase').length
-  return { removed, lowered, passphrases }
+  return { removed, lowered, passphrases, dropped: countDropped(sides, directory) }
+}
+
+function countDropped(sides: readonly Directory[], { gone }: Directory): number {
+  const before = new Set(sides.flatMap((side) => side.gone))
+  const there = new Set(sides.flatMap(({ recovery }) => recovery.map(({ slotId }) => slotId)))
+  return gone.filter((slotId) => there.has(slotId) && !before.has(slotId)).length
 }

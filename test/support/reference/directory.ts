@@ -267,41 +267,51 @@ function checkGrade(
 export function joinDirectories(storeId: string, first: Directory, second: Directory): Directory {
   const both = [first, second]
   const gone = new Set(both.flatMap((directory) => directory.gone))
-  const entries = both
-    .flatMap((directory) => directory.recoveries)
+  const listed = new Map(both.flatMap(({ recoveries }) => recoveries).map((r) => [hexOf(r), r]))
+  const slotIds = [...listed.values()].map((entry) => entry.slotId)
+  // A slot id that is there twice has two different entries.
+  for (const [i, slotId] of slotIds.entries()) {
+    if (slotIds.indexOf(slotId) < i) gone.add(slotId)
+  }
+  const entries = [...listed.values()]
     .filter((entry) => !gone.has(entry.slotId))
-    .toSorted((a, b) => (toHex(encodeRecovery(a)) < toHex(encodeRecovery(b)) ? -1 : 1))
-    .filter((entry, i, all) => entry.slotId !== all[i - 1]?.slotId)
+    .toSorted((a, b) => (a.slotId < b.slotId ? -1 : 1))
   const most = entries.filter((entry) => entry.slotType === 2).slice(0, 4)
   for (const { slotId, slotType } of entries) {
     if (slotType === 2 && !most.some((entry) => entry.slotId === slotId)) gone.add(slotId)
   }
   const ids = new Set(both.flatMap(({ devices }) => devices.map((device) => device.deviceId)))
+  const number = Math.max(first.number, second.number) + 1
   return {
-    number: Math.max(first.number, second.number) + 1,
+    number,
     previous: both.map((directory) => directoryHash(storeId, directory)),
-    devices: [...ids].toSorted().map((id) => joinDevice(both, id)),
+    devices: [...ids].toSorted().map((id) => joinDevice(both, id, number)),
     recoveries: entries.filter((entry) => !gone.has(entry.slotId)),
     gone: [...gone].toSorted(),
     founderRandom: undefined,
   }
 }
 
-function joinDevice(directories: readonly Directory[], deviceId: string): Device {
+function joinDevice(directories: readonly Directory[], deviceId: string, number: number): Device {
   const known = directories.flatMap(({ devices }) => {
     return devices.filter((device) => device.deviceId === deviceId)
   })
   const [one, other = one] = known
   if (one === undefined || other === undefined) throw new Error('nobody has this device')
-  const removals = known.map(({ removed }) => removed).filter((number) => number > 0)
+  const removals = known.map(({ removed }) => removed).filter((removed) => removed > 0)
+  const unlessBefore = equal(one.kemKey, other.kemKey) ? 0 : number
   return {
     deviceId,
     signingKey: one.signingKey,
     kemKey: toHex(one.kemKey) < toHex(other.kemKey) ? one.kemKey : other.kemKey,
     role: roles[Math.max(...known.map(({ role }) => roles.indexOf(role)))] ?? one.role,
     added: Math.min(one.added, other.added),
-    removed: removals.length === 0 ? 0 : Math.min(...removals),
+    removed: removals.length === 0 ? unlessBefore : Math.min(...removals),
   }
+}
+
+function hexOf(entry: RecoveryEntry): string {
+  return toHex(encodeRecovery(entry))
 }
 
 /** Whether a keyring gives more than it takes: a device, a recovery entry or a higher role. */

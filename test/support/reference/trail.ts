@@ -252,6 +252,8 @@ function readJoin(
   const joined = joinDirectories(keys.storeId, first.directory, second.directory)
   const [wanted, found] = [joined, next.directory].map((one) => directoryHash(keys.storeId, one))
   ensure(wanted === found, 'keyring_chain', 'The directory is not that of the join')
+  const owned = joined.devices.some((d) => d.role === 'owner' && d.removed === 0)
+  ensure(owned, 'keyring_chain', 'No active owner remains')
   checkChanges(first, second)
   checkChanges(second, first)
   for (const [i, parent] of record.parents.entries()) {

@@ -82,22 +82,25 @@ test('devices that have not shown a redaction are named, those apart that never 
 
 test('joined keyrings are told with what they took from whom', () => {
   const lowered = [{ deviceId: 'dev_l', role: 'reader' }] as const
-  const keyrings = { removed: ['dev_r'], lowered, passphrases: 2 }
+  const keyrings = { removed: ['dev_r'], lowered, passphrases: 2, dropped: 1 }
   expect(
     reportText({ ...quiet, keyrings })
       .split('\n')
-      .slice(1, 5),
+      .slice(1, 6),
   ).toEqual([
     '  both sides had changed who may open the store: joined, and sealed under new keys',
-    '  dev_r is removed, as one side had decided',
+    '  dev_r is removed: one side had removed it, or had other keys of it',
     '  dev_l is reader, the lower role of the two',
     '  2 passphrases open the store: `gitlocket key passwd` leaves one',
+    '  1 passphrase or recovery key opens the store no more: the sides had different keys or ' +
+      'too many',
   ])
   const { keyrings: listed } = reportJson({ ...quiet, keyrings })
   expect(listed).toEqual({
     removed: ['dev_r'],
     lowered: [{ device_id: 'dev_l', role: 'reader' }],
     passphrases: 2,
+    dropped: 1,
   })
   expect(reportJson(quiet)['keyrings']).toBeNull()
 })

@@ -47,6 +47,21 @@ const deviceOf = (first: DeviceEntry, second: DeviceEntry): DeviceEntry | undefi
 
 const passphrase = (byte: number): RecoveryEntry => entry('passphrase', byte)
 const recoveryKey = entry('recovery', 9)
+const forgedDevice = device(6, { kemKey: key(5, 1216) })
+const forgedPassphrase = { ...passphrase(6), kemKey: key(5, 1216) }
+
+/** The second has what the first has, some of it with other keys. */
+const twoDirectories = fc
+  .tuple(anyDirectory, anyDirectory, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }))
+  .map(([first, second, differ]): readonly [Directory, Directory] => {
+    const other = <T extends { kemKey: Uint8Array }>(one: T, index: number): T =>
+      differ[index] === true ? { ...one, kemKey: one.kemKey.map((byte) => byte ^ 1) } : one
+    const devices = sorted(...second.devices, ...first.devices.map(other))
+    const entries = first.recovery.map((one, index) => other(one, 4 + index))
+    const recovery = [...second.recovery, ...entries]
+    const inOrder = recovery.toSorted((a, b) => (a.slotId < b.slotId ? -1 : 1))
+    return [first, { ...second, devices, recovery: inOrder }]
+  })
 
 function forReference({ recovery, previous, ...rest }: Directory): ReferenceDirectory {
   return {
@@ -85,10 +100,16 @@ describe('a joined directory', () => {
     ['raised on one side', { role: 'reader' }, { role: 'owner' }, { role: 'reader' }],
     ['lowered on one side', { role: 'auditor' }, { role: 'writer' }, { role: 'auditor' }],
     [
-      'with two cards',
+      'with different keys',
       { kemKey: key(8, 1216) },
       { kemKey: key(7, 1216) },
+      { kemKey: key(7, 1216), removed: 7 },
+    ],
+    [
+      'with different keys, removed before',
+      { kemKey: key(8, 1216), removed: 3 },
       { kemKey: key(7, 1216) },
+      { kemKey: key(7, 1216), removed: 3 },
     ],
   ])('takes of a device %s the less', (_, first, second, expected) => {
     const joined = device(2, expected)
@@ -112,15 +133,31 @@ describe('a joined directory', () => {
     expect(gone).toEqual([slot(5)])
   })
 
-  test('takes the lesser of two entries in one slot', () => {
-    const [lesser, greater] = [recoveryKey, { ...recoveryKey, kemKey: key(10, 1216) }]
-    expect(join({ recovery: [greater] }, { recovery: [lesser] }).recovery).toEqual([lesser])
-    expect(join({ recovery: [lesser] }, { recovery: [greater] }).recovery).toEqual([lesser])
+  test.each<[string, Partial<RecoveryEntry>]>([
+    ['X-Wing keys', { kemKey: key(10, 1216) }],
+    ['signing keys', { signingKey: key(10) }],
+    ['types', { type: 'passphrase' }],
+  ])('has nothing of a slot with different %s', (_, change) => {
+    const [one, other] = [
+      { recovery: [recoveryKey] },
+      { recovery: [{ ...recoveryKey, ...change }] },
+    ]
+    for (const joined of [join(one, other), join(other, one)]) {
+      expect(joined).toMatchObject({ recovery: [], gone: [recoveryKey.slotId] })
+    }
+  })
+
+  test('has a fifth passphrase where another one is gone for its keys', () => {
+    const first = { recovery: [1, 2, 3].map(passphrase) }
+    const forged = { ...passphrase(2), kemKey: key(9, 1216) }
+    const { recovery, gone } = join(first, { recovery: [forged, ...[4, 5].map(passphrase)] })
+    expect(recovery).toEqual([1, 3, 4, 5].map(passphrase))
+    expect(gone).toEqual([slot(2)])
   })
 
   test('is the one that the reference decoder makes, of any two', () => {
     fc.assert(
-      fc.property(anyDirectory, anyDirectory, (first, second) => {
+      fc.property(twoDirectories, ([first, second]) => {
         const joined = joinDirectories(storeId, [first, second])
         const reference = joinByReference(storeId, forReference(first), forReference(second))
         expect(toHex(encodeDirectory(joined))).toBe(toHex(encodeForReference(reference)))
@@ -132,13 +169,29 @@ describe('a joined directory', () => {
   })
 })
 
+test('keyring_chain: a join without an owner who is left is refused', () => {
+  const before = [side(), side({ devices: [{ ...owner, kemKey: key(9, 1216) }] }, 6)] as const
+  const [left] = joinDirectories(storeId, before).devices
+  expect(left?.removed).toBe(7)
+  expect(() => checkJoined(storeId, before, joinDirectories(storeId, before))).toThrow(
+    expect.objectContaining({ code: 'keyring_chain' }),
+  )
+})
+
 describe('keyring_chain: a joined directory that', () => {
   const before = [
     side({
-      devices: sorted(owner, device(2, { removed: 3 }), device(3, { role: 'reader' })),
-      recovery: [recoveryKey],
+      devices: sorted(owner, device(2, { removed: 3 }), device(3, { role: 'reader' }), device(6)),
+      recovery: [passphrase(6), recoveryKey],
     }),
-    side({ devices: sorted(owner, device(2), device(3), device(4)), gone: [slot(5)] }, 6),
+    side(
+      {
+        devices: sorted(owner, device(2), device(3), device(4), forgedDevice),
+        recovery: [forgedPassphrase],
+        gone: [slot(5)],
+      },
+      6,
+    ),
   ] as const
   const honest = joinDirectories(storeId, before)
   const changed = (byte: number, change: Partial<DeviceEntry>): Partial<Directory> => ({
@@ -161,10 +214,19 @@ describe('keyring_chain: a joined directory that', () => {
     ['has another key', changed(4, { kemKey: key(9, 1216) })],
     ['drops a device', { devices: honest.devices.slice(1) }],
     ['adds a device', { devices: sorted(...honest.devices, device(5)) }],
+    ['keeps the lesser of different keys', changed(6, { removed: 0 })],
+    ['keeps the greater of different keys', changed(6, { kemKey: key(6, 1216), removed: 0 })],
     ['drops a recovery entry', { recovery: [] }],
     ['adds a recovery entry', { recovery: [passphrase(1), recoveryKey] }],
-    ['brings a gone slot back', { recovery: [passphrase(5), recoveryKey], gone: [] }],
-    ['forgets a gone slot', { gone: [] }],
+    [
+      'brings a gone slot back',
+      { recovery: [passphrase(5), recoveryKey], gone: honest.gone.slice(1) },
+    ],
+    [
+      'keeps one of two entries of a slot',
+      { recovery: [forgedPassphrase, recoveryKey], gone: honest.gone.slice(0, 1) },
+    ],
+    ['forgets a gone slot', { gone: honest.gone.slice(1) }],
   ])('%s', (_, change) => {
     expect(() => checkJoined(storeId, before, { ...honest, ...change })).toThrow(
       expect.objectContaining({ code: 'keyring_chain' }),

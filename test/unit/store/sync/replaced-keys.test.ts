@@ -1,0 +1,118 @@
+// What a sync makes of a device or a recovery entry of which both sides have different keys (FORMAT
+// §7.2), and what its report says of passphrases and recovery keys that open the store no more.
+
+import { expect, test } from 'vitest'
+import { toHex } from '../../../../src/bytes.ts'
+import { signingKeyPair } from '../../../../src/crypto/signature.ts'
+import type { Directory, RecoveryEntry } from '../../../../src/format/directory.ts'
+import { joinDirectories } from '../../../../src/format/directory-join.ts'
+import { deviceIdOf, formatId } from '../../../../src/format/id.ts'
+import { sortSlots } from '../../../../src/format/keyring.ts'
+import type { KeyringFile } from '../../../../src/format/keyring.ts'
+import { generateIdentity } from '../../../../src/keys/identity.ts'
+import { findKeyring, readKeyringState } from '../../../../src/store/authority.ts'
+import { findDivergence } from '../../../../src/store/divergence.ts'
+import { describeJoin, joinFor } from '../../../../src/store/sync/joined-keyrings.ts'
+import type { JoinedKeyrings, Tips } from '../../../../src/store/sync/joined-keyrings.ts'
+import type { Forge } from '../../../support/forge.ts'
+import { forgeSlot } from '../../../support/forge-keyring.ts'
+import { withMember } from '../../../support/forge-fault.ts'
+import { standardClones } from '../../../support/forged-clones.ts'
+
+const storeId = '11'.repeat(16)
+const key = (byte: number, length = 32): Uint8Array => new Uint8Array(length).fill(byte)
+const { publicKey: signingKey } = signingKeyPair(key(1))
+const deviceId = deviceIdOf(signingKey)
+
+function side(number: number, change: Partial<Directory>): Directory {
+  const rest = { devices: [], recovery: [], gone: [], founderRandom: undefined }
+  return { number, previous: [key(number)], ...rest, ...change }
+}
+
+function device(kemByte: number): Directory['devices'][number] {
+  const keys = { signingKey, kemKey: key(kemByte, 1216) }
+  return { deviceId, ...keys, role: 'writer', added: 1, removed: 0 }
+}
+
+function entry(type: RecoveryEntry['type'], slot: number, keys: number = slot): RecoveryEntry {
+  return { slotId: toHex(key(slot, 16)), type, signingKey: key(keys), kemKey: key(keys, 1216) }
+}
+
+const passphrases = (...slots: number[]): Directory['recovery'] =>
+  slots.map((slot) => entry('passphrase', slot))
+
+test.each<[string, Partial<Directory>, Partial<Directory>, Partial<JoinedKeyrings>]>([
+  [
+    'a device with different keys',
+    { devices: [device(1)] },
+    { devices: [device(2)] },
+    { removed: [formatId('device', deviceId)] },
+  ],
+  [
+    'a recovery key with different keys',
+    { recovery: [entry('recovery', 1)] },
+    { recovery: [entry('recovery', 1, 2)] },
+    { dropped: 1 },
+  ],
+  [
+    'a slot of two types',
+    { recovery: [entry('recovery', 1)] },
+    { recovery: [entry('passphrase', 1)] },
+    { dropped: 1 },
+  ],
+  [
+    'six passphrases',
+    { recovery: passphrases(1, 2, 3) },
+    { recovery: passphrases(4, 5, 6) },
+    { passphrases: 4, dropped: 2 },
+  ],
+  [
+    'a passphrase that one side has dropped',
+    { recovery: passphrases(1) },
+    { recovery: passphrases(2), gone: [entry('passphrase', 1).slotId] },
+    { passphrases: 1 },
+  ],
+])('the report of a join counts %s', (_, first, second, expected) => {
+  const sides = [side(4, first), side(6, second)] as const
+  const [ours, theirs] = sides.map((directory) => ({ keyring: { directory } }))
+  if (ours === undefined || theirs === undefined) throw new Error('two sides')
+  const report = describeJoin({ ours, theirs }, { directory: joinDirectories(storeId, sides) })
+  expect(report).toEqual({ removed: [], lowered: [], passphrases: 0, dropped: 0, ...expected })
+})
+
+test('keyring_conflict: a device joins nothing where that would remove it', async () => {
+  const { left, right, second } = (await standardClones('own keys replaced'))()
+  const identity = await generateIdentity(left.random)
+  left.keyring((next) => withMember(next, identity, 'owner'))
+  // The directory lists another key, but a slot is the device's, so that it can open both sides.
+  const keyringFault = { file: withSlotFor(right, identity.kem.publicKey) }
+  const forgery = { ...identity, kem: second.kem }
+  const fault = { author: second }
+  right.keyring((next) => withMember(next, forgery, 'owner'), { fault, keyringFault })
+  const objects = new Map([...left.objects, ...right.objects])
+  const source = {
+    objects: { read: (oid: string) => objects.get(oid) },
+    storeId: left.storeId,
+    epochs: left.epochs,
+  }
+  const tips = { ours: tipOf(left, source), theirs: tipOf(right, source) }
+  const divergence = await findDivergence(source, left.head, right.head)
+  const session = { storeId: left.storeId, identity, random: left.random }
+  const joining = joinFor(session, source, tips, divergence)
+  await expect(joining).rejects.toMatchObject({ code: 'keyring_conflict' })
+  await expect(joining).rejects.toThrow('different keys of this device')
+})
+
+function withSlotFor(forge: Forge, kemKey: Uint8Array): (file: KeyringFile) => KeyringFile {
+  const { storeId: id, directory, epoch, random } = forge
+  const none = { slotId: undefined, argon2: undefined }
+  const plan = { storeId: id, directory, epoch, older: [], random }
+  const slot = forgeSlot(plan, { type: 'device', ...none, kemKey })
+  return (file) => ({ ...file, slots: sortSlots([slot, ...file.slots.slice(1)]) })
+}
+
+function tipOf(forge: Forge, source: Parameters<typeof readKeyringState>[0]): Tips['ours'] {
+  const { head: commit, keyringRecord: record } = forge
+  const keyring = readKeyringState(source, findKeyring(source.objects, commit), record)
+  return { head: { commit, record, height: forge.entries.length, tree: '' }, keyring }
+}

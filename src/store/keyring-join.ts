@@ -29,8 +29,8 @@ export interface CommittedChange extends KeyringChange {
 }
 
 /**
- * Whoever was removed, or is an owner no more, could else go on letting others in from a clone that
- * knows nothing of it. Throws `record_late`.
+ * Whoever was removed could else go on changing who is in, and whoever is an owner no more letting
+ * others in, from a clone that knows nothing of it. Throws `record_late`.
  */
 export function checkChanges(first: KeyringSide, second: KeyringSide): void {
   const late = [...lateChanges(first, second), ...lateChanges(second, first)]
@@ -38,12 +38,12 @@ export function checkChanges(first: KeyringSide, second: KeyringSide): void {
   if (change === undefined) return
   throw new StoreError(
     'record_late',
-    `${formatId('device', change.authorId)} let somebody in, and had lost the right to do so on ` +
-      'the other side',
+    `${formatId('device', change.authorId)} changed who may open the store, and had lost the ` +
+      'right to do so on the other side',
   )
 }
 
-/** What was done on one side by who, as the other side sees it, might not any more. */
+/** What was done on one side by who might not any more, as the other side has it. */
 export function lateChanges<Change extends KeyringChange>(
   own: KeyringSide<Change>,
   other: KeyringSide,
@@ -56,9 +56,11 @@ function isLateChange(
   { keyring: { directory: own } }: KeyringSide,
   { keyring: { directory: other } }: KeyringSide,
 ): boolean {
-  if (!isGiving) return false
   const device = findDevice(other, authorId)
-  if (device !== undefined) return device.removed !== 0 || device.role !== 'owner'
+  // Whatever it did: else a join would take up what it wrote below that as being in time.
+  if (device !== undefined && device.removed !== 0) return true
+  if (!isGiving) return false
+  if (device !== undefined) return device.role !== 'owner'
   if (findDevice(own, authorId) !== undefined) return false
   const slots = findRecoveries(own, authorId).filter(({ slotId }) => !other.gone.includes(slotId))
   return slots.length === 0 && findRecoveries(other, authorId).length === 0

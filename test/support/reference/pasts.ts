@@ -143,10 +143,14 @@ export function checkInTime(
   ensure(findAuthor(directory, author) !== undefined, 'record_late', 'A parent is late')
 }
 
-/** §7.2: who lost the right on one side has let nobody in on the other. */
+/** §7.2: who was removed on one side changed nothing on the other, who lost the right gave none. */
 export function checkChanges(own: KeyringState, other: KeyringState): void {
   for (const [record, { authorId, gives }] of own.changes) {
-    if (!gives || other.changes.has(record)) continue
+    if (other.changes.has(record)) continue
+    const device = other.directory.devices.find(({ deviceId }) => deviceId === authorId)
+    const isIn = device === undefined || device.removed === 0
+    ensure(isIn, 'record_late', 'A keyring record is by a device that was removed')
+    if (!gives) continue
     const may = mayGive(authorId, own.directory, other.directory)
     ensure(may, 'record_late', 'A keyring record gave a right that its author had lost')
   }

@@ -105,7 +105,7 @@ describe('two owners who each admit a device', () => {
     const { remote, a, b, c, w, added } = await joined()
     await sync(a)
     const report = await sync(b)
-    expect(report.keyrings).toEqual({ removed: [], lowered: [], passphrases: 0 })
+    expect(report.keyrings).toEqual({ removed: [], lowered: [], passphrases: 0, dropped: 0 })
     await syncAll([a, b, c, w])
     await expectWhole(remote, a, b, c, w)
     for (const identity of added) {
@@ -167,7 +167,7 @@ describe('a device that one owner removes while another admits one', () => {
     await write(b, '/b.md', 'b\n')
     await sync(b)
     const { keyrings } = await sync(a)
-    expect(keyrings).toEqual({ removed: [idOf(w)], lowered: [], passphrases: 0 })
+    expect(keyrings).toEqual({ removed: [idOf(w)], lowered: [], passphrases: 0, dropped: 0 })
     await syncAll([a, b, c])
     await expectWhole(remote, a, b, c)
     await c.store.verify({ threads: 2 })
@@ -203,7 +203,7 @@ describe('roles and passphrases that two owners set apart', () => {
     await sync(a)
     const { keyrings } = await sync(b)
     const lowered = [{ deviceId: idOf(w), role: 'reader' }]
-    expect(keyrings).toEqual({ removed: [], lowered, passphrases: 2 })
+    expect(keyrings).toEqual({ removed: [], lowered, passphrases: 2, dropped: 0 })
     await syncAll([a, b, c, w])
     await expectWhole(remote, a, b, c, w)
     const { entries } = await auditStore({ ...c.place })
@@ -220,7 +220,7 @@ describe('roles and passphrases that two owners set apart', () => {
 })
 
 describe('owners who remove each other', () => {
-  test('cannot join, and go on; a third owner joins them, and both are out', async () => {
+  test('cannot join, and go on; a third owner stays with whom it met first', async () => {
     const { remote, a, b, c } = await trio()
     const other = bareRemote()
     await b.store.addRemote('other', other)
@@ -236,11 +236,11 @@ describe('owners who remove each other', () => {
     await b.store.sync(author, { remote: 'other' })
     await sync(c)
     await c.store.addRemote('other', other)
-    const { keyrings } = await c.store.sync(author, { remote: 'other' })
-    expect(keyrings?.removed).toEqual([idOf(a), idOf(b)].toSorted())
+    const meeting = c.store.sync(author, { remote: 'other' })
+    await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
+    await expect(meeting).rejects.toThrow('had lost the right to do so on the other side')
     await c.store.sync(author, { remote: 'origin' })
     await expectWhole(remote, c)
-    // Written by a device that is out, after the keyring that is joined.
     expect(await c.store.read('/b.md')).toBeUndefined()
   })
 })

@@ -4,10 +4,9 @@
 import { equalBytes } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
-import { findDivergence } from './divergence.ts'
 import type { History, HistorySource } from './history.ts'
-import type { Snapshot } from './snapshot.ts'
-import { findInTime, inForce, isAllLetIn } from './sync/late.ts'
+import type { Head, Snapshot } from './snapshot.ts'
+import { wasLeftLate } from './sync/late.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
 import { verifyRewritten } from './verify-rewritten.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -25,7 +24,7 @@ export async function followHead(
 ): Promise<Snapshot> {
   const filled = await tryToFill(fill)
   if (filled && (await verifyDescent(source, snapshot, head, history))) return snapshot
-  const other = await replace(source, snapshot, history, (options) => {
+  const other = await replace(source, snapshot.head, history, (options) => {
     if (!filled) return verifyHistory(source, head, options)
     return verifyRewritten(source, history, head, options)
   })
@@ -53,11 +52,10 @@ interface Verified {
 /** Accepts another history as a whole, if it holds all that was known, but for what is late. */
 async function replace(
   source: HistorySource,
-  before: Snapshot,
+  known: Head,
   history: History,
   verify: (options: VerifyOptions) => Promise<Verified>,
 ): Promise<Snapshot> {
-  const { head: known } = before
   let contained = false
   const { snapshot, base = -1 } = await verify({
     onCommit: ({ record, hash }) => {
@@ -67,15 +65,7 @@ async function replace(
   // What stands up to the base is in the past of both heads: only later commits were made again.
   const position = history.findCommit(known.commit, known.height)?.position
   if (contained || (position !== undefined && position <= base)) return snapshot
-  if (await wasLate(source, before, snapshot)) return snapshot
+  // Another process was right to leave the rest, in a sync (FORMAT §7.4).
+  if (await wasLeftLate(source, known.commit, snapshot.head.commit)) return snapshot
   throw new StoreError('rolled_back', 'The store was put back to a state before the newest known')
-}
-
-/** Whether another process was right to leave all that is missing, in a sync (FORMAT §7.4). */
-async function wasLate(source: HistorySource, ours: Snapshot, theirs: Snapshot): Promise<boolean> {
-  if (source.objects.read(ours.head.commit) === undefined) return false
-  const divergence = await findDivergence(source, ours.head.commit, theirs.head.commit)
-  if (isAllLetIn(source, { ours, theirs }, divergence)) return true
-  const { forOurs } = inForce(source, ours, theirs, divergence)
-  return findInTime(source, forOurs, divergence.ours.commits) === undefined
 }

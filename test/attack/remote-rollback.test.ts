@@ -2,6 +2,7 @@
 // nothing that any machine has, and is healed from there. FORMAT §9.
 
 import { describe, expect, test } from 'vitest'
+import { formatId } from '../../src/format/id.ts'
 import { copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import {
   branchOf,
@@ -13,9 +14,10 @@ import {
   moveBranch,
   pairsOfClones,
   repair,
+  showClone,
 } from '../support/hostile-remotes.ts'
 import type { Pair } from '../support/hostile-remotes.ts'
-import { contentsOf, reopen } from '../support/stores.ts'
+import { author, contentsOf, reopen } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
@@ -64,6 +66,27 @@ describe('T22: a remote that was put back', () => {
     expect(await evidenceOf(b)).toBeUndefined()
     await syncAll([a, b, late])
     await expectInStep(remote, [a, b, late])
+  })
+
+  test.each([
+    ['from before its writer joined', false],
+    ['by removing who wrote the newest change, and not what stands below it', true],
+  ])('to a fork %s is refused', async (_, isRemoved) => {
+    const { a, b, remote } = await pairOfClones()
+    const early = await copyOf(a)
+    const late = await joinClone(a, remote)
+    await syncAll([a, b])
+    const stale = isRemoved ? await copyOf(a) : early
+    await create(b, '/honest.md')
+    await syncAll([b, late])
+    await create(late, '/newest.md')
+    await syncAll([late, b])
+    const lateId = formatId('device', late.place.identity.deviceId)
+    if (isRemoved) await stale.store.removeDevices([lateId], author)
+    else await create(stale, '/fork.md')
+    await showClone(remote, stale)
+    await expectRefused(b, 'rolled_back')
+    expect(await contentsOf(b.store)).toHaveProperty('/honest.md')
   })
 
   test('is healed without anybody asking where a machine has more to send', async () => {

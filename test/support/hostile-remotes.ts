@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Change, SyncReport } from '../../src/index.ts'
 import type { StoreError } from '../../src/errors.ts'
-import { checkWithGit, copyOf, firstClone, headOf, joinClone, sync } from './clones.ts'
+import { bareRemote, checkWithGit, copyOf, firstClone, headOf, joinClone, sync } from './clones.ts'
 import type { Clone } from './clones.ts'
 import { failureOf } from './faulty-remotes.ts'
 import { author, contentsOf } from './stores.ts'
@@ -107,6 +107,15 @@ export function branchOf(remote: string): string {
 
 export function moveBranch(remote: string, to: string): void {
   git(['update-ref', 'refs/heads/main', to], remote)
+}
+
+/** The remote shows the history of a clone, which never asked it for its own. */
+export async function showClone(remote: string, { store }: Clone): Promise<void> {
+  const other = bareRemote()
+  await store.addRemote('elsewhere', other)
+  await store.sync(author, { remote: 'elsewhere' })
+  git(['fetch', '--quiet', other, 'main'], remote)
+  moveBranch(remote, branchOf(other))
 }
 
 /** Another host, with all that this one has by now. */

@@ -2,16 +2,18 @@
 // No merge takes one up as a parent; a commit that another device has built on it may be one. And
 // what was written by whom a removed owner let in, from a clone that knew nothing of it (§7.2).
 
+import { toHex } from '../../bytes.ts'
+import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/object.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { joinDirectories } from '../../format/directory-join.ts'
 import { zeroHash } from '../../format/record.ts'
-import { isInTime } from '../authority.ts'
+import { findKeyring, isInTime, readKeyringState } from '../authority.ts'
 import type { InForce } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import { findDivergence } from '../divergence.ts'
 import type { Divergence, OneSide, Touched } from '../divergence.ts'
-import type { HistorySource } from '../history.ts'
+import type { CommitSource } from '../judged-commit.ts'
 import { lateChanges, readChanges } from '../keyring-join.ts'
 import type { CommittedChange, KeyringSide } from '../keyring-join.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -25,9 +27,9 @@ interface HeadsInForce {
 type Tip = Pick<Snapshot, 'head' | 'keyring'>
 
 export function inForce(
-  { storeId }: Pick<HistorySource, 'storeId'>,
-  ours: Tip,
-  theirs: Tip,
+  { storeId }: Pick<CommitSource, 'storeId'>,
+  ours: Pick<Tip, 'keyring'>,
+  theirs: Pick<Tip, 'keyring'>,
   divergence: Readonly<Record<'ours' | 'theirs', Pick<Touched, 'hasKeyring'>>>,
 ): HeadsInForce {
   if (!divergence.theirs.hasKeyring) return { forOurs: ours.keyring, forTheirs: ours.keyring }
@@ -40,7 +42,7 @@ export function inForce(
 }
 
 /** `newest` is in force where the commit is to be taken up; the commit is not in its past. */
-export function isLate(source: HistorySource, newest: InForce, oid: Oid): boolean {
+export function isLate(source: CommitSource, newest: InForce, oid: Oid): boolean {
   const { storeId, epochs, objects } = source
   const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
   return !isInTime(newest, { record: hash, authorId: record.deviceId })
@@ -59,7 +61,7 @@ export interface LateHead {
  * over is by devices that were let in on the other side by who might not.
  */
 export async function findLate(
-  source: HistorySource,
+  source: CommitSource,
   snapshot: Tip,
   other: Tip,
   { signal, alsoLetIn }: { readonly signal?: AbortSignal | undefined; readonly alsoLetIn: boolean },
@@ -81,18 +83,61 @@ export async function findLate(
 
 /** Whether nothing of ours can stay: theirs has removed who let in whoever wrote it. */
 export function isAllLetIn(
-  source: HistorySource,
-  tips: { readonly ours: Tip; readonly theirs: Tip },
-  { ours, theirs }: Divergence,
+  source: CommitSource,
+  tips: Readonly<Record<'ours' | 'theirs', Pick<Tip, 'keyring'>>>,
+  divergence: Divergence,
 ): boolean {
+  const { ours, theirs } = divergence
   if (!ours.hasKeyring || !theirs.hasKeyring) return false
   const [own, other] = [sideOf(source, tips.ours, ours), sideOf(source, tips.theirs, theirs)]
-  return findLetIn(source, ours, own, other).size === ours.commits.length
+  const letIn = findLetIn(source, ours, own, other)
+  // What stands below it may be late by itself: of a device that both know, and one has removed.
+  const { directory } = inForce(source, tips.ours, tips.theirs, divergence).forOurs
+  const newest = { directory, record: zeroHash }
+  return (
+    letIn.size > 0 && ours.commits.every((oid) => letIn.has(oid) || isLate(source, newest, oid))
+  )
+}
+
+/**
+ * Whether others were right to leave all that `after` has not of `before`: it came too late. What
+ * cannot be read any more was not left by anybody who was right to.
+ */
+export async function wasLeftLate(source: CommitSource, before: Oid, after: Oid): Promise<boolean> {
+  try {
+    return await isAllLate(source, before, after)
+  } catch (error) {
+    if (hasCode(error, 'object_missing', 'envelope_epoch')) return false
+    throw error
+  }
+}
+
+async function isAllLate(source: CommitSource, before: Oid, after: Oid): Promise<boolean> {
+  const divergence = await findDivergence(source, before, after)
+  const hashOf = (oid: Oid): string => {
+    const bytes = readCommitBytes(source.objects, oid)
+    return toHex(decodeCommit(source.storeId, source.epochs, oid, bytes).hash)
+  }
+  // Records: a redaction gives commits other names.
+  const kept = new Set(divergence.theirs.commits.map(hashOf))
+  const lost = divergence.ours.commits.filter((oid) => !kept.has(hashOf(oid)))
+  const [ours, theirs] = [tipAt(source, before), tipAt(source, after)]
+  if (isAllLetIn(source, { ours, theirs }, divergence)) return true
+  const { forOurs } = inForce(source, ours, theirs, divergence)
+  return lost.every((oid) => isLate(source, forOurs, oid))
+}
+
+function tipAt(source: CommitSource, oid: Oid): Pick<Tip, 'keyring'> {
+  const { objects, storeId, epochs } = source
+  const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+  const isNew = record.kind === 'genesis' || record.kind === 'keyring'
+  const keyring = findKeyring(objects, oid)
+  return { keyring: readKeyringState(source, keyring, isNew ? hash : record.keyring) }
 }
 
 function sideOf(
-  source: HistorySource,
-  { keyring }: Tip,
+  source: CommitSource,
+  { keyring }: Pick<Tip, 'keyring'>,
   { keyrings }: OneSide,
 ): KeyringSide<CommittedChange> {
   return { keyring, changes: readChanges(source, keyrings) }
@@ -104,7 +149,7 @@ function sideOf(
  * it is where both sides did so.
  */
 function findLetIn(
-  source: HistorySource,
+  source: CommitSource,
   { commits }: OneSide,
   own: KeyringSide<CommittedChange>,
   other: KeyringSide,
@@ -130,7 +175,7 @@ const nothing: ReadonlySet<Oid> = new Set()
 
 /** Of commits, newest first, the newest that a merge may take up. */
 export function findInTime(
-  source: HistorySource,
+  source: CommitSource,
   newest: InForce,
   commits: readonly Oid[],
 ): Oid | undefined {

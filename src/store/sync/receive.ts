@@ -173,13 +173,13 @@ export class Receiver {
       const known = findKnown(this.#session.objects, history, head)
       if (known === undefined) {
         const theirs = await verifyTheirs(this.#session, history, head, this.#options)
-        if (expected === undefined || hasShown(this.#session, history, theirs, expected)) {
+        if (expected === undefined || (await hasShown(this.#session, history, theirs, expected))) {
           return theirs
         }
         await eraseBroughtBack(this.#session, theirs, this.#options)
         throw rolledBackError()
       }
-      if (expected !== undefined && !showsStill(this.#session, history, known, expected)) {
+      if (expected !== undefined && !(await showsStill(this.#session, history, known, expected))) {
         throw rolledBackError()
       }
       if (!this.#repairs) await this.#known.note(readSeen(this.#session, known))
@@ -216,6 +216,13 @@ export class Receiver {
       const oid = late === undefined ? head : findInTime(source, late.newest, late.candidates)
       if (oid === undefined) {
         return { unified, taken, late: readLateChanges(source, late?.commits ?? []) }
+      }
+      const isHere = late && isOfOurs(source, await session.loadHistory(this.#options))
+      if (isHere?.(oid) === true) {
+        // A redaction of either side has renamed what is in time; all that is above it is late.
+        const changes = readLateChanges(source, late?.commits.filter((one) => !isHere(one)) ?? [])
+        await eraseBroughtBack(session, theirs, this.#options)
+        return { unified, taken, late: changes }
       }
       const part = oid === head ? theirs : await verifyTheirs(session, history, oid, this.#options)
       const done = await unify(session, part, author, this.#options)
@@ -275,6 +282,15 @@ export class Receiver {
 
 function findKnown(objects: ObjectSource, history: History, head: Oid): CommitEntry | undefined {
   return history.findCommit(head, parseLinks(readCommitBytes(objects, head)).height)
+}
+
+/** Whether our history has the record of a commit, whatever its commit is called there. */
+function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolean {
+  const { storeId, epochs, objects } = source
+  return (oid) => {
+    const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+    return findRecord(source, history, { height: record.height, record: hash }) !== undefined
+  }
 }
 
 function readSeen(

@@ -8,8 +8,7 @@ import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
 import { parseCommit } from '../../format/commit.ts'
 import type { Oid } from '../../git/object.ts'
-import { findKeyring, openHeadKeyring, readKeyringState } from '../authority.ts'
-import type { InForce } from '../authority.ts'
+import { findKeyring, openHeadKeyring } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import type { Epochs } from '../decoded-commit.ts'
 import { getBlob, getTree } from '../git-reads.ts'
@@ -20,7 +19,7 @@ import type { StoreSession } from '../session.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { verifyRewritten } from '../verify-rewritten.ts'
-import { isLate } from './late.ts'
+import { wasLeftLate } from './late.ts'
 import { NewVersions } from './new-versions.ts'
 import type { SeenHead } from './seen-remotes.ts'
 
@@ -61,50 +60,43 @@ export async function verifyTheirs(
 }
 
 /** Whether theirs has all that the remote has shown before, but for what is late. */
-export function hasShown(
+export async function hasShown(
   session: StoreSession,
   history: History,
   theirs: Theirs,
   seen: SeenHead,
-): boolean {
-  const { epochs, snapshot } = theirs
+): Promise<boolean> {
   if (containsRecord(session, history, theirs, seen)) return true
-  return wasLate(session, history, { epochs, keyring: snapshot.keyring }, seen)
+  const { objects, storeId } = session
+  const epochs = new Map([...session.epochs, ...theirs.epochs])
+  const head = theirs.snapshot.head.commit
+  return wasLate({ objects, storeId, epochs }, history, head, seen)
 }
 
 /** The same of a head that is in our own history. */
-export function showsStill(
+export async function showsStill(
   session: StoreSession,
   history: History,
   known: CommitEntry,
   seen: SeenHead,
-): boolean {
+): Promise<boolean> {
   const before = findRecord(session, history, seen)
   if (before !== undefined) return history.pastOf(known)(before.position)
   // Taken over here once, and left when others did.
-  const keyring = keyringAt(session, known)
-  return wasLate(session, history, { epochs: session.epochs, keyring }, seen)
+  return wasLate(session, history, known.oid, seen)
 }
 
-/** Whether others were right to leave out what the remote has shown: a removed device wrote it. */
-function wasLate(
-  session: StoreSession,
+/** Whether others were right to leave out what the remote has shown. */
+async function wasLate(
+  source: HistorySource,
   history: History,
-  { epochs, keyring }: { readonly epochs: Epochs; readonly keyring: InForce },
+  head: Oid,
   seen: SeenHead,
-): boolean {
-  const { objects, storeId } = session
-  const oid = findRecord(session, history, seen)?.oid ?? seen.oid
+): Promise<boolean> {
+  const { objects, storeId, epochs } = source
+  const oid = findRecord(source, history, seen)?.oid ?? seen.oid
   if (objects.read(oid) === undefined) return false
-  return isLate({ objects, storeId, epochs }, keyring, oid)
-}
-
-/** What was in force at a commit of ours. */
-function keyringAt({ objects, storeId, epochs }: StoreSession, { oid }: CommitEntry): InForce {
-  const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
-  const isNew = record.kind === 'genesis' || record.kind === 'keyring'
-  const source = { objects, storeId, epochs }
-  return readKeyringState(source, findKeyring(objects, oid), isNew ? hash : record.keyring)
+  return wasLeftLate({ objects, storeId, epochs }, oid, head)
 }
 
 /** Whether one of our records is in the past of theirs, whatever its commit is called there. */

@@ -5,7 +5,6 @@
 import { equalBytes } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { findDevice } from '../../format/directory.ts'
 import { openDiskObjectStore } from '../../git/disk-object-store.ts'
 import { systemDisk } from '../../git/disk.ts'
 import type { Oid } from '../../git/object.ts'
@@ -23,6 +22,7 @@ import { getBlob } from '../git-reads.ts'
 import { checkExpected, checkFreshness, getHead, localFiles, storageOf } from '../open.ts'
 import { headWords } from './head-words.ts'
 import { Beside } from './beside.ts'
+import { wasLeftLate } from './late.ts'
 import { addressOf, fetchInto, nameOf } from './join.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
 import type { SyncReport } from './report.ts'
@@ -149,7 +149,7 @@ async function takeOver(
 ): Promise<News> {
   const { anchor, before, head } = place
   const trail = await verifyTrail(objects, place, options)
-  const wasLeft = leavesLate(objects, place, trail)
+  const wasLeft = await leavesLate(objects, place, trail, options)
   const commits = findOutgoing(objects, head, [before]).length
   const dead = wasLeft ? new Set<Oid>() : objectsBeside(objects, before, head)
   // Each version has a blob of its own, and nothing else of a history goes that is a blob.
@@ -170,20 +170,21 @@ async function takeOver(
  * Whether others were right to leave out the head that was verified here: a device wrote it that
  * was removed already (FORMAT §7.4). Throws `rolled_back` if it is left out otherwise.
  */
-function leavesLate(
+async function leavesLate(
   objects: ObjectStore,
-  { storeId, anchor, before }: Place & { readonly before: Oid },
+  { storeId, anchor, before, head }: Place & { readonly before: Oid },
   { epochs, snapshot }: VerifiedTrail,
-): boolean {
+  { identity }: TrailOptions,
+): Promise<boolean> {
   try {
     checkFreshness({ objects, storeId, epochs }, anchor, snapshot)
     return false
   } catch (error) {
     if (!hasCode(error, 'rolled_back')) throw error
-    const { record } = decodeCommit(storeId, epochs, before, readCommitBytes(objects, before))
-    const author = findDevice(snapshot.keyring.directory, record.deviceId)
-    // Not known yet is not removed: that would be an older history.
-    if (author !== undefined && author.removed !== 0) return true
+    // Its own epochs too: what is late may be under one of its own.
+    const known = openAuditKeyring(readKeyring(objects, before), storeId, identity).epochs
+    const source = { objects, storeId, epochs: new Map([...known, ...epochs]) }
+    if (await wasLeftLate(source, before, head)) return true
     throw rolledBackError()
   }
 }

@@ -5,6 +5,7 @@
 
 import { toHex } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
+import { findTreeEntry } from '../../git/object.ts'
 import type { NewObject, Oid } from '../../git/object.ts'
 import { checkMayWrite } from '../authority.ts'
 import type { Author, BuiltCommit } from '../commit.ts'
@@ -279,7 +280,8 @@ class Unifier {
     const { objects } = this.#session
     const news = made.filter(({ oid }) => objects.read(oid) === undefined)
     for (const object of news) {
-      if (object.type !== 'commit') continue
+      // Trees too, for the keyrings that they name; those of memories are not asked for here.
+      if (object.type === 'blob' || (object.type === 'tree' && !isRoot(object.body))) continue
       // Of its own: the bodies of a batch share their memory.
       this.#made.set(object.oid, { ...object, body: object.body.slice() })
     }
@@ -321,6 +323,10 @@ function move(snapshot: Snapshot, head: Head, versionIds: ReadonlySet<string>): 
     undo()
     for (const versionId of news) snapshot.redacted.delete(versionId)
   }
+}
+
+function isRoot(tree: Uint8Array): boolean {
+  return findTreeEntry(tree, '100644', 'keyring') !== undefined
 }
 
 function without(all: ReadonlySet<string>, known: ReadonlySet<string>): ReadonlySet<string> {

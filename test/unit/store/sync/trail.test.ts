@@ -3,19 +3,29 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { formatId } from '../../../../src/format/id.ts'
 import { auditStore, formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
 import type { AuditOptions, Identity, Role } from '../../../../src/index.ts'
 import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
 import {
   bareRemote,
   checkWithGit,
+  copyOf,
   firstClone,
   headOf,
   joinClone,
   sync,
+  syncAll,
 } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
-import { branchOf, create, leak, moveBranch, redact } from '../../../support/hostile-remotes.ts'
+import {
+  branchOf,
+  create,
+  leak,
+  moveBranch,
+  redact,
+  showClone,
+} from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'
 
@@ -123,6 +133,21 @@ describe('an auditor who joins', () => {
     expect(await syncTrail(auditor)).toMatchObject({ head: await headOf(writer) })
     expect(await auditStore(auditor)).toMatchObject({ head: await headOf(writer) })
     moveBranch(remote, late)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+  })
+
+  test('is not led away from what an owner did by removing who wrote after it', async () => {
+    const { writer, remote, auditor } = await audited()
+    const removed = await joinClone(writer, remote)
+    await sync(writer)
+    const stale = await copyOf(writer)
+    await create(writer, '/misdeed.md')
+    await syncAll([writer, removed])
+    await create(removed, '/after.md')
+    await sync(removed)
+    await joinTrail({ ...auditor, url: remote })
+    await stale.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
+    await showClone(remote, stale)
     await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
   })
 

@@ -1,0 +1,167 @@
+// An owner that was removed goes on from a clone that knows nothing of it, and changes the keyring
+// (FORMAT §7.2, §7.4); and syncs in which redactions have renamed what both sides have in common.
+
+import { describe, expect, test } from 'vitest'
+import { formatId } from '../../../../src/format/id.ts'
+import { formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import {
+  bareRemote,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { author, contentsOf } from '../../../support/stores.ts'
+
+const idOf = ({ place }: Clone): string => formatId('device', place.identity.deviceId)
+
+async function write({ store }: Clone, path: string, content: string): Promise<void> {
+  const isThere = (await store.read(path)) !== undefined
+  const edit = { type: 'edit', path, edit: () => content } as const
+  await store.apply([isThere ? edit : { type: 'create', path, content }], author)
+}
+
+async function addSomebody({ store }: Clone): Promise<void> {
+  await store.addDevice(formatDeviceCard(await generateIdentity()), 'reader', author)
+}
+
+/** Redacts all versions of a memory but the newest, which is written first. */
+async function replaceAndRedact(clone: Clone, path: string, content: string): Promise<void> {
+  const { versions } = await clone.store.versions({ path })
+  await write(clone, path, content)
+  const versionIds = versions.map(({ versionId }) => versionId)
+  await clone.store.redact({ select: { versionIds }, reason: 'leaked_secret' }, author)
+}
+
+interface Three {
+  readonly remote: string
+  readonly first: Clone
+  readonly removed: Clone
+  readonly third: Clone
+}
+
+/** Three owners in step, with /notes.md of two versions. */
+async function threeOwners(): Promise<Three> {
+  const remote = bareRemote()
+  const first = await firstClone(remote)
+  await write(first, '/notes.md', 'one\n')
+  await write(first, '/notes.md', 'two\n')
+  await sync(first)
+  const removed = await joinClone(first, remote)
+  const third = await joinClone(first, remote)
+  await syncAll([first, removed, third])
+  return { remote, first, removed, third }
+}
+
+describe('a removed owner that changes the keyring on top of', () => {
+  test.each<[name: string, act: (clone: Clone) => Promise<void>]>([
+    ['what it writes', (clone) => write(clone, '/poison.md', 'late\n')],
+    ['what it redacts', (clone) => replaceAndRedact(clone, '/notes.md', 'gone\n')],
+  ])('%s is not joined, and a repair leaves all of it out', async (_, act) => {
+    const { first, removed, third } = await threeOwners()
+    await first.store.removeDevices([idOf(removed)], author)
+    await act(removed)
+    await removed.store.changePassphrase(null, author)
+    await sync(removed)
+    const conflict = expect.objectContaining({ code: 'keyring_conflict' })
+    await expect(sync(first)).rejects.toEqual(conflict)
+    const report = await first.store.sync(author, { repair: true })
+    expect(report.late.length).toBeGreaterThan(1)
+    await syncAll([first, third])
+    for (const { store } of [first, third]) {
+      expect(await contentsOf(store)).toEqual({ '/notes.md': 'two\n' })
+      const { versions } = await store.versions({})
+      expect(versions.filter(({ redactedAt }) => redactedAt !== undefined)).toEqual([])
+      expect(versions.length).toBe(2)
+    }
+  })
+
+  test('nothing else cannot take others out either', async () => {
+    const { first, removed, third } = await threeOwners()
+    await first.store.removeDevices([idOf(removed)], author)
+    await sync(first)
+    const other = bareRemote()
+    await removed.store.removeDevices([idOf(first)], author)
+    for (const { store } of [removed, third]) await store.addRemote('other', other)
+    await removed.store.sync(author, { remote: 'other' })
+    await third.store.sync(author, { remote: 'origin' })
+    await expect(third.store.sync(author, { remote: 'other' })).rejects.toMatchObject({
+      code: 'keyring_conflict',
+    })
+    await third.store.sync(author, { remote: 'origin' })
+    await sync(first)
+    expect(await headOf(first)).toBe(await headOf(third))
+  })
+})
+
+test('who took over late work and whom it let in follows a repair elsewhere', async () => {
+  const { first, removed, third } = await threeOwners()
+  await first.store.removeDevices([idOf(removed)], author)
+  await write(removed, '/late.md', 'late\n')
+  await addSomebody(removed)
+  await sync(removed)
+  await sync(third)
+  await first.store.sync(author, { repair: true })
+  await syncAll([third, first])
+  expect(await contentsOf(third.store)).toEqual({ '/notes.md': 'two\n' })
+  expect(await headOf(third)).toBe(await headOf(first))
+})
+
+describe('a redaction here renames what the remote has in common with it', () => {
+  test('a sync ends, and tells what came too late', async () => {
+    const { first, removed, third } = await threeOwners()
+    await first.store.removeDevices([idOf(removed)], author)
+    await replaceAndRedact(first, '/notes.md', 'clean\n')
+    await write(third, '/innocent.md', 'yes\n')
+    await syncAll([third, removed])
+    await write(removed, '/late.md', 'late\n')
+    await sync(removed)
+    const report = await first.store.sync(author, { signal: AbortSignal.timeout(20_000) })
+    expect(report.late.flatMap(({ versions }) => versions.map(({ path }) => path))).toEqual([
+      '/late.md',
+    ])
+    await syncAll([third, first])
+    for (const { store } of [first, third]) {
+      expect(await contentsOf(store)).toEqual({ '/notes.md': 'clean\n', '/innocent.md': 'yes\n' })
+      expect((await store.proveAbsence()).found).toEqual([])
+    }
+  })
+
+  test('keyrings that changed apart beside it are joined', async () => {
+    const { first, third } = await threeOwners()
+    await addSomebody(first)
+    await replaceAndRedact(third, '/notes.md', 'clean\n')
+    await third.store.changePassphrase(null, author)
+    await syncAll([third, first, third])
+    expect(await headOf(first)).toBe(await headOf(third))
+    expect(await contentsOf(first.store)).toEqual({ '/notes.md': 'clean\n' })
+    expect((await first.store.proveAbsence()).found).toEqual([])
+  })
+
+  test('joins of joins through two remotes, with redactions on top of each, meet', async () => {
+    const { first, removed: second, third } = await threeOwners()
+    const other = bareRemote()
+    const clones = [first, second, third]
+    for (const clone of clones) {
+      await clone.store.addRemote('other', other)
+      await addSomebody(clone)
+    }
+    const syncWith = (clone: Clone, remote: string): Promise<unknown> =>
+      clone.store.sync(author, { remote })
+    await syncWith(first, 'origin')
+    await syncWith(second, 'other')
+    await first.store.sync(author, { remote: 'other', only: 'pull' })
+    await second.store.sync(author, { remote: 'origin', only: 'pull' })
+    await replaceAndRedact(first, '/notes.md', 'of the first\n')
+    await write(second, '/more.md', 'one\n')
+    await replaceAndRedact(second, '/more.md', 'two\n')
+    for (let turn = 0; turn < 3; turn += 1) {
+      for (const clone of clones) {
+        for (const remote of ['origin', 'other']) await syncWith(clone, remote)
+      }
+    }
+    expect(new Set(await Promise.all(clones.map(headOf))).size).toBe(1)
+  })
+})

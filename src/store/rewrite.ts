@@ -52,7 +52,7 @@ export interface Rewritten {
 }
 
 /** So few that what waits, and its copy for the thread that packs it, hardly show in RAM. */
-const batchBytes = 3 * MEBIBYTE
+const batchBytes = 2 * MEBIBYTE
 /** Nearly every object is smaller. */
 const objectBytes = 64 * KIBIBYTE
 /** How often long work reports and lets other work run. */

@@ -208,12 +208,14 @@ export class Receiver {
     const { objects, storeId } = session
     let unified = nothingMoved
     let taken: SeenHead | undefined
+    const refused = new Set<Oid>()
     for (;;) {
       const { snapshot, epochs: ours } = session
       const source = { objects, storeId, epochs: new Map([...ours, ...theirs.epochs]) }
       const how = { signal: this.#options.signal, alsoLetIn: this.#repairs }
       const late = await findLate(source, snapshot, theirs.snapshot, how)
-      const oid = late === undefined ? head : findInTime(source, late.newest, late.candidates)
+      const candidates = late?.candidates.filter((one) => !refused.has(one)) ?? []
+      const oid = late === undefined ? head : findInTime(source, late.newest, candidates)
       if (oid === undefined) {
         return { unified, taken, late: readLateChanges(source, late?.commits ?? []) }
       }
@@ -224,7 +226,11 @@ export class Receiver {
         await eraseBroughtBack(session, theirs, this.#options)
         return { unified, taken, late: changes }
       }
-      const part = oid === head ? theirs : await verifyTheirs(session, history, oid, this.#options)
+      const part = oid === head ? theirs : await this.#verifyPart(history, oid)
+      if (part === undefined) {
+        refused.add(oid)
+        continue
+      }
       const done = await unify(session, part, author, this.#options)
       unified = addUnified(unified, done)
       const { height, record } = part.snapshot.head
@@ -233,6 +239,16 @@ export class Receiver {
         const left = done.leftLate === true ? await this.#leftBy(source, snapshot.head.commit) : []
         return { unified, taken, late: left }
       }
+    }
+  }
+
+  /** Undefined if it is there only as a late redaction has left it, which nothing explains. */
+  async #verifyPart(history: History, oid: Oid): Promise<Theirs | undefined> {
+    try {
+      return await verifyTheirs(this.#session, history, oid, this.#options)
+    } catch (error) {
+      if (hasCode(error, 'detail_missing')) return undefined
+      throw error
     }
   }
 

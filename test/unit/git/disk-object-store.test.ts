@@ -99,7 +99,11 @@ describe('a reader beside a writer of the same handle', () => {
     const { store, history } = await fixture({ idleMs: 1 })
     const total = 120
     const writeAll = async (): Promise<void> => {
-      while (history.transitions.length < total) await commit(store, history.take(2))
+      while (history.transitions.length < total) {
+        await commit(store, history.take(2))
+        // However fast the disk is, the reader has its turn.
+        await new Promise((resolve) => setImmediate(resolve))
+      }
     }
     const writer = writeAll()
     let looks = 0

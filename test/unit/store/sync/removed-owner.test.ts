@@ -96,6 +96,25 @@ describe('a removed owner that changes the keyring on top of', () => {
   })
 })
 
+test('what others wrote above a late redaction is left out, and they put it back', async () => {
+  const { first, removed, third } = await threeOwners()
+  await first.store.removeDevices([idOf(removed)], author)
+  await write(third, '/innocent.md', 'yes\n')
+  await syncAll([third, removed])
+  await replaceAndRedact(removed, '/notes.md', 'gone\n')
+  await sync(removed)
+  expect((await sync(first)).late.length).toBeGreaterThan(0)
+  expect(await contentsOf(first.store)).toEqual({ '/notes.md': 'two\n' })
+  await expect(sync(third)).rejects.toMatchObject({ code: 'rolled_back' })
+  await third.store.sync(author, { repair: true })
+  await sync(first)
+  for (const { store } of [first, third]) {
+    expect(await contentsOf(store)).toEqual({ '/notes.md': 'two\n', '/innocent.md': 'yes\n' })
+    await store.verify()
+  }
+  expect(await headOf(first)).toBe(await headOf(third))
+})
+
 test('who took over late work and whom it let in follows a repair elsewhere', async () => {
   const { first, removed, third } = await threeOwners()
   await first.store.removeDevices([idOf(removed)], author)

@@ -6,7 +6,7 @@
 import { compareBytes, equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { passphrasesMax } from '../limits.ts'
-import { directoryHash, encodeDirectory, recoveryKeys, roles } from './directory.ts'
+import { directoryHash, encodeDirectory, findDevice, recoveryKeys, roles } from './directory.ts'
 import type { DeviceEntry, Directory, Role } from './directory.ts'
 
 /** In the order of the parents that brought them. */
@@ -35,16 +35,32 @@ export function checkJoined(storeId: string, before: TwoDirectories, next: Direc
   throw broken('No active owner remains in a keyring that joins two')
 }
 
+/** Of an active device that both directories have. */
+export interface RaisedRole {
+  readonly deviceId: string
+  readonly from: Role
+  readonly to: Role
+}
+
+/** The devices to which a directory gives more than the one before it did. */
+export function raisedRoles(before: Directory, next: Directory): readonly RaisedRole[] {
+  return next.devices.flatMap(({ deviceId, role: to, removed }) => {
+    const from = findDevice(before, deviceId)?.role
+    const isRaised = removed === 0 && from !== undefined && isLower(from, to)
+    return isRaised ? [{ deviceId, from, to }] : []
+  })
+}
+
 /** Whether a directory gives a right, or a way in, that the one before it did not. */
 export function givesRights(before: Directory, next: Directory): boolean {
-  const entries = new Map(before.devices.map((device) => [device.deviceId, device]))
   const slots = new Set(before.recovery.map(({ slotId }) => slotId))
+  const isNew = ({ deviceId, removed }: DeviceEntry): boolean => {
+    return removed === 0 && findDevice(before, deviceId) === undefined
+  }
   return (
     next.recovery.some(({ slotId }) => !slots.has(slotId)) ||
-    next.devices.some(({ deviceId, role, removed }) => {
-      const old = entries.get(deviceId)
-      return removed === 0 && (old === undefined || isLower(old.role, role))
-    })
+    next.devices.some(isNew) ||
+    raisedRoles(before, next).length > 0
   )
 }
 

@@ -4,8 +4,8 @@
 
 import { StoreError } from '../errors.ts'
 import { findDevice } from '../format/directory.ts'
-import type { Directory } from '../format/directory.ts'
-import { givesRights } from '../format/directory-join.ts'
+import type { DeviceEntry, Directory } from '../format/directory.ts'
+import { givesRights, isLower, raisedRoles } from '../format/directory-join.ts'
 import { formatId } from '../format/id.ts'
 import { joinsKeyrings } from '../format/record-rules.ts'
 import { openDirectory } from '../keys/keyring.ts'
@@ -48,22 +48,42 @@ export function lateChanges<Change extends KeyringChange>(
   own: KeyringSide<Change>,
   other: KeyringSide,
 ): readonly Change[] {
-  return own.changes.filter((change) => isLateChange(change, own, other))
+  const sides = [own.keyring.directory, other.keyring.directory] as const
+  let left = own.changes
+  const inTime = new Set<Change>()
+  for (;;) {
+    // Whom one made an owner who might, might do so too from there on.
+    const news = left.filter((change) => isTimely(change, sides, inTime))
+    if (news.length === 0) return left
+    for (const change of news) inTime.add(change)
+    left = left.filter((change) => !inTime.has(change))
+  }
 }
 
-function isLateChange(
+function isTimely(
   { authorId, givesRights: isGiving }: KeyringChange,
-  { keyring: { directory: own } }: KeyringSide,
-  { keyring: { directory: other } }: KeyringSide,
+  [own, other]: readonly [own: Directory, other: Directory],
+  inTime: ReadonlySet<KeyringChange>,
 ): boolean {
   const device = findDevice(other, authorId)
-  // Whatever it did: else a join would take up what it wrote below that as being in time.
-  if (device !== undefined && device.removed !== 0) return true
-  if (!isGiving) return false
-  if (device !== undefined) return device.role !== 'owner'
-  if (findDevice(own, authorId) !== undefined) return false
+  if (device !== undefined) {
+    // Whatever it did: else a join would take up what it wrote below that as being in time.
+    if (device.removed !== 0) return false
+    return !isGiving || device.role === 'owner' || wasMadeOwner(device, inTime)
+  }
+  if (!isGiving || findDevice(own, authorId) !== undefined) return true
   const slots = findRecoveries(own, authorId).filter(({ slotId }) => !other.gone.includes(slotId))
-  return slots.length === 0 && findRecoveries(other, authorId).length === 0
+  return slots.length > 0 || findRecoveries(other, authorId).length > 0
+}
+
+/** Not if the other side, where it is no owner, has lowered its role. */
+function wasMadeOwner(
+  { deviceId, role }: DeviceEntry,
+  inTime: ReadonlySet<KeyringChange>,
+): boolean {
+  const raised = [...inTime].flatMap((change) => change.raised)
+  const own = raised.filter((one) => one.deviceId === deviceId)
+  return own.some(({ to }) => to === 'owner') && own.some(({ from }) => !isLower(role, from))
 }
 
 /** What a keyring record did; a join has two directories before it. */
@@ -73,9 +93,11 @@ export function changeBy(
   next: Directory,
 ): KeyringChange {
   const [only, another] = before
-  // A join has nothing but what the keyrings have that it joins.
-  const isGiving = only !== undefined && another === undefined && givesRights(only, next)
-  return { authorId, givesRights: isGiving }
+  // Genesis has none before it; a join has nothing but what the keyrings have that it joins.
+  if (only === undefined || another !== undefined) {
+    return { authorId, givesRights: false, raised: [] }
+  }
+  return { authorId, givesRights: givesRights(only, next), raised: raisedRoles(only, next) }
 }
 
 /** The same of commits that are verified and bring keyrings. */

@@ -1,6 +1,7 @@
 // Where a commit stands among those that were verified before it, beyond what a snapshot of its
 // parent says.
 
+import type { RaisedRole } from '../format/directory-join.ts'
 import type { OtherParent } from './commit.ts'
 import type { OpenVersions } from './divergence.ts'
 import type { Head, KeyringState } from './snapshot.ts'
@@ -12,6 +13,7 @@ export type TwoKeyrings = readonly [first: KeyringState, second: KeyringState]
 export interface KeyringChange {
   readonly authorId: string
   readonly givesRights: boolean
+  readonly raised: readonly RaisedRole[]
 }
 
 export interface Place {

@@ -327,6 +327,34 @@ export function gives(previous: Directory, next: Directory): boolean {
   return entry || device
 }
 
+export interface Raise {
+  readonly deviceId: string
+  readonly from: Role
+  readonly to: Role
+}
+
+/** The active devices whose role a keyring raises. */
+export function raises(previous: Directory, next: Directory): readonly Raise[] {
+  return next.devices.flatMap(({ deviceId, role: to, removed }) => {
+    const from = previous.devices.find((one) => one.deviceId === deviceId)?.role
+    if (from === undefined || removed !== 0) return []
+    return roles.indexOf(to) < roles.indexOf(from) ? [{ deviceId, from, to }] : []
+  })
+}
+
+/**
+ * Whether the raises of one side made a device of the other side an owner, without setting aside
+ * that the other side lowered its role.
+ */
+export function isRaised(authorId: string, own: readonly Raise[], other: Directory): boolean {
+  const there = other.devices.find((one) => one.deviceId === authorId && one.removed === 0)
+  if (there === undefined) return false
+  const rank = roles.indexOf(there.role)
+  const ofIt = own.filter(({ deviceId }) => deviceId === authorId)
+  const wasLowered = ofIt.every(({ from }) => rank > roles.indexOf(from))
+  return !wasLowered && ofIt.some(({ to }) => to === 'owner')
+}
+
 /** Whether who gave something on one side may still have done so, as the other side sees it. */
 export function mayGive(authorId: string, own: Directory, other: Directory): boolean {
   const there = other.devices.find((device) => device.deviceId === authorId)

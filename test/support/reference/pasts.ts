@@ -2,7 +2,7 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import { type Directory, findAuthor, mayGive } from './directory.ts'
+import { type Directory, findAuthor, isRaised, mayGive, type Raise } from './directory.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -16,6 +16,13 @@ export interface DeviceState {
   readonly forked: boolean
 }
 
+/** Who wrote a keyring record, and whether it gave anybody anything. */
+export interface KeyringChange {
+  readonly authorId: string
+  readonly gives: boolean
+  readonly raised: readonly Raise[]
+}
+
 export interface KeyringState {
   readonly directory: Directory
   readonly epoch: Epoch
@@ -23,8 +30,8 @@ export interface KeyringState {
   readonly kids: readonly string[]
   /** The hash of the newest keyring record. */
   readonly recordHash: string
-  /** Every keyring record in the past: who wrote it, and whether it gave anybody anything. */
-  readonly changes: ReadonlyMap<string, { readonly authorId: string; readonly gives: boolean }>
+  /** Every keyring record in the past. */
+  readonly changes: ReadonlyMap<string, KeyringChange>
   /** The commit that holds it. */
   readonly commit: string
 }
@@ -145,14 +152,33 @@ export function checkInTime(
 
 /** §7.2: who was removed on one side changed nothing on the other, who lost the right gave none. */
 export function checkChanges(own: KeyringState, other: KeyringState): void {
-  for (const [record, { authorId, gives }] of own.changes) {
-    if (other.changes.has(record)) continue
+  const alone = [...own.changes].filter(([record]) => !other.changes.has(record))
+  const changes = alone.map(([, change]) => change)
+  for (const { authorId } of changes) {
     const device = other.directory.devices.find(({ deviceId }) => deviceId === authorId)
     const isIn = device === undefined || device.removed === 0
     ensure(isIn, 'record_late', 'A keyring record is by a device that was removed')
-    if (!gives) continue
-    const may = mayGive(authorId, own.directory, other.directory)
-    ensure(may, 'record_late', 'A keyring record gave a right that its author had lost')
+  }
+  const sound = soundChanges(changes, own.directory, other.directory)
+  const isSound = sound.length === changes.length
+  ensure(isSound, 'record_late', 'A keyring record gave a right that its author had lost')
+}
+
+/** Round by round, since what one of them raised may be what another one rests on. */
+function soundChanges(
+  changes: readonly KeyringChange[],
+  own: Directory,
+  other: Directory,
+): readonly KeyringChange[] {
+  let sound: readonly KeyringChange[] = []
+  for (;;) {
+    const raised = sound.flatMap((change) => change.raised)
+    const next = changes.filter(
+      ({ gives, authorId }) =>
+        !gives || mayGive(authorId, own, other) || isRaised(authorId, raised, other),
+    )
+    if (next.length === sound.length) return sound
+    sound = next
   }
 }
 

@@ -14,6 +14,7 @@ import {
   findAuthor,
   gives,
   joinDirectories,
+  raises,
 } from './directory.ts'
 import { openDeterministic, readKid, recordContext, zeroHedge } from './envelope.ts'
 import { H } from './hash.ts'
@@ -27,6 +28,7 @@ import {
   emptyPast,
   type JoinedPast,
   joinPasts,
+  type KeyringChange,
   type KeyringState,
   type Past,
 } from './pasts.ts'
@@ -292,10 +294,16 @@ function readKeyring(
     const last = !older.has(epoch.kid) || epoch.kid === only.epoch.kid
     ensure(last, 'keyring_chain', 'An older epoch returned')
   }
-  const isGiving = only !== undefined && another === undefined && gives(only.directory, directory)
-  const change = [hash, { authorId: record.deviceId, gives: isGiving }] as const
-  const changes = new Map([...before.flatMap((one) => [...one.changes]), change])
+  const authorId = record.deviceId
+  const given = { gives: false, raised: [] }
+  const did = only === undefined || another !== undefined ? given : givenBy(only.directory, directory)
+  const changes = new Map(before.flatMap((one) => [...one.changes]))
+  changes.set(hash, { authorId, ...did })
   return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
+}
+
+function givenBy(previous: Directory, next: Directory): Omit<KeyringChange, 'authorId'> {
+  return { gives: gives(previous, next), raised: raises(previous, next) }
 }
 
 /** A blob at the top of a commit's tree. */

@@ -1,0 +1,40 @@
+// A device that one side has made an owner, and that has let somebody in before the other side
+// knew (FORMAT §7.2): the keyrings are joined, and who was let in stays.
+
+import { expect, test } from 'vitest'
+import { formatDeviceCard } from '../../../../src/format/device-card.ts'
+import { formatId } from '../../../../src/format/id.ts'
+import { generateIdentity } from '../../../../src/index.ts'
+import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import { create, expectInStep } from '../../../support/hostile-remotes.ts'
+import { author, contentsOf } from '../../../support/stores.ts'
+
+test('whom a new owner has let in is in the store that another owner joins', async () => {
+  const remote = bareRemote()
+  const away = await firstClone(remote)
+  await sync(away)
+  const owner = await joinClone(away, remote)
+  const identity = await generateIdentity()
+  await owner.store.addDevice(formatDeviceCard(identity), 'writer', author)
+  await sync(owner)
+  const raised = await joinClone(owner, remote, { identity })
+  await syncAll([away, owner, raised])
+
+  await away.store.newRecoveryKey(author)
+  await owner.store.changeRole(formatId('device', identity.deviceId), 'owner', author)
+  await syncAll([owner, raised])
+  const admitted = await generateIdentity()
+  await raised.store.addDevice(formatDeviceCard(admitted), 'writer', author)
+  await sync(raised)
+  const newcomer = await joinClone(owner, remote, { identity: admitted })
+  await create(newcomer, '/hello.md')
+  await sync(newcomer)
+
+  const report = await sync(away)
+  const deviceId = formatId('device', identity.deviceId)
+  // Nothing tells a role that was raised here from one that was lowered there.
+  expect(report.keyrings).toMatchObject({ removed: [], lowered: [{ deviceId, role: 'writer' }] })
+  await syncAll([away, owner, raised, newcomer])
+  await expectInStep(remote, [away, owner, raised, newcomer])
+  expect(await contentsOf(away.store)).toHaveProperty('/hello.md')
+})

@@ -126,7 +126,9 @@ describe('device list, role and remove', () => {
     )
     const short = id.slice(0, 14)
     expect(await home.ok('device', 'role', short, 'reader')).toBe(
-      `${id} is now reader\n\nA new epoch of keys began.\n`,
+      `${id} is now reader\n\nA new epoch of keys began.\n\n` +
+        'What it wrote or redacted before it knows of this is merged all the same. Where it is ' +
+        'not to be\ntrusted any more, use `device remove`.\n',
     )
     expect(await home.ok('device', 'role', short, 'reader')).toBe(`${id} is already reader\n`)
     const removed = await home.ok('device', 'remove', short)

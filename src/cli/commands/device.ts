@@ -5,6 +5,7 @@
 import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
 import { checkRole } from '../../format/directory.ts'
 import type { Role } from '../../format/directory.ts'
+import { isLower } from '../../format/directory-join.ts'
 import { formatId } from '../../format/id.ts'
 import type { Device } from '../../store/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -84,10 +85,23 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
     const deviceId = resolveDevice(devices, input.argument(0))
     const changed = await store.changeRole(deviceId, role, author)
     const done = changed.commit === undefined ? 'is already' : 'is now'
-    const lines = [`${deviceId} ${done} ${role}`, ...rekeyedLines(changed, 'It'), '']
+    const before = devices.find((device) => device.deviceId === deviceId)?.role ?? role
+    const lines = [
+      `${deviceId} ${done} ${role}`,
+      ...rekeyedLines(changed, 'It'),
+      ...(isLower(role, before) ? unawareLines : []),
+      '',
+    ]
     return { text: lines.join('\n'), json: { device_id: deviceId, role, ...rekeyedJson(changed) } }
   })
 }
+
+/** Decision 0016. */
+const unawareLines: readonly string[] = [
+  '',
+  'What it wrote or redacted before it knows of this is merged all the same. Where it is not to be',
+  'trusted any more, use `device remove`.',
+]
 
 export function deviceRemove(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)

@@ -3,10 +3,19 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
-import type { RecordRow } from '../../src/format/record.ts'
 import { fields } from '../support/forge-fault.ts'
-import type { Fault, NewRow } from '../support/forge-fault.ts'
-import { inLeft, inRight, named, ofB, standardClones, united } from '../support/forged-clones.ts'
+import type { Fault } from '../support/forge-fault.ts'
+import {
+  inLeft,
+  inRight,
+  mergedOpen,
+  mergedSettled,
+  named,
+  ofB,
+  spoiled,
+  standardClones,
+  united,
+} from '../support/forged-clones.ts'
 import type { Clones, Forging } from '../support/forged-clones.ts'
 import { accepted, memory, refused, verdicts, version } from '../support/standard-forge.ts'
 
@@ -23,31 +32,6 @@ const fresh = {
   content: 'other\n',
   versionId: version.next,
 } as const
-
-/** Both changed /a.md; `rows` is what the merge makes of it. */
-function mergedOpen(rows: readonly NewRow[], fault?: Fault): Forging {
-  return ({ left, right, asWriter }) => {
-    left.change([inLeft])
-    right.change([inRight], asWriter)
-    left.merge(right, rows, fault)
-    return left
-  }
-}
-
-/** The left one changed /a.md, the right one /dir/b.md. */
-function mergedSettled(rows: readonly NewRow[] = [], fault?: Fault): Forging {
-  return ({ left, right, asWriter }) => {
-    left.change([inLeft])
-    right.change([ofB], asWriter)
-    left.merge(right, rows, fault)
-    return left
-  }
-}
-
-/** Spoils each row of a record. */
-function spoiled(change: (row: RecordRow) => Partial<RecordRow>): Fault {
-  return { record: (r) => ({ ...r, rows: r.rows.map((row) => ({ ...row, ...change(row) })) }) }
-}
 
 const heightOff: Fault = { record: (r) => ({ ...r, height: r.height + 1 }) }
 

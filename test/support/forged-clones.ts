@@ -1,6 +1,7 @@
 // Two clones of a forged history, and changes for them to diverge by.
 
 import type { Directory } from '../../src/format/directory.ts'
+import type { RecordRow } from '../../src/format/record.ts'
 import type { Settings } from '../../src/format/settings.ts'
 import type { Identity } from '../../src/keys/identity.ts'
 import type { Forge } from './forge.ts'
@@ -59,4 +60,29 @@ export function removeDevice(forge: Forge, { deviceId }: Identity, fault: Fault 
 
 export function named(name: string): Settings {
   return { ...plainSettings, name }
+}
+
+/** Both changed /a.md; `rows` is what the merge makes of it. */
+export function mergedOpen(rows: readonly NewRow[], fault?: Fault): Forging {
+  return ({ left, right, asWriter }) => {
+    left.change([inLeft])
+    right.change([inRight], asWriter)
+    left.merge(right, rows, fault)
+    return left
+  }
+}
+
+/** The left one changed /a.md, the right one /dir/b.md. */
+export function mergedSettled(rows: readonly NewRow[] = [], fault?: Fault): Forging {
+  return ({ left, right, asWriter }) => {
+    left.change([inLeft])
+    right.change([ofB], asWriter)
+    left.merge(right, rows, fault)
+    return left
+  }
+}
+
+/** Spoils each row of a record. */
+export function spoiled(change: (row: RecordRow) => Partial<RecordRow>): Fault {
+  return { record: (r) => ({ ...r, rows: r.rows.map((row) => ({ ...row, ...change(row) })) }) }
 }

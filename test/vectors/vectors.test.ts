@@ -37,10 +37,8 @@ describe.each(groups)('%s', (group) => {
 const elsewhere: ReadonlySet<string> = new Set([
   'anchor_corrupt',
   'commit_too_large',
-  'device_forked',
   'not_canonical',
   'rolled_back',
-  'row_missing',
   'row_path_conflict',
 ])
 

@@ -36,6 +36,13 @@ const changedBytes: readonly (readonly [
 ]
 
 const ones = new Uint8Array(32).fill(1)
+const both = [zeroHash, ones]
+const join: Partial<ChangeRecord> = {
+  kind: 'keyring',
+  keyringHash: ones,
+  directoryNumber: 9,
+  parents: both,
+}
 
 const redaction: RecordRow = {
   memoryId: idOf('a'),
@@ -62,8 +69,8 @@ export function records({ entries, storeId, founder }: Forge): readonly Vector[]
     ...changedBytes.map(([expect, name, offset, ...values]) =>
       plain(honest, expect, name, put(offset, ...values)),
     ),
-    ...[...allowedFields(last), ...refusedFields(last)].map(([expect, name, change]) =>
-      plain(signed({ ...last, ...change }), expect, name),
+    ...[...allowedFields(last), ...refusedFields(last), ...mergeFields(last)].map(
+      ([expect, name, change]) => plain(signed({ ...last, ...change }), expect, name),
     ),
     plain(honest, 'record_malformed', 'cut off', (bytes) => bytes.slice(0, 400)),
     ...padding(honest),
@@ -153,4 +160,36 @@ function refusedFields(last: ChangeRecord): readonly FieldCase[] {
     ],
     ['record_rows', 'a redaction that changes', { kind: 'redact', reason: 'legal' }],
   ]
+}
+
+/** Two parents: merges, and joins of keyrings (FORMAT §7.2). */
+function mergeFields(last: ChangeRecord): readonly FieldCase[] {
+  const rows = twoRows(last)
+  return [
+    ['accepted', 'a merge with a row of two bases', { parents: both, rows: rows.map(twoBased) }],
+    ['accepted', 'a merge of keyrings with a row', { ...join, rows: rows.map(twoBased) }],
+    ['accepted', 'a merge of keyrings without a row', { ...join, rows: [] }],
+    ['record_malformed', 'one parent twice', { parents: [ones, ones] }],
+    [
+      'record_malformed',
+      'a redaction with two parents',
+      { kind: 'redact', reason: 'legal', parents: both, rows: [redaction] },
+    ],
+    [
+      'record_malformed',
+      'a change of settings with two parents',
+      { kind: 'settings', settingsHash: ones, parents: both, rows: [] },
+    ],
+    ['record_malformed', 'a merge of keyrings without an actor', { ...join, actor: undefined }],
+    ['record_rows', 'a merge that creates', { parents: both, rows: rows.map(created) }],
+    ['record_rows', 'a merge of keyrings that creates', { ...join, rows: rows.map(created) }],
+  ]
+}
+
+function twoBased(row: RecordRow): RecordRow {
+  return { ...row, operation: 'modified', base: idOf('first'), secondBase: idOf('second') }
+}
+
+function created(row: RecordRow): RecordRow {
+  return { ...row, operation: 'created', base: zeroId, secondBase: zeroId }
 }

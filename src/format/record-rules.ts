@@ -4,7 +4,7 @@
 import { compareBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, rowsMax, timeMax } from '../limits.ts'
-import type { ChangeRecord, RecordRow } from './record.ts'
+import type { ChangeRecord, RecordKind, RecordRow } from './record.ts'
 
 /** FORMAT §1.2. The length is bounded by the field. */
 const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)
@@ -18,6 +18,11 @@ export function joinsKeyrings({ kind, parents }: KindOfRecord): boolean {
 /** Whether the rows of a record are versions, so that it has a detail. */
 export function writesVersions(record: KindOfRecord): boolean {
   return record.kind === 'change' || joinsKeyrings(record)
+}
+
+/** Whether a record of this kind names a keyring, which is in force from then on. */
+export function bringsKeyring(kind: RecordKind): boolean {
+  return kind === 'genesis' || kind === 'keyring'
 }
 
 type KindOfRecord = Pick<ChangeRecord, 'kind' | 'parents'>
@@ -45,7 +50,7 @@ function checkFields(record: ChangeRecord): void {
   if (record.parents.length === 2 && !writesVersions(record)) {
     throw malformed('it has two parents, and is no merge')
   }
-  if ((genesis || kind === 'keyring') === isZero(record.keyringHash)) {
+  if (bringsKeyring(kind) === isZero(record.keyringHash)) {
     throw malformed('genesis and keyring changes name a keyring, and nothing else does')
   }
   if (record.directoryNumber !== 0 && kind !== 'keyring') {

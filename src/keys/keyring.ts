@@ -106,6 +106,7 @@ export async function openKeyring(
     throw new StoreError(
       'permission_denied',
       'This device is an auditor: it verifies and lists the trail, and reads no contents or paths',
+      { details: { role: 'auditor' } },
     )
   }
   const epochs = new Map(openArchives(file, epoch).map((one) => [one.kid, one]))
@@ -133,6 +134,13 @@ export function openAuditKeyring(
   return { directory: readDirectory(file, epoch), epochs }
 }
 
+/** A keyring that is opened with keys of its epoch, which are known already. */
+export interface OpenedDirectory {
+  readonly file: KeyringFile
+  readonly epoch: AuditKeys
+  readonly directory: Directory
+}
+
 /**
  * The directory of any keyring of a known epoch: how a history's chain of keyrings is walked.
  * Throws `envelope_epoch` for an unknown epoch, and as `openKeyring`.
@@ -141,14 +149,13 @@ export function openDirectory(
   bytes: Uint8Array,
   storeId: string,
   epochs: ReadonlyMap<string, AuditKeys>,
-): { readonly kid: string; readonly directory: Directory } {
+): OpenedDirectory {
   const file = decodeFor(bytes, storeId)
-  const { kid } = file
-  const epoch = epochs.get(kid)
+  const epoch = epochs.get(file.kid)
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', 'A keyring belongs to an unknown epoch')
   }
-  return { kid, directory: readDirectory(file, epoch) }
+  return { file, epoch, directory: readDirectory(file, epoch) }
 }
 
 /**

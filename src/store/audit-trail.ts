@@ -6,6 +6,7 @@ import type { Directory, Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { zeroId } from '../format/record.ts'
 import type { Actor, Operation, RecordKind, RecordRow, RedactReason } from '../format/record.ts'
+import { bringsKeyring } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import { openDirectory } from '../keys/keyring.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
@@ -114,7 +115,8 @@ export class Trail {
   #readAccess({ tree, parents, hash }: JudgedCommit): AccessChange {
     const { objects, storeId, epochs } = this.#source
     const bytes = getBlob(objects, getEntry(getTree(objects, tree), 'keyring'), 'keyring_mismatch')
-    const next = openDirectory(bytes, storeId, epochs)
+    const { epoch, directory } = openDirectory(bytes, storeId, epochs)
+    const next = { kid: epoch.kid, directory }
     const before = parents.map((oid) => this.#keyrings.get(this.#inForce.get(oid) ?? '') ?? nobody)
     this.#keyrings.set(toHex(hash), next)
     const [first = compareKeyrings(nobody, next), second] = before.map((one) => {
@@ -187,10 +189,6 @@ function ofEither(a: AccessChange, b: AccessChange): AccessChange {
 
 function distinct<T>(all: readonly T[], idOf: (one: T) => string): readonly T[] {
   return [...new Map(all.map((one) => [idOf(one), one])).values()]
-}
-
-function bringsKeyring(kind: RecordKind): boolean {
-  return kind === 'genesis' || kind === 'keyring'
 }
 
 function named({ deviceId, role }: { readonly deviceId: string; readonly role: Role }): {

@@ -20,7 +20,7 @@ import type { ChangeRecord, RecordKind } from '../format/record.ts'
 import { joinsKeyrings } from '../format/record-rules.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { Oid } from '../git/object.ts'
-import { decodeKeyring } from '../format/keyring.ts'
+import type { KeyringFile } from '../format/keyring.ts'
 import { openArchives, openAuditArchive, readArchivedKids } from '../keys/archive.ts'
 import { opensContents } from '../keys/epoch.ts'
 import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
@@ -70,9 +70,8 @@ export function findKeyring(objects: ObjectSource, commit: Oid): Oid {
 /** A keyring that was verified before, read back from git. */
 export function readKeyringState(source: Source, oid: Oid, record: Uint8Array): KeyringState {
   const bytes = getBlob(source.objects, oid, 'keyring_mismatch')
-  const opened = openDirectory(bytes, source.storeId, source.epochs)
-  const archived = readArchivedKids(decodeKeyring(bytes), getEpoch(source, opened.kid))
-  return { ...opened, archived, oid, record }
+  const { file, epoch, directory } = openDirectory(bytes, source.storeId, source.epochs)
+  return { kid: epoch.kid, archived: readArchivedKids(file, epoch), directory, oid, record }
 }
 
 /** Settings that were verified before, read back from git. */
@@ -98,16 +97,16 @@ export function openNewKeyring(
   record: ChangeRecord,
   bytes: Uint8Array,
 ): Pick<KeyringState, 'kid' | 'archived' | 'directory'> {
-  const opened = openDirectory(bytes, source.storeId, source.epochs)
-  if (opened.directory.number !== record.directoryNumber) {
+  const { file, epoch, directory } = openDirectory(bytes, source.storeId, source.epochs)
+  if (directory.number !== record.directoryNumber) {
     throw new StoreError('keyring_mismatch', 'The keyring has another number than its record says')
   }
-  const archived = archivedEpochs(bytes, getEpoch(source, opened.kid))
+  const archived = archivedEpochs(file, epoch)
   if (record.kind === 'genesis') {
-    checkGenesisDirectory(source.storeId, opened.directory)
+    checkGenesisDirectory(source.storeId, directory)
     checkArchived(archived, [])
   }
-  return { ...opened, archived }
+  return { kid: epoch.kid, archived, directory }
 }
 
 /** FORMAT §7.1: what may follow the keyring in force. Throws `keyring_chain`. */
@@ -142,16 +141,9 @@ function returning(): StoreError {
 }
 
 /** Opens the archives as a whole; an auditor opens one of the two. */
-function archivedEpochs(bytes: Uint8Array, epoch: AuditKeys): readonly string[] {
-  const file = decodeKeyring(bytes)
+function archivedEpochs(file: KeyringFile, epoch: AuditKeys): readonly string[] {
   const epochs = opensContents(epoch) ? openArchives(file, epoch) : openAuditArchive(file, epoch)
   return epochs.map(({ kid }) => kid).filter((kid) => kid !== epoch.kid)
-}
-
-function getEpoch({ epochs }: Source, kid: string): AuditKeys {
-  const epoch = epochs.get(kid)
-  if (epoch !== undefined) return epoch
-  throw new StoreError('envelope_epoch', 'A keyring belongs to an unknown epoch')
 }
 
 /** What is in force where a commit is taken up, and the keyring record of its own side. */
@@ -234,12 +226,17 @@ export function checkAuthor(
 export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: RecordKind): void {
   const role = roleOf(snapshot, deviceId)
   if (snapshot.devices.get(deviceId)?.forked === true) throw forkedError()
-  if (role !== undefined && rolesFor[kind].includes(role)) return
+  if (mayWrite(role, kind)) return
   const needed = rolesFor[kind].join(' or ')
   throw new StoreError(
     'permission_denied',
     `This device is ${role ?? 'not a device'} of the store; the change needs the role ${needed}`,
   )
+}
+
+/** Whether that role, undefined for none, is one for records of this kind (FORMAT §6.1). */
+export function mayWrite(role: Role | undefined, kind: RecordKind): boolean {
+  return role !== undefined && rolesFor[kind].includes(role)
 }
 
 /** Undefined for a device that is not, or no longer, one of the store's. */

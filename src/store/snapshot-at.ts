@@ -4,6 +4,7 @@
 
 import { assert } from '../errors.ts'
 import { decodeKeyring } from '../format/keyring.ts'
+import { bringsKeyring } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import { readKeyringState, readSettingsState } from './authority.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
@@ -23,7 +24,10 @@ export function snapshotAt(source: HistorySource, history: History, position: nu
   const last = decode(source, newest)
   const { hash: record, oid: commit, parts } = last
   const head = { commit, record, height: last.record.height, tree: parts.tree }
-  const keyring = decode(source, getLast(commits, bringsKeyring))
+  const keyring = decode(
+    source,
+    getLast(commits, ({ kind }) => bringsKeyring(kind)),
+  )
   const settings = decode(
     source,
     getLast(commits, ({ kind }) => kind === 'genesis' || kind === 'settings'),
@@ -57,7 +61,7 @@ function sealedUnder(
   const known = new Int32Array(commits.length)
   for (const commit of commits) {
     const { position } = commit
-    if (!bringsKeyring(commit)) {
+    if (!bringsKeyring(commit.kind)) {
       known[position] = Math.max(
         ...history.parentsOf(commit).map((one) => known[one.position] ?? 0),
       )
@@ -69,10 +73,6 @@ function sealedUnder(
   }
   // A keyring that brings memories joins two, and is sealed under its own epoch (FORMAT §7.2).
   return ({ position }) => kids.get(known[position] ?? 0) ?? ''
-}
-
-function bringsKeyring({ kind }: CommitEntry): boolean {
-  return kind === 'genesis' || kind === 'keyring'
 }
 
 function currentVersions(

@@ -26,6 +26,14 @@ export interface LiveMemory {
   readonly kid: string
 }
 
+/** Older memories first, by creation. To be handed to `toSorted`. */
+export function byAge(
+  a: Pick<LiveMemory, 'created' | 'memoryId'>,
+  b: Pick<LiveMemory, 'created' | 'memoryId'>,
+): number {
+  return a.created - b.created || (a.memoryId < b.memoryId ? -1 : 1)
+}
+
 /** cur(X, m) of FORMAT §6.4. */
 export interface CurrentVersion {
   readonly versionId: string

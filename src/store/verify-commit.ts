@@ -9,7 +9,7 @@ import type { ErrorCode } from '../errors.ts'
 import { openEnvelope, recordContext } from '../format/envelope.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
 import { zeroHash } from '../format/record.ts'
-import { joinsKeyrings } from '../format/record-rules.ts'
+import { bringsKeyring, joinsKeyrings } from '../format/record-rules.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
 import { opensContents } from '../keys/epoch.ts'
@@ -181,7 +181,7 @@ function checkNewKeyring(
 /** The keyring that a record of kind 1 or 4 brings. */
 function readKeyring(context: VerifyContext, commit: JudgedCommit): KeyringState | undefined {
   const { record, epoch } = commit
-  if (record.kind !== 'genesis' && record.kind !== 'keyring') return undefined
+  if (!bringsKeyring(record.kind)) return undefined
   const oid = getEntry(getTree(context.objects, commit.tree), 'keyring')
   const bytes = getBlob(context.objects, oid, 'keyring_mismatch')
   if (!equalBytes(hash256(bytes), record.keyringHash)) {

@@ -1,10 +1,11 @@
 // Two memories at one path become one: the older memory goes on with the lines of both, the other
 // is deleted and keeps its history.
 
+import { byAge } from '../snapshot.ts'
 import { mergeContents } from './content-merge.ts'
 import { contentLimit, readNothing } from './draft.ts'
 import type { Draft } from './draft.ts'
-import { byAge, inOrder } from './merge-input.ts'
+import { inOrder } from './merge-input.ts'
 import type { MergeInput } from './merge-input.ts'
 
 /** Afterwards no two live drafts have the same path. */

@@ -1,4 +1,4 @@
-// What a merge of two clones is planned from, and in which order its versions and memories stand.
+// What a merge of two clones is planned from, and in which order its versions stand.
 // The caller has compared the two heads (docs/FORMAT.md §6.4) and reads contents when asked.
 
 import type { Random } from '../../crypto/random.ts'
@@ -49,12 +49,4 @@ export function inOrder<Version extends VersionRef>(
 ): readonly [older: Version, newer: Version] {
   if (isLater(a, b)) return [b, a]
   return isLater(b, a) || a.versionId < b.versionId ? [a, b] : [b, a]
-}
-
-/** Older memories first, by creation. To be handed to `toSorted`. */
-export function byAge(
-  a: Pick<LiveMemory, 'created' | 'memoryId'>,
-  b: Pick<LiveMemory, 'created' | 'memoryId'>,
-): number {
-  return a.created - b.created || (a.memoryId < b.memoryId ? -1 : 1)
 }

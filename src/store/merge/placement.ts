@@ -4,8 +4,8 @@
 import { formatId } from '../../format/id.ts'
 import { parentPaths } from '../../format/path.ts'
 import { pathBytesMax } from '../../limits.ts'
+import { byAge } from '../snapshot.ts'
 import type { Draft } from './draft.ts'
-import { byAge } from './merge-input.ts'
 import type { MergeInput } from './merge-input.ts'
 
 /** Afterwards no live draft is above another. Their paths differ before. */

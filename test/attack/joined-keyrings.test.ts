@@ -399,7 +399,7 @@ describe('a recovery key', () => {
 })
 
 describe('whom one side has made an owner', () => {
-  /** On the left nothing that concerns it, unless told otherwise; on the right it lets somebody in. */
+  /** Made one on the right, where it lets somebody in. */
   function made(onLeft: (world: Clones) => void, raise: (world: Clones) => void = byOwner): Forge {
     const world = clones()
     const { left, right, reader } = world

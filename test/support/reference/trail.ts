@@ -295,8 +295,8 @@ function readKeyring(
     ensure(last, 'keyring_chain', 'An older epoch returned')
   }
   const authorId = record.deviceId
-  const given = { gives: false, raised: [] }
-  const did = only === undefined || another !== undefined ? given : givenBy(only.directory, directory)
+  const isStep = only !== undefined && another === undefined
+  const did = isStep ? givenBy(only.directory, directory) : { gives: false, raised: [] }
   const changes = new Map(before.flatMap((one) => [...one.changes]))
   changes.set(hash, { authorId, ...did })
   return { directory, epoch, kids, recordHash: hash, changes, commit: oid }

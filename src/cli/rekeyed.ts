@@ -2,17 +2,26 @@
 // and what it cannot take back.
 
 import type { KeysChanged } from '../store/device-changes.ts'
-import type { StillReadable } from '../store/devices.ts'
+import type { StillReadable } from '../store/still-readable.ts'
 import { countText } from './sizes.ts'
 
+/** What somebody without the keys of a new epoch cannot do. */
+const withoutKeys = 'cannot read what is written from now on'
+/** The same of a device that becomes an auditor. */
+export const asAuditor = 'reads no contents or paths of what is written from now on'
+
 /** Lines, empty if nothing changed. `who` loses the keys: `The old passphrase`, `It`. */
-export function rekeyedLines({ commit, stillReadable }: KeysChanged, who: string): string[] {
+export function rekeyedLines(
+  { commit, stillReadable }: KeysChanged,
+  who: string,
+  loses: string = withoutKeys,
+): string[] {
   if (commit === undefined) return []
   if (stillReadable === undefined) return ['', 'A new epoch of keys began.']
   return [
     '',
-    `A new epoch of keys began. ${who} cannot read what is written from now on. What was`,
-    'written until now stays readable to whoever has a copy of the store:',
+    `A new epoch of keys began. ${who} ${loses}.`,
+    'What was written until now stays readable to whoever has a copy of the store:',
     ...stillReadableLines(stillReadable),
   ]
 }
@@ -24,9 +33,14 @@ export function rekeyedJson({
   return { commit: commit ?? null, still_readable: stillReadableJson(stillReadable) }
 }
 
-export function stillReadableLines({ commits, memories }: StillReadable): string[] {
+export function stillReadableLines(still: StillReadable): string[] {
+  const { commits, commitsWithContents: full, memories } = still
+  const all = countText(commits, 'commit', 'commits')
+  if (full === 0) return [`  who did what when in ${all}, and no contents or paths`]
   return [
-    `  the history so far: ${countText(commits, 'commit', 'commits')}`,
+    full === commits
+      ? `  the history so far: ${all}`
+      : `  who did what when in ${all}, and the contents and paths of ${full} of them`,
     `  ${countText(memories, 'memory', 'memories')} as they are, each until it is written again`,
   ]
 }
@@ -34,5 +48,7 @@ export function stillReadableLines({ commits, memories }: StillReadable): string
 export function stillReadableJson(
   still: StillReadable | undefined,
 ): Readonly<Record<string, number>> | null {
-  return still === undefined ? null : { commits: still.commits, memories: still.memories }
+  if (still === undefined) return null
+  const { commits, commitsWithContents, memories } = still
+  return { commits, commits_with_contents: commitsWithContents, memories }
 }

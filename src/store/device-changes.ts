@@ -12,10 +12,11 @@ import type { EpochChanges } from '../keys/keyring.ts'
 import { admitDevice, admitRecoveryKey, changeEpoch } from './administration.ts'
 import { checkMayWrite } from './authority.ts'
 import type { Author, BuiltCommit } from './commit.ts'
-import type { StillReadable } from './devices.ts'
 import type { Applied } from './memory-store.ts'
 import type { StoreSession } from './session.ts'
 import type { Snapshot } from './snapshot.ts'
+import { keysOfDevices, keysOfMember, readableWith, readKeyrings } from './still-readable.ts'
+import type { StillReadable } from './still-readable.ts'
 
 export interface DeviceAdded extends Applied {
   /** `dev_…` */
@@ -140,14 +141,26 @@ function rekeying(
 
 const unchanged: KeysChanged = { commit: undefined, versionIds: [], stillReadable: undefined }
 
-/** What the keys of before open: all there is, and the record that replaces them. */
+/** What the keys of before open, the record that replaces them too: it is sealed under them. */
 async function readableSoFar(
   session: StoreSession,
   loses: Rekeying['loses'],
 ): Promise<StillReadable> {
-  const { commits } = await session.historyNow()
-  const trailOnly = loses.every((one) => 'role' in one && one.role === 'auditor')
-  return { commits: commits.length + 1, memories: trailOnly ? 0 : session.snapshot.count }
+  const { snapshot, contents } = session
+  const history = await session.historyNow()
+  const keyrings = readKeyrings(contents, history)
+  const devices = loses.flatMap((one) => ('deviceId' in one ? [one.deviceId] : []))
+  const keys =
+    devices.length === loses.length
+      ? keysOfDevices(devices, keyrings)
+      : keysOfMember(snapshot.keyring)
+  const found = readableWith(keys, snapshot, history, keyrings)
+  const { kid } = snapshot.keyring
+  return {
+    ...found,
+    commits: found.commits + Number(keys.records.has(kid)),
+    commitsWithContents: found.commitsWithContents + Number(keys.contents.has(kid)),
+  }
 }
 
 function getActive({ keyring }: Snapshot, deviceId: string): DeviceEntry {

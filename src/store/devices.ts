@@ -1,16 +1,16 @@
-// The devices of a store, for people: who is one, since when, in which role, and what those who
-// were removed can read for ever (FORMAT §7.1, §7.3). Reads the directory and the keyrings of the
-// history, changes nothing.
+// The devices of a store, for people: who is one, since when, in which role, what it has shown to
+// have taken over, and what it still reads if it was removed (FORMAT §7.1, §7.3). Reads the
+// directory and the keyrings of the history, changes nothing.
 
 import type { DeviceEntry, Role } from '../format/directory.ts'
 import { findDevice } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
-import { zeroHash } from '../format/record.ts'
 import { canShowAdoption, findUnadopted } from './adoption.ts'
-import { findKeyring, readKeyringState } from './authority.ts'
 import type { ContentSource } from './contents.ts'
-import type { CommitEntry, History } from './history.ts'
-import type { KeyringState, Snapshot } from './snapshot.ts'
+import type { History } from './history.ts'
+import type { Snapshot } from './snapshot.ts'
+import { keysOfDevices, readableWith, readKeyrings } from './still-readable.ts'
+import type { KeyringEvent, StillReadable } from './still-readable.ts'
 
 /** The commit that brought a device, or took its access. */
 export interface DeviceEvent {
@@ -18,14 +18,6 @@ export interface DeviceEvent {
   readonly commit: string
   /** ms since 1970, by the clock of who did it. */
   readonly time: number
-}
-
-/** What somebody who had the keys can read for ever, in any copy that has it. */
-export interface StillReadable {
-  /** How many there were until then: an auditor reads their records, others contents and paths. */
-  readonly commits: number
-  /** Live memories that have not been written again since. */
-  readonly memories: number
 }
 
 export interface Device {
@@ -53,13 +45,6 @@ export interface Device {
 interface DeviceSource {
   readonly contents: ContentSource
   readonly identity: { readonly deviceId: string }
-}
-
-/** A commit that brought a keyring. */
-interface KeyringEvent extends Pick<KeyringState, 'kid' | 'archived' | 'directory'> {
-  readonly commit: CommitEntry
-  /** In the order of the history. */
-  readonly position: number
 }
 
 /** In the order in which they came, removed ones too. */
@@ -94,18 +79,10 @@ export function listDevices(
         isThis,
         unadopted: unadopted.map((commit) => eventOf({ commit })),
         canShowAdoption: removed === undefined && canShowAdoption(role, state?.forked ?? false),
-        stillReadable: removed && stillReadableBy(entry, snapshot, history, keyrings),
+        stillReadable:
+          removed && readableWith(keysOfDevices([deviceId], keyrings), snapshot, history, keyrings),
       }
     })
-}
-
-function readKeyrings(source: ContentSource, history: History): readonly KeyringEvent[] {
-  const { objects } = source
-  return history.commits.flatMap((commit, position) => {
-    if (commit.kind !== 'genesis' && commit.kind !== 'keyring') return []
-    const blob = findKeyring(objects, commit.oid)
-    return [{ ...readKeyringState(source, blob, zeroHash), commit, position }]
-  })
 }
 
 /** The first keyring in which a device is, and is so. */
@@ -122,35 +99,4 @@ function findEvent(
 
 function eventOf({ commit }: Pick<KeyringEvent, 'commit'>): DeviceEvent {
   return { commit: commit.oid, time: commit.time }
-}
-
-function stillReadableBy(
-  { deviceId, role }: DeviceEntry,
-  snapshot: Snapshot,
-  history: History,
-  keyrings: readonly KeyringEvent[],
-): StillReadable {
-  const kids = new Set<string>()
-  const without = new Set<number>()
-  for (const { kid, archived, directory, position } of keyrings) {
-    const then = findDevice(directory, deviceId)
-    if (then?.removed === 0) for (const one of [...archived, kid]) kids.add(one)
-    else if (then !== undefined) without.add(position)
-  }
-  const commits = countOutside(history, without)
-  if (role === 'auditor') return { commits, memories: 0 }
-  const versions = [...snapshot.current.values()]
-  return { commits, memories: versions.filter(({ live }) => live && kids.has(live.kid)).length }
-}
-
-/** How many commits do not descend from some; those that remove a device it reads, too. */
-function countOutside(history: History, positions: ReadonlySet<number>): number {
-  const after = new Set<number>()
-  for (const commit of history.commits) {
-    const parents = history.parentsOf(commit)
-    if (parents.some(({ position: at }) => positions.has(at) || after.has(at))) {
-      after.add(commit.position)
-    }
-  }
-  return history.commits.length - after.size
 }

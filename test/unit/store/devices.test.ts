@@ -100,7 +100,7 @@ describe('removing devices', () => {
       [formatId('device', second.deviceId)],
       author,
     )
-    expect(stillReadable).toEqual({ commits: 4, memories: 1 })
+    expect(stillReadable).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
     await create('/b', 'second')
     expect((await store.status()).epochs).toBe(2)
     await store.close()
@@ -114,17 +114,17 @@ describe('removing devices', () => {
     await create('/b', 'b')
     await store.removeDevices([formatId('device', second.deviceId)], author)
     const readable = async (): Promise<unknown> => (await store.devices()).at(-1)?.stillReadable
-    expect(await readable()).toEqual({ commits: 5, memories: 2 })
+    expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 2 })
     await create('/c', 'c')
-    expect(await readable()).toEqual({ commits: 5, memories: 2 })
+    expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 2 })
     await store.apply([{ type: 'edit', path: '/b', edit: () => 'new' }], author)
-    expect(await readable()).toEqual({ commits: 5, memories: 1 })
+    expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 1 })
   })
 
   test('an auditor is told to have read no memory', async () => {
     await add(second, 'auditor')
     const changed = await store.removeDevices([formatId('device', second.deviceId)], author)
-    expect(changed.stillReadable).toEqual({ commits: 4, memories: 0 })
+    expect(changed.stillReadable).toEqual({ commits: 4, commitsWithContents: 0, memories: 0 })
   })
 
   test('several go in one commit; one that is none stops all', async () => {
@@ -181,7 +181,7 @@ describe('changing a role', () => {
     await add(second, 'writer')
     const id = formatId('device', second.deviceId)
     const changed = await store.changeRole(id, 'auditor', author)
-    expect(changed.stillReadable).toEqual({ commits: 4, memories: 1 })
+    expect(changed.stillReadable).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
     await store.close()
     expect(await outcome(openAs(second))).toBe('permission_denied')
     store = await reopen(place)
@@ -218,7 +218,7 @@ describe('who is no owner', () => {
 describe('a new recovery key', () => {
   test('replaces the old one in a new epoch', async () => {
     const { recoveryKey, stillReadable } = await store.newRecoveryKey(author)
-    expect(stillReadable).toEqual({ commits: 3, memories: 1 })
+    expect(stillReadable).toEqual({ commits: 3, commitsWithContents: 3, memories: 1 })
     await store.close()
     expect(await outcome(openWith(place.recoveryKey))).toBe('wrong_key')
     const theirs = await openWith(recoveryKey)

@@ -1,0 +1,215 @@
+// What is said about what somebody without keys still reads, against what the keys open that were
+// ever sealed to it: every keyring of the history is tried with its identity, and every record,
+// every detail and every live memory with what comes out (FORMAT §4, §7).
+
+import { cpSync } from 'node:fs'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { parseCommit } from '../../../src/format/commit.ts'
+import { formatDeviceCard } from '../../../src/format/device-card.ts'
+import type { Role } from '../../../src/format/directory.ts'
+import {
+  detailContext,
+  memoryContext,
+  openEnvelope,
+  readKid,
+  recordContext,
+} from '../../../src/format/envelope.ts'
+import { formatId, parseId } from '../../../src/format/id.ts'
+import { decodeRecord, recordHash } from '../../../src/format/record.ts'
+import type { AuditKeys, EpochKeys } from '../../../src/keys/epoch.ts'
+import { generateIdentity } from '../../../src/keys/identity.ts'
+import type { Identity } from '../../../src/keys/identity.ts'
+import { openAuditKeyring, openKeyring } from '../../../src/keys/keyring.ts'
+import type { MemoryStore } from '../../../src/store/memory-store.ts'
+import type { StillReadable } from '../../../src/store/still-readable.ts'
+import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
+import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
+import type { TestPlace } from '../../support/stores.ts'
+import { git, gitBytes, temporaryDirectory } from '../../support/temporary.ts'
+
+let store: MemoryStore
+let place: TestPlace
+let other: Identity
+let id: string
+
+beforeEach(async () => {
+  ;({ store, place } = await newStore())
+  other = await generateIdentity()
+  id = formatId('device', other.deviceId)
+  await write('/before')
+})
+
+async function write(path: string, into: MemoryStore = store): Promise<void> {
+  await into.apply([{ type: 'create', path, content: path }], author)
+}
+
+async function listed(): Promise<StillReadable | undefined> {
+  return (await store.devices()).find(({ deviceId }) => deviceId === id)?.stillReadable
+}
+
+/** Each role in turn, a memory written in each, then none. */
+async function pass(roles: readonly Role[]): Promise<StillReadable | undefined> {
+  const [first = 'writer', ...later] = roles
+  await store.addDevice(formatDeviceCard(other), first, author)
+  await write('/as-0')
+  for (const [index, role] of later.entries()) {
+    await store.changeRole(id, role, author)
+    await write(`/as-${index + 1}`)
+  }
+  const { stillReadable } = await store.removeDevices([id], author)
+  return stillReadable
+}
+
+describe('a removed device', () => {
+  test.each<{ roles: readonly Role[]; contents: number; memories: number }>([
+    { roles: ['auditor'], contents: 0, memories: 0 },
+    { roles: ['reader'], contents: 5, memories: 2 },
+    { roles: ['writer', 'auditor'], contents: 5, memories: 2 },
+    { roles: ['auditor', 'writer'], contents: 7, memories: 3 },
+    { roles: ['auditor', 'writer', 'auditor'], contents: 7, memories: 3 },
+    { roles: ['reader', 'auditor', 'owner', 'auditor'], contents: 9, memories: 4 },
+  ])('that was $roles reads contents of $contents', async ({ roles, contents, memories }) => {
+    // Genesis, /before and the removal; each role and what was written in it.
+    const commits = 3 + 2 * roles.length
+    const said = await pass(roles)
+    expect(said).toEqual({ commits, commitsWithContents: contents, memories })
+    await write('/after')
+    expect(await listed()).toEqual(said)
+    // What is written again, it does not read.
+    await store.apply([{ type: 'edit', path: '/before', edit: () => 'new' }], author)
+    expect(await listed()).toEqual({ ...said, memories: Math.max(0, memories - 1) })
+    const { id: storeId } = store
+    await store.close()
+    expect(await tried(place.directory, storeId, other)).toEqual({
+      commits,
+      commitsWithContents: contents,
+      memories: Math.max(0, memories - 1),
+    })
+  })
+
+  test('that was a writer, then an auditor, reads with its old clone what is said', async () => {
+    await store.addDevice(formatDeviceCard(other), 'writer', author)
+    await store.close()
+    const root = temporaryDirectory()
+    cpSync(place.directory, `${root}/store`, { recursive: true })
+    store = await reopen(place)
+    const lowered = await store.changeRole(id, 'auditor', author)
+    await write('/hidden')
+    const removed = await store.removeDevices([id], author)
+    const old = await reopen(place, {
+      directory: `${root}/store`,
+      stateDirectory: `${root}/state`,
+      identity: other,
+    })
+    expect(await contentsOf(old)).toEqual({ '/before': '/before' })
+    await old.close()
+    expect(lowered.stillReadable).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
+    expect(removed.stillReadable).toEqual({ commits: 6, commitsWithContents: 4, memories: 1 })
+    await store.close()
+  })
+})
+
+test('several together read what any of them does', async () => {
+  const auditor = await generateIdentity()
+  await store.addDevice(formatDeviceCard(other), 'reader', author)
+  await store.addDevice(formatDeviceCard(auditor), 'auditor', author)
+  await store.changeRole(id, 'auditor', author)
+  await write('/hidden')
+  const { stillReadable } = await store.removeDevices(
+    [id, formatId('device', auditor.deviceId)],
+    author,
+  )
+  expect(stillReadable).toEqual({ commits: 7, commitsWithContents: 5, memories: 1 })
+  await store.close()
+})
+
+test('a device that one side removed reads nothing of an epoch of the other side', async () => {
+  const remote = bareRemote()
+  const first = await firstClone(remote)
+  await write('/before', first.store)
+  await first.store.addDevice(formatDeviceCard(other), 'writer', author)
+  await sync(first)
+  const second = await joinClone(first, remote)
+  await syncAll([first, second])
+  await first.store.removeDevices([id], author)
+  await second.store.newRecoveryKey(author)
+  await write('/unseen', second.store)
+  await syncAll([first, second])
+  const { directory } = first.place
+  const device = (await first.store.devices()).find(({ deviceId }) => deviceId === id)
+  const { commits, epochs } = await first.store.status()
+  expect(epochs).toBe(4)
+  await Promise.all([first, second].map((clone) => clone.store.close()))
+  expect(device?.stillReadable).toEqual(await tried(directory, first.store.id, other))
+  expect(device?.stillReadable?.commits).toBeLessThan(commits)
+})
+
+/** Opens all that there is with every key that was ever sealed to an identity. */
+async function tried(directory: string, name: string, identity: Identity): Promise<StillReadable> {
+  const storeId = parseId('store', name)
+  const audit = new Map<string, AuditKeys>()
+  const full = new Map<string, EpochKeys>()
+  const commits = git(['rev-list', 'main'], directory).trim().split('\n')
+  for (const commit of commits) {
+    const keyring = gitBytes(['cat-file', 'blob', `${commit}:keyring`], directory)
+    const audited = attempt(() => openAuditKeyring(keyring, storeId, identity))
+    for (const [kid, keys] of audited?.epochs ?? []) audit.set(kid, keys)
+    const unlock = { type: 'identity', identity } as const
+    const opened = await openKeyring(keyring, storeId, unlock).catch(() => undefined)
+    for (const [kid, keys] of opened?.epochs ?? []) full.set(kid, keys)
+  }
+  const opens = commits.map((commit) => {
+    return opensCommit(gitBytes(['cat-file', 'commit', commit], directory), storeId, audit, full)
+  })
+  const entries = git(['ls-tree', '-r', 'main', 'm/'], directory).trim().split('\n')
+  return {
+    commits: opens.filter(({ record }) => record).length,
+    commitsWithContents: opens.filter(({ contents }) => contents).length,
+    memories: entries.filter((entry) => opensMemory(directory, entry, storeId, full)).length,
+  }
+}
+
+function opensCommit(
+  bytes: Uint8Array,
+  storeId: string,
+  audit: ReadonlyMap<string, AuditKeys>,
+  full: ReadonlyMap<string, EpochKeys>,
+): { readonly record: boolean; readonly contents: boolean } {
+  const { record, detail } = parseCommit(bytes)
+  const kid = readKid('record', record)
+  const keys = audit.get(kid)
+  if (keys === undefined) return { record: false, contents: false }
+  const opened = openEnvelope('record', keys.record, recordContext(storeId), record)
+  const own = full.get(kid)
+  if (own !== undefined && detail !== undefined) {
+    const context = detailContext(storeId, recordHash(storeId, decodeRecord(opened).signed))
+    openEnvelope('detail', own.detail, context, detail)
+  }
+  return { record: true, contents: own !== undefined }
+}
+
+function opensMemory(
+  directory: string,
+  entry: string,
+  storeId: string,
+  full: ReadonlyMap<string, EpochKeys>,
+): boolean {
+  const [meta = '', path = ''] = entry.split('\t')
+  const blob = gitBytes(['cat-file', 'blob', meta.split(' ')[2] ?? ''], directory)
+  const keys = full.get(readKid('memory', blob))
+  if (keys === undefined) return false
+  const memoryId = path.replace(/^m\//, '').replaceAll('/', '')
+  return (
+    attempt(() => {
+      return openEnvelope('memory', keys.memory, memoryContext(storeId, memoryId), blob)
+    }) !== undefined
+  )
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}

@@ -55,6 +55,7 @@ type RemoteCode =
   | 'remote_unreachable'
   | 'remote_timeout'
   | 'remote_auth'
+  | 'remote_untrusted'
   | 'remote_not_found'
   | 'remote_protocol'
   | 'remote_moved'
@@ -139,6 +140,8 @@ export interface ErrorDetails {
   readonly memoryId?: string
   /** The parameter of an operation that is missing or wrong. */
   readonly parameter?: string
+  /** `auditor`, where the keys of this device are no more than that. */
+  readonly role?: string
   /** The 1-based lines at which a text occurs, one entry per occurrence. */
   readonly lines?: readonly number[]
   /** The versions, `memver_…`, that stand in the way. */

@@ -78,14 +78,19 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   }),
   cancelled: row(504, 'timeout_error', 130, 'Start again; what was done before stays done', true),
 
-  not_a_store: unopened('Check the path of the store, or make one with `gitlocket init`'),
+  not_a_store: unopened(
+    'Check the path of the store; `gitlocket init` makes one, `gitlocket join` gets one',
+  ),
   store_exists: row(409, 'conflict_error', 4, 'Open the store that is there, or name another path'),
   store_closed: row(500, 'api_error', 1, 'Open the store again'),
   unsupported_repository: unopened('Use a bare repository with SHA-1 objects and plain files'),
   upgrade_required: unopened('Install a newer release of gitlocket'),
   incomplete_clone: unopened('Clone again with the whole history'),
   wrong_key: locked('Check which identity, passphrase or recovery key belongs to this store'),
-  invalid_identity: locked('Put the identity file back from a backup, or enrol this machine anew'),
+  invalid_identity: locked(
+    'Correct what was typed, or put the identity file back from a backup, or enrol this machine ' +
+      'anew',
+  ),
   weak_key_parameters: locked('Do not enter the passphrase; get the store from a trusted copy'),
   out_of_memory: row(500, 'api_error', 9, 'Free memory, or use a machine that has more', true),
 
@@ -101,7 +106,14 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
 
   remote_unreachable: offline('Check the network and the address; synchronise again later'),
   remote_timeout: offline('Synchronise again later; the other side or the network is too slow'),
-  remote_auth: refusedByRemote('Check the credentials of this machine for that host'),
+  remote_auth: refusedByRemote(
+    'For https, give a credential helper of git the account, or set GITLOCKET_TOKEN to `token` ' +
+      'or `user:token`; for ssh, use a key that the host knows',
+  ),
+  remote_untrusted: refusedByRemote(
+    'Make sure that it is that host; then, for https, name the certificates to trust with ' +
+      'GIT_SSL_CAINFO, and for ssh, connect once by hand',
+  ),
   remote_not_found: refusedByRemote('Check the address, or create the repository on the host'),
   remote_protocol: refusedByRemote('Check that the address is that of a git repository'),
   remote_moved: row(409, 'conflict_error', 10, 'Synchronise again; another device pushed', true),
@@ -119,7 +131,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   envelope_padding: tampered(distrust),
   envelope_salt: tampered(distrust),
 
-  store_id_mismatch: tampered(distrust),
+  store_id_mismatch: tampered(
+    'Check the address: two stores are never merged; `gitlocket join` opens the other one in a ' +
+      'directory of its own',
+  ),
   public_file_mismatch: tampered(distrust),
   commit_too_large: tampered(distrust),
   commit_malformed: tampered(distrust),

@@ -33,18 +33,18 @@ export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [7, 'Not a store, or one that this release cannot open'],
   [8, 'Wrong key, passphrase or identity'],
   [9, 'Storage: the disk is full, denies access or fails'],
-  [10, 'Busy: another process holds the store; try again'],
+  [10, 'Busy: another process holds the store, or another device pushed first; try again'],
   [11, 'Damaged or tampered with: verification refused what it found'],
   [12, 'Rolled back: older than what this device has verified before'],
   [13, 'Offline: the remote cannot be reached or does not answer; local work is safe'],
-  [14, 'Refused by the remote: access, a push, or it is no git repository'],
+  [14, 'Refused: access or a push by the remote, or the remote itself: not trusted, no repository'],
   [15, 'Nothing to do: `sync`, `pull` or `push` found both sides equal'],
   [16, 'Conflicts kept: a merge combined what both sides had changed; `conflicts` lists it'],
   [130, 'Cancelled'],
 ])
 
 /** What a sync that did not fail says; no error has these. */
-export const syncExitCodes: Readonly<Record<'nothingToDo' | 'conflictsKept', ExitCode>> = {
-  nothingToDo: 15,
+export const syncExitCodes: Readonly<Record<'upToDate' | 'conflictsKept', ExitCode>> = {
+  upToDate: 15,
   conflictsKept: 16,
 }

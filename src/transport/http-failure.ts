@@ -23,7 +23,7 @@ export function connectionFailure(error: unknown): StoreError {
   const problem = unreachable.get(code)
   if (problem !== undefined) return failure('remote_unreachable', `cannot be reached: ${problem}`)
   if (/CERT|TLS|SSL|ALTNAME|SIGNATURE/.test(code)) {
-    return failure('remote_unreachable', `cannot be trusted: its certificate is refused (${code})`)
+    return failure('remote_untrusted', `cannot be trusted: its certificate is refused (${code})`)
   }
   if (code.startsWith('HPE_')) return failure('remote_protocol', 'does not speak HTTP')
   return failure('remote_unreachable', `cannot be reached${code === '' ? '' : ` (${code})`}`)

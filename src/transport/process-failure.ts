@@ -23,7 +23,7 @@ interface Failure {
 const meanings: readonly Meaning[] = [
   {
     phrases: ['host key verification failed', 'host identification has', 'host key is known'],
-    code: 'remote_auth',
+    code: 'remote_untrusted',
     sentence: 'The key of the host is unknown or has changed: connect once with ssh by hand',
   },
   {

@@ -104,7 +104,7 @@ describe('the connection', () => {
       const { url } = await startGitServer({ repository, tls: makeCertificate() })
       const error = await failureOf(listRemote({ url, environment }))
       expect(error).toMatchObject({
-        code: 'remote_unreachable',
+        code: 'remote_untrusted',
         message: expect.stringMatching(/certificate is refused/),
       })
     },
@@ -175,7 +175,7 @@ describe('a program that speaks for a host', () => {
     })
     const newcomer = await failureOf(listRemote({ ...access, sshCommand: newcomerCommand }))
     expect(newcomer).toMatchObject({
-      code: 'remote_auth',
+      code: 'remote_untrusted',
       message: expect.stringMatching(/unknown/),
     })
   })

@@ -90,7 +90,7 @@ describe('what a program says', () => {
 
   test.each([
     ['git@host: Permission denied (publickey).', 'remote_auth'],
-    ['Host key verification failed.', 'remote_auth'],
+    ['Host key verification failed.', 'remote_untrusted'],
     ['ssh: Could not resolve hostname host: Name or service not known', 'remote_unreachable'],
     ['ssh: connect to host host port 22: Connection refused', 'remote_unreachable'],
     ['ssh: connect to host host port 22: Operation timed out', 'remote_unreachable'],
@@ -145,8 +145,9 @@ describe('what a connection or a status means', () => {
   test.each([
     ['ENOTFOUND', 'remote_unreachable', 'name is unknown'],
     ['ECONNRESET', 'remote_unreachable', 'cut off'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'remote_unreachable', 'certificate is refused'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'remote_unreachable', 'certificate is refused'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'remote_untrusted', 'certificate is refused'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'remote_untrusted', 'certificate is refused'],
+    ['CERT_HAS_EXPIRED', 'remote_untrusted', 'certificate is refused'],
     ['HPE_INVALID_CONSTANT', 'remote_protocol', 'does not speak HTTP'],
     ['EODD', 'remote_unreachable', 'EODD'],
   ])('%s', (code, expected, words) => {

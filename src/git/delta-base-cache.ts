@@ -9,6 +9,7 @@ import type { GitObject } from './object.ts'
 const objectBytesMax = 65_536
 /** A place is one number, `start * placeUnit + length`: two hundred thousand of them are made. */
 const placeUnit = 2 ** 17
+const ringBytesMin = 65_536
 
 export class DeltaBaseCache {
   readonly #bytesMax: number
@@ -41,15 +42,14 @@ export class DeltaBaseCache {
   add(key: number, { type, body }: { readonly type: string; readonly body: Uint8Array }): void {
     if (type !== 'tree' || body.length > Math.min(objectBytesMax, this.#bytesMax)) return
     if (this.#places.has(key)) return
-    // Nothing of it is resident before it is written to.
-    this.#ring ??= new Uint8Array(this.#bytesMax)
-    if (this.#next + body.length > this.#ring.length) {
-      this.#dropUpTo(this.#ring.length)
+    const ring = this.#withRoomFor(body.length)
+    if (this.#next + body.length > ring.length) {
+      this.#dropUpTo(ring.length)
       this.#next = 0
     }
     const end = this.#next + body.length
     this.#dropUpTo(end)
-    this.#ring.set(body, this.#next)
+    ring.set(body, this.#next)
     this.#places.set(key, this.#next * placeUnit + body.length)
     this.#order.push(key)
     this.#next = end
@@ -61,6 +61,22 @@ export class DeltaBaseCache {
     this.#oldest = 0
     this.#ring = undefined
     this.#next = 0
+  }
+
+  /**
+   * The ring, twice as large while it may grow: most stores need a small part of it. It is as large
+   * as it may be before it turns for the first time, so that no place in it ever moves.
+   */
+  #withRoomFor(length: number): Uint8Array {
+    let size = this.#ring?.length ?? Math.min(ringBytesMin, this.#bytesMax)
+    while (size < this.#bytesMax && this.#next + length > size) {
+      size = Math.min(2 * size, this.#bytesMax)
+    }
+    if (this.#ring?.length === size) return this.#ring
+    const larger = new Uint8Array(size)
+    if (this.#ring !== undefined) larger.set(this.#ring)
+    this.#ring = larger
+    return larger
   }
 
   /** Drops what starts between the next place and `end`: it is about to be overwritten. */

@@ -1,6 +1,7 @@
 // The cache of delta bases: what it finds is what was added, whatever the ring has overwritten.
 
 import { expect, test } from 'vitest'
+import { equalBytes } from '../../../src/bytes.ts'
 import { DeltaBaseCache } from '../../../src/git/delta-base-cache.ts'
 
 function tree(key: number, length: number): Uint8Array {
@@ -16,8 +17,10 @@ test('an object is found as it was added, or not at all; the newest always is', 
     cache.add(key, { type: 'tree', body: tree(key, length) })
     expect(cache.find(key)?.body).toEqual(tree(key, length))
     for (let older = Math.max(0, key - 30); older < key; older += 1) {
-      const found = cache.find(older)
-      if (found !== undefined) expect(found.body).toEqual(tree(older, lengths.get(older) ?? 0))
+      const found = cache.find(older)?.body
+      // Sixty thousand of them: compared as bytes.
+      const same = found === undefined || equalBytes(found, tree(older, lengths.get(older) ?? 0))
+      if (!same) expect(found).toEqual(tree(older, lengths.get(older) ?? 0))
     }
   }
 })
@@ -27,6 +30,21 @@ test('what fits is kept: the newest half of the bytes at least', () => {
   for (let key = 0; key < 100; key += 1) cache.add(key, { type: 'tree', body: tree(key, 100) })
   const kept = Array.from({ length: 100 }, (_, key) => key).filter((key) => cache.find(key))
   expect(kept).toEqual([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
+})
+
+test('what is in it stays while it grows, until it is as large as it may be', () => {
+  const cache = new DeltaBaseCache(1_000_000)
+  const found = (count: number): readonly number[] => {
+    const keys = Array.from({ length: count }, (_, key) => key)
+    return keys.filter((key) => {
+      const body = cache.find(key)?.body
+      return body !== undefined && equalBytes(body, tree(key, 10_000))
+    })
+  }
+  for (let key = 0; key < 100; key += 1) cache.add(key, { type: 'tree', body: tree(key, 10_000) })
+  expect(found(100)).toHaveLength(100)
+  cache.add(100, { type: 'tree', body: tree(100, 10_000) })
+  expect(found(101)).toEqual(Array.from({ length: 100 }, (_, key) => key + 1))
 })
 
 test('what is found may be changed without harm', () => {

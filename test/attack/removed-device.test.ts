@@ -2,7 +2,8 @@
 // nobody's history by itself, whatever time it claims and whoever saw it first. FORMAT §7.3, §7.4.
 
 import { describe, expect, test } from 'vitest'
-import { headOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import { worldsOf } from '../support/clone-templates.ts'
+import { headOf, idOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import type { Clone } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import type { Forge } from '../support/forge.ts'
@@ -18,28 +19,21 @@ import {
   expectInStep,
   expectRefused,
   moveBranch,
-  pairsOfClones,
+  makePair,
   repair,
 } from '../support/hostile-remotes.ts'
-import type { Pair } from '../support/hostile-remotes.ts'
 import { author, contentsOf, reopen } from '../support/stores.ts'
 import { nextRow, standardHistory } from '../support/standard-forge.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 
-const pairOfClones = pairsOfClones()
-
-async function idOf({ store }: Clone): Promise<string> {
-  return (await store.devices()).find(({ isThis }) => isThis)?.deviceId ?? ''
-}
-
 /** A removes B, which does not know yet. C is a machine beside them. */
-async function removed(): Promise<Pair & { readonly c: Clone }> {
-  const { a, b, remote } = await pairOfClones()
-  const c = await joinClone(a, remote)
+const removed = worldsOf(async (url) => {
+  const { a, b } = await makePair(url)
+  const c = await joinClone(a, url)
   await syncAll([a, b, c])
-  await a.store.removeDevices([await idOf(b)], author)
-  return { a, b, c, remote }
-}
+  await a.store.removeDevices([idOf(b)], author)
+  return { a, b, c }
+})
 
 describe('T28: a removed device that goes on writing', () => {
   test('is told that it was removed, and keeps what it has', async () => {

@@ -3,6 +3,8 @@
 // rewritten otherwise than its redactions say is refused. FORMAT §8.1, §10.
 
 import { describe, expect, test } from 'vitest'
+import { worldsOf } from '../support/clone-templates.ts'
+import type { World } from '../support/clone-templates.ts'
 import { copyOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import type { Clone } from '../support/clones.ts'
 import type { Forge } from '../support/forge.ts'
@@ -13,7 +15,10 @@ import {
   evidenceOf,
   expectInStep,
   expectRefused,
+  leak,
+  makePair,
   pairsOfClones,
+  redact,
   repair,
 } from '../support/hostile-remotes.ts'
 import { author } from '../support/stores.ts'
@@ -22,33 +27,24 @@ import { git, temporaryDirectory } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
 
-const secret = 'sk-leaked-0123456789'
-
-interface Leaked {
-  readonly a: Clone
-  readonly b: Clone
-  readonly remote: string
-  /** A clone as it was before the redaction, of a machine of its own. */
-  readonly stale: Clone
-  readonly versionId: string
-}
-
-/** A, which knows a secret of before, has redacted it; A and the remote are done. */
-async function leaked(): Promise<Leaked> {
-  const { a, b, remote } = await pairOfClones()
-  await create(a, '/key.txt', secret)
-  await edit(a, '/key.txt', 'revoked')
-  const stale = await joinClone(a, remote)
+/** Machines that know a secret of before: `stale` is as it was then, and of nobody else. */
+const knowing = worldsOf(async (url) => {
+  const { a, b } = await makePair(url)
+  await leak(a)
+  const stale = await joinClone(a, url)
   await syncAll([a, b, stale])
+  return { a, b, stale }
+})
+
+/** A has redacted the secret; A and the remote are done. */
+async function leaked(): Promise<World<'a' | 'b' | 'stale'> & { readonly versionId: string }> {
+  const world = await knowing()
+  const { a } = world
   const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
   const versionId = versions[0]?.versionId ?? ''
   await redact(a, versionId)
   await sync(a)
-  return { a, b, remote, stale, versionId }
-}
-
-async function redact({ store }: Clone, versionId: string): Promise<void> {
-  await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
+  return { ...world, versionId }
 }
 
 async function expectErased(clones: readonly Clone[], versionId: string): Promise<void> {
@@ -132,7 +128,7 @@ describe('T29: erased versions that come back', () => {
 
   test('are not reachable by the evidence of before: a redaction drops it', async () => {
     const { a, b, remote } = await pairOfClones()
-    await create(a, '/key.txt', secret)
+    await create(a, '/key.txt', 'sk-leaked')
     await syncAll([a, b])
     await create(b, '/on-top.md')
     await sync(b)

@@ -2,8 +2,9 @@
 // directory, its identity. The remote is a plain git repository that nobody of ours looks after.
 
 import { cpSync } from 'node:fs'
-import { generateIdentity, joinStore, openStore } from '../../src/index.ts'
-import type { JoinOptions, MemoryStore, SyncReport } from '../../src/index.ts'
+import { formatId } from '../../src/format/id.ts'
+import { formatDeviceCard, generateIdentity, joinStore, openStore } from '../../src/index.ts'
+import type { Identity, JoinOptions, MemoryStore, Role, SyncReport } from '../../src/index.ts'
 import { author, newStore } from './stores.ts'
 import type { TestPlace } from './stores.ts'
 import { git, temporaryDirectory } from './temporary.ts'
@@ -50,6 +51,35 @@ export async function copyOf({ place }: Pick<Clone, 'place'>): Promise<Clone> {
   const at = { ...place, directory: `${root}/store`, stateDirectory: `${root}/state` }
   const { directory, stateDirectory, identity } = at
   return { store: await openStore({ directory, stateDirectory, identity }), place: at }
+}
+
+/** What others call the device of a clone. */
+export function idOf({ place }: Pick<Clone, 'place'>): string {
+  return formatId('device', place.identity.deviceId)
+}
+
+/** Creates a memory, or replaces its content; the version. */
+export async function put(
+  { store }: Pick<Clone, 'store'>,
+  path: string,
+  content: string = path,
+): Promise<string> {
+  const isThere = (await store.read(path)) !== undefined
+  const edit = { type: 'edit', path, edit: () => content } as const
+  const change = isThere ? edit : ({ type: 'create', path, content } as const)
+  const { versionIds } = await store.apply([change], author)
+  return versionIds[0] ?? ''
+}
+
+/** Lets a device in that has no clone yet. */
+export async function admit(
+  { store }: Pick<Clone, 'store'>,
+  role: Role,
+  identity?: Identity,
+): Promise<Identity> {
+  const admitted = identity ?? (await generateIdentity())
+  await store.addDevice(formatDeviceCard(admitted), role, author)
+  return admitted
 }
 
 export function sync({ store }: Pick<Clone, 'store'>): Promise<SyncReport> {

@@ -1,76 +1,35 @@
 // What tests of a malicious remote share: two machines around a bare repository, what its host may
 // do to that with stock git, and what a sync must have left alone.
 
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Change, SyncReport } from '../../src/index.ts'
 import type { StoreError } from '../../src/errors.ts'
-import { bareRemote, checkWithGit, copyOf, firstClone, headOf, joinClone, sync } from './clones.ts'
+import { worldsOf } from './clone-templates.ts'
+import type { World } from './clone-templates.ts'
+import { bareRemote, checkWithGit, firstClone, headOf, joinClone, sync } from './clones.ts'
 import type { Clone } from './clones.ts'
 import { failureOf } from './faulty-remotes.ts'
 import { author, contentsOf } from './stores.ts'
-import { git, gitBytes, sharedDirectory, temporaryDirectory } from './temporary.ts'
+import { git, gitBytes, temporaryDirectory } from './temporary.ts'
 
-export interface Pair {
-  readonly a: Clone
-  readonly b: Clone
-  /** The directory of the bare repository. */
-  readonly remote: string
+/** Two machines, and the directory of the bare repository between them. */
+export type Pair = World<'a' | 'b'>
+
+/** Two machines in step, with /notes.md of three lines. Dear: a test takes a copy of it. */
+export async function makePair(url: string): Promise<Omit<Pair, 'remote'>> {
+  const a = await firstClone(url)
+  await create(a, '/notes.md', 'one\ntwo\nthree\n')
+  await sync(a)
+  const b = await joinClone(a, url)
+  await sync(a)
+  return { a, b }
 }
 
-/**
- * Gives two machines that are in step, with /notes.md of three lines: copies of a pair that is made
- * once per file of tests. Call it outside of tests. One pair at a time: to the machines the address
- * of their remote is a link, which leads to the newest.
- */
+/** Gives copies of such a pair. Call it outside of tests. */
 export function pairsOfClones(): () => Promise<Pair> {
-  const directory = sharedDirectory()
-  const link = join(directory, 'link')
-  let first: Promise<Pair> | undefined
-  return async () => {
-    first ??= makePair(directory, link)
-    const { a, b, remote } = await first
-    const copy = join(temporaryDirectory(), 'remote.git')
-    cpSync(remote, copy, { recursive: true })
-    rmSync(link, { recursive: true, force: true })
-    symlinkSync(copy, link)
-    return { a: await copyOf(a), b: await copyOf(b), remote: copy }
-  }
-}
-
-/** Closed, and in directories that outlive the test. */
-async function makePair(directory: string, link: string): Promise<Pair> {
-  const remote = join(directory, 'remote.git')
-  git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')
-  symlinkSync(remote, link)
-  const a = await firstClone(link)
-  await write(a, { type: 'create', path: '/notes.md', content: 'one\ntwo\nthree\n' })
-  await sync(a)
-  const b = await joinClone(a, link)
-  await sync(a)
-  return {
-    a: await moved(a, join(directory, 'a')),
-    b: await moved(b, join(directory, 'b')),
-    remote,
-  }
-}
-
-async function moved({ store, place }: Clone, root: string): Promise<Clone> {
-  await store.close()
-  const at = { ...place, directory: join(root, 'store'), stateDirectory: join(root, 'state') }
-  mkdirSync(root)
-  renameSync(place.directory, at.directory)
-  renameSync(place.stateDirectory, at.stateDirectory)
-  return { store, place: at }
+  return worldsOf(makePair)
 }
 
 export async function write({ store }: Clone, ...changes: readonly Change[]): Promise<void> {

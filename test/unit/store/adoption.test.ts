@@ -2,16 +2,12 @@
 // newcomer never had what was erased, and of who writes nothing it cannot be known.
 
 import { describe, expect, test } from 'vitest'
-import { formatDeviceCard, generateIdentity } from '../../../src/index.ts'
-import type { Device, Identity, Redaction, Role } from '../../../src/index.ts'
+import type { Device, Redaction } from '../../../src/index.ts'
 import { formatId } from '../../../src/format/id.ts'
-import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
+import { worldsOf } from '../../support/clone-templates.ts'
+import { admit, firstClone, idOf, joinClone, put, sync, syncAll } from '../../support/clones.ts'
 import type { Clone } from '../../support/clones.ts'
 import { author } from '../../support/stores.ts'
-
-async function write({ store }: Clone, path: string): Promise<void> {
-  await store.apply([{ type: 'create', path, content: `${path}\n` }], author)
-}
 
 async function redactOldest({ store }: Clone, path: string): Promise<Redaction> {
   const { versions } = await store.versions({ path, order: 'oldest' })
@@ -20,37 +16,26 @@ async function redactOldest({ store }: Clone, path: string): Promise<Redaction> 
   return store.redact(request, { actor: author.actor })
 }
 
-function idOf({ place }: Clone): string {
-  return formatId('device', place.identity.deviceId)
-}
-
-async function addAs({ store }: Clone, role: Role): Promise<Identity> {
-  const identity = await generateIdentity()
-  await store.addDevice(formatDeviceCard(identity), role, author)
-  return identity
-}
-
 async function deviceOf(asking: Clone, asked: string): Promise<Device | undefined> {
   const devices = await asking.store.devices()
   return devices.find(({ deviceId }) => deviceId === asked)
 }
 
-async function stores(): Promise<Record<'first' | 'second', Clone> & { readonly url: string }> {
-  const url = bareRemote()
+const stores = worldsOf(async (url) => {
   const first = await firstClone(url)
-  await write(first, '/secret.md')
+  await put(first, '/secret.md')
   await sync(first)
   const second = await joinClone(first, url)
-  await write(second, '/other.md')
+  await put(second, '/other.md')
   await syncAll([second, first])
-  return { first, second, url }
-}
+  return { first, second }
+})
 
 describe('after a redaction', () => {
   test('every other active device is awaited, with when it was last seen', async () => {
     const { first, second } = await stores()
-    const reader = await addAs(first, 'reader')
-    const gone = await addAs(first, 'writer')
+    const reader = await admit(first, 'reader')
+    const gone = await admit(first, 'writer')
     await first.store.removeDevices([formatId('device', gone.deviceId)], author)
     const { awaited } = await redactOldest(first, '/secret.md')
     const { lastRecord } = (await deviceOf(first, idOf(second))) ?? {}
@@ -75,7 +60,7 @@ describe('after a redaction', () => {
     await redactOldest(first, '/secret.md')
     const [redacted] = (await deviceOf(first, idOf(second)))?.unadopted ?? []
     expect(redacted?.commit).toBe((await first.store.status()).head)
-    await write(second, '/apart.md')
+    await put(second, '/apart.md')
     await sync(first)
     const { merge, awaited } = await sync(second)
     expect(merge).toBeDefined()
@@ -88,8 +73,8 @@ describe('after a redaction', () => {
   })
 
   test('a sync that takes it over tells who else has not', async () => {
-    const { first, second, url } = await stores()
-    const third = await joinClone(first, url)
+    const { first, second, remote } = await stores()
+    const third = await joinClone(first, remote)
     await syncAll([third, first, second])
     await redactOldest(first, '/secret.md')
     await sync(first)
@@ -100,11 +85,11 @@ describe('after a redaction', () => {
   })
 
   test('whoever comes later never had what was erased', async () => {
-    const { first, url } = await stores()
+    const { first, remote } = await stores()
     await redactOldest(first, '/secret.md')
-    const reader = await addAs(first, 'reader')
+    const reader = await admit(first, 'reader')
     await sync(first)
-    const third = await joinClone(first, url)
+    const third = await joinClone(first, remote)
     await syncAll([third, first])
     for (const deviceId of [formatId('device', reader.deviceId), idOf(third)]) {
       expect((await deviceOf(first, deviceId))?.unadopted).toEqual([])
@@ -116,7 +101,7 @@ describe('after a redaction', () => {
     await redactOldest(first, '/secret.md')
     await sync(first)
     await sync(second)
-    await write(second, '/shows.md')
+    await put(second, '/shows.md')
     await syncAll([second, first])
     await redactOldest(first, '/other.md')
     await redactOldest(first, '/shows.md')

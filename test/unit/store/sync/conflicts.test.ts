@@ -3,27 +3,17 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Conflict, MemoryStore } from '../../../../src/index.ts'
-import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
+import { firstClone, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
-async function create({ store }: Clone, path: string, content: string): Promise<string> {
-  const { versionIds } = await store.apply([{ type: 'create', path, content }], author)
-  return versionIds[0] ?? ''
-}
-
-async function overwrite({ store }: Clone, path: string, content: string): Promise<string> {
-  const { versionIds } = await store.apply([{ type: 'edit', path, edit: () => content }], author)
-  return versionIds[0] ?? ''
-}
-
-async function pair(): Promise<{ readonly first: Clone; readonly second: Clone }> {
-  const url = bareRemote()
+const pair = worldsOf(async (url) => {
   const first = await firstClone(url)
-  await create(first, '/notes.md', 'one\ntwo\n')
+  await put(first, '/notes.md', 'one\ntwo\n')
   await sync(first)
   return { first, second: await joinClone(first, url) }
-}
+})
 
 /** The same on both, once both have the merge. */
 async function conflictsOf(first: Clone, second: Clone): Promise<readonly Conflict[]> {
@@ -41,8 +31,8 @@ async function memoryIdOf(store: MemoryStore, versionId: string): Promise<string
 describe('conflicts', () => {
   test('an edit of both sides is combined from the versions of both', async () => {
     const { first, second } = await pair()
-    const ours = await overwrite(first, '/notes.md', 'eins\ntwo\n')
-    const theirs = await overwrite(second, '/notes.md', 'uno\ntwo\n')
+    const ours = await put(first, '/notes.md', 'eins\ntwo\n')
+    const theirs = await put(second, '/notes.md', 'uno\ntwo\n')
     const [conflict, ...others] = await conflictsOf(first, second)
     expect(others).toEqual([])
     expect(conflict).toMatchObject({ path: '/notes.md', combination: 'combined', kept: undefined })
@@ -50,10 +40,23 @@ describe('conflicts', () => {
     expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
   })
 
+  test('after a commit are those that it has not in its past', async () => {
+    const { first, second } = await pair()
+    await put(first, '/notes.md', 'eins\ntwo\n')
+    await put(second, '/notes.md', 'uno\ntwo\n')
+    const { head: before } = first.store
+    const found = await conflictsOf(first, second)
+    expect(found).toHaveLength(1)
+    expect(await first.store.conflicts({ after: before })).toEqual(found)
+    expect(await first.store.conflicts({ after: first.store.head })).toEqual([])
+    const unknown = first.store.conflicts({ after: '0'.repeat(40) })
+    await expect(unknown).rejects.toMatchObject({ code: 'not_found' })
+  })
+
   test('two memories that were created at one path are joined, and listed once', async () => {
     const { first, second } = await pair()
-    const ours = await create(first, '/new.md', 'of the first\n')
-    const theirs = await create(second, '/new.md', 'of the second\n')
+    const ours = await put(first, '/new.md', 'of the first\n')
+    const theirs = await put(second, '/new.md', 'of the second\n')
     const [conflict, ...others] = await conflictsOf(first, second)
     expect(others).toEqual([])
     expect(conflict).toMatchObject({ path: '/new.md', combination: 'combined' })
@@ -64,8 +67,8 @@ describe('conflicts', () => {
 
   test('a file and a directory of one name: who moved aside, and from where', async () => {
     const { first, second } = await pair()
-    const file = await create(first, '/plan', 'a file\n')
-    const below = await create(second, '/plan/a.md', 'in a directory\n')
+    const file = await put(first, '/plan', 'a file\n')
+    const below = await put(second, '/plan/a.md', 'in a directory\n')
     const [conflict, ...others] = await conflictsOf(first, second)
     expect(others).toEqual([])
     expect(['/plan', '/plan/a.md']).toContain(conflict?.movedFrom)
@@ -88,15 +91,15 @@ describe('conflicts', () => {
   test('a rename of one side and an edit of the other is no move aside', async () => {
     const { first, second } = await pair()
     await first.store.apply([{ type: 'rename', path: '/notes.md', to: '/moved.md' }], author)
-    await overwrite(second, '/notes.md', 'one\ntwo\nthree\n')
+    await put(second, '/notes.md', 'one\ntwo\nthree\n')
     const [conflict] = await conflictsOf(first, second)
     expect(conflict).toMatchObject({ path: '/moved.md', movedFrom: undefined })
   })
 
   test('merges without anything in common leave nothing to list', async () => {
     const { first, second } = await pair()
-    await create(first, '/a.md', 'a')
-    await create(second, '/b.md', 'b')
+    await put(first, '/a.md', 'a')
+    await put(second, '/b.md', 'b')
     expect(await conflictsOf(first, second)).toEqual([])
   })
 })
@@ -104,8 +107,8 @@ describe('conflicts', () => {
 describe('a merged version', () => {
   test('comes with the texts of its inputs', async () => {
     const { first, second } = await pair()
-    await overwrite(first, '/notes.md', 'eins\ntwo\n')
-    await overwrite(second, '/notes.md', 'uno\ntwo\n')
+    await put(first, '/notes.md', 'eins\ntwo\n')
+    await put(second, '/notes.md', 'uno\ntwo\n')
     const [conflict] = await conflictsOf(first, second)
     const shown = await first.store.version(conflict?.versionId ?? '')
     expect(shown.inputs.map(({ versionId }) => versionId)).toEqual(shown.mergedFrom)
@@ -117,8 +120,8 @@ describe('a merged version', () => {
 
   test('says which of its inputs were redacted, and gives the others', async () => {
     const { first, second } = await pair()
-    const ours = await create(first, '/new.md', 'a secret\n')
-    const theirs = await create(second, '/new.md', 'no secret\n')
+    const ours = await put(first, '/new.md', 'a secret\n')
+    const theirs = await put(second, '/new.md', 'no secret\n')
     const [conflict] = await conflictsOf(first, second)
     await first.store.redact(
       { select: { versionIds: [ours] }, reason: 'leaked_secret' },

@@ -3,16 +3,20 @@
 
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { formatDeviceCard } from '../../../../src/format/device-card.ts'
 import { formatId } from '../../../../src/format/id.ts'
-import { auditStore, generateIdentity, openStore } from '../../../../src/index.ts'
+import { auditStore, openStore } from '../../../../src/index.ts'
 import type { Identity, Role } from '../../../../src/index.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
+import type { World } from '../../../support/clone-templates.ts'
 import {
+  admit,
   bareRemote,
   checkWithGit,
   firstClone,
   headOf,
+  idOf,
   joinClone,
+  put,
   sync,
   syncAll,
 } from '../../../support/clones.ts'
@@ -20,42 +24,19 @@ import type { Clone } from '../../../support/clones.ts'
 import { author, contentsOf, reopen } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'
 
-interface Trio {
-  readonly remote: string
-  /** Owners. */
-  readonly a: Clone
-  readonly b: Clone
-  readonly c: Clone
-  /** A writer. */
-  readonly w: Clone
-}
+/** Three owners and a writer. */
+type Trio = World<'a' | 'b' | 'c' | 'w'>
 
-async function addDevice(to: Clone, identity: Identity, role: Role): Promise<void> {
-  await to.store.addDevice(formatDeviceCard(identity), role, author)
-}
-
-function idOf({ place }: Clone): string {
-  return formatId('device', place.identity.deviceId)
-}
-
-async function write({ store }: Clone, path: string, content: string): Promise<void> {
-  const isThere = (await store.read(path)) !== undefined
-  const edit = { type: 'edit', path, edit: () => content } as const
-  await store.apply([isThere ? edit : { type: 'create', path, content }], author)
-}
-
-async function trio(): Promise<Trio> {
-  const remote = bareRemote()
-  const a = await firstClone(remote)
-  await write(a, '/notes.md', 'one\n')
-  const identity = await generateIdentity()
-  await addDevice(a, identity, 'writer')
+const trio = worldsOf(async (url) => {
+  const a = await firstClone(url)
+  await put(a, '/notes.md', 'one\n')
+  const identity = await admit(a, 'writer')
   await sync(a)
-  const [b, c] = [await joinClone(a, remote), await joinClone(a, remote)]
-  const w = await joinClone(a, remote, { identity })
+  const [b, c] = [await joinClone(a, url), await joinClone(a, url)]
+  const w = await joinClone(a, url, { identity })
   await syncAll([a, b, c, w])
-  return { remote, a, b, c, w }
-}
+  return { a, b, c, w }
+})
 
 async function redact({ store }: Clone, versionId: string | undefined): Promise<void> {
   const select = { versionIds: [versionId ?? ''] }
@@ -93,10 +74,8 @@ describe('two owners who each admit a device', () => {
       [mine, world.a],
       [yours, world.b],
     ] as const) {
-      const identity = await generateIdentity()
-      added.push(identity)
-      await addDevice(owner, identity, 'writer')
-      await write(owner, '/notes.md', `one\n${name}\n`)
+      added.push(await admit(owner, 'writer'))
+      await put(owner, '/notes.md', `one\n${name}\n`)
     }
     return { ...world, added }
   }
@@ -113,7 +92,7 @@ describe('two owners who each admit a device', () => {
       const device = await joinClone(a, remote, { identity })
       await sync(a)
       expect(await contentsOf(device.store)).toEqual(await contentsOf(a.store))
-      await write(device, `/by-${identity.deviceId.slice(0, 4)}.md`, 'new here\n')
+      await put(device, `/by-${identity.deviceId.slice(0, 4)}.md`, 'new here\n')
       await sync(device)
     }
     await syncAll([a, b, c, w])
@@ -130,7 +109,7 @@ describe('two owners who each admit a device', () => {
     expect(lines?.toSorted()).toEqual(['', mine, yours, 'one'])
     const { versions } = await a.store.versions({ path: '/notes.md' })
     expect(versions[0]?.commit).toBe(report.merge)
-    await write(a, '/notes.md', 'clean\n')
+    await put(a, '/notes.md', 'clean\n')
     await redact(a, versions[0]?.versionId)
     await syncAll([a, b, c])
     await expectWhole(remote, a, b, c)
@@ -150,7 +129,7 @@ describe('two owners who each admit a device', () => {
     await b.store.close()
     const again = await reopen(b.place)
     expect(await contentsOf(again)).toEqual(before)
-    await write({ ...b, store: again }, '/after.md', 'after\n')
+    await put({ ...b, store: again }, '/after.md', 'after\n')
     await again.close()
     const fresh = await openStore({ ...b.place, stateDirectory: temporaryDirectory() })
     expect(await contentsOf(fresh)).toEqual({ ...before, '/after.md': 'after\n' })
@@ -161,10 +140,9 @@ describe('two owners who each admit a device', () => {
 describe('a device that one owner removes while another admits one', () => {
   test('stays removed, and the new one is there', async () => {
     const { remote, a, b, c, w } = await trio()
-    const identity = await generateIdentity()
     await a.store.removeDevices([idOf(w)], author)
-    await addDevice(b, identity, 'reader')
-    await write(b, '/b.md', 'b\n')
+    const identity = await admit(b, 'reader')
+    await put(b, '/b.md', 'b\n')
     await sync(b)
     const { keyrings } = await sync(a)
     expect(keyrings).toEqual({ removed: [idOf(w)], lowered: [], passphrases: 0, dropped: 0 })
@@ -180,11 +158,11 @@ describe('a device that one owner removes while another admits one', () => {
   test('leaves out what it wrote late, and what others wrote stays', async () => {
     const { remote, a, b, c, w } = await trio()
     await a.store.removeDevices([idOf(w)], author)
-    await addDevice(b, await generateIdentity(), 'reader')
-    await write(b, '/b.md', 'b\n')
+    await admit(b, 'reader')
+    await put(b, '/b.md', 'b\n')
     await sync(b)
     await sync(w)
-    await write(w, '/late.md', 'late\n')
+    await put(w, '/late.md', 'late\n')
     await sync(w)
     await sync(a)
     await syncAll([a, b, c])
@@ -232,7 +210,7 @@ describe('owners who remove each other', () => {
     await expect(b.store.sync(author, { remote: 'origin' })).rejects.toMatchObject({
       code: 'wrong_key',
     })
-    await write(b, '/b.md', 'goes on\n')
+    await put(b, '/b.md', 'goes on\n')
     await b.store.sync(author, { remote: 'other' })
     await sync(c)
     await c.store.addRemote('other', other)
@@ -250,15 +228,15 @@ describe('keyrings that changed apart and meet at', () => {
     const { a, b, w } = await trio()
     const other = bareRemote()
     for (const { store } of [b, w]) await store.addRemote('other', other)
-    await addDevice(a, await generateIdentity(), 'reader')
-    await addDevice(b, await generateIdentity(), 'reader')
+    await admit(a, 'reader')
+    await admit(b, 'reader')
     await sync(a)
     await b.store.sync(author, { remote: 'other' })
     await w.store.sync(author, { remote: 'origin' })
     const meeting = w.store.sync(author, { remote: 'other' })
     await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
     await expect(meeting).rejects.toThrow(idOf(a))
-    await write(w, '/w.md', 'goes on\n')
+    await put(w, '/w.md', 'goes on\n')
     await w.store.sync(author, { remote: 'origin' })
     await b.store.sync(author, { remote: 'origin' })
     await b.store.sync(author, { remote: 'other' })
@@ -270,8 +248,8 @@ describe('keyrings that changed apart and meet at', () => {
     const { remote, a, b, c, w } = await trio()
     const other = bareRemote()
     for (const { store } of [a, b, c, w]) await store.addRemote('other', other)
-    await addDevice(a, await generateIdentity(), 'reader')
-    await addDevice(b, await generateIdentity(), 'reader')
+    await admit(a, 'reader')
+    await admit(b, 'reader')
     await sync2(a, 'origin')
     await sync2(b, 'other')
     // Neither hears of the other's join.
@@ -282,7 +260,7 @@ describe('keyrings that changed apart and meet at', () => {
     expect((await sync2(b, 'origin')).keyrings).toMatchObject({ removed: [], lowered: [] })
     for (const clone of [a, c, w]) await sync2(clone, 'origin')
     await expectWhole(remote, a, b, c, w)
-    await a.store.changePassphrase('after three joins', author)
+    await a.store.changePassphrase(null, author)
     for (const clone of [a, b, c, w]) await sync2(clone, 'origin')
     await expectWhole(remote, a, b, c, w)
   })
@@ -291,12 +269,12 @@ describe('keyrings that changed apart and meet at', () => {
     const { remote, a, b, c, w } = await trio()
     const secrets = ['/a.md', '/b.md']
     for (const path of secrets) {
-      await write(a, path, 'secret\n')
-      await write(a, path, 'clean\n')
+      await put(a, path, 'secret\n')
+      await put(a, path, 'clean\n')
     }
     await syncAll([a, b, c, w])
     for (const [index, clone] of [a, b].entries()) {
-      await addDevice(clone, await generateIdentity(), 'reader')
+      await admit(clone, 'reader')
       const { versions } = await clone.store.versions({ path: secrets[index] ?? '' })
       await redact(clone, versions.at(-1)?.versionId)
     }
@@ -311,11 +289,10 @@ describe('whom an owner lets in who was removed on the other side', () => {
     const world = await trio()
     const { a, b, c, remote } = world
     await a.store.removeDevices([idOf(b)], author)
-    const identity = await generateIdentity()
-    await addDevice(b, identity, 'owner')
+    const identity = await admit(b, 'owner')
     await sync(b)
     const n = await joinClone(a, remote, { identity })
-    await write(n, '/n.md', 'let in\n')
+    await put(n, '/n.md', 'let in\n')
     await sync(n)
     await sync(c)
     const meeting = sync(a)
@@ -326,7 +303,7 @@ describe('whom an owner lets in who was removed on the other side', () => {
 
   test('is left out by a repair, also by who had taken it over', async () => {
     const { remote, a, c, w, n } = await letIn()
-    await write(a, '/a.md', 'goes on\n')
+    await put(a, '/a.md', 'goes on\n')
     await a.store.sync(author, { repair: true })
     await syncAll([a, c, w])
     await expectWhole(remote, a, c, w)
@@ -337,7 +314,7 @@ describe('whom an owner lets in who was removed on the other side', () => {
 
   test('is for people to decide once somebody else has built on it', async () => {
     const { a, c } = await letIn()
-    await write(c, '/c.md', 'built on it\n')
+    await put(c, '/c.md', 'built on it\n')
     await sync(c)
     const repairing = a.store.sync(author, { repair: true })
     await expect(repairing).rejects.toMatchObject({ code: 'keyring_conflict' })

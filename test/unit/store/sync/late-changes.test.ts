@@ -2,36 +2,26 @@
 // wherever they were left out.
 
 import { expect, test } from 'vitest'
-import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
+import { firstClone, idOf, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
-async function idOf({ store }: Clone): Promise<string> {
-  return (await store.devices()).find(({ isThis }) => isThis)?.deviceId ?? ''
-}
-
-async function create({ store }: Clone, path: string): Promise<string> {
-  const { versionIds } = await store.apply([{ type: 'create', path, content: path }], author)
-  return versionIds[0] ?? ''
-}
-
 /** The first removes the second, which does not know yet. The third is a machine beside them. */
-async function removed(): Promise<Record<'first' | 'second' | 'third', Clone>> {
-  const url = bareRemote()
+const removed = worldsOf(async (url) => {
   const first = await firstClone(url)
-  await create(first, '/before.md')
+  await put(first, '/before.md')
   await sync(first)
   const second = await joinClone(first, url)
   const third = await joinClone(first, url)
   await syncAll([first, second, third])
-  await first.store.removeDevices([await idOf(second)], author)
+  await first.store.removeDevices([idOf(second)], author)
   return { first, second, third }
-}
+})
 
 test('who removed the device is told what it does not take over', async () => {
   const { first, second } = await removed()
-  const versionIds = [await create(second, '/late.md'), await create(second, '/later.md')]
-  const deviceId = await idOf(second)
+  const versionIds = [await put(second, '/late.md'), await put(second, '/later.md')]
+  const deviceId = idOf(second)
   await sync(second)
   const { late } = await sync(first)
   expect(late.map((change) => change.deviceId)).toEqual([deviceId, deviceId])
@@ -45,7 +35,7 @@ test('who removed the device is told what it does not take over', async () => {
 
 test('a third machine that had taken it over is told that it goes', async () => {
   const { first, second, third } = await removed()
-  const versionId = await create(second, '/late.md')
+  const versionId = await put(second, '/late.md')
   await sync(second)
   expect((await sync(third)).late).toEqual([])
   expect(await contentsOf(third.store)).toHaveProperty('/late.md')
@@ -57,9 +47,9 @@ test('a third machine that had taken it over is told that it goes', async () => 
 
 test('what others wrote below it is taken over, and not told', async () => {
   const { first, second, third } = await removed()
-  await create(third, '/innocent.md')
+  await put(third, '/innocent.md')
   await syncAll([third, second])
-  const versionId = await create(second, '/late.md')
+  const versionId = await put(second, '/late.md')
   await sync(second)
   const { late } = await sync(first)
   expect(late.flatMap(({ versions }) => versions)).toMatchObject([{ versionId }])
@@ -69,7 +59,7 @@ test('what others wrote below it is taken over, and not told', async () => {
 test('a sync without anything late says so', async () => {
   const { first, third } = await removed()
   await sync(first)
-  await create(third, '/fine.md')
+  await put(third, '/fine.md')
   expect((await sync(third)).late).toEqual([])
   expect((await sync(first)).late).toEqual([])
 })

@@ -2,62 +2,44 @@
 // (FORMAT §7.2, §7.4); and syncs in which redactions have renamed what both sides have in common.
 
 import { describe, expect, test } from 'vitest'
-import { formatId } from '../../../../src/format/id.ts'
-import { formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
 import {
+  admit,
   bareRemote,
   firstClone,
   headOf,
+  idOf,
   joinClone,
+  put,
   sync,
   syncAll,
 } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
-const idOf = ({ place }: Clone): string => formatId('device', place.identity.deviceId)
-
-async function write({ store }: Clone, path: string, content: string): Promise<void> {
-  const isThere = (await store.read(path)) !== undefined
-  const edit = { type: 'edit', path, edit: () => content } as const
-  await store.apply([isThere ? edit : { type: 'create', path, content }], author)
-}
-
-async function addSomebody({ store }: Clone): Promise<void> {
-  await store.addDevice(formatDeviceCard(await generateIdentity()), 'reader', author)
-}
-
 /** Redacts all versions of a memory but the newest, which is written first. */
 async function replaceAndRedact(clone: Clone, path: string, content: string): Promise<void> {
   const { versions } = await clone.store.versions({ path })
-  await write(clone, path, content)
+  await put(clone, path, content)
   const versionIds = versions.map(({ versionId }) => versionId)
   await clone.store.redact({ select: { versionIds }, reason: 'leaked_secret' }, author)
 }
 
-interface Three {
-  readonly remote: string
-  readonly first: Clone
-  readonly removed: Clone
-  readonly third: Clone
-}
-
 /** Three owners in step, with /notes.md of two versions. */
-async function threeOwners(): Promise<Three> {
-  const remote = bareRemote()
-  const first = await firstClone(remote)
-  await write(first, '/notes.md', 'one\n')
-  await write(first, '/notes.md', 'two\n')
+const threeOwners = worldsOf(async (url) => {
+  const first = await firstClone(url)
+  await put(first, '/notes.md', 'one\n')
+  await put(first, '/notes.md', 'two\n')
   await sync(first)
-  const removed = await joinClone(first, remote)
-  const third = await joinClone(first, remote)
+  const removed = await joinClone(first, url)
+  const third = await joinClone(first, url)
   await syncAll([first, removed, third])
-  return { remote, first, removed, third }
-}
+  return { first, removed, third }
+})
 
 describe('a removed owner that changes the keyring on top of', () => {
-  test.each<[name: string, act: (clone: Clone) => Promise<void>]>([
-    ['what it writes', (clone) => write(clone, '/poison.md', 'late\n')],
+  test.each<[name: string, act: (clone: Clone) => Promise<unknown>]>([
+    ['what it writes', (clone) => put(clone, '/poison.md', 'late\n')],
     ['what it redacts', (clone) => replaceAndRedact(clone, '/notes.md', 'gone\n')],
   ])('%s is not joined, and a repair leaves all of it out', async (_, act) => {
     const { first, removed, third } = await threeOwners()
@@ -99,7 +81,7 @@ describe('a removed owner that changes the keyring on top of', () => {
 test('what others wrote above a late redaction is left out, and they put it back', async () => {
   const { first, removed, third } = await threeOwners()
   await first.store.removeDevices([idOf(removed)], author)
-  await write(third, '/innocent.md', 'yes\n')
+  await put(third, '/innocent.md', 'yes\n')
   await syncAll([third, removed])
   await replaceAndRedact(removed, '/notes.md', 'gone\n')
   await sync(removed)
@@ -118,8 +100,8 @@ test('what others wrote above a late redaction is left out, and they put it back
 test('who took over late work and whom it let in follows a repair elsewhere', async () => {
   const { first, removed, third } = await threeOwners()
   await first.store.removeDevices([idOf(removed)], author)
-  await write(removed, '/late.md', 'late\n')
-  await addSomebody(removed)
+  await put(removed, '/late.md', 'late\n')
+  await admit(removed, 'reader')
   await sync(removed)
   await sync(third)
   await first.store.sync(author, { repair: true })
@@ -133,9 +115,9 @@ describe('a redaction here renames what the remote has in common with it', () =>
     const { first, removed, third } = await threeOwners()
     await first.store.removeDevices([idOf(removed)], author)
     await replaceAndRedact(first, '/notes.md', 'clean\n')
-    await write(third, '/innocent.md', 'yes\n')
+    await put(third, '/innocent.md', 'yes\n')
     await syncAll([third, removed])
-    await write(removed, '/late.md', 'late\n')
+    await put(removed, '/late.md', 'late\n')
     await sync(removed)
     const report = await first.store.sync(author, { signal: AbortSignal.timeout(20_000) })
     expect(report.late.flatMap(({ versions }) => versions.map(({ path }) => path))).toEqual([
@@ -150,7 +132,7 @@ describe('a redaction here renames what the remote has in common with it', () =>
 
   test('keyrings that changed apart beside it are joined', async () => {
     const { first, third } = await threeOwners()
-    await addSomebody(first)
+    await admit(first, 'reader')
     await replaceAndRedact(third, '/notes.md', 'clean\n')
     await third.store.changePassphrase(null, author)
     await syncAll([third, first, third])
@@ -165,7 +147,7 @@ describe('a redaction here renames what the remote has in common with it', () =>
     const clones = [first, second, third]
     for (const clone of clones) {
       await clone.store.addRemote('other', other)
-      await addSomebody(clone)
+      await admit(clone, 'reader')
     }
     const syncWith = (clone: Clone, remote: string): Promise<unknown> =>
       clone.store.sync(author, { remote })
@@ -174,7 +156,7 @@ describe('a redaction here renames what the remote has in common with it', () =>
     await first.store.sync(author, { remote: 'other', only: 'pull' })
     await second.store.sync(author, { remote: 'origin', only: 'pull' })
     await replaceAndRedact(first, '/notes.md', 'of the first\n')
-    await write(second, '/more.md', 'one\n')
+    await put(second, '/more.md', 'one\n')
     await replaceAndRedact(second, '/more.md', 'two\n')
     for (let turn = 0; turn < 3; turn += 1) {
       for (const clone of clones) {

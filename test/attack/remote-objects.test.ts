@@ -3,11 +3,12 @@
 // §8.
 
 import { describe, expect, test } from 'vitest'
+import { worldsOf } from '../support/clone-templates.ts'
 import { joinClone, sync, syncAll } from '../support/clones.ts'
 import type { Clone } from '../support/clones.ts'
 import { environment, failureOf } from '../support/faulty-remotes.ts'
-import { fetching, on, packAnswer, result, startGitServer } from '../support/git-server.ts'
-import type { Fault, GitServer } from '../support/git-server.ts'
+import { fetching, on, packAnswer, result } from '../support/git-server.ts'
+import type { Fault } from '../support/git-server.ts'
 import {
   branchOf,
   create,
@@ -15,35 +16,30 @@ import {
   edit,
   evidenceOf,
   expectInStep,
+  makePair,
   packOf,
   pairsOfClones,
   repair,
   write,
 } from '../support/hostile-remotes.ts'
+import { serve } from '../support/served-pair.ts'
+import type { ServedPair } from '../support/served-pair.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
 
-interface World {
-  readonly a: Clone
-  /** Talks to the server. */
-  readonly b: Clone
-  readonly remote: string
-  readonly server: GitServer
-}
-
-async function served(): Promise<World> {
-  const { a, b, remote } = await pairOfClones()
-  // With one more, the tree of the memories is split (FORMAT §2.1).
+/** With one more memory, the tree of the memories is split (FORMAT §2.1). */
+const pairWithMany = worldsOf(async (url) => {
+  const { a, b } = await makePair(url)
   const many = Array.from({ length: 15 }, (_, n) => `/many/${n}.md`)
   await write(a, ...many.map((path) => ({ type: 'create', path, content: path }) as const))
   await syncAll([a, b])
-  const server = await startGitServer({ repository: remote })
-  await b.store.removeRemote('origin')
-  await b.store.addRemote('origin', server.url)
-  await syncOver(b)
-  return { a, b, remote, server }
+  return { a, b }
+})
+
+async function served(): Promise<ServedPair> {
+  return serve(await pairWithMany())
 }
 
 function syncOver({ store }: Clone): ReturnType<typeof sync> {

@@ -20,7 +20,7 @@ import {
   stall,
   startGitServer,
 } from '../support/git-server.ts'
-import type { Fault, GitServer } from '../support/git-server.ts'
+import type { Fault } from '../support/git-server.ts'
 import {
   branchOf,
   copyRemote,
@@ -30,26 +30,15 @@ import {
   moveBranch,
   pairsOfClones,
 } from '../support/hostile-remotes.ts'
+import { serve } from '../support/served-pair.ts'
+import type { ServedPair } from '../support/served-pair.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
 
-interface World {
-  readonly a: Clone
-  /** Talks to the server. */
-  readonly b: Clone
-  readonly remote: string
-  readonly server: GitServer
-}
-
-async function served(user?: { username: string; password: string }): Promise<World> {
-  const { a, b, remote } = await pairOfClones()
-  const server = await startGitServer({ repository: remote, ...(user && { user }) })
-  await b.store.removeRemote('origin')
-  await b.store.addRemote('origin', server.url)
-  await syncOver(b, user && { access: { environment, credentials: async () => user } })
-  return { a, b, remote, server }
+async function served(user?: Parameters<typeof serve>[1]): Promise<ServedPair> {
+  return serve(await pairOfClones(), user)
 }
 
 const access = { environment, timeoutMs: 1000 }
@@ -79,7 +68,7 @@ describe('T27: a host that lies about a push', () => {
   })
 
   /** Takes the push, and answers something else. */
-  function taken(world: World, say: ReturnType<typeof answer>): Fault {
+  function taken(world: ServedPair, say: ReturnType<typeof answer>): Fault {
     return on(pushing, (response) => {
       const { directory } = world.b.place
       git(['push', '--quiet', world.remote, 'main'], directory)

@@ -1,7 +1,7 @@
 // Verification with threads: the same verdict as without, on good histories and on forged ones, and
 // whatever becomes of a thread. FORMAT §8.
 
-import { writeFileSync } from 'node:fs'
+import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generateIdentity } from '../../../src/keys/identity.ts'
@@ -19,12 +19,14 @@ import type { Fault } from '../../support/forge-fault.ts'
 import { flipBit, idOf } from '../../support/forge-seal.ts'
 import { writeForged } from '../../support/forged-disk.ts'
 import { memory, standardHistory, version } from '../../support/standard-forge.ts'
-import { temporaryDirectory } from '../../support/temporary.ts'
+import { sharedDirectory, temporaryDirectory } from '../../support/temporary.ts'
 import { verdictOf } from '../../support/verdict.ts'
 
 /** Three batches. */
 const length = 300
 let long: Forge
+/** What every forged history begins with, packed once. */
+const longDirectory = join(sharedDirectory(), 'store')
 
 beforeAll(async () => {
   const { forge, writer } = await standardHistory('threads')
@@ -32,6 +34,7 @@ beforeAll(async () => {
     forge.change([rowOf(index)], index % 7 === 0 ? { author: writer } : {})
   }
   long = forge
+  await writeForged(long, longDirectory)
 })
 
 function rowOf(index: number) {
@@ -50,7 +53,8 @@ interface Stored {
 /** The forged history in a repository on disk, all of it packed. */
 async function store(forge: Forge): Promise<Stored> {
   const directory = join(temporaryDirectory(), 'store')
-  await writeForged(forge, directory)
+  cpSync(longDirectory, directory, { recursive: true })
+  if (forge !== long) await writeForged(forge, directory)
   const objects = await openDiskObjectStore({ directory })
   let reads = 0
   const read = (oid: Oid) => {

@@ -9,7 +9,8 @@ import { expect, test } from 'vitest'
 import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { createVolatileObjectStore } from '../../src/git/volatile-object-store.ts'
-import { FaultyDisk, type Loss, type Moment, SimulatedDeath } from '../support/faulty-disk.ts'
+import { killed, unplugged, unsynced } from '../support/deaths.ts'
+import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
@@ -22,12 +23,6 @@ const oldHead = known.at(-1)?.next ?? ''
 const newHead = history.head ?? ''
 /** Every operation, or some that a prime apart spreads over all. */
 const stride = full ? 1 : 7
-
-const deaths: readonly { readonly moment: Moment; readonly loss: Loss }[] = [
-  { moment: 'torn', loss: 'nothing' },
-  { moment: 'after', loss: 'contents' },
-  { moment: 'before', loss: 'contents and names' },
-]
 
 function open(directory: string, disk: FaultyDisk): Promise<ObjectStore> {
   const packer = inlinePacker(disk, directory)
@@ -92,32 +87,35 @@ async function expectRecovered(directory: string, chunks: readonly Uint8Array[])
   })
 }
 
-test.each(deaths)('a death $moment an operation, which takes along $loss', async (death) => {
-  const prepared = await prepare()
-  const chunks = await packOf(arriving)
-  const counting = new FaultyDisk()
-  const whole = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
-  cpSync(prepared, join(whole, 's'), { recursive: true })
-  await receiveAndTrack(join(whole, 's'), counting, chunks)
-  rmSync(whole, { recursive: true })
-  expect(counting.operations).toBeGreaterThan(20)
-  for (let at = 1; at <= counting.operations; at += stride) {
-    const scratch = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
-    const directory = join(scratch, 's')
-    cpSync(prepared, directory, { recursive: true })
-    const disk = new FaultyDisk({ kind: 'death', at, ...death })
-    await expect(receiveAndTrack(directory, disk, chunks), `operation ${at}`).rejects.toThrow(
-      SimulatedDeath,
-    )
-    disk.release()
-    await expectRecovered(directory, chunks)
-    if (at % 7 === 1) {
-      expect(git(['fsck', '--strict', '--full', '--no-dangling'], directory)).toBe('')
-      expect(git(['rev-parse', 'refs/remotes/origin/main'], directory).trim()).toBe(newHead)
+test.each([killed, unsynced, unplugged])(
+  'a death $moment an operation, which takes along $loss',
+  async (death) => {
+    const prepared = await prepare()
+    const chunks = await packOf(arriving)
+    const counting = new FaultyDisk()
+    const whole = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
+    cpSync(prepared, join(whole, 's'), { recursive: true })
+    await receiveAndTrack(join(whole, 's'), counting, chunks)
+    rmSync(whole, { recursive: true })
+    expect(counting.operations).toBeGreaterThan(20)
+    for (let at = 1; at <= counting.operations; at += stride) {
+      const scratch = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
+      const directory = join(scratch, 's')
+      cpSync(prepared, directory, { recursive: true })
+      const disk = new FaultyDisk({ kind: 'death', at, ...death })
+      await expect(receiveAndTrack(directory, disk, chunks), `operation ${at}`).rejects.toThrow(
+        SimulatedDeath,
+      )
+      disk.release()
+      await expectRecovered(directory, chunks)
+      if (at % 7 === 1) {
+        expect(git(['fsck', '--strict', '--full', '--no-dangling'], directory)).toBe('')
+        expect(git(['rev-parse', 'refs/remotes/origin/main'], directory).trim()).toBe(newHead)
+      }
+      rmSync(scratch, { recursive: true })
     }
-    rmSync(scratch, { recursive: true })
-  }
-})
+  },
+)
 
 test('a fetch whose bytes a purge takes away says so, and can be repeated', async () => {
   const directory = await prepare()

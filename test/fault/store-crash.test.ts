@@ -7,8 +7,9 @@ import { cpSync, existsSync, rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createStore, generateIdentity, openStore } from '../../src/index.ts'
 import type { Author, Change, Identity, MemoryStore } from '../../src/index.ts'
+import { everyDeath, killed, unplugged } from '../support/deaths.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
-import type { Fault, Loss, Moment } from '../support/faulty-disk.ts'
+import type { Fault, Loss } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
 import { git, sharedDirectory } from '../support/temporary.ts'
@@ -18,14 +19,7 @@ const fsckEvery = full ? 10 : 61
 /** Every n-th operation is struck: by one kind of death, and by all others. */
 const stride = full ? { first: 1, others: 1 } : { first: 31, others: 61 }
 
-const deaths: readonly { readonly moment: Moment; readonly loss: Loss }[] = full
-  ? (['before', 'torn', 'after'] as const).flatMap((moment) =>
-      (['nothing', 'contents', 'contents and names'] as const).map((loss) => ({ moment, loss })),
-    )
-  : [
-      { moment: 'torn', loss: 'nothing' },
-      { moment: 'before', loss: 'contents and names' },
-    ]
+const deaths = full ? everyDeath : [killed, unplugged]
 
 function strideOf(loss: Loss): number {
   return loss === 'nothing' ? stride.first : stride.others

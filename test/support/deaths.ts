@@ -1,0 +1,35 @@
+// The deaths that tests try at every operation of a simulated disk: all that leave something else
+// behind. Must not know what is written.
+
+import type { Fault, FaultyDisk, Loss, Moment } from './faulty-disk.ts'
+
+export interface Death {
+  readonly moment: Moment
+  readonly loss: Loss
+}
+
+/** A process that was killed: the kernel keeps what it was told. */
+export const killed: Death = { moment: 'torn', loss: 'nothing' }
+/** A power failure that takes contents along and leaves the names of their files. */
+export const unsynced: Death = { moment: 'after', loss: 'contents' }
+/** A power failure that takes all along that was not synced. */
+export const unplugged: Death = { moment: 'before', loss: 'contents and names' }
+
+/**
+ * Where each operation is struck, every other death leaves what one of these does: what there is
+ * after an operation is there before the next one, and of a write that a power failure tears
+ * nothing was synced.
+ */
+export const everyDeath: readonly Death[] = [
+  { moment: 'before', loss: 'nothing' },
+  killed,
+  unsynced,
+  unplugged,
+]
+
+/** Whether the disk is as after the first of `everyDeath`: nothing but a write can be torn. */
+export function wasBefore(disk: FaultyDisk, fault: Fault): boolean {
+  if (fault.kind !== 'death' || fault.moment !== 'torn') return false
+  const struck = disk.log[fault.at - 1]
+  return struck !== undefined && !struck.startsWith('write ')
+}

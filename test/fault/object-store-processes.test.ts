@@ -14,7 +14,7 @@ import { git, temporaryDirectory } from '../support/temporary.ts'
 import { seededBytes } from '../support/transitions.ts'
 
 const writer = fileURLToPath(new URL('../support/writer-process.mjs', import.meta.url))
-const kills = full ? 300 : 6
+const kills = full ? 100 : 6
 
 test('two processes of two hundred writes each keep four hundred', async () => {
   const directory = await newStore()

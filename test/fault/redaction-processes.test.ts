@@ -16,7 +16,7 @@ import { seededBytes } from '../support/transitions.ts'
 const program = fileURLToPath(new URL('../support/redaction-process.mjs', import.meta.url))
 const author: Author = { actor: { type: 'user', id: 'officer' } }
 const reason = 'leaked_secret' as const
-const kills = full ? 100 : 1
+const kills = full ? 25 : 1
 /** With so many commits the history is worth a cache file, and is read in more than one turn. */
 const fillers = 520
 

@@ -64,16 +64,28 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 export function isZero(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0)
+  const { length } = bytes
+  let at = 0
+  while (at < length && bytes[at] === 0) at += 1
+  return at === length
 }
 
+/** What is small is copied here: to ask for its buffer would allocate one, which takes longer. */
+const scratch = Buffer.allocUnsafeSlow(64)
+const scratchBytes = new Uint8Array(scratch.buffer)
+
 export function toHex(bytes: Uint8Array): string {
+  if (bytes.length <= scratch.length) {
+    scratchBytes.set(bytes)
+    return scratch.toString('hex', 0, bytes.length)
+  }
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 }
 
 /** Bytes of lower-case hex digits, which the caller has checked. */
 export function fromHex(hex: string): Uint8Array {
-  return new Uint8Array(Buffer.from(hex, 'hex'))
+  if (hex.length > 2 * scratch.length) return new Uint8Array(Buffer.from(hex, 'hex'))
+  return scratchBytes.slice(0, scratch.write(hex, 'hex'))
 }
 
 export function toBase64(bytes: Uint8Array): string {

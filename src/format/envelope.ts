@@ -3,7 +3,7 @@
 // not that they make sense: what is inside is decoded, and its padding checked, by the file of its
 // type.
 
-import { concatBytes, equalBytes, fromHex, toHex, utf8 } from '../bytes.ts'
+import { concatBytes, equalBytes, fromHex, isZero, toHex, utf8 } from '../bytes.ts'
 import type { Sealed } from '../bytes.ts'
 import {
   deriveSalt,
@@ -141,8 +141,7 @@ export function paddedLength(type: EnvelopeType, length: number): number {
 /** Throws `envelope_padding` unless `padded` is `length` bytes, padded as its type is. */
 export function checkPadding(type: EnvelopeType, padded: Uint8Array, length: number): void {
   const rest = padded.subarray(length)
-  const zeros = rest.length === 0 || Buffer.compare(rest, new Uint8Array(rest.length)) === 0
-  if (padded.length === paddedLength(type, length) && zeros) return
+  if (padded.length === paddedLength(type, length) && isZero(rest)) return
   refuse('envelope_padding', 'is not padded with zeros to the smallest size that holds it')
 }
 

@@ -2,7 +2,8 @@
 // strict decoder that knows every rule that needs no other commit. What a record means in its
 // history is store/verify-commit.ts's.
 
-import { ByteReader, ByteWriter, concatBytes, fromHex, label, toHex } from '../bytes.ts'
+import { asciiText, ByteReader, ByteWriter, concatBytes } from '../bytes.ts'
+import { fromHex, isZero, label, toHex } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { sign, verifySignature } from '../crypto/signature.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
@@ -209,10 +210,10 @@ function readName(reader: ByteReader): string | undefined {
   const length = reader.u8()
   const field = reader.raw(actorIdLengthMax)
   if (length > actorIdLengthMax) throw malformed('an actor or session id is too long')
-  if (field.subarray(length).some((byte) => byte !== 0)) {
+  if (!isZero(field.subarray(length))) {
     throw malformed('an actor or session id is not filled with zeros')
   }
-  return length === 0 ? undefined : String.fromCharCode(...field.subarray(0, length))
+  return length === 0 ? undefined : asciiText(field.subarray(0, length))
 }
 
 function encodeName(name: string | undefined): Uint8Array {

@@ -11,6 +11,8 @@ const copyMax = 0x1_0000
 const insertMax = 127
 /** A copy in between costs up to five bytes, and the insert after it one more. */
 const runMin = 8
+/** What the bytes of a number count, the lowest first: to raise to a power takes longer. */
+const byteScales = [1, 2 ** 8, 2 ** 16, 2 ** 24] as const
 
 /** The target that `delta` makes of `base`. Throws `pack_corrupt`. */
 export function applyDelta(base: Uint8Array, delta: Uint8Array): Uint8Array {
@@ -104,8 +106,8 @@ function readInstruction(delta: Uint8Array, at: number): Instruction {
     if ((opcode & (1 << bit)) === 0) continue
     const byte = delta[end]
     if (byte === undefined) throw corrupt('a delta ends inside an instruction')
-    if (bit < 4) start += byte * 2 ** (8 * bit)
-    else length += byte * 2 ** (8 * (bit - 4))
+    if (bit < 4) start += byte * (byteScales[bit] ?? 0)
+    else length += byte * (byteScales[bit - 4] ?? 0)
     end += 1
   }
   return { copy: true, start, length: length === 0 ? 0x1_0000 : length, end }
@@ -113,11 +115,12 @@ function readInstruction(delta: Uint8Array, at: number): Instruction {
 
 function readSize(delta: Uint8Array, at: number): { size: number; end: number } {
   let size = 0
+  let scale = 1
   // Six groups of seven bits are far above the limit, and far below what a number holds exactly.
-  for (let group = 0; group < 6; group += 1) {
+  for (let group = 0; group < 6; group += 1, scale *= 128) {
     const byte = delta[at + group]
     if (byte === undefined) throw corrupt('a delta ends inside its header')
-    size += (byte & 0x7f) * 2 ** (7 * group)
+    size += (byte & 0x7f) * scale
     if (byte < 0x80) return { size, end: at + group + 1 }
   }
   throw corrupt('a delta declares an absurd size')

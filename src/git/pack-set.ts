@@ -83,8 +83,10 @@ export class PackSet {
 
   has(oid: Oid): boolean {
     const name = fromHex(oid)
-    for (const pack of this.#packs.values()) {
-      if (pack.index.find(name) !== undefined) return true
+    for (const [rank, pack] of this.#byUse.entries()) {
+      if (pack.index.find(name) === undefined) continue
+      if (rank > 0) this.#prefer(pack)
+      return true
     }
     return false
   }

@@ -23,7 +23,7 @@ export class Conversation {
 
   /** Asks what there is. Throws a remote code, `invalid_input` or `cancelled`. */
   static async open(access: RemoteAccess, service: Service): Promise<Conversation> {
-    const wire = openWire(access, service)
+    const wire = await openWire(access, service)
     try {
       const { refs, auth } = await discover(wire, service)
       return new Conversation(wire, { refs, auth, service, access })
@@ -101,13 +101,13 @@ export class Conversation {
   }
 }
 
-function openWire(access: RemoteAccess, service: Service): Wire {
+async function openWire(access: RemoteAccess, service: Service): Promise<Wire> {
   const url = parseRemoteUrl(access.url, { allowHttp: access.allowHttp })
   const { signal, timeoutMs = timeoutMsDefault } = access
   if (signal?.aborted === true) throw cancelled()
   const patience: Patience = { timeoutMs, signal }
   if (url.kind === 'http') return new HttpWire(url, access, patience)
-  return new ProcessWire(url, service, access, patience)
+  return ProcessWire.open(url, service, access, patience)
 }
 
 async function discover(

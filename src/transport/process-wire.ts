@@ -7,6 +7,8 @@ import { concatBytes, utf8 } from '../bytes.ts'
 import type { StoreError } from '../errors.ts'
 import { quoteWord, splitCommand } from './command-line.ts'
 import { childEnvironment } from './environment.ts'
+import { pathProgram } from './path-git.ts'
+import type { ServiceProgram } from './path-git.ts'
 import { encodePacket, flushPacket, PacketReader, protocolError } from './pkt-line.ts'
 import { processFailure } from './process-failure.ts'
 import type { RemoteAccess } from './remote-access.ts'
@@ -25,15 +27,16 @@ const stderrBytesMax = 16_384
 /** How long a process may take to end once its streams are closed. */
 const endMsMax = 1000
 
-/** Program and arguments that serve `service` at `url`. */
-function serviceCommand(
+/** What serves `service` at `url`. */
+async function programFor(
   url: SshUrl | FileUrl,
   service: Service,
   access: RemoteAccess,
-): readonly string[] {
-  if (url.kind === 'file') return [...localGit(service), url.path]
+  patience: Patience,
+): Promise<ServiceProgram> {
+  if (url.kind === 'file') return pathProgram(url.path, service, access, patience)
   const { user, host, port, path } = url
-  return [
+  const command = [
     ...sshCommandOf(access),
     '-o',
     'BatchMode=yes',
@@ -41,12 +44,7 @@ function serviceCommand(
     user === undefined ? host : `${user}@${host}`,
     `${service} ${quoteWord(path)}`,
   ]
-}
-
-/** A remote on a disk, perhaps one that is unplugged next: what is acknowledged is synced. */
-function localGit(service: Service): string[] {
-  const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'maintenance.auto=false']
-  return ['git', ...settings.flatMap((setting) => ['-c', setting]), service.slice('git-'.length)]
+  return { command, environment: childEnvironment(access.environment) }
 }
 
 function sshCommandOf({ sshCommand, environment = {} }: RemoteAccess): readonly string[] {
@@ -68,10 +66,20 @@ export class ProcessWire implements Wire {
   #stderr = ''
   #spawnError: unknown
 
-  constructor(
+  static async open(
     remote: SshUrl | FileUrl,
     service: Service,
     access: RemoteAccess,
+    patience: Patience,
+  ): Promise<ProcessWire> {
+    const program = await programFor(remote, service, access, patience)
+    return new ProcessWire(remote, service, program, patience)
+  }
+
+  private constructor(
+    remote: SshUrl | FileUrl,
+    service: Service,
+    { command, environment }: ServiceProgram,
     patience: Patience,
   ) {
     // Opaque to GitRemoteHTTP, which only appends to it.
@@ -79,12 +87,8 @@ export class ProcessWire implements Wire {
     this.#remote = remote
     this.#service = service
     this.#patience = patience
-    const [program = '', ...args] = serviceCommand(remote, service, access)
-    this.#child = spawn(program, args, {
-      cwd: '/',
-      env: childEnvironment(access.environment),
-      stdio: 'pipe',
-    })
+    const [program = '', ...args] = command
+    this.#child = spawn(program, args, { cwd: '/', env: environment, stdio: 'pipe' })
     this.#ended = this.#watch()
   }
 

@@ -3,20 +3,22 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { compareBytes } from '../../src/bytes.ts'
-import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
 import type { Identity } from '../../src/keys/identity.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import type { Forge } from '../support/forge.ts'
 import { fields, withMember } from '../support/forge-fault.ts'
-import type { ForgedAuthor, JoinPlan } from '../support/forge-fault.ts'
+import type { JoinPlan } from '../support/forge-fault.ts'
 import {
+  admit,
+  change,
   inLeft,
   inRight,
   ofB,
   removeDevice,
   standardClones,
   united,
+  withDevice,
 } from '../support/forged-clones.ts'
 import type { Clones } from '../support/forged-clones.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
@@ -41,29 +43,6 @@ function apart(): Clones {
   admit(right, newcomer, world.second)
   // The first parent of a join is the first to refuse its author.
   return compareBytes(left.keyringRecord, right.keyringRecord) < 0 ? world : apart()
-}
-
-function admit(forge: Forge, identity: Identity, author?: ForgedAuthor): void {
-  const fault = author === undefined ? {} : { author }
-  forge.keyring((next) => withMember(next, identity, 'writer'), { fault })
-}
-
-function change(
-  forge: Forge,
-  { deviceId }: Pick<Identity, 'deviceId'>,
-  to: Partial<DeviceEntry>,
-  author?: ForgedAuthor,
-): void {
-  const fault = author === undefined ? {} : { author }
-  const epoch = forge.newEpoch()
-  forge.keyring((next) => withDevice(next, deviceId, to), { epoch, fault })
-}
-
-function withDevice(directory: Directory, deviceId: string, to: Partial<DeviceEntry>): Directory {
-  const devices = directory.devices.map((one) => {
-    return one.deviceId === deviceId ? { ...one, ...to } : one
-  })
-  return { ...directory, devices }
 }
 
 describe('accepted: a join', () => {
@@ -395,48 +374,5 @@ describe('a recovery key', () => {
     right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
     left.joinWith(right)
     expect(await verdicts(left)).toEqual(refused('record_late'))
-  })
-})
-
-describe('whom one side has made an owner', () => {
-  /** Made one on the right, where it lets somebody in. */
-  function made(onLeft: (world: Clones) => void, raise: (world: Clones) => void = byOwner): Forge {
-    const world = clones()
-    const { left, right, reader } = world
-    onLeft(world)
-    raise(world)
-    admit(right, newcomer, reader)
-    left.joinWith(right)
-    return left
-  }
-
-  function byOwner({ right, reader, second }: Clones): void {
-    change(right, reader, { role: 'owner' }, second)
-  }
-
-  test('has let in whom it admitted', async () => {
-    const forge = made(({ left, writer }) => removeDevice(left, writer))
-    expect(await verdicts(forge)).toEqual(accepted)
-  })
-
-  test('has so too if it was done in steps, by others who were made owners', async () => {
-    const forge = made(
-      ({ left }) => left.keyring((next) => next, { epoch: left.newEpoch() }),
-      ({ right, reader, writer, second }) => {
-        change(right, writer, { role: 'owner' }, second)
-        change(right, reader, { role: 'writer' }, writer)
-        change(right, reader, { role: 'owner' }, writer)
-      },
-    )
-    expect(await verdicts(forge)).toEqual(accepted)
-  })
-
-  test.each<[name: string, onLeft: (world: Clones) => void]>([
-    ['has lowered its role', ({ left, reader }) => change(left, reader, { role: 'auditor' })],
-    ['has removed it', ({ left, reader }) => removeDevice(left, reader)],
-    ['has removed who did', ({ left, second }) => removeDevice(left, second)],
-    ['has lowered who did', ({ left, second }) => change(left, second, { role: 'writer' })],
-  ])('record_late: has let in nobody if the other side %s', async (_, onLeft) => {
-    expect(await verdicts(made(onLeft))).toEqual(refused('record_late'))
   })
 })

@@ -1,12 +1,12 @@
 // Two clones of a forged history, and changes for them to diverge by.
 
-import type { Directory } from '../../src/format/directory.ts'
+import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
 import type { RecordRow } from '../../src/format/record.ts'
 import type { Settings } from '../../src/format/settings.ts'
 import type { Identity } from '../../src/keys/identity.ts'
 import type { Forge } from './forge.ts'
-import { plainSettings } from './forge-fault.ts'
-import type { Fault, NewRow } from './forge-fault.ts'
+import { plainSettings, withMember } from './forge-fault.ts'
+import type { Fault, ForgedAuthor, NewRow } from './forge-fault.ts'
 import { memory, standardHistory } from './standard-forge.ts'
 
 /** Two clones of one history: the founder goes on with `left`, the writer with `right`. */
@@ -47,6 +47,35 @@ export const ofB: NewRow = {
   content: 'beta 2\n',
 }
 
+/** As a writer, by the founder unless told otherwise. */
+export function admit(forge: Forge, identity: Identity, author?: ForgedAuthor): void {
+  const fault = author === undefined ? {} : { author }
+  forge.keyring((next) => withMember(next, identity, 'writer'), { fault })
+}
+
+/** With a new epoch. */
+export function change(
+  forge: Forge,
+  { deviceId }: Pick<Identity, 'deviceId'>,
+  to: Partial<DeviceEntry>,
+  author?: ForgedAuthor,
+): void {
+  const fault = author === undefined ? {} : { author }
+  const epoch = forge.newEpoch()
+  forge.keyring((next) => withDevice(next, deviceId, to), { epoch, fault })
+}
+
+export function withDevice(
+  directory: Directory,
+  deviceId: string,
+  to: Partial<DeviceEntry>,
+): Directory {
+  const devices = directory.devices.map((one) => {
+    return one.deviceId === deviceId ? { ...one, ...to } : one
+  })
+  return { ...directory, devices }
+}
+
 /** With a new epoch. */
 export function removeDevice(forge: Forge, { deviceId }: Identity, fault: Fault = {}): void {
   const removed = (next: Directory): Directory => ({
@@ -83,6 +112,6 @@ export function mergedSettled(rows: readonly NewRow[] = [], fault?: Fault): Forg
 }
 
 /** Spoils each row of a record. */
-export function spoiled(change: (row: RecordRow) => Partial<RecordRow>): Fault {
-  return { record: (r) => ({ ...r, rows: r.rows.map((row) => ({ ...row, ...change(row) })) }) }
+export function spoiled(spoil: (row: RecordRow) => Partial<RecordRow>): Fault {
+  return { record: (r) => ({ ...r, rows: r.rows.map((row) => ({ ...row, ...spoil(row) })) }) }
 }

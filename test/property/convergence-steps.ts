@@ -5,6 +5,8 @@ import * as fc from 'fast-check'
 import type { Role } from '../../src/index.ts'
 import type { Loss, Moment } from '../support/faulty-disk.ts'
 import { full } from '../support/seed.ts'
+import type { Trouble } from './convergence-auditor.ts'
+import type { Death } from './convergence-death.ts'
 import { changes } from './store-commands.ts'
 import type { PlannedChange } from './store-model.ts'
 
@@ -19,13 +21,6 @@ export type Work =
   | { readonly type: 'remove'; readonly whose: number }
   | { readonly type: 'passphrase' }
   | { readonly type: 'recovery'; readonly keepOld: boolean }
-
-/** The process dies at so many file operations from its start, or after its work. */
-export interface Death {
-  readonly at: number
-  readonly moment: Moment
-  readonly loss: Loss
-}
 
 export type Step =
   | { readonly type: 'work'; readonly clone: number; readonly work: Work }
@@ -42,6 +37,7 @@ export type Step =
       readonly by: 'card' | 'passphrase' | 'recovery'
       readonly death: Death | undefined
     }
+  | { readonly type: 'audit'; readonly auditor: number; readonly trouble: Trouble }
 
 function constant<const T>(value: T): fc.Arbitrary<T> {
   return fc.constant(value)
@@ -80,6 +76,12 @@ const death: fc.Arbitrary<Death> = fc.record({
 
 const clone = fc.nat()
 
+const trouble: fc.Arbitrary<Trouble> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: fc.record({ after: fc.nat({ max: 40 }) }) },
+  { weight: 3, arbitrary: fc.record({ death }) },
+)
+
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 22, arbitrary: fc.record({ type: constant('work'), clone, work }) },
   {
@@ -105,5 +107,9 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       ),
       death: fc.option(death, { nil: undefined }),
     }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ type: constant('audit'), auditor: fc.nat(), trouble }),
   },
 )

@@ -9,13 +9,14 @@ import type { Device, Identity, MemoryStore, OpenOptions, Role } from '../../src
 import { type ErrorCode, hasCode, StoreError } from '../../src/errors.ts'
 import { formatId } from '../../src/format/id.ts'
 import { bareRemote, firstClone } from '../support/clones.ts'
-import { FaultyDisk } from '../support/faulty-disk.ts'
-import { joiningPacker } from '../support/inline-packer.ts'
 import { author, reopen } from '../support/stores.ts'
 import type { TestPlace } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { Auditor, canary } from './convergence-auditor.ts'
+import { dying } from './convergence-death.ts'
+import type { Death } from './convergence-death.ts'
+import type { Step, Work } from './convergence-steps.ts'
 import { toChange } from './store-commands.ts'
-import type { Death, Step, Work } from './convergence-steps.ts'
 
 const MEMBERS_MAX = 5
 
@@ -49,6 +50,8 @@ const refusals: readonly ErrorCode[] = [
 export class World {
   readonly remote: string = bareRemote()
   readonly members: Member[] = []
+  /** Who was let in as an auditor, whatever has become of that. */
+  readonly auditors: Auditor[] = []
   /** Devices that were added by a card. */
   readonly invited: Identity[] = []
   #recoveryKey: string | undefined
@@ -60,6 +63,9 @@ export class World {
     const { store, place } = await firstClone(world.remote)
     world.#recoveryKey = place.recoveryKey
     world.#admit(store, place)
+    const secret = { type: 'create', path: `/${canary}.md`, content: canary } as const
+    await store.apply([secret], { ...author, reason: canary })
+    await world.#invite(store, 'auditor')
     await store.sync(author)
     for (let n = 0; n < 2; n += 1) await world.#join('recovery', undefined)
     return world
@@ -67,12 +73,13 @@ export class World {
 
   /** Who has made the store: an owner to the end. */
   get first(): Member {
-    return this.#member(0)
+    return chosen(this.members, 0)
   }
 
   async take(step: Step): Promise<void> {
     if (step.type === 'join') return this.#join(step.by, step.death)
-    const member = this.#member(step.clone)
+    if (step.type === 'audit') return chosen(this.auditors, step.auditor).sync(step.trouble)
+    const member = chosen(this.members, step.clone)
     switch (step.type) {
       case 'work':
         if (await this.#isForFirst(member, step.work)) return this.#inStep(step.work)
@@ -126,12 +133,6 @@ export class World {
 
   async close(): Promise<void> {
     await Promise.all(this.members.map(({ store }) => store.close()))
-  }
-
-  #member(number: number): Member {
-    const member = this.members[number % this.members.length]
-    if (member === undefined) throw new Error('There is no clone')
-    return member
   }
 
   /**
@@ -188,7 +189,8 @@ export class World {
       case 'redact':
         return this.#redact(member, work.pick)
       case 'add':
-        return this.#invite(store, work.role)
+        this.invited.push(await this.#invite(store, work.role))
+        return
       case 'role': {
         const device = await this.#pickDevice(member, work.whose)
         if (device !== undefined) await store.changeRole(device.deviceId, work.role, author)
@@ -222,10 +224,11 @@ export class World {
     if (redactedAt !== undefined) member.redacted.add(versionId)
   }
 
-  async #invite(store: MemoryStore, role: Role): Promise<void> {
+  async #invite(store: MemoryStore, role: Role): Promise<Identity> {
     const identity = await generateIdentity()
     await store.addDevice(formatDeviceCard(identity), role, author)
-    this.invited.push(identity)
+    if (role === 'auditor') this.auditors.push(new Auditor(identity, this.remote))
+    return identity
   }
 
   async #remove(member: Member, whose: number): Promise<void> {
@@ -304,20 +307,10 @@ export class World {
   }
 }
 
-/** Runs work that dies, at the latest when it is done; says nothing of how far it came. */
-async function dying(
-  death: Death,
-  work: (options: (directory: string) => Partial<OpenOptions>) => Promise<void>,
-): Promise<void> {
-  const disk = new FaultyDisk({ kind: 'death', ...death })
-  try {
-    await work((directory) => ({ disk, packer: joiningPacker(disk, directory) }))
-  } catch (error) {
-    if (!disk.dead) throw error
-  } finally {
-    disk.die(death.loss)
-    disk.release()
-  }
+function chosen<T>(list: readonly T[], number: number): T {
+  const one = list[number % list.length]
+  if (one === undefined) throw new Error('There is nobody')
+  return one
 }
 
 /** Every version that a store knows of. */

@@ -23,8 +23,8 @@ export const everyDeath: readonly Death[] = [killed, unsynced, unplugged]
 /** Stock git's checks, and what other machines make of it, take longer than a crash. */
 export const thoroughEvery: number = full ? 7 : 2
 
-const names = ['a', 'b', 'c', 'new'] as const
-/** `a` is the one that dies; `new` is no device yet. */
+const names = ['a', 'b', 'c', 'new', 'auditor'] as const
+/** `a` is the one that dies; `new` and `auditor` are no devices yet. */
 export type Machine = (typeof names)[number]
 
 /** One directory with all machines and their remote, and copies of it to go back to. */
@@ -78,9 +78,16 @@ export class SyncSite {
     return join(this.homeOf(machine), 'store')
   }
 
-  /** In this thread and on this disk alone. */
+  /** Of this machine, in this thread and on this disk alone. */
+  optionsOf(machine: Machine, disk: FaultyDisk): OpenOptions {
+    const directory = this.directoryOf(machine)
+    const stateDirectory = join(this.homeOf(machine), 'state')
+    const packer = joiningPacker(disk, directory)
+    return { directory, stateDirectory, identity: this.identityOf(machine), disk, packer }
+  }
+
   async open(machine: Machine, disk: FaultyDisk): Promise<MemoryStore> {
-    return openStore(this.#optionsOf(machine, disk))
+    return openStore(this.optionsOf(machine, disk))
   }
 
   async join(
@@ -88,7 +95,7 @@ export class SyncSite {
     disk: FaultyDisk,
     secret: Pick<JoinOptions, 'recoveryKey'>,
   ): Promise<MemoryStore> {
-    const options = this.#optionsOf(machine, disk)
+    const options = this.optionsOf(machine, disk)
     return joinStore({ ...options, ...secret, url: this.remote, author })
   }
 
@@ -114,7 +121,7 @@ export class SyncSite {
     for (const name of names) mkdirSync(this.homeOf(name), { recursive: true })
     git(['init', '--quiet', '--bare', '--template=', '-b', 'main', this.remote], '/')
     const disk = new FaultyDisk()
-    const { store, recoveryKey } = await createStore(this.#optionsOf('a', disk))
+    const { store, recoveryKey } = await createStore(this.optionsOf('a', disk))
     this.recoveryKey = recoveryKey
     await store.addRemote('origin', this.remote)
     await write(store, '/shared.md', 'one\ntwo\nthree\n')
@@ -130,13 +137,6 @@ export class SyncSite {
       await (await this.join(machine, disk, {})).close()
     }
     disk.release()
-  }
-
-  #optionsOf(machine: Machine, disk: FaultyDisk): OpenOptions {
-    const directory = this.directoryOf(machine)
-    const stateDirectory = join(this.homeOf(machine), 'state')
-    const packer = joiningPacker(disk, directory)
-    return { directory, stateDirectory, identity: this.identityOf(machine), disk, packer }
   }
 }
 
@@ -185,7 +185,7 @@ export async function expectSound(
 }
 
 /** No lock, no temporary file, nothing of a fetch or a join that nobody will ask for again. */
-export function expectTidy(site: SyncSite, machine: 'a' | 'new'): void {
+export function expectTidy(site: SyncSite, machine: 'a' | 'new' | 'auditor'): void {
   const home = site.homeOf(machine)
   const files = readdirSync(home, { recursive: true, encoding: 'utf8' })
   const odd = files.filter((name) => /tmp|\.lock|\/lock|owner\.|pending\.|purge-|join-/.test(name))

@@ -1,0 +1,263 @@
+// An auditor's process dies, or the power fails, at every file operation of joining a trail and of
+// keeping it current. Afterwards its clone is the old one or the new one and verifies, the call can
+// be repeated, and nothing is left of what was redacted or of the attempt.
+
+import { existsSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { auditStore, formatDeviceCard } from '../../src/index.ts'
+import type { MemoryStore } from '../../src/index.ts'
+import { joinTrail, syncTrail } from '../../src/store/sync/trail.ts'
+import { FaultyDisk } from '../support/faulty-disk.ts'
+import { full } from '../support/seed.ts'
+import { author } from '../support/stores.ts'
+import {
+  everyDeath,
+  expectTidy,
+  killed,
+  operationsOf,
+  redactFirst,
+  SyncSite,
+  thoroughEvery,
+  unplugged,
+  unsynced,
+  write,
+} from '../support/sync-places.ts'
+import type { Death } from '../support/sync-places.ts'
+import { git, sharedDirectory } from '../support/temporary.ts'
+
+interface Scenario {
+  readonly name: string
+  /** What the others do before, and the auditor's earlier syncs. */
+  readonly prepare: () => Promise<unknown>
+  /** What the remote does not show any more may be stored. */
+  readonly keeps: boolean
+  readonly death: Death
+}
+
+const root = sharedDirectory()
+let site: SyncSite
+let begin: (() => void) | undefined
+
+/** The machines in step, and an auditor that they know, who has no clone yet. */
+async function start(): Promise<void> {
+  if (begin === undefined) {
+    site = await SyncSite.start(root)
+    const card = formatDeviceCard(site.identityOf('auditor'))
+    await site.with('a', async (store) => {
+      await store.addDevice(card, 'auditor', author)
+      await store.sync(author)
+    })
+    begin = site.keep()
+  }
+  begin()
+}
+
+const sync = (store: MemoryStore): Promise<unknown> => store.sync(author)
+
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'a trail that takes over what is new there',
+    prepare: async () => {
+      await onDisk(join)
+      await site.with('b', (store) => writeAndSync(store, '/b/new.md'))
+    },
+    keeps: false,
+    death: unplugged,
+  },
+  {
+    name: 'a trail that loses what was redacted',
+    prepare: async () => {
+      await site.with('b', (store) => write(store, '/b/leak.md', 'clean\n').then(() => sync(store)))
+      await onDisk(join)
+      await site.with('b', async (store) => {
+        await redactFirst(store, '/b/leak.md')
+        await store.sync(author)
+      })
+    },
+    keeps: false,
+    death: unsynced,
+  },
+  {
+    name: 'a trail that leaves what others have taken back',
+    prepare: async () => {
+      await site.with('b', (store) => store.removeDevices([site.deviceIdOf('c')], author))
+      await site.with('c', (store) => writeAndSync(store, '/c/late.md'))
+      await onDisk(join)
+      await site.with('b', sync)
+    },
+    keeps: true,
+    death: killed,
+  },
+  {
+    name: 'a trail that git has cloned, and nobody verified',
+    prepare: async () => {
+      git(['clone', '--quiet', '--bare', site.remote, site.directoryOf('auditor')], '/')
+      await site.with('b', (store) => writeAndSync(store, '/b/new.md'))
+    },
+    keeps: false,
+    death: killed,
+  },
+  {
+    name: 'a trail with nothing to do',
+    prepare: () => onDisk(join),
+    keeps: false,
+    death: unsynced,
+  },
+]
+
+async function writeAndSync(store: MemoryStore, path: string): Promise<void> {
+  await write(store, path, 'new\n')
+  await store.sync(author)
+}
+
+function join(disk: FaultyDisk): Promise<unknown> {
+  return joinTrail({ ...site.optionsOf('auditor', disk), url: site.remote })
+}
+
+function update(disk: FaultyDisk): Promise<unknown> {
+  return syncTrail(site.optionsOf('auditor', disk))
+}
+
+/** Without a fault; returns what file operations there were. */
+async function onDisk(act: (disk: FaultyDisk) => Promise<unknown>): Promise<readonly string[]> {
+  const disk = new FaultyDisk()
+  try {
+    await act(disk)
+    return disk.log
+  } finally {
+    disk.release()
+  }
+}
+
+/** The process dies when it puts a new anchor into its place for the nth time. */
+class AnchorlessDisk extends FaultyDisk {
+  #left: number
+
+  constructor(nth: number) {
+    super()
+    this.#left = nth
+  }
+
+  override rename(from: string, to: string): void {
+    if (to.endsWith('.anchor')) this.#left -= 1
+    if (this.#left === 0) this.die('nothing')
+    super.rename(from, to)
+  }
+}
+
+/** With FULL=1 every death; by default one, and each that leaves store and anchor apart. */
+function deathsOf(log: readonly string[], [moment, loss]: Death): readonly (() => FaultyDisk)[] {
+  const anchored = log.filter((what) => /^rename .*\.anchor$/.test(what))
+  return [
+    ...anchored.map((_, index) => () => new AnchorlessDisk(index + 1)),
+    ...operationsOf(log.length, 1).map((at) => () => {
+      return new FaultyDisk({ kind: 'death', at, moment, loss })
+    }),
+  ]
+}
+
+/** Dies in it, at the latest after it; returns whether it was acknowledged. */
+async function dying(disk: FaultyDisk, act: (disk: FaultyDisk) => Promise<unknown>) {
+  try {
+    await act(disk)
+    return true
+  } catch (error) {
+    if (!disk.dead) throw error
+    return false
+  } finally {
+    disk.die('nothing')
+    disk.release()
+  }
+}
+
+/** Verifies it, as its device remembers it; returns the head. */
+async function auditedHead(): Promise<string> {
+  const disk = new FaultyDisk()
+  try {
+    return (await auditStore(site.optionsOf('auditor', disk))).head
+  } finally {
+    disk.release()
+  }
+}
+
+describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenario) => {
+  test.each(full ? everyDeath : [scenario.death])(
+    'survives a death %s an operation, losing %s',
+    async (moment, loss) => {
+      await start()
+      await scenario.prepare()
+      const reset = site.keep()
+      const old = branchOf(site.directoryOf('auditor'))
+      for (const newDisk of deathsOf(await onDisk(update), [moment, loss])) {
+        reset()
+        const disk = newDisk()
+        const done = await dying(disk, update)
+        await expectOldOrNew(old, done)
+          .then(() => onDisk(update))
+          .then(() => expectCurrent(disk.operations, scenario.keeps))
+          .catch(withSteps(disk))
+      }
+    },
+  )
+})
+
+describe('joining a trail', () => {
+  test.each(full ? everyDeath : [killed])(
+    'survives a death %s an operation, losing %s',
+    async (moment, loss) => {
+      await start()
+      const reset = site.keep()
+      for (const newDisk of deathsOf(await onDisk(join), [moment, loss])) {
+        reset()
+        const disk = newDisk()
+        const done = await dying(disk, join)
+        const isThere = existsSync(site.directoryOf('auditor'))
+        if (done) expect(isThere).toBe(true)
+        await onDisk(isThere ? update : join)
+          .then(() => expectCurrent(disk.operations, false))
+          .catch(withSteps(disk))
+      }
+    },
+  )
+})
+
+async function expectOldOrNew(old: string, done: boolean): Promise<void> {
+  const head = await auditedHead()
+  expect(done ? [site.remoteHead()] : [old, site.remoteHead()]).toContain(head)
+}
+
+async function expectCurrent(at: number, keeps: boolean): Promise<void> {
+  const head = site.remoteHead()
+  expect(await auditedHead()).toBe(head)
+  const directory = site.directoryOf('auditor')
+  expect(branchOf(directory)).toBe(head)
+  expect(git(['rev-parse', 'refs/remotes/origin/main'], directory).trim()).toBe(head)
+  if (!keeps) expect(storedIn(directory)).toEqual(shownBy(site.remote))
+  if (at % thoroughEvery !== 0) return
+  await site.with('b', (store) => writeAndSync(store, '/after.md'))
+  await onDisk(update)
+  expect(await auditedHead()).toBe(site.remoteHead())
+  expectTidy(site, 'auditor')
+  expect(git(['fsck', '--strict', '--full', '--no-dangling'], directory)).toBe('')
+}
+
+function branchOf(directory: string): string {
+  return git(['rev-parse', 'refs/heads/main'], directory).trim()
+}
+
+function storedIn(directory: string): readonly string[] {
+  const all = ['cat-file', '--batch-check=%(objectname)', '--batch-all-objects']
+  return git(all, directory).trim().split('\n').toSorted()
+}
+
+function shownBy(directory: string): readonly string[] {
+  const all = ['rev-list', '--objects', '--no-object-names', 'main']
+  return git(all, directory).trim().split('\n').toSorted()
+}
+
+function withSteps({ log, operations: at }: FaultyDisk): (error: unknown) => never {
+  return (error) => {
+    const steps = log.slice(Math.max(0, at - 4), at).join(', ')
+    throw new Error(`after a death at ${at}: ${steps}`, { cause: error })
+  }
+}

@@ -18,6 +18,7 @@ import {
 } from './tidy/agreement.ts'
 import { linkLaw, titleLaw, topLevelLaw } from './tidy/documents.ts'
 import { ambientLaw, layerLaw, sealedLaw } from './tidy/layers.ts'
+import { startLaw } from './tidy/start.ts'
 import { type SourceFile, sourceFile, type Violation } from './tidy/source.ts'
 import { bannedLaw, columnLaw, drawerLaw, openingLaw } from './tidy/style.ts'
 
@@ -115,6 +116,35 @@ describe('what only looks like a violation is not one', () => {
     ['banned', 'test/a.test.ts', "test.skipIf(tool.missing)('', f); const model = 'claude-x'"],
   ])('%s: %s: %s', (law, path, text) => {
     expect(laws[law]?.(sourceFile(path, text))).toEqual([])
+  })
+})
+
+describe('the start of the library', () => {
+  const index = sourceFile('src/index.ts', "export { a } from './store/a.ts'")
+  const starting = (...texts: readonly (readonly [path: string, text: string])[]) => {
+    return startLaw(index.path, [index, ...texts.map(([path, text]) => sourceFile(path, text))])
+  }
+
+  test('loads nothing that only a sync needs', () => {
+    expect(startLaw(index.path, sources)).toEqual([])
+  })
+
+  test.each<[specifier: string, target: string]>([
+    ['../transport/c.ts', 'src/transport/c.ts'],
+    ['./merge/c.ts', 'src/store/merge/c.ts'],
+    ['./sync/receive.ts', 'src/store/sync/receive.ts'],
+  ])('is refused with %s behind another import', (specifier, target) => {
+    const found = starting(
+      ['src/store/a.ts', "import { b } from './b.ts'"],
+      ['src/store/b.ts', `\nimport { c } from '${specifier}'`],
+    )
+    expect(found).toEqual([expect.stringMatching(`^src/store/b.ts:2: .*${target}`)])
+  })
+
+  test('may name its types, and load it in a function', () => {
+    const text = "import type { C } from '../transport/c.ts'\nawait import('../transport/c.ts')"
+    const apart = ['src/store/b.ts', "import '../transport/c.ts'"] as const
+    expect(starting(['src/store/a.ts', text], apart)).toEqual([])
   })
 })
 

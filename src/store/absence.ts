@@ -48,6 +48,8 @@ export interface Residue {
   readonly versionId?: string
 }
 
+type SearchSource = Omit<ContentSource, 'cache'>
+
 /** How many objects are looked at before other work runs. */
 const BATCH = 256
 
@@ -77,8 +79,9 @@ export async function proveAbsence(
   return { versions: redacted.size, ...searched, pending: purgePending, found }
 }
 
-class Search {
-  readonly #source: ContentSource
+/** Opens objects by trial, as what the redacted versions were. */
+export class Search {
+  readonly #source: SearchSource
   readonly #redacted: ReadonlySet<string>
   /** The memories of which versions are redacted. */
   readonly #memories: ReadonlySet<string>
@@ -86,10 +89,10 @@ class Search {
   readonly #placed: ReadonlyMap<Oid, string>
 
   constructor(
-    source: ContentSource,
+    source: SearchSource,
     history: History,
     redacted: ReadonlySet<string>,
-    placed: ReadonlyMap<Oid, string>,
+    placed: ReadonlyMap<Oid, string> = new Map(),
   ) {
     this.#source = source
     this.#redacted = redacted
@@ -97,6 +100,12 @@ class Search {
     this.#placed = placed
   }
 
+  /** How often a blob may have to be opened until it is known to be none of them. */
+  get cost(): number {
+    return this.#memories.size
+  }
+
+  /** Nothing for an object that is not stored. */
   look(oid: Oid): readonly Residue[] {
     const object = this.#source.objects.read(oid)
     if (object?.type === 'commit') return this.#lookAtCommit(oid, object.body)

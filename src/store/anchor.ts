@@ -9,6 +9,7 @@
 
 import { hasCode, StoreError } from '../errors.ts'
 import { fromHex, toHex } from '../bytes.ts'
+import type { Oid } from '../git/object.ts'
 import { readCache, writeCache } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 import type { Head } from './snapshot.ts'
@@ -21,12 +22,17 @@ interface AnchorFile {
   readonly height: number
   /** Record hash of the newest verified head, in hex. */
   readonly record: string
+  /** Not in the files of older releases. */
+  readonly commit?: Oid | undefined
   readonly nextSequence: number
   /** The token of whoever reserved up to `nextSequence`; empty when settled. */
   readonly holder: string
 }
 
-type VerifiedHead = Pick<Head, 'height' | 'record'>
+export interface VerifiedHead extends Pick<Head, 'height' | 'record'> {
+  /** Its commit, under the name of then: a redaction may have given it another. */
+  readonly commit?: Oid | undefined
+}
 
 export class Anchor {
   readonly #owner: CacheOwner
@@ -48,7 +54,8 @@ export class Anchor {
   /** The newest head that this device has verified, if it ever verified one. */
   get verified(): VerifiedHead | undefined {
     if (this.#file === undefined) return undefined
-    return { height: this.#file.height, record: fromHex(this.#file.record) }
+    const { height, record, commit } = this.#file
+    return { height, record: fromHex(record), commit }
   }
 
   /**
@@ -117,8 +124,9 @@ export class Anchor {
   }
 
   async #write(head: VerifiedHead, nextSequence: number, holder: string): Promise<void> {
-    const { height, record } = head
-    const file: AnchorFile = { version: 1, height, record: toHex(record), nextSequence, holder }
+    const { height, record, commit } = head
+    const known = { height, record: toHex(record), commit }
+    const file: AnchorFile = { version: 1, ...known, nextSequence, holder }
     await writeCache(this.#owner, this.#place, file)
     this.#file = file
     this.#seen = this.#look()

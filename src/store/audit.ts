@@ -15,7 +15,7 @@ import { findKeyring, roleOf } from './authority.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { getBlob } from './git-reads.ts'
 import type { JudgedCommit } from './judged-commit.ts'
-import { checkExpected, checkFreshness, getHead, localFiles, pin, storageOf } from './open.ts'
+import { checkExpected, getHead, keepUp, localFiles, pin, storageOf } from './open.ts'
 import type { Environment, OpenOptions, Places } from './open.ts'
 import type { Snapshot } from './snapshot.ts'
 import { readStoreId } from './sync/theirs.ts'
@@ -35,8 +35,9 @@ export interface Audit {
   /** `dev_…`, who audits, and its role. */
   readonly deviceId: string
   readonly role: Role | undefined
-  /** The newest commit, 40 hex digits. */
+  /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
+  readonly headWords: readonly string[]
   /** Memories that live. */
   readonly memories: number
   /** Ascending by height, then by record: every clone lists them so. */
@@ -70,7 +71,7 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
   } = await verifyTrail(objects, { storeId, head: getHead(objects) }, options)
   if (options.acceptRolledBack === true) await objects.exclusive(() => anchor.accept(snapshot.head))
   else {
-    checkFreshness({ objects, storeId, epochs }, anchor, snapshot)
+    await keepUp({ objects, storeId, epochs }, anchor, snapshot)
     await pin(objects, anchor, snapshot)
   }
   return found
@@ -96,6 +97,8 @@ export async function verifyTrail(
   const trail = new Trail(source)
   const onCommit = (commit: JudgedCommit): void => trail.add(commit)
   const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
+  // A list of words that only this needs.
+  const { headWords } = await import('./sync/head-words.ts')
   return {
     snapshot,
     epochs,
@@ -104,6 +107,7 @@ export async function verifyTrail(
       deviceId: formatId('device', identity.deviceId),
       role: roleOf(snapshot, identity.deviceId),
       head,
+      headWords: headWords(storeId, snapshot.head.record),
       memories: snapshot.count,
       entries: trail.entries(snapshot.redacted),
     },

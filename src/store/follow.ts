@@ -6,10 +6,20 @@ import { hasCode, StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
 import type { History, HistorySource } from './history.ts'
 import type { Head, Snapshot } from './snapshot.ts'
-import { wasLeftLate } from './sync/late.ts'
+import { wasLeftLate } from './late.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
 import { verifyRewritten } from './verify-rewritten.ts'
 import type { VerifyOptions } from './verify.ts'
+
+type RecordAt = Pick<Head, 'height' | 'record'>
+
+/** What of this device's own decides. */
+interface Local {
+  /** Reads the history up to the known head. */
+  readonly fill: () => Promise<unknown>
+  /** The head that another process of it has left a record for, as late (FORMAT §7.4). */
+  readonly findLeftFor: (record: Uint8Array) => RecordAt | undefined
+}
 
 /**
  * Returns the snapshot to go on with: `snapshot`, moved, or another one. Throws `rolled_back` if
@@ -20,11 +30,12 @@ export async function followHead(
   snapshot: Snapshot,
   head: Oid,
   history: History,
-  fill: () => Promise<unknown>,
+  local: Local,
 ): Promise<Snapshot> {
-  const filled = await tryToFill(fill)
+  const filled = await tryToFill(local.fill)
   if (filled && (await verifyDescent(source, snapshot, head, history))) return snapshot
-  const other = await replace(source, snapshot.head, history, (options) => {
+  const known = { head: snapshot.head, leftFor: local.findLeftFor(snapshot.head.record) }
+  const other = await replace(source, known, history, (options) => {
     if (!filled) return verifyHistory(source, head, options)
     return verifyRewritten(source, history, head, options)
   })
@@ -49,17 +60,27 @@ interface Verified {
   readonly base?: number
 }
 
+interface Known {
+  readonly head: Head
+  readonly leftFor: RecordAt | undefined
+}
+
 /** Accepts another history as a whole, if it holds all that was known, but for what is late. */
 async function replace(
   source: HistorySource,
-  known: Head,
+  { head: known, leftFor }: Known,
   history: History,
   verify: (options: VerifyOptions) => Promise<Verified>,
 ): Promise<Snapshot> {
+  // Where a redaction has erased what was left, what it was left for says that this was right.
+  const expected = leftFor === undefined ? [known] : [known, leftFor]
   let contained = false
   const { snapshot, base = -1 } = await verify({
     onCommit: ({ record, hash }) => {
-      contained ||= record.height === known.height && equalBytes(hash, known.record)
+      const isIt = (one: RecordAt): boolean => {
+        return one.height === record.height && equalBytes(one.record, hash)
+      }
+      contained ||= expected.some(isIt)
     },
   })
   // What stands up to the base is in the past of both heads: only later commits were made again.

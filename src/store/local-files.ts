@@ -1,7 +1,7 @@
 // What this device keeps beside the history, for itself: the anchor and the sealed caches. Decides
 // when they are worth writing. All writes happen under the store's writer lock.
 
-import { parseCommit } from '../format/commit.ts'
+import { parseLinks } from '../format/commit.ts'
 import { hasCode } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
 import type { ObjectStore } from '../git/object-store.ts'
@@ -110,8 +110,10 @@ export class LocalFiles {
 
   /** Idle work. `durable` is the newest head that is certainly on disk. */
   async settle(durable: Head | undefined, snapshot: Snapshot): Promise<void> {
-    if (durable !== undefined) await this.anchor.advance(durable)
-    if (this.isDue(snapshot, 'idle') && this.#isPast(snapshot)) await this.#writeState(snapshot)
+    if (durable !== undefined && this.#isPast(durable)) await this.anchor.advance(durable)
+    if (this.isDue(snapshot, 'idle') && this.#isPast(snapshot.head)) {
+      await this.#writeState(snapshot)
+    }
     await this.#writeReads(snapshot)
   }
 
@@ -120,7 +122,8 @@ export class LocalFiles {
     // Frames of a process that died may not be on disk, whoever can read them.
     const packed = this.#parts.objects.status().journalFrames === 0
     const head = packed ? snapshot.head : durable
-    if (head !== undefined) await this.anchor.advance(head)
+    // A sync of another process may have left it as late, and lowered the anchor for that.
+    if (head !== undefined && this.#isPast(head)) await this.anchor.advance(head)
     await this.anchor.settle()
     await this.#writeCaches(snapshot, history).catch(ignoreStorage)
   }
@@ -134,7 +137,7 @@ export class LocalFiles {
 
   async #writeCaches(snapshot: Snapshot, history: History): Promise<void> {
     await this.#writeReads(snapshot)
-    if (!this.#isPast(snapshot)) return
+    if (!this.#isPast(snapshot.head)) return
     const { caches, cacheDirectory } = this.#parts
     const isNew = this.#countIsNew || snapshot.head.height !== this.#cachedHeight
     if (isNew) await this.#writeState(snapshot)
@@ -156,15 +159,18 @@ export class LocalFiles {
   }
 
   /**
-   * Whether the snapshot's head is the store's, or a recent ancestor of it. If not, another process
-   * may have redacted meanwhile, and caches of ours would hold what it erased.
+   * Whether a head that was verified here is the store's, or a recent ancestor of it. If not,
+   * another process may have redacted meanwhile, and caches of ours would hold what it erased.
    */
-  #isPast(snapshot: Snapshot): boolean {
+  #isPast(known: Head): boolean {
     const { objects } = this.#parts
-    let oid: Oid | undefined = objects.head
-    for (let step = 0; step < RECENT && oid !== undefined; step += 1) {
-      if (oid === snapshot.head.commit) return true
-      oid = parseCommit(readCommitBytes(objects, oid)).parents[0]
+    if (objects.head === undefined) return false
+    const reached = new Set([objects.head])
+    for (const oid of reached) {
+      if (oid === known.commit) return true
+      if (reached.size > RECENT) return false
+      const { height, parents } = parseLinks(readCommitBytes(objects, oid))
+      if (height > known.height) for (const parent of parents) reached.add(parent)
     }
     return false
   }

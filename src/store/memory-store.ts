@@ -8,7 +8,6 @@ import { checkPath } from '../format/path.ts'
 import type { Settings } from '../format/settings.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import type { Remote } from '../git/remotes.ts'
-import { parseRemoteUrl } from '../transport/remote-url.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { AbsenceOptions, AbsenceReport } from './absence.ts'
 import { applyChanges, updateSettings } from './apply.ts'
@@ -53,7 +52,7 @@ import { listDirectory } from './listing.ts'
 import type { DirectoryListing } from './listing.ts'
 import { askHistory } from './steady-history.ts'
 import { findConflicts } from './sync/conflicts.ts'
-import type { Conflict } from './sync/conflicts.ts'
+import type { Conflict, ConflictOptions } from './sync/conflicts.ts'
 import type { StoreSyncOptions } from './sync/options.ts'
 import type { SyncReport } from './sync/report.ts'
 import { readStatus, verifyStore } from './store-report.ts'
@@ -85,6 +84,11 @@ export class MemoryStore {
   /** `memstore_…` */
   get id(): string {
     return formatId('store', this.#session.storeId)
+  }
+
+  /** The newest commit that this process has verified, 40 hex digits. */
+  get head(): string {
+    return this.#session.snapshot.head.commit
   }
 
   /** The memory at a path, or undefined if no file is there. */
@@ -268,6 +272,7 @@ export class MemoryStore {
 
   /** Names a remote: https, ssh or a path. Nothing is contacted. */
   async addRemote(name: string, url: string): Promise<void> {
+    const { parseRemoteUrl } = await import('../transport/remote-url.ts')
     return this.#session.exchange.addRemote({ name, url: parseRemoteUrl(url).text })
   }
 
@@ -286,8 +291,8 @@ export class MemoryStore {
   }
 
   /** What merges of clones have combined, newest first. */
-  async conflicts(options: { readonly limit?: number } = {}): Promise<readonly Conflict[]> {
-    return findConflicts(await this.#session.loadHistory(), options.limit ?? 100)
+  async conflicts(options: ConflictOptions = {}): Promise<readonly Conflict[]> {
+    return findConflicts(await this.#session.loadHistory(), options)
   }
 
   /** What `redact` would erase, and what stands in its way. Changes nothing. */

@@ -39,11 +39,12 @@ import type { Epochs } from './decoded-commit.ts'
 import { catchUp } from './catch-up.ts'
 import { History } from './history.ts'
 import { readHistory } from './history-cache.ts'
+import { wasLeftLate } from './late.ts'
 import { MemoryStore } from './memory-store.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import { StoreSession } from './session.ts'
 import { SeenRemotes } from './sync/seen-remotes.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Head, Snapshot } from './snapshot.ts'
 import { findState } from './state-cache.ts'
 import { getBlob, getTree } from './git-reads.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
@@ -170,7 +171,7 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     const known = await resume(source, caches, cacheDirectory, head, options)
     const found = known ?? (await startOver(source, head, options))
     const { snapshot } = found
-    if (options.acceptRolledBack !== true) checkFreshness(source, anchor, snapshot)
+    if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
     const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
     const { guard } = options
     const local = { cacheDirectory, clock, random, guard, seenRemotes }
@@ -242,7 +243,7 @@ export function getHead(objects: ObjectStore): Oid {
 }
 
 /** From the public file of the head's tree; verified with the rest of genesis. */
-function readStoreId(objects: ObjectStore): string {
+export function readStoreId(objects: ObjectStore): string {
   const text = Buffer.from(readCommitBytes(objects, getHead(objects)).subarray(0, 46))
   const tree = /^tree ([0-9a-f]{40})\n/.exec(text.toString('latin1'))?.[1]
   if (tree === undefined) throw new StoreError('not_a_store', 'The head is not a gitlocket commit')
@@ -265,13 +266,17 @@ export function checkExpected(found: string, expected: string | undefined): void
 }
 
 /** The first head that this device sees of a store is trusted, and remembered from then on. */
-export async function pin(objects: ObjectStore, anchor: Anchor, snapshot: Snapshot): Promise<void> {
+export function pin(objects: ObjectStore, anchor: Anchor, snapshot: Snapshot): Promise<void> {
+  return lockedIfAllowed(objects, () => anchor.advance(snapshot.head))
+}
+
+async function lockedIfAllowed(objects: ObjectStore, work: () => Promise<void>): Promise<void> {
   try {
-    await objects.exclusive(() => anchor.advance(snapshot.head))
+    await objects.exclusive(work)
   } catch (error) {
     // Who may not write to the store has no lock to take, and no other writer to fear.
     if (!hasCode(error, 'storage_denied')) throw error
-    await anchor.advance(snapshot.head)
+    await work()
   }
 }
 
@@ -320,17 +325,35 @@ async function startOver(source: Source, head: Oid, options: OpenOptions): Promi
 /** FORMAT §9: the head must contain the record that this device verified last. */
 export function checkFreshness(
   source: Source<AuditKeys>,
-  anchor: Anchor,
-  snapshot: Snapshot,
+  { verified }: Pick<Anchor, 'verified'>,
+  { head }: { readonly head: Pick<Head, 'commit'> },
 ): void {
-  const { verified } = anchor
   if (verified === undefined) return
-  if (containsRecord(source, snapshot.head.commit, verified)) return
+  if (containsRecord(source, head.commit, verified)) return
   throw new StoreError(
     'rolled_back',
     'The store is older than what this device has verified, or another one took its place. ' +
       'If you restored a backup on purpose, accept that once',
   )
+}
+
+/**
+ * As `checkFreshness`, but where another device that uses this clone was right to leave what was
+ * verified last (FORMAT §7.4), the anchor goes back to the head.
+ */
+export async function keepUp(
+  source: Source<AuditKeys>,
+  anchor: Anchor,
+  snapshot: Snapshot,
+): Promise<void> {
+  try {
+    checkFreshness(source, anchor, snapshot)
+  } catch (error) {
+    const { head } = snapshot
+    const left = anchor.verified?.commit
+    if (left === undefined || !(await wasLeftLate(source, left, head.commit))) throw error
+    await lockedIfAllowed(source.objects, () => anchor.accept(head))
+  }
 }
 
 /** Both parents of merges are looked behind: the record may be on either side. */

@@ -29,7 +29,7 @@ import { LocalFiles } from './local-files.ts'
 import type { Reads } from './reads.ts'
 import type { LocalFilesParts } from './local-files.ts'
 import type { Outcome } from './redaction-step.ts'
-import type { SeenRemotes } from './sync/seen-remotes.ts'
+import type { LeftLate, SeenRemotes } from './sync/seen-remotes.ts'
 import type { DeviceState, Head, KeyringState, Snapshot, Undo } from './snapshot.ts'
 import type { VerifyOptions } from './verify.ts'
 import { Writer } from './writer.ts'
@@ -231,9 +231,11 @@ export class StoreSession {
     throw new StoreError('wrong_key', 'This identity has no key for the current epoch')
   }
 
-  /** While writing, before the branch leaves what the anchor names (FORMAT §7.4): to what stays. */
-  lowerAnchor(common: Pick<Head, 'height' | 'record'>): Promise<void> {
-    return this.local.anchor.accept(common)
+  /** While writing, before the branch leaves what the anchor names: whatever comes, it opens. */
+  async noteLeft(left: LeftLate): Promise<void> {
+    const { oid, height, record } = left.common
+    await this.local.anchor.accept({ commit: oid, height, record })
+    await this.seenRemotes.noteLeft(left)
   }
 
   /** After a long verification: the next open shall not repeat it, even if this process dies. */
@@ -303,8 +305,10 @@ export class StoreSession {
     const { objects, storeId } = this
     const source = { objects, storeId, epochs }
     const fill = () => this.#fillHistory(this.#snapshot.head.commit, {})
+    const findLeftFor = (record: Uint8Array) => this.seenRemotes.findLeftFor(record)
     const before = this.#snapshot
-    this.#snapshot = await followHead(source, before, head, this.#history, fill)
+    const local = { fill, findLeftFor }
+    this.#snapshot = await followHead(source, before, head, this.#history, local)
     if (this.#snapshot !== before) {
       this.#rewrites += 1
       this.#cache.clear()

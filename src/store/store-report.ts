@@ -8,6 +8,7 @@ import type { Settings } from '../format/settings.ts'
 import type { StorageStatus, Surplus } from '../git/object-store.ts'
 import { roleOf } from './authority.ts'
 import type { StoreSession } from './session.ts'
+import type { RemoteStatus } from './sync/remote-status.ts'
 import { verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
 
@@ -41,6 +42,7 @@ export interface StoreStatus {
   readonly storage: StorageStatus
   /** What the next checkpoint or a compaction would free. */
   readonly surplus: Surplus
+  readonly remotes: readonly RemoteStatus[]
 }
 
 /** Of a history that is redacted while it is verified. */
@@ -68,9 +70,11 @@ export async function verifyStore(
 
 export async function readStatus(session: StoreSession): Promise<StoreStatus> {
   const { identity, objects, epochs, storeId } = session
-  // A list of words that only this needs.
+  // A list of words, and what only remotes need.
   const { headWords } = await import('./sync/head-words.ts')
+  const { readRemotes } = await import('./sync/remote-status.ts')
   const commits = await countCommits(session)
+  const remotes = await readRemotes(session)
   return session.reading((snapshot) => ({
     storeId: formatId('store', storeId),
     deviceId: formatId('device', identity.deviceId),
@@ -84,6 +88,7 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
     settings: snapshot.settings.value,
     storage: objects.status(),
     surplus: objects.surplus(),
+    remotes,
   }))
 }
 

@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { bareRemote, firstClone, headOf, sync, syncAll } from '../support/clones.ts'
+import { bareRemote, checkWithGit, firstClone, headOf, sync, syncAll } from '../support/clones.ts'
 import {
   branchOf,
   create,
@@ -12,11 +12,14 @@ import {
   expectInStep,
   expectRefused,
   moveBranch,
+  packOf,
   pairsOfClones,
   repair,
 } from '../support/hostile-remotes.ts'
-import { failureOf } from '../support/faulty-remotes.ts'
-import { author } from '../support/stores.ts'
+import { environment, failureOf } from '../support/faulty-remotes.ts'
+import { fetching, on, packAnswer, result } from '../support/git-server.ts'
+import { serve } from '../support/served-pair.ts'
+import { author, contentsOf } from '../support/stores.ts'
 import { git, gitBytes } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
@@ -177,6 +180,34 @@ describe('T25: who may push and has no key', () => {
     await repair(a)
     expect(await evidenceOf(a)).toBeUndefined()
     await syncAll([a, b])
+    await expectInStep(remote, [a, b])
+  })
+
+  test.each(['tree', 'parent'])('has nothing kept that git misses a %s of', async (missing) => {
+    const { b, remote, server } = await serve(await pairOfClones())
+    const junk = 'author x <x@x> 1 +0000\ncommitter x <x@x> 1 +0000\n\njunk\n'
+    const links = `tree ${at(remote, 'main^{tree}')}\nparent ${at(remote, 'main')}\n`
+    const broken = links.replace(new RegExp(`(?<=${missing} ).*`), '1'.repeat(40))
+    const forged = rewritten(remote, 'main', () => broken + junk)
+    moveBranch(remote, forged)
+    const pack = packOf(remote, [forged])
+    server.fault = on(fetching, result('git-upload-pack', packAnswer(pack)))
+    await failureOf(b.store.sync(author, { access: { environment } }))
+    expect(await evidenceOf(b)).toBeUndefined()
+    checkWithGit(b.place.directory)
+    git(['gc', '--quiet'], b.place.directory)
+  })
+
+  test('cannot hide under any number of commits what another machine has pushed', async () => {
+    const { a, b, remote } = await pairOfClones()
+    await create(b, '/news.md')
+    await sync(b)
+    for (let n = 0; n < 70; n += 1) {
+      moveBranch(remote, onParent(remote, 'main', at(remote, 'main')))
+    }
+    await repair(a)
+    await syncAll([a, b])
+    expect(await contentsOf(a.store)).toHaveProperty('/news.md')
     await expectInStep(remote, [a, b])
   })
 

@@ -3,20 +3,28 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
-import { deviceIdOf } from '../../src/format/id.ts'
+import { deviceIdOf, parseId } from '../../src/format/id.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { joinClone, sync } from '../support/clones.ts'
+import { bareRemote, joinClone, sync } from '../support/clones.ts'
 import type { Clone } from '../support/clones.ts'
+import { failureOf } from '../support/faulty-remotes.ts'
 import type { Forge } from '../support/forge.ts'
 import { fields } from '../support/forge-fault.ts'
 import type { Fault } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import { writeForged } from '../support/forged-disk.ts'
-import { evidenceOf, expectInStep, expectRefused, repair } from '../support/hostile-remotes.ts'
+import {
+  branchOf,
+  evidenceOf,
+  expectInStep,
+  expectRefused,
+  repair,
+} from '../support/hostile-remotes.ts'
 import { memory, nextRow, standardHistory, version } from '../support/standard-forge.ts'
 import type { Standard } from '../support/standard-forge.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
 
 let standard: Standard
 beforeAll(async () => {
@@ -45,8 +53,8 @@ const asWriter = (): Fault => ({ author: standard.writer })
 /** As the holder of the recovery key, who may enrol devices and nothing else. */
 function asRecovery(): Fault {
   const { signing } = recoveryKeyIdentity(new Uint8Array(32).fill(7))
-  const author = { deviceId: deviceIdOf(signing.publicKey), signing }
-  return { author, ...fields({ sequence: 0, previous: zeroHash }) }
+  const deviceId = deviceIdOf(signing.publicKey)
+  return { author: { deviceId, signing }, ...fields({ sequence: 0, previous: zeroHash }) }
 }
 
 const forgeries: readonly [code: string, name: string, forging: Forging][] = [
@@ -130,5 +138,85 @@ describe('T26: a member who pushes', () => {
     await sync(clone)
     expect(await clone.store.devices()).toHaveLength(4)
     await expectInStep(remote, [clone])
+  })
+})
+
+describe('a member who builds on what others have pushed', () => {
+  const other = { operation: 'modified', memoryId: memory.b, path: '/dir/b.md' } as const
+  const leftOut: Fault = { memories: (all) => new Map([...all].slice(1)) }
+
+  test('and unites two lines wrongly: a repair takes over both', async () => {
+    const { clone, remote, forge } = await honest()
+    const second = await forge.join('writer')
+    await writeForged(forge, remote)
+    await sync(clone)
+    const beside = forge.fork()
+    beside.change([{ ...other, content: 'by the second\n' }], { author: second })
+    forge.change([nextRow], { author: standard.writer })
+    forge.merge(beside, [], { author: standard.writer, ...leftOut })
+    await writeForged(forge, remote)
+    await expectRefused(clone, 'tree_mismatch')
+    await repair(clone)
+    expect(await contentsOf(clone.store)).toMatchObject({
+      [nextRow.path]: nextRow.content,
+      '/dir/b.md': 'by the second\n',
+    })
+    await expectInStep(remote, [clone])
+  })
+
+  test('and goes on for long: a repair takes over what is below', async () => {
+    const { clone, remote, forge } = await honest()
+    forge.change([nextRow], { author: standard.writer })
+    forge.change([{ ...other, content: '0' }], { author: standard.writer, ...leftOut })
+    goOn(forge, {})
+    await writeForged(forge, remote)
+    await repair(clone)
+    expect(await contentsOf(clone.store)).toHaveProperty([nextRow.path], nextRow.content)
+    await expectInStep(remote, [clone])
+  })
+
+  test('so that nobody can tell what is sound: nothing is replaced, but by git', async () => {
+    const { clone, remote, forge } = await honest()
+    forge.change([nextRow], { author: standard.writer })
+    goOn(forge, { details: () => [] })
+    await writeForged(forge, remote)
+    const error = await failureOf(repair(clone))
+    expect(error).toMatchObject({ code: 'detail_missing' })
+    expect(error.message).toMatch(/more than 64 commits below it/)
+    expect(branchOf(remote)).toBe(forge.head)
+    git(['push', '--quiet', '--force', remote, 'main'], clone.place.directory)
+    await sync(clone)
+    await expectInStep(remote, [clone])
+  })
+
+  function goOn(forge: Forge, fault: Fault): void {
+    for (let n = 1; n <= 70; n += 1) {
+      forge.change([{ ...other, content: `${n}` }], { author: standard.writer, ...fault })
+    }
+  }
+})
+
+describe('a member who repeats ids that it has read at another remote', () => {
+  test.each([
+    ['row_memory_exists', 'of a memory'],
+    ['row_version_reused', 'of a version'],
+  ])('%s: %s', async (code) => {
+    const { clone, remote, forge } = await honest()
+    const second = bareRemote()
+    await clone.store.addRemote('second', second)
+    await clone.store.apply([{ type: 'create', path: '/new.md', content: 'new\n' }], author)
+    await clone.store.sync(author, { remote: 'second' })
+    const [made] = (await clone.store.versions({ path: '/new.md' })).versions
+    const isMemory = code === 'row_memory_exists'
+    const memoryId = isMemory ? parseId('memory', made?.memoryId ?? '') : 'ab'.repeat(16)
+    const versionId = isMemory ? 'cd'.repeat(16) : parseId('version', made?.versionId ?? '')
+    // By itself that is a sound history; no merge of both would be.
+    const row = { memoryId, versionId, path: '/forged.md', content: 'forged\n' }
+    forge.change([{ ...row, operation: 'created' }], { author: standard.writer })
+    await writeForged(forge, remote)
+    const failure = await failureOf(clone.store.sync(author, { remote: 'origin' }))
+    expect(failure).toMatchObject({ code })
+    await clone.store.verify()
+    expect(await contentsOf(clone.store)).not.toHaveProperty('/forged.md')
   })
 })

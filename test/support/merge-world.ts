@@ -94,7 +94,8 @@ export class MergeWorld {
     if (divergence.theirs.commits.length === 0) return 'nothing'
     if (divergence.ours.commits.length === 0) {
       const fill = () => catchUp(ours.history, this.source, from, {})
-      ours.snapshot = await followHead(this.source, snapshot, to, ours.history, fill)
+      const local = { fill, findLeftFor: () => undefined }
+      ours.snapshot = await followHead(this.source, snapshot, to, ours.history, local)
       return 'moved'
     }
     const { other, open } = compareSnapshots(snapshot, theirs.snapshot, divergence)

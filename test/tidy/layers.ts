@@ -104,7 +104,7 @@ function layerOf(path: string): string {
   return base.has(name) ? 'base' : name
 }
 
-interface Import {
+export interface Import {
   readonly specifier: string
   readonly offset: number
   readonly typeOnly: boolean
@@ -117,7 +117,7 @@ const importPatterns: readonly RegExp[] = [
   /\b(?<start>import\s*\()\s*['"`](?<specifier>[^'"`]+)['"`]/g,
 ]
 
-function importsOf(file: SourceFile): Import[] {
+export function importsOf(file: SourceFile): Import[] {
   return importPatterns.flatMap((pattern) =>
     [...file.uncommented.matchAll(pattern)]
       // What looks like an import inside a string is blank in `bare`.
@@ -129,6 +129,11 @@ function importsOf(file: SourceFile): Import[] {
         dynamic: match.groups?.['start']?.endsWith('(') ?? false,
       })),
   )
+}
+
+/** The path that a relative import means. */
+export function resolveImport({ path }: SourceFile, specifier: string): string {
+  return new URL(specifier, `file:///${path}`).pathname.slice(1)
 }
 
 /** Imports go down only, and each package has its place. */
@@ -151,7 +156,7 @@ function relativeProblem(
   allowed: readonly string[],
   specifier: string,
 ): string | undefined {
-  const target = new URL(specifier, `file:///${file.path}`).pathname.slice(1)
+  const target = resolveImport(file, specifier)
   if (!target.startsWith('src/')) return 'src/ imports nothing outside src/'
   const other = layerOf(target)
   if (other === 'base' || other === layer) return undefined

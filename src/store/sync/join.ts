@@ -13,7 +13,7 @@ import type { TransferProgress } from '../../transport/remote-access.ts'
 import { openHeadKeyring } from '../authority.ts'
 import type { Author } from '../commit.ts'
 import type { MemoryStore } from '../memory-store.ts'
-import { localFiles, openStore, unlockOf } from '../open.ts'
+import { checkFreshness, localFiles, openStore, unlockOf } from '../open.ts'
 import type { OpenOptions, Places } from '../open.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { Beside } from './beside.ts'
@@ -37,8 +37,9 @@ const ATTEMPTS = 5
 /**
  * Opens the store of a remote in an absent or empty directory. A passphrase or recovery key makes
  * this identity a device and tells the remote; without one it has to be a device already. Throws
- * `wrong_key`, `store_exists`, `not_found` for an empty remote, `store_id_mismatch`, a remote code,
- * or what verification refuses; nothing is left then.
+ * `wrong_key`, `store_exists`, `not_found` for an empty remote, `store_id_mismatch`, `rolled_back`
+ * if this device has verified more of it before, a remote code, or what verification refuses;
+ * nothing is left then.
  */
 export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   const { disk = systemDisk, random = systemRandom, directory } = options
@@ -58,7 +59,8 @@ async function joinOnce(beside: Beside, options: JoinOptions): Promise<MemorySto
   await beside.make(async ({ repository, state }) => {
     // Before anything else, whether the key is one of its keys.
     await fetchInto(repository, options, async (objects, head, id) => {
-      await openHeadKeyring(objects, id, unlockOf(options), head)
+      const { epochs } = await openHeadKeyring(objects, id, unlockOf(options), head)
+      checkKeepsUp({ objects, storeId: id, epochs }, head, options)
     })
     // Whatever an attempt enrols counts only once the remote has it.
     const places = { directory: repository, stateDirectory: state, identity: options.identity }
@@ -74,6 +76,23 @@ async function joinOnce(beside: Beside, options: JoinOptions): Promise<MemorySto
   })
   const { passphrase: _, recoveryKey: __, ...others } = options
   return openStore(others)
+}
+
+/**
+ * What this device has verified of the store before counts here, too: its anchor is not in the
+ * directory that is made. Throws `rolled_back`.
+ */
+export function checkKeepsUp(
+  source: Parameters<typeof checkFreshness>[0],
+  head: Oid,
+  options: Places & Pick<OpenOptions, 'acceptRolledBack' | 'disk' | 'random'>,
+): void {
+  if (options.acceptRolledBack === true) return
+  try {
+    checkFreshness(source, localFiles(options, source.storeId).anchor, { head: { commit: head } })
+  } catch (error) {
+    throw hasCode(error, 'rolled_back') ? shownLessError(error) : error
+  }
 }
 
 /** What the remote has shown counts from now on: the real state directory remembers it. */
@@ -146,6 +165,16 @@ function syncOptionsOf(options: JoinOptions): Parameters<MemoryStore['sync']>[1]
 
 function otherStoreError(): StoreError {
   return new StoreError('store_id_mismatch', 'The remote holds another store than the expected one')
+}
+
+function shownLessError(cause: unknown): StoreError {
+  return new StoreError(
+    'rolled_back',
+    'The remote shows less of the store than this device has verified before: it was put back, ' +
+      'or changes of this device were never sent. Sync the clone that has them, if there is one; ' +
+      'to join without them, accept that once',
+    { cause },
+  )
 }
 
 function emptyError(): StoreError {

@@ -1,8 +1,12 @@
 // What this store knows of one of its remotes: the newest head that it has shown, and which commits
 // of ours it certainly has. Asks nobody.
 
+import { equalBytes } from '../../bytes.ts'
+import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/object.ts'
+import { refusedName } from '../../git/purge-refs.ts'
 import type { Remote } from '../../git/remotes.ts'
+import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import type { StoreSession } from '../session.ts'
 import type { VerifyOptions } from '../verify.ts'
 import type { SeenHead } from './seen-remotes.ts'
@@ -21,6 +25,22 @@ export class KnownRemote {
     return this.#session.seenRemotes.find(this.#remote.name, this.#remote.url)
   }
 
+  /** What it has shown, if all of that is here: a store that was put back may have less. */
+  seenHere(): SeenHead | undefined {
+    const seen = this.seen()
+    if (seen === undefined) return undefined
+    const { objects, storeId, epochs, snapshot } = this.#session
+    const reached = new Set([snapshot.head.commit])
+    for (const oid of reached) {
+      const bytes = readCommitBytes(objects, oid)
+      const { height, parents } = parseLinks(bytes)
+      if (height > seen.height) for (const parent of parents) reached.add(parent)
+      if (height !== seen.height) continue
+      if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, seen.record)) return seen
+    }
+    return undefined
+  }
+
   /** Durably, and as the ref that git's tools look at. */
   async note(head: SeenHead): Promise<void> {
     const { name, url } = this.#remote
@@ -29,6 +49,11 @@ export class KnownRemote {
     // A redaction may have erased it a moment ago.
     const isHere = objects.read(head.oid) !== undefined
     await exchange.track(name, isHere ? head.oid : undefined)
+  }
+
+  /** After a sync: what was refused before has been overcome. */
+  async forgetRefused(): Promise<void> {
+    await this.#session.exchange.track(refusedName(this.#remote.name), undefined)
   }
 
   /** What a remote with this head has of what is here. A redaction may have renamed the rest. */

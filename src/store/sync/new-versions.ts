@@ -2,12 +2,16 @@
 // other side's versions. Collected while those commits are verified.
 
 import { compareBytes } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
 import { zeroId } from '../../format/record.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
-import type { History, HistorySource, VersionEntry } from '../history.ts'
+import type { CommitEntry, History, HistorySource, VersionEntry } from '../history.ts'
 import type { JudgedCommit } from '../judged-commit.ts'
 
 interface NewVersion {
+  readonly memoryId: string
+  /** Whether it creates its memory, as no other version does. */
+  readonly isFirst: boolean
   readonly bases: readonly string[]
   readonly place: Place
   /** Of a deletion whose detail is there. */
@@ -30,11 +34,46 @@ export class NewVersions {
     record.rows.forEach((row, index) => {
       const isDeletion = row.operation === 'deleted' && commit.hasDetail(index)
       this.#versions.set(row.versionId, {
+        memoryId: row.memoryId,
+        isFirst: row.operation === 'created' && row.base === zeroId,
         bases: [row.base, row.secondBase].filter((id) => id !== zeroId),
         place,
         deletedPath: isDeletion ? commit.openRow(index).path : undefined,
       })
     })
+  }
+
+  /**
+   * That ids are new on all branches (FORMAT §6.4), not on theirs alone: a merge could not be
+   * verified. Throws `row_version_reused` or `row_memory_exists`.
+   */
+  checkNew(source: HistorySource, history: History): void {
+    let last: { readonly commit: CommitEntry; readonly record: Uint8Array } | undefined
+    for (const [versionId, { memoryId, isFirst, place }] of this.#versions) {
+      const known = history.find(versionId)
+      if (known !== undefined) {
+        const { commit } = known
+        if (last?.commit !== commit) last = { commit, record: readHash(source, commit) }
+        // A redaction gives the commit of a record another name.
+        if (compareBytes(last.record, place.record()) === 0) continue
+        throw new StoreError('row_version_reused', 'A version id is used twice')
+      }
+      if (isFirst && history.ofMemory(memoryId).length > 0) {
+        throw new StoreError('row_memory_exists', 'A memory is created twice')
+      }
+    }
+  }
+
+  has(versionId: string): boolean {
+    return this.#versions.has(versionId)
+  }
+
+  /** Of those that are made from one of the given versions. */
+  memoriesBasedOn(versionIds: ReadonlySet<string>): readonly string[] {
+    const made = [...this.#versions.values()].filter(({ bases }) => {
+      return bases.some((id) => versionIds.has(id))
+    })
+    return made.map(({ memoryId }) => memoryId)
   }
 
   /** Undefined unless it is a new deletion that is not redacted. */
@@ -74,11 +113,11 @@ export class NewVersions {
   #placeOf(source: HistorySource, history: History, versionId: string): Place | undefined {
     const known = history.find(versionId)
     if (known === undefined) return this.#versions.get(versionId)?.place
-    const { oid, height } = known.commit
-    const read = (): Uint8Array => {
-      const bytes = readCommitBytes(source.objects, oid)
-      return decodeCommit(source.storeId, source.epochs, oid, bytes).hash
-    }
-    return { height, record: read }
+    const { commit } = known
+    return { height: commit.height, record: () => readHash(source, commit) }
   }
+}
+
+function readHash({ objects, storeId, epochs }: HistorySource, { oid }: CommitEntry): Uint8Array {
+  return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash
 }

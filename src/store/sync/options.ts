@@ -1,5 +1,8 @@
-// What whoever asks for a sync can decide. Plain values.
+// What whoever asks for a sync can decide, and which remote that means. Every start of the library
+// loads this file.
 
+import { StoreError } from '../../errors.ts'
+import type { Remote } from '../../git/remotes.ts'
 import type { RemoteAccess, TransferProgress } from '../../transport/remote-access.ts'
 import type { VerifyOptions } from '../verify.ts'
 
@@ -21,4 +24,18 @@ export interface SyncOptions extends VerifyOptions {
 export interface StoreSyncOptions extends SyncOptions {
   /** The name of a remote; may be left out if there is one. */
   readonly remote?: string | undefined
+}
+
+/** The remote of that name, or the only one. Throws `not_found`, or `invalid_input` for several. */
+export function chooseRemote(remotes: readonly Remote[], name: string | undefined): Remote {
+  const found = name === undefined ? remotes : remotes.filter((remote) => remote.name === name)
+  if (found.length > 1) {
+    throw new StoreError(
+      'invalid_input',
+      'The store has several remotes: name the one to sync with',
+    )
+  }
+  if (found[0] !== undefined) return found[0]
+  const which = name === undefined ? 'The store has no remote' : `There is no remote named ${name}`
+  throw new StoreError('not_found', which)
 }

@@ -15,11 +15,12 @@ import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import { findDivergence } from '../divergence.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import type { CommitEntry, History, HistorySource } from '../history.ts'
+import { findLate, isLate } from '../late.ts'
+import type { LateHead } from '../late.ts'
 import type { StoreSession } from '../session.ts'
+import { isWhole } from './evidence.ts'
 import { chooseHaves } from './haves.ts'
 import type { KnownRemote } from './known-remote.ts'
-import { addJoined } from './joined-keyrings.ts'
-import { findInTime, findLate } from './late.ts'
 import { readLateChanges } from './late-changes.ts'
 import type { LateChange } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
@@ -28,8 +29,9 @@ import { findSound } from './salvage.ts'
 import type { SeenHead } from './seen-remotes.ts'
 import { findRecord, hasShown, rolledBackError, showsStill, verifyTheirs } from './theirs.ts'
 import type { Theirs } from './theirs.ts'
-import { eraseBroughtBack, nothingMoved, unify } from './unify.ts'
-import type { Unified } from './unify.ts'
+import { addUnified, nothingMoved } from './unified.ts'
+import type { Unified } from './unified.ts'
+import { eraseBroughtBack, unify } from './unify.ts'
 
 /** What one look at a remote brought. */
 export interface Received {
@@ -76,7 +78,7 @@ export class Receiver {
       const { head } = connection.refs
       if (head === undefined) return this.#nothingThere()
       const seen = this.#known.seen()
-      if (seen?.oid === head) return { ...nothing, head }
+      if (seen?.oid === head && this.#known.seenHere() !== undefined) return { ...nothing, head }
       if (this.#options.only === 'push') throw movedError()
       const ours = seen === undefined ? await this.#noteOurs(head) : undefined
       return ours ?? (await this.#take(connection, head, seen, author))
@@ -93,11 +95,6 @@ export class Receiver {
     return { ...nothing, head }
   }
 
-  /** After all of it: what was refused before has been overcome. */
-  async forgetRefused(): Promise<void> {
-    await this.#exchange.track(refusedName(this.#remote.name), undefined)
-  }
-
   async #take(
     connection: FetchConnection,
     head: Oid,
@@ -107,9 +104,10 @@ export class Receiver {
     const bytes = await this.#fetch(connection, head)
     const history = await this.#session.loadHistory(this.#options)
     const before = history.commits.length
-    const theirs = await this.#judge(history, head, seen)
+    const [theirs, ...others] = await this.#judge(history, head, seen)
     if (theirs === undefined) return { ...nothing, head, bytes }
-    const { unified, taken, late } = await this.#unite(history, theirs, { head, author })
+    const united = await this.#unite(history, theirs, author)
+    const { unified, taken, late } = await this.#uniteOthers(united, others, author)
     // While it is not replaced, what is to be replaced was not shown rightly.
     if (!this.#repairs && taken !== undefined) {
       await this.#known.note({ ...taken, intactBelow: unified.theirsIntactBelow })
@@ -120,16 +118,17 @@ export class Receiver {
   }
 
   /**
-   * Undefined where there is nothing to take over: the head is in our own history, or refused and
-   * to be replaced, like all below it. Else keeps what is refused as evidence.
+   * None where there is nothing to take over: the head is in our own history, or refused and to be
+   * replaced, like all below it. Else keeps what is refused as evidence.
    */
   async #judge(
     history: History,
     head: Oid,
     seen: SeenHead | undefined,
-  ): Promise<Theirs | undefined> {
+  ): Promise<readonly Theirs[]> {
     try {
-      return await this.#verify(history, head, seen)
+      const theirs = await this.#verify(history, head, seen)
+      return theirs === undefined ? [] : [theirs]
     } catch (error) {
       if (!isVerdict(error)) throw error
       const { repair, only } = this.#options
@@ -137,27 +136,28 @@ export class Receiver {
       // Who has never seen ours there cannot know whose it is.
       const wasOurs = seen !== undefined && findRecord(this.#session, history, seen) !== undefined
       if (mayReplace && wasOurs) {
-        return await this.#salvage(history, head)
+        return await this.#salvage(history, head, error)
       }
       await this.#keepEvidence(history, head, error)
       throw error
     }
   }
 
-  async #salvage(history: History, head: Oid): Promise<Theirs | undefined> {
+  async #salvage(history: History, head: Oid, verdict: StoreError): Promise<readonly Theirs[]> {
     try {
       // A redaction may have erased here what the sound part of it builds on.
       await this.#fetchAll(head)
     } catch (error) {
       if (!isFailureOfRemote(error)) throw error
     }
-    return findSound(this.#session, history, head, this.#options)
+    return findSound(this.#session, history, { head, verdict }, this.#options)
   }
 
   async #keepEvidence(history: History, head: Oid, verdict: StoreError): Promise<void> {
     // A ref to what is not whole would break the repository for git.
     if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
-    const { snapshot } = this.#session
+    const { snapshot, objects } = this.#session
+    if (!isWhole(objects, history, head)) return
     if (leadsToErased(this.#session, history, head, snapshot.redacted)) return
     await this.#exchange.track(refusedName(this.#remote.name), head)
   }
@@ -172,7 +172,8 @@ export class Receiver {
     const verify = async (): Promise<Theirs | undefined> => {
       const known = findKnown(this.#session.objects, history, head)
       if (known === undefined) {
-        const theirs = await verifyTheirs(this.#session, history, head, this.#options)
+        const how = { ...this.#options, wasOurs: seen !== undefined }
+        const theirs = await verifyTheirs(this.#session, history, head, how)
         if (expected === undefined || (await hasShown(this.#session, history, theirs, expected))) {
           return theirs
         }
@@ -199,47 +200,84 @@ export class Receiver {
    * Where a removed device has gone on writing, takes over what was written in time (FORMAT §7.4):
    * the push then replaces the rest.
    */
-  async #unite(
-    history: History,
-    theirs: Theirs,
-    { head, author }: { readonly head: Oid; readonly author: Author },
-  ): Promise<United> {
+  async #unite(history: History, theirs: Theirs, author: Author): Promise<United> {
     const session = this.#session
-    const { objects, storeId } = session
     let unified = nothingMoved
     let taken: SeenHead | undefined
-    const refused = new Set<Oid>()
     for (;;) {
-      const { snapshot, epochs: ours } = session
-      const source = { objects, storeId, epochs: new Map([...ours, ...theirs.epochs]) }
+      const { snapshot } = session
+      const source = this.#sourceWith(theirs)
       const how = { signal: this.#options.signal, alsoLetIn: this.#repairs }
       const late = await findLate(source, snapshot, theirs.snapshot, how)
-      const candidates = late?.candidates.filter((one) => !refused.has(one)) ?? []
-      const oid = late === undefined ? head : findInTime(source, late.newest, candidates)
-      if (oid === undefined) {
-        return { unified, taken, late: readLateChanges(source, late?.commits ?? []) }
-      }
-      const isHere = late && isOfOurs(source, await session.loadHistory(this.#options))
-      if (isHere?.(oid) === true) {
-        // A redaction of either side has renamed what is in time; all that is above it is late.
-        const changes = readLateChanges(source, late?.commits.filter((one) => !isHere(one)) ?? [])
-        await eraseBroughtBack(session, theirs, this.#options)
-        return { unified, taken, late: changes }
-      }
-      const part = oid === head ? theirs : await this.#verifyPart(history, oid)
-      if (part === undefined) {
-        refused.add(oid)
-        continue
-      }
-      const done = await unify(session, part, author, this.#options)
-      unified = addUnified(unified, done)
-      const { height, record } = part.snapshot.head
-      taken = { oid, height, record }
       if (late === undefined) {
+        const done = await this.#unify(theirs, theirs, author)
         const left = done.leftLate === true ? await this.#leftBy(source, snapshot.head.commit) : []
-        return { unified, taken, late: left }
+        return { unified: addUnified(unified, done), taken: headOf(theirs), late: left }
       }
+      const part = await this.#findPart(source, history, late)
+      if (part === undefined) return { unified, taken, late: await this.#leave(theirs, late) }
+      unified = addUnified(unified, await this.#unify(theirs, part, author))
+      taken = headOf(part)
     }
+  }
+
+  /** Of a head that is replaced, what is sound beside the first line below it. */
+  async #uniteOthers(first: United, others: readonly Theirs[], author: Author): Promise<United> {
+    let { unified, taken } = first
+    const late = [...first.late]
+    for (const { snapshot } of others) {
+      // By what is ours now.
+      const history = await this.#session.loadHistory(this.#options)
+      const { commit } = snapshot.head
+      const theirs = await verifyTheirs(this.#session, history, commit, this.#options)
+      const next = await this.#unite(history, theirs, author)
+      unified = addUnified(unified, next.unified)
+      taken = next.taken ?? taken
+      late.push(...next.late)
+    }
+    return { unified, taken, late }
+  }
+
+  /** What is not taken over brings nothing back that is redacted here. */
+  async #unify(theirs: Theirs, part: Theirs, author: Author): Promise<Unified> {
+    try {
+      return await unify(this.#session, part, author, this.#options)
+    } catch (error) {
+      if (isVerdict(error)) await eraseBroughtBack(this.#session, theirs, this.#options)
+      throw error
+    }
+  }
+
+  /** The newest of a head that may be taken over and is not ours yet; maybe none is left. */
+  async #findPart(
+    source: HistorySource,
+    history: History,
+    { candidates, newest }: LateHead,
+  ): Promise<Theirs | undefined> {
+    const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
+    for (const oid of candidates) {
+      if (isLate(source, newest, oid)) continue
+      // A redaction of either side may have renamed it; all that is above it is late.
+      if (isOurs(oid)) return undefined
+      const part = await this.#verifyPart(history, oid)
+      if (part !== undefined) return part
+    }
+    return undefined
+  }
+
+  /** What a head has that is no part of ours, and will not be. */
+  async #leave(theirs: Theirs, { commits }: LateHead): Promise<readonly LateChange[]> {
+    const source = this.#sourceWith(theirs)
+    const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
+    const left = commits.filter((oid) => !isOurs(oid))
+    const changes = readLateChanges(source, left)
+    await eraseBroughtBack(this.#session, theirs, this.#options)
+    return changes
+  }
+
+  #sourceWith({ epochs: theirs }: Theirs): HistorySource {
+    const { objects, storeId, epochs } = this.#session
+    return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
   }
 
   /** Undefined if it is there only as a late redaction has left it, which nothing explains. */
@@ -309,6 +347,11 @@ function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolea
   }
 }
 
+function headOf({ snapshot }: Theirs): SeenHead {
+  const { commit: oid, height, record } = snapshot.head
+  return { oid, height, record }
+}
+
 function readSeen(
   { objects, storeId, epochs }: StoreSession,
   { oid, height }: CommitEntry,
@@ -317,23 +360,9 @@ function readSeen(
   return { oid, height, record: hash }
 }
 
-export function addUnified(a: Unified, b: Unified): Unified {
-  return {
-    merge: b.merge ?? a.merge,
-    outcomes: [...a.outcomes, ...b.outcomes],
-    erased: a.erased + b.erased,
-    keyrings: addJoined(a.keyrings, b.keyrings),
-    theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
-  }
-}
-
-function lower(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
-}
-
 function movedError(): StoreError {
   return new StoreError(
     'remote_moved',
-    'The remote has changes that this store has not seen: pull them first, or sync',
+    'The remote is not where this store has seen it last: pull first, or sync',
   )
 }

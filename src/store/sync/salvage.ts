@@ -1,43 +1,118 @@
 // What is sound below a head that is refused: a repair takes that over before it puts ours in place
-// of the head, or it would take from the others what they have pushed.
+// of the head, or it would take from the others what they have pushed. Finds; receive.ts unites.
 
+import { StoreError } from '../../errors.ts'
 import { findLinks } from '../../git/object.ts'
 import type { Oid } from '../../git/object.ts'
+import { readCommitBytes, verifyDecodedCommit } from '../decoded-commit.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import type { History } from '../history.ts'
 import type { StoreSession } from '../session.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { isVerdict } from './refused.ts'
-import { verifyTheirs } from './theirs.ts'
+import { epochsOf, verifyTheirs } from './theirs.ts'
 import type { Theirs } from './theirs.ts'
 
-/** So many commits are tried: each that is refused may cost the verification of many. */
+/** So many commits are tried that a member may have made: each may cost to verify many. */
 const TRIED_MAX = 64
 
-/** The nearest ancestor of a refused head that verifies and is news here. */
+/**
+ * The newest ancestors of a refused head that verify and are news here; none is below another one.
+ * Throws the verdict on the head again where more than may be tried are refused as well.
+ */
 export async function findSound(
   session: StoreSession,
   history: History,
-  head: Oid,
+  { head, verdict }: { readonly head: Oid; readonly verdict: StoreError },
   options: VerifyOptions,
-): Promise<Theirs | undefined> {
-  const reached = new Set(parentsOf(session.objects, head))
+): Promise<readonly Theirs[]> {
+  const news = new News(session.objects, history, head)
+  const [sound, passed] = [new Map<Oid, Theirs>(), new Set([head])]
   let tried = 0
-  for (const oid of reached) {
-    if (tried === TRIED_MAX) return undefined
-    if (history.commits.some((commit) => commit.oid === oid)) continue
+  for (const oid of news.commits) {
+    if (passed.has(oid) || !(await isByMember(session, oid))) continue
     tried += 1
+    if (tried > TRIED_MAX) throw tooManyError(verdict)
     try {
-      return await verifyTheirs(session, history, oid, options)
+      sound.set(oid, await verifyTheirs(session, history, oid, options))
+      for (const below of news.pastOf(oid)) passed.add(below)
     } catch (error) {
       if (!isVerdict(error)) throw error
-      for (const parent of parentsOf(session.objects, oid)) reached.add(parent)
+      for (const above of news.spoiledBy(error)) passed.add(above)
     }
   }
-  return undefined
+  const below = new Set([...sound.keys()].flatMap((oid) => news.pastOf(oid)))
+  return [...sound].filter(([oid]) => !below.has(oid)).map(([, theirs]) => theirs)
+}
+
+/** Costs little, as often as somebody without a key has pushed: nobody else can make one. */
+async function isByMember(session: StoreSession, oid: Oid): Promise<boolean> {
+  try {
+    const epochs = await epochsOf(session, oid)
+    verifyDecodedCommit(session.storeId, epochs, oid, readCommitBytes(session.objects, oid))
+    return true
+  } catch (error) {
+    if (!isVerdict(error)) throw error
+    return false
+  }
+}
+
+/** The commits that a head leads to and that are not ours, by nothing but their links. */
+class News {
+  readonly #parents: Map<Oid, readonly Oid[]> = new Map()
+  readonly #children: Map<Oid, Oid[]> = new Map()
+
+  constructor(objects: ObjectSource, history: History, head: Oid) {
+    const ours = new Set(history.commits.map(({ oid }) => oid))
+    const reached = new Set([head])
+    for (const oid of reached) {
+      const parents = parentsOf(objects, oid).filter((parent) => !ours.has(parent))
+      this.#parents.set(oid, parents)
+      for (const parent of parents) {
+        reached.add(parent)
+        const children = this.#children.get(parent) ?? []
+        children.push(oid)
+        this.#children.set(parent, children)
+      }
+    }
+  }
+
+  /** Whoever is nearer to the head comes first. */
+  get commits(): Iterable<Oid> {
+    return this.#parents.keys()
+  }
+
+  /** Without the commit itself. */
+  pastOf(oid: Oid): readonly Oid[] {
+    return [...reachedBy(this.#parents, oid)].slice(1)
+  }
+
+  /** What cannot verify either, whatever else it leads to. */
+  spoiledBy({ code, details }: StoreError): Iterable<Oid> {
+    const { commit } = details
+    const mayBeRedacted = code === 'detail_missing' || code === 'redaction_undone'
+    if (typeof commit !== 'string' || mayBeRedacted) return []
+    return this.#parents.has(commit) ? reachedBy(this.#children, commit) : []
+  }
+}
+
+function reachedBy(links: ReadonlyMap<Oid, readonly Oid[]>, from: Oid): ReadonlySet<Oid> {
+  const reached = new Set([from])
+  for (const oid of reached) for (const next of links.get(oid) ?? []) reached.add(next)
+  return reached
 }
 
 function parentsOf(objects: ObjectSource, oid: Oid): readonly Oid[] {
   const object = objects.read(oid)
   return object?.type === 'commit' ? (findLinks(object.body)?.parents ?? []) : []
+}
+
+function tooManyError(verdict: StoreError): StoreError {
+  return new StoreError(
+    verdict.code,
+    `${verdict.message}; more than ${TRIED_MAX} commits below it are refused as well, and a ` +
+      'repair might take from others what is sound under them: nothing was replaced. To do so ' +
+      'all the same, push by force with git',
+    { cause: verdict, details: verdict.details },
+  )
 }

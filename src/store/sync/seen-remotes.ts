@@ -1,6 +1,6 @@
 // What this device saw last on each remote, sealed and outside the store, beside the anchor: a
-// remote that shows less than that was rolled back (FORMAT §9). Losing the file forgets it, no
-// more.
+// remote that shows less than that was rolled back (FORMAT §9). And what a sync has left here as
+// late, which nobody has to show any more (FORMAT §7.4). Losing the file forgets it, no more.
 
 import { hasCode } from '../../errors.ts'
 import { fromHex, toHex } from '../../bytes.ts'
@@ -26,10 +26,39 @@ interface Entry {
   readonly intactBelow?: number | undefined
 }
 
+/** What a sync leaves: changes of removed devices that were taken over before this was known. */
+export interface LeftLate {
+  /** Of every commit that is left, newest first. */
+  readonly records: readonly Uint8Array[]
+  /** The newest commit that stays. */
+  readonly common: SeenHead
+  /** The head that they are left for. */
+  readonly head: RecordAt
+}
+
+interface RecordAt {
+  readonly height: number
+  readonly record: Uint8Array
+}
+
+interface LeftEntry {
+  /** Hex, as all of these. */
+  readonly records: readonly string[]
+  readonly common: Omit<Entry, 'url'>
+  readonly head: { readonly height: number; readonly record: string }
+}
+
 interface SeenFile {
   readonly version: 1
   readonly remotes: Readonly<Record<string, Entry>>
+  /** Only what the last syncs have left: who has seen older ones last is told of a rollback. */
+  readonly left?: LeftEntry | undefined
 }
+
+const nothingSeen: SeenFile = { version: 1, remotes: {} }
+
+/** So many records of late commits are remembered: 64 KiB. */
+const LEFT_MAX = 1024
 
 export class SeenRemotes {
   readonly #owner: CacheOwner
@@ -42,40 +71,71 @@ export class SeenRemotes {
 
   /** Undefined for a remote that was never seen, or had another URL then. */
   find(name: string, url: string): SeenHead | undefined {
-    const entry = this.#read().remotes[name]
+    const { remotes, left } = this.#read()
+    const entry = remotes[name]
     if (entry?.url !== url) return undefined
-    const { oid, height, record, intactBelow } = entry
+    const { oid, height, record, intactBelow } = isLeft(left, entry.record) ? left.common : entry
     return { oid, height, record: fromHex(record), intactBelow }
+  }
+
+  /** The head that a record was left for, with all else that is left; undefined if it was not. */
+  findLeftFor(record: Uint8Array): RecordAt | undefined {
+    const { left } = this.#read()
+    if (!isLeft(left, toHex(record))) return undefined
+    return { height: left.head.height, record: fromHex(left.head.record) }
+  }
+
+  /** Before the branch leaves them. Call under the writer lock. */
+  async noteLeft({ records, common, head }: LeftLate): Promise<void> {
+    const { left, ...file } = this.#read()
+    const all = [...records.map(toHex), ...(left?.records ?? [])]
+    const { oid, height } = common
+    const lower = { oid, height, record: toHex(common.record) }
+    await this.#write({
+      ...file,
+      left: {
+        records: all.slice(0, LEFT_MAX),
+        common: left !== undefined && left.common.height < height ? left.common : lower,
+        head: { height: head.height, record: toHex(head.record) },
+      },
+    })
   }
 
   /** Call under the writer lock. */
   async note(name: string, url: string, head: SeenHead): Promise<void> {
-    const { remotes } = this.#read()
+    const file = this.#read()
     const { oid, height, intactBelow } = head
     const entry: Entry = { url, oid, height, record: toHex(head.record), intactBelow }
-    const file: SeenFile = { version: 1, remotes: { ...remotes, [name]: entry } }
-    await writeCache(this.#owner, this.#place, file)
+    await this.#write({ ...file, remotes: { ...file.remotes, [name]: entry } })
   }
 
   /** A redaction has made our commits from a height on again. Call under the writer lock. */
   async noteRewrite(height: number): Promise<void> {
-    const { remotes } = this.#read()
-    if (Object.keys(remotes).length === 0) return
-    const changed = Object.entries(remotes).map(([name, entry]): [string, Entry] => {
+    const file = this.#read()
+    const remotes = Object.entries(file.remotes)
+    if (remotes.length === 0) return
+    const changed = remotes.map(([name, entry]): [string, Entry] => {
       const intactBelow = Math.min(entry.intactBelow ?? height, height)
       return [name, { ...entry, intactBelow }]
     })
-    const file: SeenFile = { version: 1, remotes: Object.fromEntries(changed) }
-    await writeCache(this.#owner, this.#place, file)
+    await this.#write({ ...file, remotes: Object.fromEntries(changed) })
   }
 
   #read(): SeenFile {
     try {
-      return readCache<SeenFile>(this.#owner, this.#place, 1) ?? { version: 1, remotes: {} }
+      return readCache<SeenFile>(this.#owner, this.#place, 1) ?? nothingSeen
     } catch (error) {
       if (hasCode(error, 'upgrade_required')) throw error
       // Of another identity or damaged: as good as none, since the anchor still stands.
-      return { version: 1, remotes: {} }
+      return nothingSeen
     }
   }
+
+  #write(file: SeenFile): Promise<void> {
+    return writeCache(this.#owner, this.#place, file)
+  }
+}
+
+function isLeft(left: LeftEntry | undefined, record: string): left is LeftEntry {
+  return left?.records.includes(record) === true
 }

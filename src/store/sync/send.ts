@@ -14,13 +14,8 @@ import type { Head } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
 import type { KnownRemote } from './known-remote.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
-
-export interface Sent {
-  readonly commits: number
-  readonly bytes: number
-}
-
-export const nothingSent: Sent = { commits: 0, bytes: 0 }
+import { nothingSent } from './report.ts'
+import type { Sent } from './report.ts'
 
 export interface SendOptions extends VerifyOptions {
   /** Sends all objects, whatever the remote should have. */
@@ -52,7 +47,7 @@ export class Sender {
    */
   async sendAtOnce(): Promise<Sent | undefined> {
     if (this.#options.repair === true) return undefined
-    const expected = this.#remote.seen()?.oid
+    const expected = this.#remote.seenHere()?.oid
     if (expected === undefined || expected === this.#session.snapshot.head.commit) return undefined
     const connection = await this.#tryConnect()
     try {

@@ -15,11 +15,11 @@ import { getBlob, getTree } from '../git-reads.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import type { CommitEntry, History, HistorySource } from '../history.ts'
 import type { JudgedCommit } from '../judged-commit.ts'
+import { wasLeftLate } from '../late.ts'
 import type { StoreSession } from '../session.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { verifyRewritten } from '../verify-rewritten.ts'
-import { wasLeftLate } from './late.ts'
 import { NewVersions } from './new-versions.ts'
 import type { SeenHead } from './seen-remotes.ts'
 
@@ -34,14 +34,19 @@ export interface Theirs {
   readonly versions: NewVersions
 }
 
-/** Throws `store_id_mismatch`, `wrong_key`, or what verification refuses. */
+export interface TheirsOptions extends VerifyOptions {
+  /** Whether the remote has shown this store before: what is no store then is no mistake. */
+  readonly wasOurs?: boolean | undefined
+}
+
+/** Throws `store_id_mismatch`, `not_a_store`, `wrong_key`, or what verification refuses. */
 export async function verifyTheirs(
   session: StoreSession,
   history: History,
   head: Oid,
-  options: VerifyOptions,
+  options: TheirsOptions,
 ): Promise<Theirs> {
-  checkStoreId(session.objects, head, session.storeId)
+  checkStoreId(session.objects, head, session.storeId, options)
   const epochs = await epochsOf(session, head)
   const { objects, storeId } = session
   const records = new Map<string, Oid>()
@@ -53,6 +58,7 @@ export async function verifyTheirs(
   }
   const how = { ...options, onCommit }
   const verified = await verifyRewritten(source, history, head, how, session.snapshot)
+  versions.checkNew(source, history)
   const { snapshot, base } = verified
   const { oid = '', height = 0 } = history.commits[base] ?? {}
   const common = oid === '' ? undefined : { oid, height }
@@ -117,13 +123,13 @@ export function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
     'The remote shows less than it has shown before: it was put back, or shows another history ' +
-      'to you than to others. Nothing was taken over; compare the words of the head with another ' +
-      'machine, and let `repair` put back what is missing there',
+      'to you than to others. Nothing was taken over; a sync with `repair` puts back what is ' +
+      'missing there',
   )
 }
 
 /** Most keyrings are of an epoch that we have; who was enrolled since may have no slot in them. */
-async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs> {
+export async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs> {
   const { objects } = session
   const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
   if (session.epochs.has(decodeKeyring(keyring).kid)) return session.epochs
@@ -135,18 +141,39 @@ async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs> {
     const device = formatId('device', session.identity.deviceId)
     throw new StoreError(
       'wrong_key',
-      `The newest keyring on the remote has no slot for this device, ${device}: it was removed`,
+      `The newest keyring on the remote has no slot for this device, ${device}: it was removed, ` +
+        'or never added there. Nothing was taken over or sent',
       { cause: error },
     )
   }
 }
 
-function checkStoreId(objects: ObjectSource, head: Oid, expected: string): void {
-  if (readStoreId(objects, head) === expected) return
+/** Of a head that nobody has verified. Throws `store_id_mismatch`, `not_a_store`. */
+export function checkStoreId(
+  objects: ObjectSource,
+  head: Oid,
+  expected: string,
+  { wasOurs = false }: TheirsOptions,
+): void {
+  if (findStoreId(objects, head, wasOurs) === expected) return
   throw new StoreError(
     'store_id_mismatch',
     'The remote holds another store than this one; nothing was taken over or sent',
   )
+}
+
+function findStoreId(objects: ObjectSource, head: Oid, wasOurs: boolean): string {
+  try {
+    return readStoreId(objects, head)
+  } catch (error) {
+    if (!wasOurs || !hasCode(error, 'not_a_store')) throw error
+    throw new StoreError(
+      'commit_malformed',
+      'The newest commit on the remote is not one of a store, though the remote has shown this ' +
+        'one before. Nothing was taken over or sent',
+      { cause: error },
+    )
+  }
 }
 
 /** From the public file of a head that nobody has verified. Throws `not_a_store`. */

@@ -2,36 +2,42 @@
 // as `audit` verifies it, and kept current. Nothing is merged, enrolled or sent: an auditor writes
 // nothing. What was redacted elsewhere is erased here.
 
-import { equalBytes } from '../../bytes.ts'
+import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { assert, hasCode, StoreError } from '../../errors.ts'
+import { parseLinks } from '../../format/commit.ts'
 import { openDiskObjectStore } from '../../git/disk-object-store.ts'
 import { systemDisk } from '../../git/disk.ts'
 import type { Oid } from '../../git/object.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Remote } from '../../git/remotes.ts'
 import { openAuditKeyring } from '../../keys/keyring.ts'
-import { connectFetch } from '../../transport/fetch.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
-import type { Anchor } from '../anchor.ts'
+import type { Anchor, VerifiedHead } from '../anchor.ts'
 import { auditStore, verifyTrail } from '../audit.ts'
 import type { Audit, AuditOptions, VerifiedTrail } from '../audit.ts'
 import { findKeyring } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
+import { findDivergence } from '../divergence.ts'
 import { getBlob } from '../git-reads.ts'
+import type { CommitSource } from '../judged-commit.ts'
+import { wasLeftLate } from '../late.ts'
 import { checkExpected, checkFreshness, getHead, localFiles, storageOf } from '../open.ts'
 import { headWords } from './head-words.ts'
 import { Beside } from './beside.ts'
-import { wasLeftLate } from './late.ts'
-import { addressOf, fetchInto, nameOf } from './join.ts'
+import { addressOf, checkKeepsUp, fetchInto, nameOf } from './join.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
-import type { SyncReport } from './report.ts'
-import { nothingSent } from './send.ts'
-import { getRemote } from './sync.ts'
+import { chooseRemote } from './options.ts'
 import type { RemoteOptions } from './options.ts'
-import { readStoreId } from './theirs.ts'
+import { nothingSent } from './report.ts'
+import type { SyncReport } from './report.ts'
+import { checkStoreId, readStoreId } from './theirs.ts'
 
-export interface TrailOptions extends Omit<AuditOptions, 'acceptRolledBack'> {
+/**
+ * `acceptRolledBack` takes what the remote shows for the truth, once, also where it leaves out what
+ * this device has verified, or what it wrote before it became an auditor.
+ */
+export interface TrailOptions extends AuditOptions {
   /** The name of a remote: `origin` by default to join, and to sync the one that there is. */
   readonly remote?: string | undefined
   /** How this machine may talk to the remote. */
@@ -48,7 +54,8 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
   const { url } = addressOf(options)
   return new Beside(disk, random, directory).make(async ({ repository }) => {
     await fetchInto(repository, options, async (objects, head, storeId) => {
-      openAuditKeyring(readKeyring(objects, head), storeId, identity)
+      const { epochs } = openAuditKeyring(readKeyring(objects, head), storeId, identity)
+      checkKeepsUp({ objects, storeId, epochs }, head, options)
     })
     await withObjects({ ...options, directory: repository }, async ({ exchange, head }) => {
       await exchange.addRemote({ name: nameOf(options), url })
@@ -71,17 +78,17 @@ export function syncTrail(options: TrailOptions): Promise<SyncReport> {
     const { anchor } = localFiles(options, storeId)
     objects.refresh()
     const before = getHead(objects)
-    const remote = getRemote(objects.exchange.remotes(), options.remote)
+    const remote = chooseRemote(objects.exchange.remotes(), options.remote)
     const { head, bytes } = await fetchHead(objects, before, remote, options)
-    if (readStoreId(objects, head) !== storeId) {
-      throw new StoreError('store_id_mismatch', 'The remote holds another store than this one')
-    }
+    // Whoever has a clone of the trail has had it from there.
+    checkStoreId(objects, head, storeId, { wasOurs: true })
     const place = { storeId, anchor, head }
     // Of a clone that nobody has audited, what is here counts as seen.
     const here = { ...place, head: before, before }
     if (anchor.verified === undefined) await takeOver(objects, here, options)
     const isKnown = head === before && isVerified(objects, place, options)
     const news = isKnown ? nothingNew : await takeOver(objects, { ...place, before }, options)
+    await finish(objects)
     await objects.exchange.track(remote.name, head)
     return {
       remote: remote.name,
@@ -90,6 +97,8 @@ export function syncTrail(options: TrailOptions): Promise<SyncReport> {
       merge: undefined,
       outcomes: [],
       keyrings: undefined,
+      settings: undefined,
+      builtOnRedacted: [],
       erased: news.erased,
       awaited: [],
       head,
@@ -114,6 +123,11 @@ interface Place {
   readonly head: Oid
 }
 
+/** To a head, from the one that is here. */
+interface Move extends Place {
+  readonly before: Oid
+}
+
 /** The remote's head, with all of its objects here; no ref has moved. */
 async function fetchHead(
   objects: ObjectStore,
@@ -122,6 +136,8 @@ async function fetchHead(
   options: TrailOptions,
 ): Promise<{ readonly head: Oid; readonly bytes: number }> {
   const { signal, access, transfer: progress } = options
+  // The library loads this file at its start, and few are auditors.
+  const { connectFetch } = await import('../../transport/fetch.ts')
   const connection = await connectFetch({ signal, ...access, url })
   try {
     const { head } = connection.refs
@@ -142,61 +158,126 @@ function isVerified(objects: ObjectStore, place: Place, options: TrailOptions): 
   return equalBytes(recordOf(objects, place, options), verified.record)
 }
 
-async function takeOver(
-  objects: ObjectStore,
-  place: Place & { readonly before: Oid },
-  options: TrailOptions,
-): Promise<News> {
+async function takeOver(objects: ObjectStore, place: Move, options: TrailOptions): Promise<News> {
   const { anchor, before, head } = place
   const trail = await verifyTrail(objects, place, options)
-  const wasLeft = await leavesLate(objects, place, trail, options)
+  const source = withEpochsOf(objects, place, trail, options)
+  const left = await findLeft(source, place, trail, options)
   const commits = findOutgoing(objects, head, [before]).length
-  const dead = wasLeft ? new Set<Oid>() : objectsBeside(objects, before, head)
+  const dead = erasedBetween(source, before, head)
   // Each version has a blob of its own, and nothing else of a history goes that is a blob.
   const erased = [...dead].filter((oid) => objects.read(oid)?.type === 'blob').length
   const { snapshot } = trail
   await objects.exclusive(async () => {
+    // To what stays: whatever becomes of this process, the store verifies then.
+    if (left !== undefined) await anchor.accept(left)
     if (head !== before) {
       const transition = { objects: [], expected: before, next: head }
       await objects.commit([{ ...transition, ...(dead.size > 0 && { dead }) }])
     }
     // Only now: the anchor must not know what the store could lose.
-    await (wasLeft ? anchor.accept(snapshot.head) : anchor.advance(snapshot.head))
+    await anchor.advance(snapshot.head)
   })
   return { commits, erased }
 }
 
-/**
- * Whether others were right to leave out the head that was verified here: a device wrote it that
- * was removed already (FORMAT §7.4). Throws `rolled_back` if it is left out otherwise.
- */
-async function leavesLate(
+/** Packs and erases, also what a sync began that died: nobody writes here and would do it. */
+async function finish(objects: ObjectStore): Promise<void> {
+  const { journalFrames, purgePending } = objects.status()
+  if (journalFrames + purgePending > 0) await objects.checkpoint()
+}
+
+interface TrailSource extends CommitSource {
+  readonly objects: ObjectStore
+}
+
+/** With the epochs of both heads: what is left out may be under one of its own. */
+function withEpochsOf(
   objects: ObjectStore,
-  { storeId, anchor, before, head }: Place & { readonly before: Oid },
-  { epochs, snapshot }: VerifiedTrail,
+  { storeId, before }: Move,
+  { epochs }: VerifiedTrail,
   { identity }: TrailOptions,
-): Promise<boolean> {
+): TrailSource {
+  const known = openAuditKeyring(readKeyring(objects, before), storeId, identity).epochs
+  return { objects, storeId, epochs: new Map([...known, ...epochs]) }
+}
+
+/**
+ * If others were right to leave out what was verified here, or is, the newest commit that stays: a
+ * device wrote it that was removed already (FORMAT §7.4), or the user says so. Throws
+ * `rolled_back` if it is left out otherwise.
+ */
+async function findLeft(
+  source: TrailSource,
+  { anchor, before, head }: Move,
+  { snapshot }: VerifiedTrail,
+  { acceptRolledBack = false, signal }: TrailOptions,
+): Promise<VerifiedHead | undefined> {
+  let isLeft = false
+  for (const verified of knownHeads(source, anchor, before)) {
+    if (isFresh(source, { verified }, snapshot)) continue
+    isLeft = true
+    const { commit } = verified
+    const isRight = commit !== undefined && (await wasLeftLate(source, commit, head))
+    if (!isRight && !acceptRolledBack) throw rolledBackError()
+  }
+  return isLeft ? findCommon(source, { before, head, signal }) : undefined
+}
+
+/** The head that is here, and what was verified last, if that is another one. */
+function knownHeads(
+  source: TrailSource,
+  { verified }: Anchor,
+  before: Oid,
+): readonly VerifiedHead[] {
+  const here = headAt(source, before)
+  const isSame = verified === undefined || equalBytes(verified.record, here.record)
+  return isSame ? [here] : [here, verified]
+}
+
+function isFresh(...args: Parameters<typeof checkFreshness>): boolean {
   try {
-    checkFreshness({ objects, storeId, epochs }, anchor, snapshot)
-    return false
+    checkFreshness(...args)
+    return true
   } catch (error) {
-    if (!hasCode(error, 'rolled_back')) throw error
-    // Its own epochs too: what is late may be under one of its own.
-    const known = openAuditKeyring(readKeyring(objects, before), storeId, identity).epochs
-    const source = { objects, storeId, epochs: new Map([...known, ...epochs]) }
-    if (await wasLeftLate(source, before, head)) return true
-    throw rolledBackError()
+    if (hasCode(error, 'rolled_back')) return false
+    throw error
   }
 }
 
-/** What only the history of before leads to; nothing where the new one contains it. */
-function objectsBeside(objects: ObjectStore, before: Oid, head: Oid): ReadonlySet<Oid> {
+/** The newest commit that the history of before and the new one have in common. */
+async function findCommon(
+  source: CommitSource,
+  { before, head, signal }: { before: Oid; head: Oid; signal: AbortSignal | undefined },
+): Promise<VerifiedHead> {
+  const { ours } = await findDivergence(source, before, head, signal)
+  const own = new Set(ours.commits)
+  const stay = ours.commits
+    .flatMap((oid) => parseLinks(readCommitBytes(source.objects, oid)).parents)
+    .filter((oid) => !own.has(oid))
+  const [newest] = (own.size === 0 ? [before] : stay)
+    .map((oid) => headAt(source, oid))
+    .toSorted((a, b) => b.height - a.height)
+  assert(newest !== undefined, 'histories of one store have a commit in common')
+  return newest
+}
+
+/**
+ * What redactions have erased: of the commits that have other names in the new history, what that
+ * leads to no more. Commits that it leaves out stay on the disk, on no branch.
+ */
+function erasedBetween(source: CommitSource, before: Oid, head: Oid): ReadonlySet<Oid> {
+  const { objects } = source
   const gone = findOutgoing(objects, before, [head])
-  const beside = new Set(objectsOf(objects, gone))
-  if (beside.size === 0) return beside
+  if (gone.length === 0) return new Set()
+  const hashOf = ({ oid }: { readonly oid: Oid }): string => toHex(headAt(source, oid).record)
+  const news = new Set(findOutgoing(objects, head, [before]).map(hashOf))
+  const renamed = gone.filter((commit) => news.has(hashOf(commit)))
+  const erased = new Set(objectsOf(objects, renamed))
+  if (erased.size === 0) return erased
   // A tree may be that of another commit, too: all of the history is looked at.
-  for (const oid of objectsOf(objects, findOutgoing(objects, head, []))) beside.delete(oid)
-  return beside
+  for (const oid of objectsOf(objects, findOutgoing(objects, head, []))) erased.delete(oid)
+  return erased
 }
 
 /** The hash of the record of a head. */
@@ -206,7 +287,12 @@ function recordOf(
   { identity }: TrailOptions,
 ): Uint8Array {
   const { epochs } = openAuditKeyring(readKeyring(objects, head), storeId, identity)
-  return decodeCommit(storeId, epochs, head, readCommitBytes(objects, head)).hash
+  return headAt({ objects, storeId, epochs }, head).record
+}
+
+function headAt({ objects, storeId, epochs }: CommitSource, commit: Oid): VerifiedHead {
+  const { record, hash } = decodeCommit(storeId, epochs, commit, readCommitBytes(objects, commit))
+  return { commit, height: record.height, record: hash }
 }
 
 function readKeyring(objects: ObjectStore, head: Oid): Uint8Array {
@@ -229,7 +315,8 @@ async function withObjects<T>(
 function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
-    'The remote shows less than this device has verified before: it was put back, or shows ' +
-      'another history to you than to others. Nothing was taken over',
+    'The remote shows less than this device has verified before: it was put back, shows another ' +
+      'history to you than to others, or leaves out what no member could take over or was never ' +
+      'sent. Nothing was taken over; ask a member why, and accept that once if the answer is right',
   )
 }

@@ -7,7 +7,7 @@ import { toHex } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { findTreeEntry } from '../../git/object.ts'
 import type { NewObject, Oid } from '../../git/object.ts'
-import { checkMayWrite } from '../authority.ts'
+import { checkMayWrite, mayWrite, roleOf } from '../authority.ts'
 import type { Author, BuiltCommit } from '../commit.ts'
 import { buildMerge } from '../commit.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
@@ -18,8 +18,8 @@ import type { ObjectSource } from '../git-reads.ts'
 import { catchUp } from '../catch-up.ts'
 import { History } from '../history.ts'
 import type { HistorySource } from '../history.ts'
+import { findInTime, inForce, isAllLetIn, isLate } from '../late.ts'
 import { planMerge } from '../merge/plan.ts'
-import type { MergeOutcome } from '../merge/plan.ts'
 import type { NewKeyring } from '../../keys/keyring.ts'
 import { lowestOf, rewriteHead } from '../rewrite.ts'
 import type { Rewritten } from '../rewrite.ts'
@@ -27,27 +27,12 @@ import type { StoreSession } from '../session.ts'
 import type { CurrentVersion, Head, Snapshot, Undo } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { describeJoin, joinFor } from './joined-keyrings.ts'
-import type { JoinedKeyrings } from './joined-keyrings.ts'
-import { findInTime, inForce, isAllLetIn, isLate } from './late.ts'
 import { mergeInput } from './merge-source.ts'
 import { containsRecord, findRecord } from './theirs.ts'
 import type { Theirs } from './theirs.ts'
-
-/** What became of the two heads. */
-export interface Unified {
-  readonly merge: Oid | undefined
-  readonly outcomes: readonly MergeOutcome[]
-  /** Versions that their redactions erased here. */
-  readonly erased: number
-  /** If both sides had changed the keyring. */
-  readonly keyrings?: JoinedKeyrings | undefined
-  /** Our redactions made their commits again from this height on. */
-  readonly theirsIntactBelow?: number | undefined
-  /** What was newest here was late, of a device that was removed, and is no more a part of it. */
-  readonly leftLate?: boolean | undefined
-}
-
-export const nothingMoved: Unified = { merge: undefined, outcomes: [], erased: 0 }
+import { nothingMoved } from './unified.ts'
+import type { Unified } from './unified.ts'
+import { builtOnRedacted, compareSettings } from './unnoticed.ts'
 
 /** The branch has moved, durably, when it resolves. Throws `keyring_conflict` and storage codes. */
 export async function unify(
@@ -129,6 +114,10 @@ class Unifier {
   async #build(author: Author): Promise<{ built: BuiltCommit; result: Unified }> {
     const ours = this.#session.snapshot
     const theirs = this.#theirs.snapshot
+    const noticed = {
+      settings: compareSettings(this.#source(), this.#history, ours, this.#theirs),
+      builtOnRedacted: builtOnRedacted(this.#history, ours, this.#theirs),
+    }
     const news = without(theirs.redacted, ours.redacted)
     const erased = [...news].filter((id) => this.#history.find(id) !== undefined).length
     const missing = without(ours.redacted, theirs.redacted)
@@ -137,17 +126,18 @@ class Unifier {
     await this.#rewriteTheirs(missing)
     if (oursIsPast) {
       assert(missing.size === 0, 'a history has the redactions of what it contains')
-      return { built: this.#adopt(), result: { ...nothingMoved, erased } }
+      return { built: this.#adopt(), result: { ...nothingMoved, ...noticed, erased } }
     }
     const divergence = await this.#divergence()
     if (this.#mustLeaveOurs(divergence, missing)) {
-      await this.#lowerAnchor()
-      return { built: this.#adopt(), result: { ...nothingMoved, erased, leftLate: true } }
+      await this.#noteLeft(divergence)
+      const result = { ...nothingMoved, ...noticed, erased, leftLate: true }
+      return { built: this.#adopt(), result }
     }
     const { built, ...merged } = await this.#merge(author, divergence)
     const theirsIntactBelow = this.#theirsIntactBelow
     const merge = built.head.commit
-    return { built, result: { merge, ...merged, erased, theirsIntactBelow } }
+    return { built, result: { merge, ...merged, ...noticed, erased, theirsIntactBelow } }
   }
 
   /**
@@ -164,20 +154,20 @@ class Unifier {
     const { forOurs } = inForce(source, tips.ours, tips.theirs, divergence)
     if (!isLate(source, forOurs, head.commit)) return false
     if (missing.size === 0 && findInTime(source, forOurs, ours.commits) === undefined) return true
-    throw new StoreError(
-      'record_late',
-      'The newest change here is by a device that was removed meanwhile: change something ' +
-        'yourself, which keeps it, and sync again',
-    )
+    const role = roleOf(tips.theirs, this.#session.identity.deviceId)
+    throw ownLateError(mayWrite(role, 'change'), missing.size > 0)
   }
 
-  /** To what both sides have: whatever becomes of this process, the store opens then. */
-  async #lowerAnchor(): Promise<void> {
-    const { base } = this.#theirs
+  /** Back to what both sides have: whatever becomes of this process, the store opens then. */
+  async #noteLeft({ ours }: Divergence): Promise<void> {
+    const { base, snapshot } = this.#theirs
     assert(base !== undefined, 'histories of one store have a commit in common')
     const { storeId, epochs, objects } = this.#source()
-    const { hash } = decodeCommit(storeId, epochs, base.oid, readCommitBytes(objects, base.oid))
-    await this.#session.lowerAnchor({ height: base.height, record: hash })
+    const hashOf = (oid: Oid): Uint8Array =>
+      decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash
+    const common = { ...base, record: hashOf(base.oid) }
+    const records = ours.commits.map(hashOf)
+    await this.#session.noteLeft({ records, common, head: snapshot.head })
   }
 
   /** Theirs contains ours: the branch moves on to it. */
@@ -205,7 +195,7 @@ class Unifier {
     if (keyring === undefined) {
       // By the keyring in force: this device may have written before it knew of that.
       const newest = divergence.theirs.hasKeyring ? theirs : ours
-      checkMayWrite(newest, session.identity.deviceId, 'change')
+      checkMayMerge(newest, session.identity.deviceId)
     }
     const time = session.nextTime(other)
     const history = this.#history
@@ -255,8 +245,7 @@ class Unifier {
     if (rewritten === undefined) return
     this.#theirsIntactBelow = lowestOf(history, rewritten)
     const { head, tree } = rewritten
-    // Nobody else holds this snapshot.
-    move(snapshot, { ...snapshot.head, commit: head, tree }, versionIds)
+    this.#undos.push(move(snapshot, { ...snapshot.head, commit: head, tree }, versionIds))
   }
 
   async #rewrite(
@@ -331,6 +320,35 @@ function isRoot(tree: Uint8Array): boolean {
 
 function without(all: ReadonlySet<string>, known: ReadonlySet<string>): ReadonlySet<string> {
   return new Set([...all].filter((id) => !known.has(id)))
+}
+
+/** Throws `permission_denied`, and says what becomes of changes that a reader made before. */
+function checkMayMerge(newest: Snapshot, deviceId: string): void {
+  const role = roleOf(newest, deviceId)
+  if (role === undefined || mayWrite(role, 'change')) {
+    checkMayWrite(newest, deviceId, 'change')
+    return
+  }
+  throw new StoreError(
+    'permission_denied',
+    `This device is ${role} of the store, and has changes that the remote lacks: they arrive ` +
+      'once an owner lets it write, or another device sends them. To read on before that, join ' +
+      'the store again in another directory. Nothing was taken over or sent',
+  )
+}
+
+/** `redacts` if theirs lacks redactions that are here, and cannot be undone here. */
+function ownLateError(isWriter: boolean, redacts: boolean): StoreError {
+  const keep = 'change something yourself, which keeps it, and sync again'
+  const leave = 'join the store again in another directory'
+  const wait = 'sync again once the others have sent what they wrote below it'
+  const redacted = `It may have redacted what is here. To go on without it, ${leave}`
+  const ways = isWriter ? `${redacted}; or ${keep}` : redacted
+  const advice = redacts ? ways : `To go on, ${isWriter ? keep : wait}`
+  return new StoreError(
+    'record_late',
+    `The newest change here is by a device that was removed meanwhile. ${advice}`,
+  )
 }
 
 function lateError(): StoreError {

@@ -1,10 +1,11 @@
 // Becoming one more machine of a store that a remote holds: with a secret or with a device card, at
 // the same time as others, and never half.
 
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { formatDeviceCard, generateIdentity, joinStore } from '../../../../src/index.ts'
+import { formatDeviceCard, generateIdentity, joinStore, openStore } from '../../../../src/index.ts'
+import type { JoinOptions } from '../../../../src/index.ts'
 import {
   bareRemote,
   firstClone,
@@ -64,6 +65,45 @@ describe('joining', () => {
     await again.apply([{ type: 'create', path: '/b.md', content: 'b' }], author)
     await again.verify()
     expect(await contentsOf(again)).toEqual({ '/a.md': 'a', '/b.md': 'b' })
+  })
+})
+
+describe('joining anew on a machine that has verified more than the remote shows', () => {
+  async function lostStore(): Promise<{ first: Clone; options: JoinOptions }> {
+    const { first, remote } = await hosted()
+    const second = await joinClone(first, remote)
+    await syncAll([first, second])
+    await second.store.apply([{ type: 'create', path: '/unsent.md', content: '' }], author)
+    await second.store.close()
+    await first.store.apply([{ type: 'create', path: '/more.md', content: '' }], author)
+    await sync(first)
+    rmSync(second.place.directory, { recursive: true })
+    const { recoveryKey: _, ...place } = second.place
+    return { first, options: { ...place, url: remote, author } }
+  }
+
+  test('is refused, says what to do, and leaves nothing behind', async () => {
+    const { options } = await lostStore()
+    const head = git(['rev-parse', 'main'], options.url)
+    await expect(joinStore(options)).rejects.toMatchObject({
+      code: 'rolled_back',
+      message: expect.stringMatching(/Sync the clone that has them.* accept that once$/),
+    })
+    expect(readdirSync(dirname(options.directory))).toEqual(['state'])
+    expect(git(['rev-parse', 'main'], options.url)).toBe(head)
+  })
+
+  test('goes on without what was never sent, once that is accepted', async () => {
+    const { first, options } = await lostStore()
+    const store = await joinStore({ ...options, acceptRolledBack: true })
+    await store.apply([{ type: 'create', path: '/again.md', content: '' }], author)
+    await store.sync(author)
+    await sync(first)
+    expect(await contentsOf(store)).toEqual({ '/a.md': 'a', '/more.md': '', '/again.md': '' })
+    expect((await store.status()).head).toBe(await headOf(first))
+    await store.close()
+    const { url: _, author: __, ...place } = options
+    await (await openStore(place)).close()
   })
 })
 

@@ -1,47 +1,77 @@
 // What a removed device wrote too late, and others had taken over before they knew: that it is left
 // again is no rollback, to nobody here, whatever came in between (FORMAT §7.4, §9).
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../../src/format/id.ts'
+import { formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
 import type { MemoryStore } from '../../../../src/index.ts'
-import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
+import { firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
 import { FaultyDisk, SimulatedDeath } from '../../../support/faulty-disk.ts'
-import { branchOf, copyRemote, create } from '../../../support/hostile-remotes.ts'
+import { branchOf, copyRemote, create, leak, redact } from '../../../support/hostile-remotes.ts'
 import { inlinePacker } from '../../../support/inline-packer.ts'
 import { author, contentsOf, reopen } from '../../../support/stores.ts'
-import { git } from '../../../support/temporary.ts'
+import type { TestPlace } from '../../../support/stores.ts'
+import { git, temporaryDirectory } from '../../../support/temporary.ts'
 
-interface Removal {
-  readonly remote: string
-  readonly owner: Clone
-  readonly clone: Clone
-}
+/** Of the second device that uses the clone. */
+const identity = await generateIdentity()
+
+const worlds = worldsOf(async (url) => {
+  const owner = await firstClone(url)
+  await leak(owner)
+  await owner.store.addDevice(formatDeviceCard(identity), 'writer', author)
+  await sync(owner)
+  const [clone, removed] = [await joinClone(owner, url), await joinClone(owner, url)]
+  await syncAll([owner, clone, removed])
+  return { owner, clone, removed }
+})
+
+type Removal = Awaited<ReturnType<typeof worlds>>
 
 /** One of three machines was removed, and was faster at the remote with what it wrote then. */
-async function removal(): Promise<Removal> {
-  const remote = bareRemote()
-  const owner = await firstClone(remote)
-  await sync(owner)
-  const [clone, removed] = [await joinClone(owner, remote), await joinClone(owner, remote)]
-  await syncAll([owner, clone, removed])
+async function removal({ isBehind }: { readonly isBehind: boolean }): Promise<Removal> {
+  const world = await worlds()
+  const { owner, clone, removed } = world
   await create(clone, '/kept.md')
-  await syncAll([clone, owner, removed])
-  const id = formatId('device', removed.place.identity.deviceId)
-  await owner.store.removeDevices([id], author)
-  await create(removed, '/late.md')
+  await syncAll(isBehind ? [clone, removed] : [clone, owner, removed])
+  await owner.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
+  // More than the owner has meanwhile: a height alone does not tell what is newer.
+  for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
   await sync(removed)
-  return { remote, owner, clone }
+  return world
 }
 
-/** A clone that has taken it over, and the remote, which is rid of it by now. */
-async function withLate(): Promise<Pick<Removal, 'clone' | 'remote'>> {
-  const { remote, owner, clone } = await removal()
-  await sync(clone)
-  expect(await contentsOf(clone.store)).toHaveProperty('/late.md')
-  await sync(owner)
-  return { clone, remote }
+async function redactLeaked(owner: Clone): Promise<void> {
+  const { versions } = await owner.store.versions({ path: '/key.txt', order: 'oldest' })
+  await redact(owner, versions[0]?.versionId ?? '')
 }
+
+/** A clone has taken it over, and nobody else knows that it must not. */
+async function takenOver({ isBehind = false } = {}): Promise<Removal> {
+  const found = await removal({ isBehind })
+  await sync(found.clone)
+  expect(await contentsOf(found.clone.store)).toHaveProperty('/late.md')
+  return found
+}
+
+/** The remote is rid of it by now. */
+async function withLate(): Promise<Removal> {
+  const found = await takenOver()
+  await sync(found.owner)
+  return found
+}
+
+/** The remote is rid of it by now, and shows a redaction with the removal. */
+async function withRedaction(): Promise<Removal> {
+  const found = await takenOver()
+  await redactLeaked(found.owner)
+  await sync(found.owner)
+  return found
+}
+
+const kept = { '/key.txt': 'revoked', '/kept.md': '/kept.md' }
 
 /** Has the late commit as its newest one. */
 async function beside({ place }: Clone): Promise<MemoryStore> {
@@ -55,7 +85,7 @@ test('another process goes on where a sync left what was late', async () => {
   const { clone } = await withLate()
   const store = await beside(clone)
   await sync(clone)
-  expect(await contentsOf(store)).toEqual({ '/kept.md': '/kept.md' })
+  expect(await contentsOf(store)).toEqual(kept)
   await store.apply([{ type: 'create', path: '/new.md', content: 'new' }], author)
   expect(await contentsOf(clone.store)).toHaveProperty('/new.md')
   await store.verify()
@@ -79,7 +109,7 @@ test('a process that dies as it leaves it finds its store again', async () => {
   }
   await expect(sync({ store: dying })).rejects.toBeInstanceOf(SimulatedDeath)
   const again = await reopen(place)
-  expect(await contentsOf(again)).toEqual({ '/kept.md': '/kept.md' })
+  expect(await contentsOf(again)).toEqual(kept)
   await sync({ store: again })
   await again.close()
 })
@@ -88,17 +118,108 @@ test('a remote that had shown it may show what another remote has shown since', 
   const { clone, remote } = await withLate()
   await clone.store.addRemote('second', copyRemote(remote))
   await clone.store.sync(author, { remote: 'second' })
-  expect(await contentsOf(clone.store)).toEqual({ '/kept.md': '/kept.md' })
+  expect(await contentsOf(clone.store)).toEqual(kept)
   const { head } = await clone.store.sync(author, { remote: 'origin' })
   expect(head).toBe(branchOf(remote))
 })
 
 test('who takes it back may lose the answer to the push that does so', async () => {
-  const { owner, remote } = await removal()
+  const { owner, remote } = await removal({ isBehind: false })
   await owner.store.sync(author, { only: 'pull' })
   await owner.store.checkpoint()
   git(['push', '--quiet', '--force', remote, 'main'], owner.place.directory)
   const { sent, head } = await owner.store.sync(author)
   expect(sent.commits).toBe(0)
   expect(branchOf(remote)).toBe(head)
+})
+
+describe('a process that has it as its newest', () => {
+  test.each([
+    ['only opened the store', async () => undefined],
+    ['read the history', (store: MemoryStore) => store.versions()],
+  ])('and %s closes after another has left it: the store opens', async (_, use) => {
+    const { clone } = await withLate()
+    const store = await reopen(clone.place)
+    await use(store)
+    await sync(clone)
+    await clone.store.close()
+    await store.close()
+    const again = await reopen(clone.place)
+    expect(await contentsOf(again)).toEqual(kept)
+    await again.close()
+  })
+
+  test('goes on where what is late went in one sync with a redaction', async () => {
+    const { owner, clone } = await withRedaction()
+    const store = await beside(clone)
+    await sync(clone)
+    await clone.store.checkpoint()
+    expect(await contentsOf(store)).toEqual(kept)
+    await store.apply([{ type: 'create', path: '/new.md', content: 'new' }], author)
+    await sync(clone)
+    await sync(owner)
+    expect(await contentsOf(owner.store)).toHaveProperty('/new.md')
+    await store.close()
+    await clone.store.close()
+    await (await reopen(clone.place)).close()
+  })
+})
+
+describe('a second device that uses the clone', () => {
+  /** It has verified what is late. */
+  async function behind(isBehind = false): Promise<Removal & { readonly place: TestPlace }> {
+    const found = await takenOver({ isBehind })
+    const stateDirectory = `${temporaryDirectory()}/state`
+    const place = { ...found.clone.place, identity, stateDirectory }
+    await (await reopen(place)).close()
+    return { ...found, place }
+  }
+
+  test('opens it after a sync of the first one has left that', async () => {
+    const { owner, clone, place } = await behind()
+    await syncAll([owner, clone])
+    await clone.store.close()
+    for (let opened = 0; opened < 2; opened += 1) {
+      const store = await reopen(place)
+      expect(await contentsOf(store)).toEqual(kept)
+      await store.close()
+    }
+  })
+
+  test('is told if anything that was in time has gone with it', async () => {
+    const { owner, clone, place } = await behind(true)
+    await Promise.all([owner.store.close(), clone.store.close()])
+    git(['fetch', '--quiet', '--force', owner.place.directory, 'main:main'], place.directory)
+    await expect(reopen(place)).rejects.toMatchObject({ code: 'rolled_back' })
+  })
+})
+
+test('a remote that had shown it may show it redacted as well', async () => {
+  const { owner, clone, remote } = await takenOver()
+  const second = copyRemote(remote)
+  for (const { store } of [clone, owner]) await store.addRemote('second', second)
+  await clone.store.sync(author, { remote: 'second' })
+  await redactLeaked(owner)
+  for (const name of ['origin', 'second']) await owner.store.sync(author, { remote: name })
+  await clone.store.sync(author, { remote: 'origin' })
+  await clone.store.checkpoint()
+  const { head } = await clone.store.sync(author, { remote: 'second' })
+  expect(head).toBe(branchOf(second))
+  expect(await contentsOf(clone.store)).toEqual(kept)
+})
+
+test('a remote that shows it still is rid of it, and of what was redacted', async () => {
+  const { owner, clone, remote } = await takenOver()
+  const second = copyRemote(remote)
+  await clone.store.addRemote('second', second)
+  await clone.store.sync(author, { remote: 'second' })
+  await redactLeaked(owner)
+  await sync(owner)
+  await clone.store.sync(author, { remote: 'origin' })
+  await clone.store.checkpoint()
+  const { late, head } = await clone.store.sync(author, { remote: 'second' })
+  expect(late).toHaveLength(3)
+  expect(head).toBe(branchOf(second))
+  expect(await contentsOf(clone.store)).toEqual(kept)
+  expect((await clone.store.proveAbsence()).found).toEqual([])
 })

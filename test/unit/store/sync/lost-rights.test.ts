@@ -39,14 +39,19 @@ async function start(): Promise<World> {
   return { owner, other, remote, change }
 }
 
-test.each<Role>(['reader', 'auditor'])(
-  'whoever became %s merges nothing, and stands in the way of nobody',
-  async (role) => {
+test.each<[role: Role, says: string]>([
+  ['reader', 'once an owner lets it write'],
+  ['auditor', 'is an auditor'],
+])(
+  'whoever became %s merges nothing, is told so, and stands in the way of nobody',
+  async (role, says) => {
     const { owner, other, remote, change } = await start()
     await create(other, '/unsent.md')
     await change(role)
     const [before, branch] = [await headOf(other), branchOf(remote)]
-    expect(await failureOf(sync(other))).toMatchObject({ code: 'permission_denied' })
+    const failure = await failureOf(sync(other))
+    expect(failure).toMatchObject({ code: 'permission_denied' })
+    expect(failure).toHaveProperty('message', expect.stringContaining(says))
     expect(await headOf(other)).toBe(before)
     expect(branchOf(remote)).toBe(branch)
     await other.store.verify()

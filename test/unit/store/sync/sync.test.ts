@@ -3,32 +3,13 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../../src/index.ts'
-import {
-  bareRemote,
-  checkWithGit,
-  firstClone,
-  headOf,
-  joinClone,
-  sync,
-  syncAll,
-} from '../../../support/clones.ts'
+import { checkWithGit, firstClone, headOf, sync, syncAll } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
+import { pairsOfClones, write } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'
 
-async function pair(): Promise<{ a: Clone; b: Clone; remote: string }> {
-  const remote = bareRemote()
-  const a = await firstClone(remote)
-  await a.store.apply([{ type: 'create', path: '/notes.md', content: 'one\ntwo\nthree\n' }], author)
-  await sync(a)
-  const b = await joinClone(a, remote)
-  await sync(a)
-  return { a, b, remote }
-}
-
-async function write({ store }: Clone, ...changes: readonly Change[]): Promise<void> {
-  await store.apply(changes, author)
-}
+const pair = pairsOfClones()
 
 function edit(path: string, from: string, to: string): Change {
   return { type: 'edit', path, edit: (content) => content.replace(from, to) }

@@ -3,16 +3,17 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { formatId } from '../../../../src/format/id.ts'
-import { auditStore, formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import { auditStore, generateIdentity } from '../../../../src/index.ts'
 import type { AuditOptions, Identity, Role } from '../../../../src/index.ts'
 import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
 import {
+  admit,
   bareRemote,
   checkWithGit,
   copyOf,
   firstClone,
   headOf,
+  idOf,
   joinClone,
   sync,
   syncAll,
@@ -39,8 +40,7 @@ interface Audited {
 async function audited(role: Role = 'auditor'): Promise<Audited> {
   const remote = bareRemote()
   const writer = await firstClone(remote)
-  const identity = await generateIdentity()
-  await writer.store.addDevice(formatDeviceCard(identity), role, author)
+  const identity = await admit(writer, role)
   await create(writer, '/notes.md')
   await sync(writer)
   return { writer, remote, auditor: placesFor(identity) }
@@ -122,9 +122,7 @@ describe('an auditor who joins', () => {
     const { writer, remote, auditor } = await audited()
     const other = await joinClone(writer, remote)
     await sync(writer)
-    const devices = await writer.store.devices()
-    const last = devices.find(({ isThis, role }) => !isThis && role === 'owner')
-    await writer.store.removeDevices([last?.deviceId ?? ''], author)
+    await writer.store.removeDevices([idOf(other)], author)
     await create(other, '/late.md')
     await sync(other)
     await joinTrail({ ...auditor, url: remote })
@@ -146,7 +144,7 @@ describe('an auditor who joins', () => {
     await create(removed, '/after.md')
     await sync(removed)
     await joinTrail({ ...auditor, url: remote })
-    await stale.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
+    await stale.store.removeDevices([idOf(removed)], author)
     await showClone(remote, stale)
     await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
   })

@@ -2,21 +2,22 @@
 // No merge takes one up as a parent; a commit that another device has built on it may be one. And
 // what was written by whom a removed owner let in, from a clone that knew nothing of it (§7.2).
 
-import { toHex } from '../../bytes.ts'
-import { hasCode } from '../../errors.ts'
-import type { Oid } from '../../git/object.ts'
-import { parseLinks } from '../../format/commit.ts'
-import { joinDirectories } from '../../format/directory-join.ts'
-import { zeroHash } from '../../format/record.ts'
-import { findKeyring, isInTime, readKeyringState } from '../authority.ts'
-import type { InForce } from '../authority.ts'
-import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
-import { findDivergence } from '../divergence.ts'
-import type { Divergence, OneSide, Touched } from '../divergence.ts'
-import type { CommitSource } from '../judged-commit.ts'
-import { lateChanges, readChanges } from '../keyring-join.ts'
-import type { CommittedChange, KeyringSide } from '../keyring-join.ts'
-import type { Snapshot } from '../snapshot.ts'
+import { toHex } from '../bytes.ts'
+import { hasCode } from '../errors.ts'
+import type { Oid } from '../git/object.ts'
+import { parseLinks } from '../format/commit.ts'
+import { joinDirectories } from '../format/directory-join.ts'
+import { zeroHash } from '../format/record.ts'
+import { bringsKeyring } from '../format/record-rules.ts'
+import { findKeyring, isInTime, readKeyringState } from './authority.ts'
+import type { InForce } from './authority.ts'
+import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import { findDivergence } from './divergence.ts'
+import type { Divergence, OneSide, Touched } from './divergence.ts'
+import type { CommitSource } from './judged-commit.ts'
+import { lateChanges, readChanges } from './keyring-join.ts'
+import type { CommittedChange, KeyringSide } from './keyring-join.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /** What a merge of two heads has in force; of concurrent keyrings, their join (FORMAT §7.2). */
 interface HeadsInForce {
@@ -130,9 +131,10 @@ async function isAllLate(source: CommitSource, before: Oid, after: Oid): Promise
 function tipAt(source: CommitSource, oid: Oid): Pick<Tip, 'keyring'> {
   const { objects, storeId, epochs } = source
   const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
-  const isNew = record.kind === 'genesis' || record.kind === 'keyring'
   const keyring = findKeyring(objects, oid)
-  return { keyring: readKeyringState(source, keyring, isNew ? hash : record.keyring) }
+  return {
+    keyring: readKeyringState(source, keyring, bringsKeyring(record.kind) ? hash : record.keyring),
+  }
 }
 
 function sideOf(

@@ -1,0 +1,51 @@
+// What a store knows of its remotes without asking them: how much of what is here they have not
+// got, and which head of them is kept as evidence. Contacts nobody, changes nothing.
+
+import { hasCode } from '../../errors.ts'
+import { refusedName } from '../../git/purge-refs.ts'
+import type { Remote } from '../../git/remotes.ts'
+import { trackingRefName } from '../../git/tracking-ref.ts'
+import type { StoreSession } from '../session.ts'
+import { KnownRemote } from './known-remote.ts'
+import { findOutgoing } from './outgoing.ts'
+
+export interface RemoteStatus extends Remote {
+  /**
+   * How many commits of here it had not got when it was seen last; undefined for a remote on which
+   * this device has never seen this store.
+   */
+  readonly unsent: number | undefined
+  /** The ref to the head of it that was refused and is kept as evidence. */
+  readonly evidence: string | undefined
+}
+
+/** In the order of the repository's config. */
+export async function readRemotes(session: StoreSession): Promise<readonly RemoteStatus[]> {
+  const remotes: RemoteStatus[] = []
+  for (const remote of session.exchange.remotes()) {
+    const unsent = await countUnsent(session, remote)
+    remotes.push({ ...remote, unsent, evidence: findEvidence(session, remote) })
+  }
+  return remotes
+}
+
+function findEvidence({ exchange }: StoreSession, { name }: Remote): string | undefined {
+  try {
+    const kept = refusedName(name)
+    return exchange.tracked(kept) === undefined ? undefined : trackingRefName(kept)
+  } catch (error) {
+    // A name that git allows and no sync does.
+    if (hasCode(error, 'invalid_input')) return undefined
+    throw error
+  }
+}
+
+async function countUnsent(session: StoreSession, remote: Remote): Promise<number | undefined> {
+  const known = new KnownRemote(session, remote)
+  const seen = known.seen()
+  if (seen === undefined) return undefined
+  const { commit } = await session.reading(({ head }) => head)
+  if (seen.oid === commit) return 0
+  const there = await known.commitsBehind(seen.oid, {})
+  return findOutgoing(session.objects, commit, there).length
+}

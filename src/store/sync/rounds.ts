@@ -1,0 +1,62 @@
+// Fetch, verify, unify and push, again if another clone pushed meanwhile. Two clones that race for
+// the branch both come to an end: the one that lost takes over what the other one has pushed.
+
+import { hasCode } from '../../errors.ts'
+import type { Remote } from '../../git/remotes.ts'
+import type { Author } from '../commit.ts'
+import type { StoreSession } from '../session.ts'
+import type { KnownRemote } from './known-remote.ts'
+import type { LateChange } from './late-changes.ts'
+import type { SyncOptions } from './options.ts'
+import { Receiver } from './receive.ts'
+import { nothingSent } from './report.ts'
+import type { Moved } from './report.ts'
+import type { Sender } from './send.ts'
+import { addUnified, nothingMoved } from './unified.ts'
+
+/** Other clones may win the race for the branch so often. */
+const ATTEMPTS = 8
+const PAUSE_MS = 100
+
+/** One remote, and who sends to it. */
+interface Peer {
+  readonly remote: Remote
+  readonly known: KnownRemote
+  readonly sender: Sender
+}
+
+/** What all rounds together took over, and what the last one sent. Throws as `syncStore`. */
+export async function receiveAndSend(
+  session: StoreSession,
+  { remote, known, sender }: Peer,
+  author: Author,
+  options: SyncOptions,
+): Promise<Moved> {
+  const receiver = new Receiver(session, remote, known, options)
+  const total = { commits: 0, bytes: 0 }
+  let unified = nothingMoved
+  const late = new Map<string, LateChange>()
+  for (let attempt = 1; ; attempt += 1) {
+    const received = await receiver.receive(author)
+    total.commits += received.commits
+    total.bytes += received.bytes
+    unified = addUnified(unified, received.unified)
+    // Another attempt may meet them again.
+    for (const change of received.late) late.set(change.commit, change)
+    try {
+      const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
+      const { merge, outcomes, keyrings, settings, builtOnRedacted, erased } = unified
+      const made = { merge, outcomes, keyrings, settings, builtOnRedacted, erased }
+      return { received: total, ...made, late: [...late.values()], sent }
+    } catch (error) {
+      if (!hasCode(error, 'remote_moved') || attempt === ATTEMPTS) throw error
+      await wait(session.random(1)[0] ?? 0, attempt)
+    }
+  }
+}
+
+/** Two clones that lost a race together do not lose the next one together. */
+async function wait(jitter: number, attempt: number): Promise<void> {
+  const ms = PAUSE_MS * attempt * (0.5 + jitter / 255)
+  await new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,49 @@
+// What making one history of two did, and what several such steps did together. Plain values.
+
+import type { Oid } from '../../git/object.ts'
+import type { MergeOutcome } from '../merge/plan.ts'
+import { addJoined } from './joined-keyrings.ts'
+import type { JoinedKeyrings } from './joined-keyrings.ts'
+import type { SettingsOutcome } from './report.ts'
+
+/** What became of the two heads. */
+export interface Unified {
+  readonly merge: Oid | undefined
+  readonly outcomes: readonly MergeOutcome[]
+  /** Versions that their redactions erased here. */
+  readonly erased: number
+  /** If both sides had changed the keyring. */
+  readonly keyrings?: JoinedKeyrings | undefined
+  /** Our redactions made their commits again from this height on. */
+  readonly theirsIntactBelow?: number | undefined
+  /** What was newest here was late, of a device that was removed, and is no more a part of it. */
+  readonly leftLate?: boolean | undefined
+  readonly settings: SettingsOutcome | undefined
+  /** Ids of memories whose current version may repeat what was redacted (`builtOnRedacted`). */
+  readonly builtOnRedacted: readonly string[]
+}
+
+export const nothingMoved: Unified = {
+  merge: undefined,
+  outcomes: [],
+  erased: 0,
+  settings: undefined,
+  builtOnRedacted: [],
+}
+
+/** What both did, one after the other. */
+export function addUnified(a: Unified, b: Unified): Unified {
+  return {
+    merge: b.merge ?? a.merge,
+    outcomes: [...a.outcomes, ...b.outcomes],
+    erased: a.erased + b.erased,
+    keyrings: addJoined(a.keyrings, b.keyrings),
+    theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
+    settings: b.settings ?? a.settings,
+    builtOnRedacted: [...new Set([...a.builtOnRedacted, ...b.builtOnRedacted])],
+  }
+}
+
+function lower(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
+}

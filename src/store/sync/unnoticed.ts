@@ -1,0 +1,45 @@
+// What changes with a sync that no merge of memories shows: settings that others have replaced, and
+// texts that a redaction has missed, since they were made from it elsewhere (FORMAT §0, §6.4).
+
+import { compareBytes } from '../../bytes.ts'
+import { zeroId } from '../../format/record.ts'
+import type { History, HistorySource } from '../history.ts'
+import type { Snapshot } from '../snapshot.ts'
+import type { SettingsOutcome } from './report.ts'
+import { containsRecord, findRecord } from './theirs.ts'
+import type { Theirs } from './theirs.ts'
+
+/** Of the heads as they are before they are made one. */
+export function compareSettings(
+  source: HistorySource,
+  history: History,
+  { settings: ours }: Pick<Snapshot, 'settings'>,
+  theirs: Theirs,
+): SettingsOutcome | undefined {
+  const { settings: other } = theirs.snapshot
+  if (findRecord(source, history, other) !== undefined) return undefined
+  if (containsRecord(source, history, theirs, ours)) return 'replaced'
+  const order = ours.height - other.height || compareBytes(ours.record, other.record)
+  return order > 0 ? 'kept' : 'replaced'
+}
+
+/**
+ * The ids of memories that one side changed without knowing that the other one has redacted the
+ * version it started from: the change is a version of its own, and may have the same text.
+ */
+export function builtOnRedacted(
+  history: History,
+  { redacted }: Pick<Snapshot, 'redacted'>,
+  theirs: Theirs,
+): readonly string[] {
+  const memories = new Set(theirs.versions.memoriesBasedOn(redacted))
+  const news = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))
+  if (news.size === 0) return [...memories]
+  const common = theirs.base?.height ?? -1
+  for (const { versionId, memoryId, base, secondBase, commit } of history.versions) {
+    const isUnknown = commit.height > common && !theirs.versions.has(versionId)
+    const bases = [base, secondBase].filter((id) => id !== zeroId)
+    if (isUnknown && bases.some((id) => news.has(id))) memories.add(memoryId)
+  }
+  return [...memories]
+}

@@ -1,0 +1,54 @@
+// What a removed owner redacted too late, and others have taken over before they heard of the
+// removal (FORMAT §7.4): nothing is taken over unsaid, and there is a way on.
+
+import { expect, test } from 'vitest'
+import { formatDeviceCard } from '../../../../src/format/device-card.ts'
+import { formatId } from '../../../../src/format/id.ts'
+import { generateIdentity } from '../../../../src/index.ts'
+import type { Role } from '../../../../src/index.ts'
+import {
+  bareRemote,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
+import { failureOf } from '../../../support/faulty-remotes.ts'
+import { create, edit, redact } from '../../../support/hostile-remotes.ts'
+import { author } from '../../../support/stores.ts'
+
+test.each<[role: Role, mayKeep: boolean]>([
+  ['reader', false],
+  ['writer', true],
+])(
+  'a %s is told that a late redaction came, and how to go on without it',
+  async (role, mayKeep) => {
+    const remote = bareRemote()
+    const a = await firstClone(remote)
+    await create(a, '/notes.md', 'one\n')
+    await edit(a, '/notes.md', 'two\n')
+    await sync(a)
+    const removed = await joinClone(a, remote)
+    await syncAll([a, removed])
+    const identity = await generateIdentity()
+    await a.store.addDevice(formatDeviceCard(identity), role, author)
+    await syncAll([a, removed])
+    const other = await joinClone(a, remote, { identity })
+    await a.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
+    const { versions } = await removed.store.versions({ path: '/notes.md', order: 'oldest' })
+    await redact(removed, versions[0]?.versionId ?? '')
+    await sync(removed)
+    await sync(other)
+    await sync(a)
+
+    const failure = await failureOf(sync(other))
+    expect(failure).toMatchObject({ code: 'record_late' })
+    const { message } = failure
+    expect(message).toContain('may have redacted what is here')
+    expect(message).toContain('join the store again in another directory')
+    expect(message.includes('change something yourself')).toBe(mayKeep)
+    const anew = await joinClone(a, remote, { identity })
+    expect(await headOf(anew)).toBe(await headOf(a))
+  },
+)

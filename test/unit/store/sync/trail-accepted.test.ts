@@ -1,0 +1,187 @@
+// How an auditor goes on where the others have left out what it had verified: by itself if they
+// were right to as far as it can tell, else once its user says so.
+
+import { cpSync, rmSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { formatId } from '../../../../src/format/id.ts'
+import { auditStore, formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
+import type { TrailOptions } from '../../../../src/store/sync/trail.ts'
+import {
+  bareRemote,
+  checkWithGit,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { writeForged } from '../../../support/forged-disk.ts'
+import {
+  branchOf,
+  create,
+  expectRefused,
+  leak,
+  moveBranch,
+  redact,
+  repair,
+} from '../../../support/hostile-remotes.ts'
+import { nextRow, standardHistory } from '../../../support/standard-forge.ts'
+import { author } from '../../../support/stores.ts'
+import { git, temporaryDirectory } from '../../../support/temporary.ts'
+
+function placesFor(identity: TrailOptions['identity']): TrailOptions {
+  const root = temporaryDirectory()
+  return { directory: `${root}/clone`, stateDirectory: `${root}/state`, identity }
+}
+
+async function joinedAuditor(owner: Clone, remote: string): Promise<TrailOptions> {
+  const identity = await generateIdentity()
+  await owner.store.addDevice(formatDeviceCard(identity), 'auditor', author)
+  await sync(owner)
+  const auditor = placesFor(identity)
+  await joinTrail({ ...auditor, url: remote })
+  return auditor
+}
+
+/** Refused until that is accepted, and from then on as ever. */
+async function expectAccepted(auditor: TrailOptions, member: Clone): Promise<void> {
+  await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+  const head = await headOf(member)
+  expect(await syncTrail({ ...auditor, acceptRolledBack: true })).toMatchObject({ head, erased: 0 })
+  await create(member, '/after.md')
+  await sync(member)
+  expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 1 } })
+  expect((await auditStore(auditor)).head).toBe(await headOf(member))
+  checkWithGit(auditor.directory)
+}
+
+/** What only members can see is forged, an auditor takes over, and they replace it. */
+async function replacedForgery(): Promise<{ auditor: TrailOptions; member: Clone; url: string }> {
+  const { forge, writer } = await standardHistory('replaced forgery')
+  const identity = await forge.join('auditor')
+  const url = `${temporaryDirectory()}/remote.git`
+  await writeForged(forge, url)
+  const founder = { directory: '', stateDirectory: '', recoveryKey: '', identity: forge.founder }
+  const member = await joinClone({ place: founder }, url, { identity: forge.founder })
+  const auditor = placesFor(identity)
+  await joinTrail({ ...auditor, url })
+  forge.change([nextRow], { author: writer, blob: (blob) => ({ ...blob, created: 5 }) })
+  await writeForged(forge, url)
+  await expectRefused(member, ['memory_mismatch', 'envelope_salt'])
+  await syncTrail(auditor)
+  await repair(member)
+  await create(member, '/goes-on.md')
+  await sync(member)
+  return { auditor, member, url }
+}
+
+test('a forged commit that only members could see, and have replaced', async () => {
+  const { auditor, member } = await replacedForgery()
+  await expectAccepted(auditor, member)
+})
+
+test('the same, by joining anew', async () => {
+  const { auditor, member, url } = await replacedForgery()
+  const anew = { ...auditor, directory: `${temporaryDirectory()}/anew`, url }
+  await expect(joinTrail(anew)).rejects.toMatchObject({ code: 'rolled_back' })
+  const head = await headOf(member)
+  expect(await joinTrail({ ...anew, acceptRolledBack: true })).toMatchObject({ head })
+  expect(await syncTrail({ ...auditor, directory: anew.directory })).toMatchObject({ head })
+})
+
+test('what it wrote before it became an auditor, and never sent', async () => {
+  const remote = bareRemote()
+  const owner = await firstClone(remote)
+  await sync(owner)
+  const other = await joinClone(owner, remote)
+  await syncAll([owner, other])
+  await create(other, '/unsent.md')
+  await other.store.close()
+  await owner.store.changeRole(formatId('device', other.place.identity.deviceId), 'auditor', author)
+  await sync(owner)
+  const { recoveryKey: _, ...auditor } = other.place
+  await expectAccepted(auditor, owner)
+})
+
+test('a host that was put back, and went on from there', async () => {
+  const remote = bareRemote()
+  const owner = await firstClone(remote)
+  await sync(owner)
+  const lost = await joinClone(owner, remote)
+  await sync(owner)
+  const before = branchOf(remote)
+  const identity = await generateIdentity()
+  await owner.store.addDevice(formatDeviceCard(identity), 'auditor', author)
+  await syncAll([owner, lost])
+  const auditor = placesFor(identity)
+  const joined = branchOf(remote)
+  expect(joined).not.toBe(before)
+  await joinTrail({ ...auditor, url: remote })
+  await create(lost, '/lost.md')
+  await sync(lost)
+  await syncTrail(auditor)
+  moveBranch(remote, joined)
+  await create(owner, '/more.md')
+  await sync(owner)
+  await expectAccepted(auditor, owner)
+})
+
+test('a clone that was put back notices a remote that was put back as far', async () => {
+  const remote = bareRemote()
+  const owner = await firstClone(remote)
+  const auditor = await joinedAuditor(owner, remote)
+  const old = branchOf(remote)
+  const backup = `${temporaryDirectory()}/backup`
+  cpSync(auditor.directory, backup, { recursive: true })
+  await create(owner, '/more.md')
+  await sync(owner)
+  await syncTrail(auditor)
+  rmSync(auditor.directory, { recursive: true })
+  cpSync(backup, auditor.directory, { recursive: true })
+  const newest = branchOf(remote)
+  moveBranch(remote, old)
+  await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+  // Nor was it lost in that.
+  await expect(auditStore(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+  moveBranch(remote, newest)
+  expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 1 } })
+  await auditStore(auditor)
+})
+
+test('what is redacted is erased, also where something else is left out', async () => {
+  const remote = bareRemote()
+  const owner = await firstClone(remote)
+  const versionId = await leak(owner)
+  await sync(owner)
+  const leaked = blobAt(remote, 'main~1')
+  const removed = await joinClone(owner, remote)
+  await syncAll([owner, removed])
+  const identity = await generateIdentity()
+  await owner.store.addDevice(formatDeviceCard(identity), 'auditor', author)
+  await syncAll([owner, removed])
+  await owner.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
+  await create(removed, '/late.md')
+  await sync(removed)
+  const auditor = placesFor(identity)
+  await joinTrail({ ...auditor, url: remote })
+  const before = objectsIn(auditor.directory)
+  await redact(owner, versionId)
+  await sync(owner)
+  expect(await syncTrail(auditor)).toMatchObject({ head: await headOf(owner), erased: 1 })
+  const after = objectsIn(auditor.directory)
+  expect(before.has(leaked)).toBe(true)
+  expect(after.has(leaked)).toBe(false)
+  checkWithGit(auditor.directory)
+})
+
+/** The one memory of a commit. */
+function blobAt(directory: string, commit: string): string {
+  return git(['ls-tree', '-r', '--format=%(objectname)', commit, 'm/'], directory).trim()
+}
+
+function objectsIn(directory: string): ReadonlySet<string> {
+  const format = '--batch-check=%(objectname)'
+  return new Set(git(['cat-file', format, '--batch-all-objects'], directory).split('\n'))
+}

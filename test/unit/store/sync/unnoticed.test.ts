@@ -1,0 +1,76 @@
+// What a sync says beyond what it merged: settings that others replaced, and changes made from a
+// version that was redacted meanwhile, which may repeat its text.
+
+import { describe, expect, test } from 'vitest'
+import { sync } from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { create, edit, pairsOfClones } from '../../../support/hostile-remotes.ts'
+import { author } from '../../../support/stores.ts'
+
+const pairOfClones = pairsOfClones()
+
+const secret = 'key = sk-secret\n'
+
+describe('a memory that another clone changed while it was redacted here', () => {
+  async function start(): Promise<{ a: Clone; b: Clone; redact: () => Promise<unknown> }> {
+    const { a, b } = await pairOfClones()
+    await create(a, '/key.md', secret)
+    await sync(a)
+    await sync(b)
+    const redact = (): Promise<unknown> => {
+      const select = { path: '/key.md' }
+      return a.store.redact({ select, reason: 'leaked_secret', current: 'delete' }, author)
+    }
+    return { a, b, redact }
+  }
+
+  test('is named on both sides as long as it is there', async () => {
+    const { a, b, redact } = await start()
+    await edit(b, '/key.md', `${secret}more\n`)
+    await redact()
+    expect(await sync(a)).toMatchObject({ builtOnRedacted: [] })
+    const [named] = (await sync(b)).builtOnRedacted
+    expect(named?.path).toBe('/key.md')
+    expect((await sync(a)).builtOnRedacted).toEqual([named])
+    // It is what the report says it may be.
+    expect((await a.store.read('/key.md'))?.content).toContain(secret)
+    expect((await sync(a)).builtOnRedacted).toEqual([])
+  })
+
+  test('is not named if nobody has changed it, or who redacts has written it anew', async () => {
+    const { a, b, redact } = await start()
+    await edit(a, '/key.md', 'key = none\n')
+    await redact()
+    await create(a, '/key.md', 'key = new\n')
+    await sync(a)
+    expect((await sync(b)).builtOnRedacted).toEqual([])
+    expect((await sync(a)).builtOnRedacted).toEqual([])
+  })
+})
+
+describe('settings', () => {
+  async function rename({ store }: Clone, name: string): Promise<void> {
+    await store.updateSettings({ name }, author)
+  }
+
+  test('of the other side are news', async () => {
+    const { a, b } = await pairOfClones()
+    await rename(a, 'one')
+    expect((await sync(a)).settings).toBeUndefined()
+    expect((await sync(b)).settings).toBe('replaced')
+    expect((await sync(b)).settings).toBeUndefined()
+  })
+
+  test('that both sides changed hold on one side, and both are told', async () => {
+    const { a, b } = await pairOfClones()
+    await rename(a, 'one')
+    await create(b, '/higher.md')
+    await rename(b, 'two')
+    await sync(a)
+    expect((await sync(b)).settings).toBe('kept')
+    expect((await sync(a)).settings).toBe('replaced')
+    for (const { store } of [a, b]) {
+      expect((await store.status()).settings.name).toBe('two')
+    }
+  })
+})

@@ -5,6 +5,9 @@ import type { AwaitedDevice } from '../store/adoption.ts'
 import { timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
 
+const cannotBeKnown =
+  'Of these it cannot be known whether they took redactions over, as they may write nothing:'
+
 /**
  * One line for each device, those that cannot show it last; none without devices. With `now`, when
  * each was last seen in words.
@@ -18,7 +21,7 @@ export function awaitedLines(
   return [
     ...(later.length === 0 ? [] : ['Redactions not taken over yet, as far as records show, by']),
     ...later.map((device) => `  ${deviceText(device, now)}`),
-    ...(never.length === 0 ? [] : ['It cannot be known of those that may write nothing:']),
+    ...(never.length === 0 ? [] : [cannotBeKnown]),
     ...never.map((device) => `  ${deviceText(device, now)}`),
   ]
 }

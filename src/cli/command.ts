@@ -35,6 +35,8 @@ export interface Answer {
   readonly json: unknown
   /** A remark for people, on standard error. */
   readonly note?: string
+  /** What has failed beside what the answer tells; goes to standard error as errors do. */
+  readonly failures?: readonly unknown[]
   /** 0 if left out. */
   readonly exitCode?: number
 }
@@ -107,17 +109,27 @@ export class CommandError extends StoreError {
   readonly hint: string
   /** Text that must not be lost; goes to standard output before the error is reported. */
   readonly output: string
+  /** What stands in the place of the path of the store, if that is not what is wrong. */
+  readonly place: string | undefined
+  /** More for programs, beside the details. */
+  readonly facts: Readonly<Record<string, unknown>>
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    hint: string,
-    { output = '', details = {} }: { readonly output?: string; details?: ErrorDetails } = {},
-  ) {
-    super(code, message, { details })
+  constructor(code: ErrorCode, message: string, hint: string, options: CommandErrorOptions = {}) {
+    const { output = '', place, facts = {}, details = {}, cause } = options
+    super(code, message, { details, cause })
     this.hint = hint
     this.output = output
+    this.place = place
+    this.facts = facts
   }
+}
+
+export interface CommandErrorOptions {
+  readonly output?: string
+  readonly place?: string
+  readonly facts?: Readonly<Record<string, unknown>>
+  readonly details?: ErrorDetails
+  readonly cause?: unknown
 }
 
 export function usageError(message: string, verb?: string): CommandError {

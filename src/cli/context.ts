@@ -78,7 +78,7 @@ export async function closing<T>(
 }
 
 /** What is not even a directory is no fault of the disk. */
-function checkIsDirectory(path: string): void {
+export function checkIsDirectory(path: string): void {
   const found = attempt('open the store', path, () => statSync(path, { throwIfNoEntry: false }))
   if (found === undefined || found.isDirectory()) return
   throw new StoreError('not_a_store', 'There is a file in the place of the store')
@@ -89,7 +89,8 @@ export function explained(error: unknown): unknown {
   if (hasCode(error, 'wrong_key')) {
     const hint =
       '`gitlocket recover` enrols this machine with a passphrase or the recovery key, or an ' +
-      'owner adds it with what `gitlocket device card` prints'
+      'owner adds it with what `gitlocket device card` prints; a device that was removed needs a ' +
+      'new identity file first'
     return new CommandError('wrong_key', error.message, hint)
   }
   if (hasCode(error, 'permission_denied')) {

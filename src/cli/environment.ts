@@ -55,16 +55,24 @@ export const variables: readonly Variable[] = [
   },
   {
     name: 'GITLOCKET_PASSPHRASE_FILE',
-    summary: 'A file with the passphrase, for `init`, `recover`',
+    summary: 'A file with the passphrase, for `init`, `join`, `recover`',
   },
   { name: 'GITLOCKET_NEW_PASSPHRASE_FILE', summary: 'The same for `key passwd`' },
-  { name: 'GITLOCKET_RECOVERY_KEY_FILE', summary: 'A file with the recovery key, for `recover`' },
+  {
+    name: 'GITLOCKET_RECOVERY_KEY_FILE',
+    summary: 'A file with the recovery key, for `join`, `recover`',
+  },
   {
     name: 'GITLOCKET_TOKEN',
-    summary: 'A token for remotes over https; else git credential helpers are asked',
+    summary:
+      '`token` or `user:token`, for every https remote that asks; else git credential helpers, ' +
+      'which know one host from another',
   },
   { name: 'GIT_SSH_COMMAND, GIT_SSH', summary: 'What starts ssh for remotes, as git takes it' },
-  { name: 'GIT_SSL_CAINFO', summary: 'A file with certificates to trust for https, too' },
+  {
+    name: 'GIT_SSL_CAINFO',
+    summary: 'A file with certificates (PEM) to trust for https remotes, beside the usual ones',
+  },
   { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
   {
     name: 'GITLOCKET_PAGER, PAGER',

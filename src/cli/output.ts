@@ -16,10 +16,16 @@ export function answerText(answer: Answer, json: boolean, terminal: boolean): st
 /** What goes to standard error when a command fails. `store` is named where it may be the cause. */
 export function errorText(error: unknown, json: boolean, store: string | undefined): string {
   if (json) return `${JSON.stringify({ error: errorJson(error) })}\n`
-  const { exitCode } = surfaceOf(error)
-  const place = store !== undefined && exitCode >= 7 && exitCode <= 12 ? `store: ${store}\n` : ''
   const what = `${messageOf(error)}${whereText(error)}`
-  return visible(`gitlocket: ${what}\n${place}hint: ${hintOf(error)}\n`)
+  const place = placeOf(error, store)
+  const lines = [`gitlocket: ${what}`, ...(place === '' ? [] : [place]), `hint: ${hintOf(error)}`]
+  return visible(`${lines.join('\n')}\n`)
+}
+
+function placeOf(error: unknown, store: string | undefined): string {
+  if (error instanceof CommandError && error.place !== undefined) return error.place
+  const { exitCode } = surfaceOf(error)
+  return store !== undefined && exitCode >= 7 && exitCode <= 12 ? `store: ${store}` : ''
 }
 
 /** The same for programs. */
@@ -27,8 +33,9 @@ export function errorJson(error: unknown): Readonly<Record<string, unknown>> {
   const { exitCode } = surfaceOf(error)
   const code = error instanceof StoreError ? error.code : 'unexpected'
   const details = error instanceof StoreError ? detailsOf(error) : {}
+  const facts = error instanceof CommandError ? error.facts : {}
   const message = messageOf(error)
-  return { code, message, hint: hintOf(error), exit_code: exitCode, ...details }
+  return { code, message, hint: hintOf(error), exit_code: exitCode, ...details, ...facts }
 }
 
 function hintOf(error: unknown): string {

@@ -53,6 +53,9 @@ async function print(answer: Answer, json: boolean, context?: Context): Promise<
   } else {
     process.stdout.write(text)
   }
+  for (const error of answer.failures ?? []) {
+    process.stderr.write(errorText(error, json, undefined))
+  }
   if (answer.note !== undefined && !json) process.stderr.write(visible(`${answer.note}\n`))
   return answer.exitCode ?? 0
 }

@@ -1,6 +1,9 @@
 // Where passphrases and recovery keys come from: a file that a variable names, else a prompt. Never
 // an argument, which every process of the machine can read.
 
+import { hasCode } from '../errors.ts'
+import { parseRecoveryKey } from '../keys/identity.ts'
+import { CommandError } from './command.ts'
 import type { Context } from './context.ts'
 import { readSecretFile } from './files.ts'
 import { askNewSecret, askSecret, canAsk } from './prompt.ts'
@@ -29,12 +32,26 @@ export async function getNewPassphrase(context: Context): Promise<string> {
 export async function getSecret(context: Context): Promise<Secret> {
   const { passphraseFile, recoveryKeyFile } = context.environment
   if (recoveryKeyFile !== undefined) {
-    return { recoveryKey: readSecretFile('the recovery key', recoveryKeyFile) }
+    return checked(readSecretFile('the recovery key', recoveryKeyFile))
   }
   if (passphraseFile !== undefined) {
     return { passphrase: readSecretFile('the passphrase', passphraseFile) }
   }
   const variable = 'GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE'
   const typed = await askSecret(context, 'Passphrase or recovery key', variable)
-  return /^\s*GLKR1-/i.test(typed) ? { recoveryKey: typed.trim() } : { passphrase: typed }
+  return /^\s*GLKR1-/i.test(typed) ? checked(typed.trim()) : { passphrase: typed }
+}
+
+/** A typing error shows before anything is asked of a remote. */
+function checked(recoveryKey: string): Secret {
+  try {
+    parseRecoveryKey(recoveryKey)
+    return { recoveryKey }
+  } catch (error) {
+    if (!hasCode(error, 'invalid_identity')) throw error
+    const hint =
+      'Compare it with what `gitlocket init` or `gitlocket key recovery` printed: GLKR1- and ' +
+      'eight groups of seven characters'
+    throw new CommandError('invalid_identity', error.message, hint, { place: '' })
+  }
 }

@@ -2,8 +2,9 @@
 
 import { formatId } from '../format/id.ts'
 import type { MergeOutcome } from '../store/merge/plan.ts'
+import type { Conflict } from '../store/sync/conflicts.ts'
 import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
-import type { SyncReport } from '../store/sync/report.ts'
+import type { SettingsOutcome, SyncReport } from '../store/sync/report.ts'
 import { awaitedJson, awaitedLines } from './awaited.ts'
 import { listOf } from './lists.ts'
 import { visible } from './output.ts'
@@ -20,12 +21,20 @@ const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   moved_aside: 'a file and a directory had this name: the younger moved aside',
 }
 
+const settingsTexts: Readonly<Record<SettingsOutcome, string>> = {
+  replaced: 'the settings are those of another device now: see `gitlocket settings`',
+  kept:
+    'another device had changed the settings too, and those set here hold: ' +
+    'see `gitlocket settings`',
+}
+
 /** Whether a person may want to look at it: all but a clean merge of lines. */
 export function wasCombined({ kind }: MergeOutcome): boolean {
   return kind !== 'merged'
 }
 
-export function reportText(report: SyncReport): string {
+/** `taken`: what merges elsewhere had combined, and came with this sync. */
+export function reportText(report: SyncReport, taken: readonly Conflict[] = []): string {
   const { remote, received, sent, erased, forkedDevices } = report
   const lines = [`${remote}: ${movedText(received, sent)}`]
   if (erased > 0)
@@ -35,12 +44,34 @@ export function reportText(report: SyncReport): string {
   if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings))
   for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)
   if (report.outcomes.some(wasCombined)) lines.push('  `gitlocket conflicts` lists them again')
+  if (taken.length > 0) lines.push(takenText(taken))
+  if (report.settings !== undefined) lines.push(`  ${settingsTexts[report.settings]}`)
+  for (const { path } of report.builtOnRedacted) {
+    lines.push(
+      `  ${visible(path)} was changed by who did not know that its text was redacted: ` +
+        'look whether it is there still, and redact that too',
+    )
+  }
   lines.push(...lateLines(report.late))
   for (const device of forkedDevices) {
     lines.push(`  ${device} writes from two machines at once and may write no more`)
   }
   lines.push(`  head ${report.headWords.join(' ')}`)
   return `${lines.join('\n')}\n`
+}
+
+/** So many paths are named. */
+const PATHS_MAX = 3
+
+function takenText(taken: readonly Conflict[]): string {
+  const all = [...new Set(taken.map(({ path }) => visible(path ?? '(redacted)')))]
+  const paths = [...all.slice(0, PATHS_MAX), ...(all.length > PATHS_MAX ? ['…'] : [])].join(', ')
+  const made = countText(taken.length, 'version', 'versions')
+  const them = taken.length === 1 ? 'it' : 'them'
+  return (
+    `  merges elsewhere made ${made} of both sides (${paths}): ` +
+    `\`gitlocket conflicts\` lists ${them}`
+  )
 }
 
 function keyringTexts(keyrings: JoinedKeyrings): readonly string[] {
@@ -92,7 +123,10 @@ function partText(
   return `${verb} ${countText(commits, 'commit', 'commits')} (${sizeText(bytes)})`
 }
 
-export function reportJson(report: SyncReport): Readonly<Record<string, unknown>> {
+export function reportJson(
+  report: SyncReport,
+  taken: readonly Conflict[] = [],
+): Readonly<Record<string, unknown>> {
   return {
     remote: report.remote,
     received: report.received,
@@ -104,8 +138,19 @@ export function reportJson(report: SyncReport): Readonly<Record<string, unknown>
       path,
       memory_version_ids: inputs.map((id) => formatId('version', id)),
     })),
+    merged_elsewhere: taken.map(({ versionId, memoryId, path }) => ({
+      memory_version_id: versionId,
+      memory_id: memoryId,
+      path: path ?? null,
+    })),
     versions_erased: report.erased,
     awaited_devices: report.awaited.map(awaitedJson),
+    settings: report.settings ?? null,
+    built_on_redacted: report.builtOnRedacted.map(({ memoryId, versionId, path }) => ({
+      memory_id: memoryId,
+      memory_version_id: versionId,
+      path,
+    })),
     keyrings: report.keyrings === undefined ? null : keyringsJson(report.keyrings),
     late_changes: report.late.map(({ commit, deviceId, time, versions }) => ({
       commit,

@@ -29,6 +29,7 @@ export const commands: readonly Command[] = [
       'Asks for a passphrase on a terminal, or takes it from the file that ' +
         'GITLOCKET_PASSPHRASE_FILE names; else there is none. Prints the recovery key, once. ' +
         'Where a store is already, nothing is changed.',
+      'A store that a remote holds is not made again: `join` brings it here.',
     ],
     run: async (...call) => (await import('./commands/init.ts')).init(...call),
   },
@@ -46,7 +47,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'status',
-    summary: 'Show the store, this device, sizes, limits and what could be freed',
+    summary: 'Show the store, this device, the words of the head, remotes, sizes and limits',
     positionals: [],
     options: [],
     run: async (context) => (await import('./commands/status.ts')).status(context),

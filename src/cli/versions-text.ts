@@ -47,25 +47,31 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
   throw usageError(`${found.length} versions begin so; give more digits`)
 }
 
-/** As git's log prints a commit: the facts, then the reason, indented. */
-export function versionText(ink: Ink, version: Version, now: number | undefined): string {
+/** As git's log prints a commit: the facts, then the reason, indented. In full with the device. */
+export function versionText(
+  ink: Ink,
+  version: Version,
+  now: number | undefined,
+  facts: 'short' | 'full' = 'short',
+): string {
   const { mergedFrom, reason, session } = version
-  const facts = [
+  const lines = [
     `Change:   ${version.operation} ${pathText(version)}`,
     `Actor:    ${authorText(version)}`,
+    ...(facts === 'full' ? [`Device:   ${version.deviceId}`] : []),
     ...(session === undefined ? [] : [`Session:  ${session}`]),
     `Date:     ${dateText(version.createdAt, now)}`,
     ...(mergedFrom.length === 0 ? [] : [`Merge of: ${mergedFrom.join(' ')}`]),
   ]
-  const lines = [
+  const text = [
     ink.paint('yellow', `version ${version.versionId}`),
-    ...facts.map((line) => ink.plain(line)),
+    ...lines.map((line) => ink.plain(line)),
     ...redactionLines(version).map((line) => ink.paint('red', line)),
     ...(reason === undefined ? [] : ['', ...reason.split('\n').map((line) => `    ${line}`)]).map(
       (line) => ink.plain(line),
     ),
   ]
-  return `${lines.join('\n')}\n`
+  return `${text.join('\n')}\n`
 }
 
 /** `memver_3k9f0z2c1d  modified  /notes.md  user:alice  2 hours ago` */

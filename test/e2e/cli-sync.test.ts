@@ -161,7 +161,12 @@ describe('sync', () => {
     expect(stderr).toMatch(
       /^gitlocket: The remote refused .*allow forced pushes .*certificate lists/,
     )
-    expect(stderr.split('\n')).toEqual([expect.any(String), expect.stringMatching(/^hint: /), ''])
+    expect(stderr.split('\n')).toEqual([
+      expect.any(String),
+      expect.stringMatching(/^remote: origin; \d+ commits? (?:is|are) not sent yet$/),
+      expect.stringMatching(/^hint: /),
+      '',
+    ])
     await home.ok('verify', '--absence')
     git(['config', '--unset', 'receive.denyNonFastForwards'], remote)
     expect((await home.call(['sync'])).exitCode).toBe(0)

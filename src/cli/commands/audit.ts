@@ -30,7 +30,7 @@ export async function audit(context: Context, input: Input): Promise<Answer> {
   })
   const shown = found.entries.filter(wanted).toReversed().slice(0, limit)
   return {
-    text: [verifiedLine(found), ...shown.map(entryText)].join('\n'),
+    text: [verifiedText(found), ...shown.map(entryText)].join('\n'),
     json: auditJson(found, shown),
     paged: true,
   }
@@ -52,10 +52,11 @@ function filterOf(context: Context, input: Input): (entry: AuditEntry) => boolea
     (until === undefined || entry.time <= until)
 }
 
-function verifiedLine({ entries, head, memories }: Audit): string {
+function verifiedText({ entries, head, headWords, memories }: Audit): string {
   const commits = countText(entries.length, 'commit', 'commits')
   const alive = countText(memories, 'memory', 'memories')
-  return `Verified the trail: ${commits}, ${alive}; the head is ${head}\n`
+  const words = headWords.join(' ')
+  return `Verified the trail: ${commits}, ${alive}; the head is ${head}\nWords: ${words}\n`
 }
 
 function entryText(entry: AuditEntry): string {
@@ -103,6 +104,7 @@ function auditJson(found: Audit, shown: readonly AuditEntry[]): Readonly<Record<
     commits: found.entries.length,
     memories: found.memories,
     head: found.head,
+    head_words: found.headWords,
     entries: shown.map(entryJson),
   }
 }

@@ -18,7 +18,13 @@ import { withIdentityFile } from '../identity-file.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk } from '../prompt.ts'
-import { rekeyedJson, rekeyedLines, stillReadableJson, stillReadableLines } from '../rekeyed.ts'
+import {
+  asAuditor,
+  rekeyedJson,
+  rekeyedLines,
+  stillReadableJson,
+  stillReadableLines,
+} from '../rekeyed.ts'
 import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
 import { timestamp } from '../wire.ts'
@@ -58,12 +64,24 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
       text: [
         `Added ${deviceId} as ${role}`,
         '',
-        'It can open every copy of the store that has this change, with what was written before.',
+        ...accessLines[role === 'auditor' ? 'auditor' : 'member'],
         '',
       ].join('\n'),
       json: { device_id: deviceId, role, commit: added.commit ?? null },
     }
   })
+}
+
+/** What a device can do with every copy of the store that has the keyring which lets it in. */
+const accessLines: Readonly<Record<'member' | 'auditor', readonly string[]>> = {
+  member: [
+    'It can open every copy of the store that has this change, with what was written before.',
+  ],
+  auditor: [
+    'It can verify every copy of the store that has this change, and list who did what when in it,',
+    'from the first commit on. It reads no contents, paths, settings or reasons of changes, not',
+    'even old ones.',
+  ],
 }
 
 export function deviceList(context: Context): Promise<Answer> {
@@ -86,9 +104,11 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
     const changed = await store.changeRole(deviceId, role, author)
     const done = changed.commit === undefined ? 'is already' : 'is now'
     const before = devices.find((device) => device.deviceId === deviceId)?.role ?? role
+    const isNowMember = before === 'auditor' && role !== before
     const lines = [
       `${deviceId} ${done} ${role}`,
-      ...rekeyedLines(changed, 'It'),
+      ...rekeyedLines(changed, 'It', asAuditor),
+      ...(isNowMember ? ['', ...accessLines.member] : []),
       ...(isLower(role, before) ? unawareLines : []),
       '',
     ]

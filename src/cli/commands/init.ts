@@ -4,6 +4,7 @@
 import { readdirSync } from 'node:fs'
 import { hasCode, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
+import { generateIdentity } from '../../keys/identity.ts'
 import { openStore, createStore } from '../../store/open.ts'
 import type { Answer, Input } from '../command.ts'
 import { CommandError } from '../command.ts'
@@ -34,6 +35,8 @@ async function create(context: Context, input: Input): Promise<Answer> {
       identity,
       actor: authorOf(context, input).actor,
       ...(passphrase === undefined ? {} : { passphrase }),
+    }).catch((error: unknown) => {
+      throw hasCode(error, 'store_exists') ? occupied(directory) : error
     })
     const id = store.id
     const deviceId = formatId('device', identity.deviceId)
@@ -74,15 +77,9 @@ async function create(context: Context, input: Input): Promise<Answer> {
 /** The answer for a store that is there; undefined if what is there has not become one yet. */
 async function findExisting(context: Context): Promise<Answer | undefined> {
   const { environment } = context
-  const { storeDirectory: directory, stateDirectory, identityFile } = environment
+  const { storeDirectory: directory, stateDirectory } = environment
   const identity = findIdentity(environment)
-  if (identity === undefined) {
-    throw new CommandError(
-      'store_exists',
-      `There is something at ${directory}, and no identity file at ${identityFile}`,
-      '`gitlocket recover` enrols this machine in the store that is there; --store names another',
-    )
-  }
+  if (identity === undefined) throw await withoutIdentity(context)
   try {
     const store = await openStore({ directory, stateDirectory, identity })
     return await closing(store, async ({ id }) => alreadyThere(context, id, identity.deviceId))
@@ -94,6 +91,32 @@ async function findExisting(context: Context): Promise<Answer | undefined> {
     const sentence = 'A store is there already, and this identity is not one of its devices'
     throw new CommandError('wrong_key', sentence, hint)
   }
+}
+
+/** Whether what is there is a store, anybody's identity can tell. */
+async function withoutIdentity({ environment }: Context): Promise<CommandError> {
+  const { storeDirectory: directory, stateDirectory, identityFile } = environment
+  const identity = await generateIdentity()
+  try {
+    await (await openStore({ directory, stateDirectory, identity })).close()
+  } catch (error) {
+    if (hasCode(error, ...foreign)) return occupied(directory)
+  }
+  return new CommandError(
+    'store_exists',
+    `There is something at ${directory}, and no identity file at ${identityFile}`,
+    '`gitlocket recover` enrols this machine in the store that is there; --store names another',
+  )
+}
+
+const foreign = ['not_a_store', 'unsupported_repository', 'incomplete_clone'] as const
+
+function occupied(directory: string): CommandError {
+  return new CommandError(
+    'store_exists',
+    `There is something at ${directory} that is no store; nothing was changed`,
+    '--store names an absent or empty directory; `gitlocket join` gets a store from a remote',
+  )
 }
 
 function alreadyThere(context: Context, id: string, device: string): Answer {

@@ -3,21 +3,33 @@
 
 import type { Identity } from '../../keys/identity.ts'
 import { hasCode } from '../../errors.ts'
+import type { Audit } from '../../store/audit.ts'
 import { joinStore } from '../../store/sync/join.ts'
 import type { JoinOptions } from '../../store/sync/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Input } from '../command.ts'
+import { CommandError } from '../command.ts'
 import { closing } from '../context.ts'
 import type { Context } from '../context.ts'
 import { withIdentityFile } from '../identity-file.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
+import { canAsk } from '../prompt.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { getSecret } from '../secrets.ts'
 import type { Secret } from '../secrets.ts'
 import { countText } from '../sizes.ts'
 
-export function join(context: Context, input: Input): Promise<Answer> {
+export async function join(context: Context, input: Input): Promise<Answer> {
+  try {
+    return await joinRemote(context, input)
+  } catch (error) {
+    const { explainJoin } = await import('../remote-failure.ts')
+    throw context.interrupts.signal.aborted ? error : explainJoin(error, input.argument(0))
+  }
+}
+
+function joinRemote(context: Context, input: Input): Promise<Answer> {
   return withIdentityFile(context.environment, async (identity) => {
     try {
       const store = await joinAs(context, input, identity)
@@ -33,33 +45,21 @@ export function join(context: Context, input: Input): Promise<Answer> {
 async function joinAsAuditor(context: Context, input: Input, identity: Identity): Promise<Answer> {
   // Few are auditors.
   const { joinTrail } = await import('../../store/sync/trail.ts')
-  const audit = await joining(context, (how) => {
+  const audit = await joining(context, input, (how) => {
     return joinTrail({ ...how, identity, url: input.argument(0) })
   })
-  const { storeId, deviceId, role, entries, head } = audit
-  const { storeDirectory, identityFile } = context.environment
-  return {
-    text: [
-      `This machine may verify the trail of ${storeId}, and reads no contents or paths`,
-      '',
-      `  Clone        ${storeDirectory}`,
-      `  Identity     ${identityFile} (keep it secret)`,
-      `  Fingerprint  ${deviceId} (${role ?? 'removed'})`,
+  const { storeId, entries, head, headWords } = audit
+  return answerOf(context, audit, {
+    title: `This machine may verify the trail of ${storeId}, and reads no contents or paths`,
+    clone: 'Clone',
+    lines: [
       `  Verified     ${countText(entries.length, 'commit', 'commits')}, up to ${head}`,
-      '',
-      'Next: gitlocket audit, and gitlocket sync before the next one',
-      '',
-    ].join('\n'),
-    json: {
-      memory_store_id: storeId,
-      device_id: deviceId,
-      role: role ?? null,
-      store: storeDirectory,
-      identity_file: identityFile,
-      commits: entries.length,
-      head,
-    },
-  }
+      `  Head         ${headWords.join(' ')}`,
+      ...believedLines(input),
+    ],
+    next: 'gitlocket audit, and gitlocket sync before the next one',
+    json: { commits: entries.length, head, head_words: headWords },
+  })
 }
 
 /** A device that an owner has added needs no secret. */
@@ -70,9 +70,23 @@ async function joinAs(context: Context, input: Input, identity: Identity): Promi
       return await joinWith(context, input, identity, undefined)
     } catch (error) {
       if (!hasCode(error, 'wrong_key')) throw error
+      tellUnknown(context)
     }
   }
   return joinWith(context, input, identity, await getSecret(context))
+}
+
+/** Off a terminal nothing else can be tried. */
+function tellUnknown(context: Context): void {
+  const unknown = 'The remote does not know this machine'
+  const hint =
+    'If an owner has added its device card, that owner has to run `gitlocket sync` first; else ' +
+    'the passphrase or the recovery key lets it in'
+  if (!canAsk(context)) {
+    const files = 'the file that GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE names'
+    throw new CommandError('invalid_input', unknown, `${hint}, from ${files}`, { place: '' })
+  }
+  process.stderr.write(`${unknown}. ${hint}.\n\n`)
 }
 
 function joinWith(
@@ -82,45 +96,84 @@ function joinWith(
   secret: Secret | undefined,
 ): Promise<MemoryStore> {
   const [url, author] = [input.argument(0), authorOf(context, input)]
-  return joining(context, (how) => joinStore({ ...how, identity, url, author, ...secret }))
+  return joining(context, input, (how) => joinStore({ ...how, identity, url, author, ...secret }))
 }
 
 type Joining = Omit<JoinOptions, 'url' | 'author' | 'identity'>
 
-function joining<T>(context: Context, work: (how: Joining) => Promise<T>): Promise<T> {
+function joining<T>(
+  context: Context,
+  input: Input,
+  work: (how: Joining) => Promise<T>,
+): Promise<T> {
   const { storeDirectory: directory, stateDirectory } = context.environment
+  const acceptRolledBack = input.flag('accept-rolled-back')
   const { signal } = context.interrupts
   return context.interrupts.patiently('Ended; nothing was joined', () =>
     withProgress(context, 'Joining', (progress) => {
       const transfer = transferProgress(progress)
       const access = remoteAccess(context)
-      return work({ directory, stateDirectory, progress, signal, transfer, access })
+      const places = { directory, stateDirectory, acceptRolledBack }
+      return work({ ...places, progress, signal, transfer, access })
     }),
   )
 }
 
 async function describe(context: Context, input: Input, store: MemoryStore): Promise<Answer> {
-  const { storeId, deviceId, role, commits, memories, headWords } = await store.status()
-  const { storeDirectory, identityFile } = context.environment
-  const pinned = input.argument(0).includes('#memstore_')
-  return {
-    text: [
-      `This machine is now a device of ${storeId}`,
-      '',
-      `  Store        ${storeDirectory}`,
-      `  Identity     ${identityFile} (keep it secret)`,
-      `  Fingerprint  ${deviceId} (${role ?? 'removed'})`,
+  const status = await store.status()
+  const { storeId, commits, memories, headWords } = status
+  return answerOf(context, status, {
+    title: `This machine is now a device of ${storeId}`,
+    clone: 'Store',
+    lines: [
       `  Memories     ${memories} in ${commits} commits`,
       `  Head         ${headWords.join(' ')}`,
+      ...believedLines(input),
+    ],
+    next: 'gitlocket ls',
+    json: { commits, memories, head_words: headWords },
+  })
+}
+
+/** To join is a change itself, so the other machine has to know of it before it has these words. */
+function believedLines(input: Input): readonly string[] {
+  const pinned = input.argument(0).includes('#memstore_')
+  const [about, what] = pinned
+    ? ['how new the store is', 'the words of the head']
+    : ['which store this is and how new it is', 'the id and the words of the head']
+  return [
+    '',
+    `The remote was believed about ${about}. Compare ${what}`,
+    'with `gitlocket status` on another machine, once that has run `gitlocket sync`.',
+  ]
+}
+
+/** What only a member, or only an auditor, is told. */
+interface Told {
+  readonly title: string
+  /** What the directory holds, in up to twelve letters. */
+  readonly clone: string
+  readonly lines: readonly string[]
+  readonly next: string
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+function answerOf(
+  context: Context,
+  { storeId, deviceId, role }: Pick<Audit, 'storeId' | 'deviceId' | 'role'>,
+  { title, clone, lines, next, json }: Told,
+): Answer {
+  const { storeDirectory, identityFile } = context.environment
+  return {
+    text: [
+      title,
       '',
-      ...(pinned
-        ? []
-        : [
-            'The remote was believed about which store this is and how new it is. Compare the id',
-            'and the words of the head with `gitlocket status` on another machine.',
-            '',
-          ]),
-      'Next: gitlocket ls',
+      `  ${clone.padEnd(12)} ${storeDirectory}`,
+      `  Identity     ${identityFile} (keep it secret)`,
+      `  Fingerprint  ${deviceId} (${role ?? 'removed'})`,
+      ...lines,
+      '',
+      `Next: ${next}`,
       '',
     ].join('\n'),
     json: {
@@ -129,9 +182,7 @@ async function describe(context: Context, input: Input, store: MemoryStore): Pro
       role: role ?? null,
       store: storeDirectory,
       identity_file: identityFile,
-      commits,
-      memories,
-      head_words: headWords,
+      ...json,
     },
   }
 }

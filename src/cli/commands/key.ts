@@ -4,11 +4,12 @@
 import { toBase64 } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
-import type { StoreStatus } from '../../store/memory-store.ts'
+import type { Audit } from '../../store/audit.ts'
 import type { Answer, Input } from '../command.ts'
 import { getIdentity, withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'
+import { withProgress } from '../progress.ts'
 import { rekeyedJson, rekeyedLines } from '../rekeyed.ts'
 import { getNewPassphrase } from '../secrets.ts'
 
@@ -29,7 +30,7 @@ export async function keyShow(context: Context, input: Input): Promise<Answer> {
       `Fingerprint     ${device}`,
       `Identity        ${context.environment.identityFile}`,
       `Store           ${found?.storeId ?? 'none yet; `gitlocket init` makes one'}`,
-      ...(found === undefined ? [] : [`Role            ${found.role}`]),
+      ...(found === undefined ? [] : [`Role            ${found.role ?? 'removed'}`]),
       `Signing key     Ed25519 ${signingKey}`,
       `Encryption key  X-Wing, ${identity.kem.publicKey.length} bytes; --json shows it`,
       '',
@@ -81,11 +82,28 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
 }
 
 /** Undefined where no store has been made yet: the key is there all the same. */
-async function findStatus(context: Context): Promise<StoreStatus | undefined> {
+async function findStatus(context: Context): Promise<Pick<Audit, 'storeId' | 'role'> | undefined> {
   try {
     return await withStore(context, (store) => store.status())
   } catch (error) {
     if (hasCode(error, 'not_a_store')) return undefined
+    // An auditor's role is in what it can verify.
+    if (hasCode(error, 'permission_denied')) return auditHere(context)
     throw error
   }
+}
+
+async function auditHere(context: Context): Promise<Audit> {
+  const { environment, interrupts } = context
+  // Few are auditors.
+  const { auditStore } = await import('../../store/audit.ts')
+  return withProgress(context, 'Verifying the trail', (progress) =>
+    auditStore({
+      directory: environment.storeDirectory,
+      stateDirectory: environment.stateDirectory,
+      identity: getIdentity(environment),
+      progress,
+      signal: interrupts.signal,
+    }),
+  )
 }

@@ -73,7 +73,7 @@ export function show(context: Context, input: Input): Promise<Answer> {
 function fullText(ink: Ink, version: FullVersion, now: number | undefined): string {
   const { content } = version
   const text = content === undefined ? `${missingText(version)}\n` : withFinalNewline(content)
-  return `${versionText(ink, version, now)}\n${ink.plain(text)}`
+  return `${versionText(ink, version, now, 'full')}\n${ink.plain(text)}`
 }
 
 /** Why there is no content. */

@@ -69,7 +69,9 @@ async function describe(context: Context, store: MemoryStore, enrolled: boolean)
       `  Identity     ${identityFile} (keep it secret)`,
       `  Fingerprint  ${deviceId} (${role})`,
       '',
-      'Next: gitlocket ls',
+      enrolled && store.remotes().length > 0
+        ? 'Next: gitlocket sync, before this machine counts as a device elsewhere'
+        : 'Next: gitlocket ls',
       '',
     ].join('\n'),
     json: {

@@ -2,6 +2,7 @@
 // anything is left of what was redacted.
 
 import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
+import type { RemoteStatus } from '../../store/sync/remote-status.ts'
 import { absenceExitCode, absenceJson, absenceLines, proveAbsence } from '../absence.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
@@ -85,9 +86,11 @@ function statusText(context: Context, found: StoreStatus): string {
     `Store      ${context.environment.storeDirectory}`,
     `Id         ${found.storeId}`,
     `Name       ${settings.name}`,
-    `Device     ${found.deviceId} (${found.role})`,
+    `Device     ${found.deviceId} (${found.role ?? 'removed'})`,
     `Memories   ${numberText(found.memories)}, ${sizeText(found.contentBytes)}`,
     `History    ${countText(found.commits, 'commit', 'commits')}, head ${found.head}`,
+    `Words      ${found.headWords.join(' ')}`,
+    ...remoteLines(found.remotes),
     `Epochs     ${found.epochs}`,
     `Limits     ${numberText(contentBytes)} bytes per memory, ` +
       `${numberText(memories)} memories`,
@@ -102,6 +105,21 @@ function statusText(context: Context, found: StoreStatus): string {
   ].join('\n')
 }
 
+/** As far as this device knows; none is asked. */
+function remoteLines(remotes: readonly RemoteStatus[]): readonly string[] {
+  if (remotes.length === 0) return ['Remotes    none; `gitlocket remote add` names one']
+  return remotes.map((remote, index) => {
+    return `${(index === 0 ? 'Remotes' : '').padEnd(11)}${remoteText(remote)}`
+  })
+}
+
+function remoteText({ name, unsent, evidence }: RemoteStatus): string {
+  const kept = evidence === undefined ? '' : `; ${evidence} keeps what was refused`
+  if (unsent === undefined) return `${name}: not synced yet${kept}`
+  if (unsent === 0) return `${name}: nothing to send${kept}`
+  return `${name}: ${countText(unsent, 'commit', 'commits')} not sent yet${kept}`
+}
+
 function statusJson(context: Context, found: StoreStatus): Readonly<Record<string, unknown>> {
   const { storage, settings } = found
   return {
@@ -114,6 +132,13 @@ function statusJson(context: Context, found: StoreStatus): Readonly<Record<strin
     content_size_bytes: found.contentBytes,
     commits: found.commits,
     head: found.head,
+    head_words: found.headWords,
+    remotes: found.remotes.map(({ name, url, unsent, evidence }) => ({
+      name,
+      url,
+      unsent_commits: unsent ?? null,
+      evidence_ref: evidence ?? null,
+    })),
     epochs: found.epochs,
     storage: {
       ...storageJson(storage),

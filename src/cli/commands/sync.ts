@@ -1,24 +1,32 @@
 // `sync`, `pull` and `push`: with one remote, or with all of them one after the other. A remote
-// that fails keeps none of the others waiting, and the exit code says what happened.
+// that fails keeps none of the others waiting; its error goes to standard error, and the exit code
+// says what happened.
 
 import { syncExitCodes } from '../../api/exit-codes.ts'
-import { hasCode } from '../../errors.ts'
-import type { SyncReport } from '../../store/sync/report.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import type { Author } from '../../store/commit.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Conflict } from '../../store/sync/conflicts.ts'
 import type { StoreSyncOptions } from '../../store/sync/options.ts'
+import type { RemoteStatus } from '../../store/sync/remote-status.ts'
+import type { SyncReport } from '../../store/sync/report.ts'
 import type { Answer, Input } from '../command.ts'
 import { getIdentity, withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'
-import { errorJson, errorText, exitCodeOf } from '../output.ts'
+import { errorJson, exitCodeOf } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { reportJson, reportText, wasCombined } from '../sync-words.ts'
+
+/** Merges of others that are told. */
+const CONFLICTS_MAX = 1000
 
 type Half = 'pull' | 'push' | undefined
 
 /** What came of one remote. */
 export type Outcome =
-  | { readonly remote: string; readonly report: SyncReport }
+  | { readonly remote: string; readonly report: SyncReport; readonly taken: readonly Conflict[] }
   | { readonly remote: string; readonly error: unknown }
 
 export async function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
@@ -38,34 +46,83 @@ export async function syncRemotes(
   const author = authorOf(context, input)
   const named = input.findArgument(0)
   const repair = input.flag('repair')
+  const auditing = { sync: trailSync(context, input), status: undefined, only, repair }
   try {
-    return await withStore(context, async (store) => {
+    const outcomes = await withStore(context, async (store) => {
       const names = named === undefined ? store.remotes().map(({ name }) => name) : [named]
-      const sync: Turn['sync'] = (options) => store.sync(author, options)
-      const turn = { sync, only, repair }
+      const sync: Turn['sync'] = (options) => syncMember(store, author, options)
+      const status = async () => (await store.status()).remotes
+      const turn = { sync, status, only, repair }
       if (names.length > 1) return syncAll(context, turn, names)
       return [await attempt(context, turn, names[0])]
     })
+    return only === 'push' ? outcomes : await asAuditor(context, auditing, outcomes)
   } catch (error) {
     // Of an auditor, who has nothing to send.
     if (!hasCode(error, 'permission_denied') || only === 'push') throw error
-    return [await attempt(context, { sync: trailSync(context), only, repair }, named)]
+    return [await attempt(context, auditing, named)]
   }
 }
 
+/** Who was made an auditor meanwhile learns of that from a remote. */
+async function asAuditor(
+  context: Context,
+  auditing: Turn,
+  outcomes: readonly Outcome[],
+): Promise<readonly Outcome[]> {
+  const found: Outcome[] = []
+  for (const outcome of outcomes) {
+    const { remote } = outcome
+    found.push(isOfAuditor(outcome) ? await attempt(context, auditing, remote) : outcome)
+  }
+  return found
+}
+
+function isOfAuditor(outcome: Outcome): boolean {
+  if ('report' in outcome || !(outcome.error instanceof StoreError)) return false
+  return outcome.error.details.role === 'auditor'
+}
+
+/** What a sync did, and which merges of others came with it. */
+interface Synced {
+  readonly report: SyncReport
+  readonly taken: readonly Conflict[]
+}
+
 interface Turn {
-  readonly sync: (options: StoreSyncOptions) => Promise<SyncReport>
+  readonly sync: (options: StoreSyncOptions) => Promise<Synced>
+  /** What is known of the remotes here; undefined for an auditor. */
+  readonly status: (() => Promise<readonly RemoteStatus[]>) | undefined
   readonly only: Half
   readonly repair: boolean
 }
 
-function trailSync({ environment }: Context): Turn['sync'] {
+function trailSync({ environment }: Context, input: Input): Turn['sync'] {
   const { storeDirectory: directory, stateDirectory } = environment
-  const places = { directory, stateDirectory, identity: getIdentity(environment) }
+  const acceptRolledBack = input.flag('accept-rolled-back')
   return async (options) => {
     // Few are auditors.
     const { syncTrail } = await import('../../store/sync/trail.ts')
-    return syncTrail({ ...places, ...options })
+    const places = { directory, stateDirectory, identity: getIdentity(environment) }
+    return { report: await syncTrail({ ...places, ...options, acceptRolledBack }), taken: [] }
+  }
+}
+
+async function syncMember(
+  store: MemoryStore,
+  author: Author,
+  options: StoreSyncOptions,
+): Promise<Synced> {
+  const { head: after } = store
+  const report = await store.sync(author, options)
+  if (report.received.commits === 0) return { report, taken: [] }
+  try {
+    const found = await store.conflicts({ after, limit: CONFLICTS_MAX })
+    return { report, taken: found.filter(({ commit }) => commit !== report.merge) }
+  } catch (error) {
+    // A redaction that came with it has given the commit of before another id.
+    if (hasCode(error, 'not_found')) return { report, taken: [] }
+    throw error
   }
 }
 
@@ -93,19 +150,31 @@ async function syncAll(
 
 async function attempt(context: Context, turn: Turn, remote: string | undefined): Promise<Outcome> {
   try {
-    const report = await syncWith(context, turn, remote)
-    return { remote: report.remote, report }
+    const { report, taken } = await syncWith(context, turn, remote)
+    return { remote: report.remote, report, taken }
   } catch (error) {
     if (context.interrupts.signal.aborted) throw error
-    return { remote: remote ?? '', error }
+    return { remote: remote ?? '', error: await explained(turn, remote, error) }
   }
+}
+
+async function explained(
+  { status }: Turn,
+  remote: string | undefined,
+  error: unknown,
+): Promise<unknown> {
+  // Most syncs succeed.
+  const { explainSync } = await import('../remote-failure.ts')
+  const known = await status?.().catch(() => [])
+  const found = known?.find(({ name }) => name === remote)
+  return explainSync(error, { remote, status: found, isAuditor: status === undefined })
 }
 
 function syncWith(
   context: Context,
   { sync, only, repair }: Turn,
   remote: string | undefined,
-): Promise<SyncReport> {
+): Promise<Synced> {
   const { signal } = context.interrupts
   const ending = 'Ended; local work is safe, and the next sync goes on'
   return context.interrupts.patiently(ending, () =>
@@ -119,15 +188,15 @@ function syncWith(
 
 export function answerOf(outcomes: readonly Outcome[]): Answer {
   const texts = outcomes.map((outcome) => {
-    if ('report' in outcome) return reportText(outcome.report)
-    return `${outcome.remote}: ${errorText(outcome.error, false, undefined)}`
+    return 'report' in outcome ? reportText(outcome.report, outcome.taken) : ''
   })
   const values = outcomes.map((outcome) => {
-    if ('report' in outcome) return reportJson(outcome.report)
+    if ('report' in outcome) return reportJson(outcome.report, outcome.taken)
     return { remote: outcome.remote, error: errorJson(outcome.error) }
   })
+  const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   const json = values.length === 1 ? values[0] : { remotes: values }
-  return { text: texts.join(''), json, exitCode: exitCodeFor(outcomes) }
+  return { text: texts.join(''), json, failures, exitCode: exitCodeFor(outcomes) }
 }
 
 /** A failure before conflicts, those before news, and those before nothing. */
@@ -137,5 +206,5 @@ function exitCodeFor(outcomes: readonly Outcome[]): number {
   if (reports.some((report) => report.outcomes.some(wasCombined)))
     return syncExitCodes.conflictsKept
   const moved = reports.some(({ received, sent }) => received.commits + sent.commits > 0)
-  return moved ? 0 : syncExitCodes.nothingToDo
+  return moved ? 0 : syncExitCodes.upToDate
 }

@@ -4,10 +4,11 @@
 
 import { systemRandom } from '../../crypto/random.ts'
 import { syncExitCodes } from '../../api/exit-codes.ts'
+import { StoreError } from '../../errors.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
 import type { Context } from '../context.ts'
-import { answerText, exitCodeOf } from '../output.ts'
+import { answerText, errorText, exitCodeOf } from '../output.ts'
 import { repeat } from '../repeat.ts'
 import { answerOf, syncOnce, syncRemotes } from './sync.ts'
 import type { Outcome } from './sync.ts'
@@ -70,14 +71,18 @@ class News {
 
   tell(outcome: Outcome): void {
     const { remote } = outcome
+    if ('error' in outcome) return this.#tellError(remote, outcome.error)
     const answer = answerOf([outcome])
     const text = answerText(answer, this.#json, process.stdout.isTTY)
-    if ('error' in outcome) {
-      if (this.#wrong.get(remote) !== text) process.stderr.write(text)
-      this.#wrong.set(remote, text)
-      return
-    }
     const isBack = this.#wrong.delete(remote) || this.#wrong.delete('')
-    if (isBack || answer.exitCode !== syncExitCodes.nothingToDo) process.stdout.write(text)
+    if (isBack || answer.exitCode !== syncExitCodes.upToDate) process.stdout.write(text)
+  }
+
+  /** Again only if something else is wrong, not if more waits to be sent. */
+  #tellError(remote: string, error: unknown): void {
+    const what = error instanceof StoreError ? `${error.code} ${error.message}` : String(error)
+    if (this.#wrong.get(remote) === what) return
+    this.#wrong.set(remote, what)
+    process.stderr.write(errorText(error, this.#json, undefined))
   }
 }

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { reportJson, reportText } from '../../../src/cli/sync-words.ts'
-import type { SyncReport } from '../../../src/index.ts'
+import type { Conflict, SyncReport } from '../../../src/index.ts'
 
 const quiet: SyncReport = {
   remote: 'origin',
@@ -11,6 +11,8 @@ const quiet: SyncReport = {
   merge: undefined,
   outcomes: [],
   keyrings: undefined,
+  settings: undefined,
+  builtOnRedacted: [],
   erased: 0,
   awaited: [],
   late: [],
@@ -30,6 +32,44 @@ const change = { commit: '2'.repeat(40), deviceId: 'dev_gone', time: 0, versions
 test('a sync in which nothing happened says no more than that', () => {
   expect(reportText(quiet)).toBe('origin: nothing to do\n  head one two\n')
   expect(reportJson(quiet)).toMatchObject({ awaited_devices: [], late_changes: [] })
+})
+
+test('settings that were set apart, and texts that a redaction missed, are named', () => {
+  expect(reportText({ ...quiet, settings: 'replaced' })).toContain(
+    '  the settings are those of another device now: see `gitlocket settings`\n',
+  )
+  expect(reportText({ ...quiet, settings: 'kept' })).toContain(
+    '  another device had changed the settings too, and those set here hold: see ',
+  )
+  const memory = { memoryId: 'mem_0', versionId: 'memver_1', path: '/key\u001b.md' }
+  const report: SyncReport = { ...quiet, builtOnRedacted: [memory] }
+  expect(reportText(report)).toContain(
+    '  /key\\x{1b}.md was changed by who did not know that its text was redacted: look whether ' +
+      'it is there still, and redact that too\n',
+  )
+  expect(reportJson(report)).toMatchObject({
+    settings: null,
+    built_on_redacted: [
+      { memory_id: 'mem_0', memory_version_id: 'memver_1', path: '/key\u001b.md' },
+    ],
+  })
+})
+
+test('what merges elsewhere have combined is counted, and some of it named', () => {
+  const taken = ['/a.md', '/b\u001b.md', undefined, '/d.md'].map((path, index): Conflict => {
+    const made = { versionId: `memver_${index}`, memoryId: 'mem_0', path, inputs: [] }
+    const none = { kept: undefined, joined: undefined, movedFrom: undefined }
+    return { ...made, ...none, combination: 'combined', commit: '3'.repeat(40), time: 0 }
+  })
+  expect(reportText(quiet, taken)).toContain(
+    '  merges elsewhere made 4 versions of both sides (/a.md, /b\\x{1b}.md, (redacted), …): ' +
+      '`gitlocket conflicts` lists them\n',
+  )
+  expect(reportText(quiet, taken.slice(0, 1))).toContain(
+    'made 1 version of both sides (/a.md): `gitlocket conflicts` lists it\n',
+  )
+  const { merged_elsewhere: listed } = reportJson(quiet, taken)
+  expect(listed).toContainEqual({ memory_version_id: 'memver_2', memory_id: 'mem_0', path: null })
 })
 
 test('changes that came too late are listed with their memories and authors', () => {
@@ -68,7 +108,7 @@ test('devices that have not shown a redaction are named, those apart that never 
     '  Redactions not taken over yet, as far as records show, by',
     '    dev_w, writer, last wrote 1970-01-01T00:00:00.000Z',
     '    dev_s, writer, has written nothing',
-    '  It cannot be known of those that may write nothing:',
+    '  Of these it cannot be known whether they took redactions over, as they may write nothing:',
     '    dev_r, reader, last wrote 1970-01-01T00:00:00.000Z',
   ])
   const { awaited_devices: awaited } = reportJson(report)

@@ -1,0 +1,214 @@
+// The names of remotes on the command line: what an address may be, and that whoever has a clone
+// can manage them, an auditor too, who cannot open it.
+
+import { cpSync, rmSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { bareRemote } from '../support/clones.ts'
+import { makeCertificate, startGitServer } from '../support/git-server.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+import { requires } from '../support/tools.ts'
+import { newHome, newHomeWithStore } from './cli-process.ts'
+import type { Home } from './cli-process.ts'
+import { onTerminal, terminal } from './cli-terminal.ts'
+
+const openssl = requires('openssl')
+
+interface Machines {
+  readonly owner: Home
+  readonly other: Home
+  /** Of the other machine. */
+  readonly id: string
+  readonly card: string
+  readonly remote: string
+}
+
+/** An owner whose store is on a remote, and a machine that nobody has let in yet. */
+async function machines(): Promise<Machines> {
+  const remote = bareRemote()
+  const owner = await newHomeWithStore()
+  await owner.ok('create', 'notes.md', '--text', 'hidden text')
+  await owner.ok('remote', 'add', 'origin', remote)
+  await owner.ok('sync')
+  const other = newHome()
+  const { stdout } = await other.call(['device', 'card', '--json'])
+  const { card, device_id: id } = JSON.parse(stdout)
+  return { owner, other, id, card: owner.file('card', card), remote }
+}
+
+describe('an auditor', () => {
+  test('is told what it can read, and follows a remote that moves', async () => {
+    const { owner, other, id, card, remote } = await machines()
+    const words = ['device', 'add', card, '--role', 'auditor', '--fingerprint', id]
+    expect(await owner.ok(...words)).toBe(
+      `Added ${id} as auditor\n\n` +
+        'It can verify every copy of the store that has this change, and list who did what when ' +
+        'in it,\nfrom the first commit on. It reads no contents, paths, settings or reasons of ' +
+        'changes, not\neven old ones.\n',
+    )
+    await owner.ok('sync')
+    await other.ok('join', remote)
+    expect(await other.ok('remote', 'list')).toBe(`origin  ${remote}\n`)
+    const moved = `${temporaryDirectory()}/moved.git`
+    cpSync(remote, moved, { recursive: true })
+    rmSync(remote, { recursive: true })
+    await other.ok('remote', 'remove', 'origin')
+    expect(await other.json('remote', 'add', 'new', moved)).toEqual({ name: 'new', url: moved })
+    expect(await other.json('remote', 'list')).toEqual({ remotes: [{ name: 'new', url: moved }] })
+    expect((await other.call(['sync'])).exitCode).toBe(15)
+    expect(git(['remote', '-v'], other.store)).toContain(moved)
+  })
+
+  test('is shown its key, its role and the store', async () => {
+    const { owner, other, id, card, remote } = await machines()
+    await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
+    await owner.ok('sync')
+    await other.ok('join', remote)
+    const { memory_store_id: store } = await owner.json('status')
+    expect(await other.json('key', 'show')).toMatchObject({
+      device_id: id,
+      memory_store_id: store,
+      role: 'auditor',
+      signing_key: { type: 'ed25519' },
+    })
+    expect(await other.ok('key', 'show')).toMatch(/^Role {12}auditor$/m)
+  })
+
+  test('who was a writer is said to read what it could, and no more', async () => {
+    const { owner, other, id, card, remote } = await machines()
+    await owner.ok('device', 'add', card, '--fingerprint', id)
+    await owner.ok('sync')
+    await other.ok('join', remote)
+    expect(await owner.ok('device', 'role', id, 'auditor')).toMatch(
+      /reads no contents or paths of what is written from now on\.\n.*:\n {2}the history so far: 4/,
+    )
+    await owner.ok('create', 'later.md', '--text', 'later')
+    const removed = await owner.ok('device', 'remove', id)
+    const lines =
+      '  who did what when in 6 commits, and the contents and paths of 4 of them\n' +
+      '  1 memory as they are, each until it is written again\n'
+    expect(removed).toContain(lines)
+    expect(await owner.ok('device', 'list')).toContain(lines.replaceAll(/^/gm, '  ').trimEnd())
+    expect((await owner.json('device', 'list'))['devices']).toMatchObject([
+      {},
+      { still_readable: { commits: 6, commits_with_contents: 4, memories: 1 } },
+    ])
+    expect(await other.ok('cat', 'notes.md')).toBe('hidden text')
+  })
+
+  test('who was never more is said to read no contents', async () => {
+    const { owner, id, card } = await machines()
+    await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
+    expect(await owner.ok('device', 'remove', id)).toMatch(
+      /:\n {2}who did what when in 4 commits, and no contents or paths\n$/,
+    )
+  })
+
+  test('who becomes a reader is said to read what was before', async () => {
+    const { owner, id, card } = await machines()
+    await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
+    expect(await owner.ok('device', 'role', id, 'reader')).toContain('with what was written before')
+  })
+})
+
+describe('the address of a remote', () => {
+  test('may end in the id of this store, as for `join`', async () => {
+    const home = await newHomeWithStore()
+    const store = String((await home.json('status'))['memory_store_id'])
+    const places = ['/srv/memory.git', 'https://host.example/m', 'me@host.example:m']
+    for (const [index, place] of places.entries()) {
+      const added = await home.json('remote', 'add', `r${index}`, `${place}#${store}`)
+      expect(added).toMatchObject({ url: place })
+    }
+  })
+
+  test.each(['/srv/memory.git', 'https://host.example/m'])(
+    '%s: is refused with the id of another store',
+    async (place) => {
+      const home = await newHomeWithStore()
+      const another = `memstore_${'0'.repeat(26)}`
+      const { exitCode, stderr } = await home.call([
+        'remote',
+        'add',
+        'origin',
+        `${place}#${another}`,
+      ])
+      expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/not of memstore_.*join/s)])
+      expect(await home.json('remote', 'list')).toEqual({ remotes: [] })
+    },
+  )
+
+  test('is not needed to remove one, whose name must be one of them', async () => {
+    const home = await newHomeWithStore()
+    const { exitCode, stderr } = await home.call(['remote', 'remove', 'nowhere'])
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('`gitlocket remote list`')])
+  })
+
+  test.each(['no directory', 'a file', 'an empty repository'])(
+    'needs a store: %s',
+    async (what) => {
+      const home = newHome()
+      if (what === 'a file') home.file('.local/share/gitlocket/store', 'x')
+      if (what === 'an empty repository') git(['init', '--quiet', '--bare', home.store], '/')
+      expect((await home.call(['remote', 'list'])).exitCode).toBe(7)
+    },
+  )
+})
+
+describe('an https remote', () => {
+  const user = { username: 'me', password: 'secret' }
+
+  test.skipIf(openssl.missing)(
+    `says which variable names certificates, then which the token${openssl.note}`,
+    async () => {
+      const home = await newHomeWithStore()
+      const tls = makeCertificate()
+      const [one, two] = [
+        await startGitServer({ repository: bareRemote(), tls, user }),
+        await startGitServer({ repository: bareRemote(), tls, user }),
+      ]
+      await home.ok('remote', 'add', 'one', one.url)
+      const distrusted = await home.call(['sync', 'one'])
+      expect([distrusted.exitCode, distrusted.stderr]).toEqual([
+        14,
+        expect.stringMatching(/cannot be trusted.*hint: .*GIT_SSL_CAINFO/s),
+      ])
+      const trusting = { GIT_SSL_CAINFO: home.file('ca.pem', tls.cert) }
+      const unknown = await home.call(['sync', 'one'], trusting)
+      expect([unknown.exitCode, unknown.stderr]).toEqual([
+        14,
+        expect.stringMatching(/hint: .*credential helper of git.*GITLOCKET_TOKEN.*`user:token`/s),
+      ])
+      const known = { ...trusting, GITLOCKET_TOKEN: 'me:secret' }
+      expect((await home.call(['sync', 'one'], known)).exitCode).toBe(0)
+      // As README says: whichever asks.
+      await home.ok('remote', 'add', 'two', two.url)
+      expect((await home.call(['sync', 'two'], known)).exitCode).toBe(0)
+    },
+  )
+})
+
+describe('join, before the card of this machine has come to the remote,', () => {
+  test('says who has to sync, and leaves nothing', async () => {
+    const { owner, other, id, card, remote } = await machines()
+    await owner.ok('device', 'add', card, '--fingerprint', id)
+    const early = await other.call(['join', remote])
+    expect(early).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(
+        /does not know this machine.*owner has to run `gitlocket sync/s,
+      ),
+    })
+    await owner.ok('sync')
+    await other.ok('join', remote)
+    expect(await other.ok('cat', 'notes.md')).toBe('hidden text')
+  })
+
+  test.skipIf(terminal.missing)(`says so before it asks for a secret${terminal.note}`, async () => {
+    const { other, remote } = await machines()
+    const asked = onTerminal(other, ['join', remote], {
+      typed: [['Passphrase or recovery key: ', '\u0003']],
+    })
+    expect(asked.exitCode).toBe(130)
+    expect(asked.screen).toMatch(/does not know this machine.*`gitlocket sync`.*Passphrase or/s)
+  })
+})

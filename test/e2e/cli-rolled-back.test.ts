@@ -1,0 +1,64 @@
+// Where a remote shows less than this machine has verified, and that is right: what to do is said,
+// and one flag does it.
+
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { pairsOfMachines } from './cli-machines.ts'
+import type { Home } from './cli-process.ts'
+
+const pairOfMachines = pairsOfMachines()
+const unsent = ['create', 'unsent.md', '--text', 'unsent']
+
+/** Makes the second machine an auditor, which it does not know. */
+async function demotedMachine(): Promise<{ first: Home; second: Home }> {
+  const { first, second } = await pairOfMachines()
+  const id = String((await second.json('key', 'show'))['device_id'])
+  await first.ok('device', 'role', id, 'auditor')
+  await first.ok('sync')
+  return { first, second }
+}
+
+describe('a writer that became an auditor', () => {
+  test('follows the trail from its next sync on', async () => {
+    const { first, second } = await demotedMachine()
+    expect(await second.json('sync')).toMatchObject({ remote: 'origin', received: { commits: 1 } })
+    const { head } = await first.json('status')
+    expect(await second.json('audit')).toMatchObject({ role: 'auditor', head })
+  })
+
+  test('leaves what it never sent only if it is told to', async () => {
+    const { first, second } = await demotedMachine()
+    await second.ok(...unsent)
+    const refused = await second.run(['sync'])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      12,
+      expect.stringMatching(/was never sent.*sync origin --accept-rolled-back/s),
+    ])
+    await second.ok('sync', 'origin', '--accept-rolled-back')
+    const { head } = await first.json('status')
+    expect(await second.json('audit')).toMatchObject({ role: 'auditor', head })
+  })
+})
+
+test('joining anew where something was never sent is refused, and leaves nothing', async () => {
+  const { first, second, remote } = await pairOfMachines()
+  await second.ok(...unsent)
+  await first.ok('create', 'sent.md', '--text', 'sent')
+  await first.ok('sync')
+  rmSync(second.store, { recursive: true })
+  const refused = await second.run(['join', remote])
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    12,
+    expect.stringMatching(/never sent.*join --accept-rolled-back/s),
+  ])
+  expect(existsSync(second.store)).toBe(false)
+  const beside = readdirSync(dirname(second.store))
+  expect(beside.filter((name) => name.startsWith(basename(second.store)))).toEqual([])
+  await second.ok('join', remote, '--accept-rolled-back')
+  expect(await second.ok('ls')).toBe('notes.md\nsent.md\n')
+  await second.ok('create', 'again.md', '--text', 'again')
+  await second.ok('sync')
+  await first.ok('sync')
+  expect(await first.ok('ls')).toBe('again.md\nnotes.md\nsent.md\n')
+})

@@ -1,0 +1,306 @@
+// What the command line says when a remote is refused or is not there: of which remote it is, what
+// did not move, and what leads on. A refused remote must not read as damage here.
+
+import { readFileSync, rmSync } from 'node:fs'
+import { expect, describe, test } from 'vitest'
+import { bareRemote } from '../support/clones.ts'
+import { git } from '../support/temporary.ts'
+import { pairsOfMachines } from './cli-machines.ts'
+import type { PairOfMachines } from './cli-machines.ts'
+import { newHome, newHomeWithStore } from './cli-process.ts'
+import type { Ended, Home } from './cli-process.ts'
+
+const NOT_FOUND = 3
+const CONFLICT = 4
+const NOT_A_STORE = 7
+const WRONG_KEY = 8
+const TAMPERED = 11
+const ROLLED_BACK = 12
+const OFFLINE = 13
+
+const newPair = pairsOfMachines()
+
+const evidence = 'refs/remotes/origin-refused/main'
+const away = 'http://127.0.0.1:9/x.git'
+
+function at(remote: string, revision: string): string {
+  return git(['rev-parse', revision], remote).trim()
+}
+
+/** A commit that anybody who may push can make, with this tree, on top or on nothing. */
+function junkOn(remote: string, parents: readonly string[] = ['main']): string {
+  const words = parents.flatMap((parent) => ['-p', parent])
+  const tree = parents.length > 0 ? 'main^{tree}' : git(['mktree'], remote, '').trim()
+  const junk = git(['commit-tree', tree, ...words, '-m', 'mine'], remote).trim()
+  git(['update-ref', 'refs/heads/main', junk], remote)
+  return junk
+}
+
+function foreignRepository(): string {
+  const repository = bareRemote()
+  junkOn(repository, [])
+  return repository
+}
+
+function refOf(home: Home, ref: string): string {
+  return git(['for-each-ref', '--format=%(objectname)', ref], home.store).trim()
+}
+
+/** Of the remote, and not as if the store here were bad. */
+function expectRefusal({ exitCode, stderr }: Ended, code: number, ...parts: string[]): void {
+  expect([exitCode, stderr]).toEqual([code, expect.not.stringContaining('store: ')])
+  for (const part of parts) expect(stderr).toContain(part)
+  expect(stderr).toMatch(/nothing (?:of it )?was taken over/i)
+}
+
+describe('a remote that holds another store', () => {
+  test.each([['sync'], ['push'], ['pull']])('%s refuses it and offers `join`', async (verb) => {
+    const { remote } = await newPair()
+    const home = await newHomeWithStore()
+    await home.ok('remote', 'add', 'origin', remote)
+    const before = at(remote, 'main')
+    const pushes = verb === 'push'
+    const refused = await home.call([verb])
+    if (pushes) expect(refused.exitCode).not.toBe(0)
+    else {
+      const join = `hint: \`gitlocket join ${remote} --store <new directory>\``
+      expectRefusal(refused, TAMPERED, 'holds another store', 'remote: origin', join)
+    }
+    expect(at(remote, 'main')).toBe(before)
+    expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
+  })
+
+  test('is what its pin is not: `join` names the address', async () => {
+    const { remote } = await newPair()
+    const other = String((await (await newHomeWithStore()).json('status'))['memory_store_id'])
+    const home = newHome()
+    const url = `${remote}#${other}`
+    const { exitCode, stderr } = await home.call(['join', url], keyFile(home, 'GLKR1-'))
+    expect([exitCode, stderr]).toEqual([WRONG_KEY, expect.stringContaining('typing error')])
+    const key = String((await (await newHomeWithStore()).json('key', 'recovery'))['recovery_key'])
+    const refused = await home.call(['join', url], keyFile(home, key))
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      TAMPERED,
+      expect.stringContaining(`remote: ${url}\nhint: Check the address and the id after #`),
+    ])
+  })
+})
+
+function keyFile(home: Home, key: string): Record<string, string> {
+  return { GITLOCKET_RECOVERY_KEY_FILE: home.file('recovery-key', `${key}\n`) }
+}
+
+describe('a remote that was tampered with', () => {
+  test.each<[name: string, attack: (remote: string) => string]>([
+    ['a commit of anybody on top', (remote) => junkOn(remote)],
+    ['a repository of something else', (remote) => junkOn(remote, [])],
+  ])('%s is refused as such, kept, and healed', async (_, attack) => {
+    const { first, remote } = await newPair()
+    const head = at(remote, 'main')
+    await first.ok('create', 'more.md', '--text', 'more')
+    const junk = attack(remote)
+    const refused = await first.call(['sync'])
+    const repair = '`gitlocket sync origin --repair` puts what is here in the place'
+    expectRefusal(refused, TAMPERED, 'remote: origin; 1 commit is not sent yet', repair)
+    expect(refused.stderr).toContain(`evidence: ${evidence} keeps what was refused\n`)
+    expect(refOf(first, evidence)).toBe(junk)
+    expect(await first.ok('status')).toContain(
+      `Remotes    origin: 1 commit not sent yet; ${evidence} keeps what was refused\n`,
+    )
+    const { error } = JSON.parse((await first.call(['sync', '--json'])).stderr)
+    const facts = { remote: 'origin', unsent_commits: 1, evidence_ref: evidence }
+    expect(error).toMatchObject({ code: 'commit_malformed', ...facts })
+    await first.ok('sync', '--repair')
+    expect(refOf(first, evidence)).toBe('')
+    expect(git(['merge-base', '--is-ancestor', head, 'main'], remote)).toBe('')
+  })
+
+  test('a foreign commit is kept beside redactions too, if it holds nothing of them', async () => {
+    const { first, remote } = await newPair()
+    const before = at(remote, 'main')
+    await first.ok('create', 'leak.md', '--text', 'sk-leaked')
+    await first.ok('sync')
+    const leaking = at(remote, 'main')
+    await first.call(['redact', '--path', 'leak.md', '--delete', '--yes'])
+    await first.ok('sync')
+    const junk = junkOn(remote)
+    expectRefusal(await first.call(['sync']), TAMPERED, `evidence: ${evidence}`)
+    expect(refOf(first, evidence)).toBe(junk)
+    await first.ok('sync', '--repair')
+    // The host has kept what was erased, and shows it below a commit or in a tree of its own.
+    for (const parents of [[leaking], [before]]) {
+      const tree = `${leaking}^{tree}`
+      const words = parents.flatMap((parent) => ['-p', parent])
+      const forged = git(['commit-tree', tree, ...words, '-m', 'mine'], remote).trim()
+      git(['update-ref', 'refs/heads/main', forged], remote)
+      const refused = await first.call(['sync'])
+      expectRefusal(refused, TAMPERED)
+      expect(refused.stderr).not.toContain('evidence: ')
+      expect(refOf(first, evidence)).toBe('')
+    }
+  })
+
+  test.each<[name: string, attack: (remote: string) => void]>([
+    ['put back', (remote) => void git(['update-ref', 'refs/heads/main', 'main~1'], remote)],
+    ['emptied', (remote) => void git(['update-ref', '-d', 'refs/heads/main'], remote)],
+  ])('%s: says how to compare, and how to put it back', async (_, attack) => {
+    const { first, remote } = await newPair()
+    const head = at(remote, 'main')
+    attack(remote)
+    const repair = '`gitlocket sync origin --repair`'
+    expectRefusal(await first.call(['sync']), ROLLED_BACK, 'Compare the words', repair)
+    await first.ok('sync', '--repair')
+    expect(at(remote, 'main')).toBe(head)
+  })
+
+  test('a repository that is no store, and never was, is a mistake', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('remote', 'add', 'origin', foreignRepository())
+    expectRefusal(await home.call(['sync']), NOT_A_STORE, 'not a store', 'Check the address')
+  })
+
+  test('an auditor is told the same', async () => {
+    const { first, remote } = await newPair()
+    const auditor = await auditorOf(first, remote)
+    const words = (await first.json('status'))['head_words']
+    expect(await auditor.json('audit')).toMatchObject({ head_words: words })
+    junkOn(remote)
+    const refused = await auditor.call(['sync'])
+    expectRefusal(refused, TAMPERED, 'the words of `gitlocket audit`', '--repair')
+  })
+})
+
+/** A machine that has joined as an auditor, once the owner knows of it. */
+async function auditorOf(owner: Home, remote: string): Promise<Home> {
+  const auditor = newHome()
+  const { card, device_id: id } = await auditor.json('device', 'card')
+  const file = owner.file('card', String(card))
+  await owner.ok('device', 'add', file, '--role', 'auditor', '--fingerprint', String(id))
+  await owner.ok('sync')
+  const joined = await auditor.call(['join', remote])
+  const { head_words: words } = await owner.json('status')
+  expect(joined.stdout).toContain(`\n  Head         ${[words].flat().join(' ')}\n`)
+  return auditor
+}
+
+describe('a device that was removed', () => {
+  test('is told what to save and how to take part again, which works', async () => {
+    const { first, second, remote } = await newPair()
+    const id = String((await second.json('key', 'show'))['device_id'])
+    await first.ok('device', 'remove', id)
+    const made = await first.json('key', 'recovery')
+    await first.ok('sync')
+    await second.ok('create', 'own.md', '--text', 'only here')
+    const refused = await second.call(['sync'])
+    const hints = ['`gitlocket export <directory>`', 'identity file away', '`gitlocket join ']
+    expectRefusal(refused, WRONG_KEY, 'it was removed, or never added there', ...hints)
+    await second.ok('export', 'saved')
+    expect(readFileSync(`${second.directory}/saved/own.md`, 'utf8')).toBe('only here')
+    rmSync(second.identityFile)
+    const words = ['join', remote, '--store', `${second.directory}/anew`]
+    const joined = await second.call(words, keyFile(second, String(made['recovery_key'])))
+    expect([joined.exitCode, joined.stderr]).toEqual([0, ''])
+    await second.ok('create', 'own.md', '--text', 'again', ...words.slice(2))
+    await second.ok('sync', ...words.slice(2))
+  })
+})
+
+describe('several remotes', () => {
+  async function withTwo(): Promise<PairOfMachines> {
+    const pair = await newPair()
+    await pair.first.ok('remote', 'add', 'web', away)
+    await pair.first.ok('create', 'more.md', '--text', 'more')
+    return pair
+  }
+
+  test('what failed goes to standard error, what moved to standard output', async () => {
+    const { first } = await withTwo()
+    const { exitCode, stdout, stderr } = await first.call(['sync'])
+    expect(exitCode).toBe(OFFLINE)
+    expect(stdout).toMatch(/^origin: sent 1 commit[^]*\n {2}head [a-z ]+\n$/)
+    expect(stderr).toMatch(/^gitlocket: .*\nremote: web\nhint: .*\n$/)
+    expect(await first.ok('status')).toContain(
+      'Remotes    origin: nothing to send\n           web: not synced yet\n',
+    )
+  })
+
+  test('with --json are one value in their order, and each error is told too', async () => {
+    const { first } = await withTwo()
+    const { stdout, stderr } = await first.call(['sync', '--json'])
+    const error = expect.objectContaining({ code: 'remote_unreachable', remote: 'web' })
+    expect(JSON.parse(stdout)).toEqual({
+      remotes: [
+        expect.objectContaining({ remote: 'origin', merged_elsewhere: [] }),
+        { remote: 'web', error },
+      ],
+    })
+    expect(JSON.parse(stderr)).toEqual({ error })
+  })
+})
+
+describe('what is not there', () => {
+  test.each<[words: string[], hint: string]>([
+    [['sync'], '`gitlocket remote add origin <url>` names one'],
+    [['push', 'nowhere'], '`gitlocket remote list` shows those that there are'],
+  ])('%s', async (words, hint) => {
+    const home = await newHomeWithStore()
+    const { exitCode, stderr } = await home.call(words)
+    expect([exitCode, stderr]).toEqual([NOT_FOUND, expect.stringContaining(`hint: ${hint}\n`)])
+  })
+
+  test('to join an empty remote says what has to be sent from where', async () => {
+    const home = newHome()
+    const key = String((await newHome().json('init'))['recovery_key'])
+    const { exitCode, stderr } = await home.call(['join', bareRemote()], keyFile(home, key))
+    expect([exitCode, stderr]).toEqual([NOT_FOUND, expect.stringContaining('`gitlocket sync`')])
+  })
+
+  test('to join with a mistyped recovery key is no matter of the identity file', async () => {
+    const home = newHome()
+    const { recovery_key: key } = await newHome().json('init')
+    const mistyped = String(key).replace(/.$/, (last) => (last === '2' ? '3' : '2'))
+    const { exitCode, stderr } = await home.call(['join', away], keyFile(home, mistyped))
+    expect([exitCode, stderr]).toEqual([
+      WRONG_KEY,
+      expect.stringMatching(/^gitlocket: The recovery key has a typing error .*\nhint: Compare/),
+    ])
+  })
+
+  test.each([[true], [false]])(
+    'init leaves another repository alone: identity %s',
+    async (known) => {
+      const home = known ? await newHomeWithStore() : newHome()
+      const other = foreignRepository()
+      const { exitCode, stderr } = await home.call(['init', '--store', other])
+      expect([exitCode, stderr]).toEqual([
+        CONFLICT,
+        expect.stringMatching(/no store.*\nhint: --store/),
+      ])
+    },
+  )
+})
+
+describe('what merges elsewhere have combined', () => {
+  test('is told to who takes it over, with the devices of both', async () => {
+    const { first, second } = await newPair()
+    await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
+    await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
+    await first.ok('sync')
+    expect((await second.call(['sync'])).stdout).not.toContain('elsewhere')
+    const told =
+      '  merges elsewhere made 1 version of both sides (/notes.md): `gitlocket conflicts`'
+    const taken = await first.call(['sync'])
+    expect([taken.exitCode, taken.stdout]).toEqual([0, expect.stringContaining(told)])
+    const [id] = /memver_\w{26}/.exec(await first.ok('conflicts')) ?? []
+    const devices = [...(await first.ok('show', String(id))).matchAll(/^Device: {3}(dev_\w+)$/gm)]
+    expect(devices.length).toBe(3)
+    const status = await first.json('status')
+    expect(status['head_words']).toEqual((await second.json('status'))['head_words'])
+    const words = [status['head_words']].flat().join(' ')
+    expect(await first.ok('status')).toContain(`\nWords      ${words}\n`)
+    await first.ok('create', 'more.md', '--text', 'more')
+    await first.ok('sync')
+    const later = await second.call(['sync'])
+    expect(later.stdout).not.toContain('elsewhere')
+  })
+})

@@ -10,14 +10,12 @@ import { Forge } from '../../support/forge.ts'
 import { fields, plainSettings } from '../../support/forge-fault.ts'
 import type { Fault } from '../../support/forge-fault.ts'
 import { idOf, put } from '../../support/forge-seal.ts'
-import { standardClones } from '../../support/forged-clones.ts'
 import { memory, nextRow, standardHistory, version } from '../../support/standard-forge.ts'
 import type { Standard } from '../../support/standard-forge.ts'
 import type { Vector } from '../vector.ts'
+import { branched } from './branched.ts'
 import { collect } from './collect.ts'
 import { joins } from './joins.ts'
-import { acceptedMerges } from './merges.ts'
-import { refusedMerges } from './refused-merges.ts'
 
 export interface StoreVectors {
   readonly vectors: readonly Vector[]
@@ -56,7 +54,7 @@ export async function stores(): Promise<StoreVectors> {
     head,
   })
   vectors.push({ name: 'by recovery key', clause: '7', expect: 'accepted', recoveryKey, head })
-  vectors.push(...(await geneses(objects)), ...(await merges(objects)))
+  vectors.push(...(await geneses(objects)), ...(await branched(objects)))
   return { vectors, objects }
 }
 
@@ -371,16 +369,6 @@ async function geneses(objects: Map<Oid, GitObject>): Promise<readonly Vector[]>
     { name: 'another founder', clause: '7.1', expect: 'store_id_mismatch', ...secretOf(founder) },
     { name: 'another README.md', clause: '2', expect: 'public_file_mismatch', ...secretOf(readme) },
   ]
-}
-
-/** Stores whose history has two branches, of a founder of their own. */
-async function merges(objects: Map<Oid, GitObject>): Promise<readonly Vector[]> {
-  const clones = await standardClones('merge vectors')
-  return [...acceptedMerges, ...refusedMerges].map(([expect, name, clause, forging]) => {
-    const forge = forging(clones())
-    collect(forge, forge.head, objects)
-    return { name, clause, expect, ...secretOf(forge) }
-  })
 }
 
 function secretOf(forge: Forge): { readonly identity: string; readonly head: Oid } {

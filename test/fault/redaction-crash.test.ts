@@ -15,8 +15,7 @@ import type { MemoryStore } from '../../src/index.ts'
 import { expectErased } from '../support/erasure.ts'
 import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/deaths.ts'
 import type { Death } from '../support/deaths.ts'
-import { FaultyDisk } from '../support/faulty-disk.ts'
-import type { Fault } from '../support/faulty-disk.ts'
+import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import {
   agent,
   oldLeak,
@@ -231,6 +230,7 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
     },
   )
 
+  // Not `failedOnce` everywhere: nothing that is tried again asks which of the two codes it was.
   test.each(full ? [...new Set([...scenario.errors, fullOnce, broken])] : scenario.errors)(
     'survives %s, %d times, at an operation, and goes on',
     async (code, times) => {
@@ -249,6 +249,7 @@ async function strike(
 ): Promise<void> {
   const stride = full ? (scenario.strideInFull ?? 1) : scenario.stride * 7
   const { operations } = template
+  // A prime, so that kinds start apart.
   let at = 1 + (((kind + 2) * 37) % Math.min(stride, operations))
   // That nothing is struck any more is what FULL=1 tries out; it takes as long as a crash.
   const last = full ? Infinity : operations
@@ -340,11 +341,10 @@ async function expectNext(
 ): Promise<void> {
   const own = readdirSync(join(place.directory, 'gitlocket')).filter((name) => name !== 'cache')
   expect(own.toSorted()).toEqual(['journal-a', 'journal-b'])
-  const { directory } = place
-  const objects = await openDiskObjectStore({ directory, disk })
+  const objects = await openDiskObjectStore({ directory: place.directory, disk })
   // By their bytes as many as can be searched for in time; the proof looks for all.
   const some = new Set([...dead].slice(0, tracedMax))
-  for (const secret of blobs) expectErased(directory, objects, { dead: some, secret })
+  for (const secret of blobs) expectErased(place.directory, objects, { dead: some, secret })
   await objects.close()
   const store = await open(place, disk)
   expect(await contentsOf(store)).toEqual({ ...next.live, '/after.md': 'written' })

@@ -7,22 +7,20 @@ import { describe, expect, test } from 'vitest'
 import { auditStore, formatDeviceCard } from '../../src/index.ts'
 import type { MemoryStore } from '../../src/index.ts'
 import { joinTrail, syncTrail } from '../../src/store/sync/trail.ts'
+import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/deaths.ts'
+import type { Death } from '../support/deaths.ts'
 import { FaultyDisk } from '../support/faulty-disk.ts'
+import type { Fault } from '../support/faulty-disk.ts'
 import { full } from '../support/seed.ts'
 import { author } from '../support/stores.ts'
 import {
-  everyDeath,
   expectTidy,
-  killed,
   operationsOf,
   redactFirst,
   SyncSite,
   thoroughEvery,
-  unplugged,
-  unsynced,
   write,
 } from '../support/sync-places.ts'
-import type { Death } from '../support/sync-places.ts'
 import { git, sharedDirectory } from '../support/temporary.ts'
 
 interface Scenario {
@@ -119,7 +117,7 @@ function update(disk: FaultyDisk): Promise<unknown> {
 }
 
 /** Without a fault; returns what file operations there were. */
-async function onDisk(act: (disk: FaultyDisk) => Promise<unknown>): Promise<readonly string[]> {
+async function onDisk(act: (disk: FaultyDisk) => Promise<unknown>): Promise<string[]> {
   const disk = new FaultyDisk()
   try {
     await act(disk)
@@ -146,13 +144,14 @@ class AnchorlessDisk extends FaultyDisk {
 }
 
 /** With FULL=1 every death; by default one, and each that leaves store and anchor apart. */
-function deathsOf(log: readonly string[], [moment, loss]: Death): readonly (() => FaultyDisk)[] {
+function deathsOf(log: string[], death: Death): readonly (() => FaultyDisk)[] {
   const anchored = log.filter((what) => /^rename .*\.anchor$/.test(what))
+  const faults = operationsOf(log.length, 1).map((at): Fault => ({ kind: 'death', at, ...death }))
   return [
     ...anchored.map((_, index) => () => new AnchorlessDisk(index + 1)),
-    ...operationsOf(log.length, 1).map((at) => () => {
-      return new FaultyDisk({ kind: 'death', at, moment, loss })
-    }),
+    ...faults
+      .filter((fault) => !full || !wasBefore({ log }, fault))
+      .map((fault) => () => new FaultyDisk(fault)),
   ]
 }
 
@@ -182,13 +181,13 @@ async function auditedHead(): Promise<string> {
 
 describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenario) => {
   test.each(full ? everyDeath : [scenario.death])(
-    'survives a death %s an operation, losing %s',
-    async (moment, loss) => {
+    'survives a death $moment an operation, losing $loss',
+    async (death) => {
       await start()
       await scenario.prepare()
       const reset = site.keep()
       const old = branchOf(site.directoryOf('auditor'))
-      for (const newDisk of deathsOf(await onDisk(update), [moment, loss])) {
+      for (const newDisk of deathsOf(await onDisk(update), death)) {
         reset()
         const disk = newDisk()
         const done = await dying(disk, update)
@@ -203,11 +202,11 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
 
 describe('joining a trail', () => {
   test.each(full ? everyDeath : [killed])(
-    'survives a death %s an operation, losing %s',
-    async (moment, loss) => {
+    'survives a death $moment an operation, losing $loss',
+    async (death) => {
       await start()
       const reset = site.keep()
-      for (const newDisk of deathsOf(await onDisk(join), [moment, loss])) {
+      for (const newDisk of deathsOf(await onDisk(join), death)) {
         reset()
         const disk = newDisk()
         const done = await dying(disk, join)

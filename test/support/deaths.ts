@@ -28,7 +28,7 @@ export const everyDeath: readonly Death[] = [
 ]
 
 /** Whether the disk is as after the first of `everyDeath`: nothing but a write can be torn. */
-export function wasBefore(disk: FaultyDisk, fault: Fault): boolean {
+export function wasBefore(disk: Pick<FaultyDisk, 'log'>, fault: Fault): boolean {
   if (fault.kind !== 'death' || fault.moment !== 'torn') return false
   const struck = disk.log[fault.at - 1]
   return struck !== undefined && !struck.startsWith('write ')

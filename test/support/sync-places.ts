@@ -9,17 +9,11 @@ import { createStore, formatDeviceCard, generateIdentity, joinStore } from '../.
 import { openStore } from '../../src/index.ts'
 import type { Identity, JoinOptions, MemoryStore, OpenOptions } from '../../src/index.ts'
 import { FaultyDisk } from './faulty-disk.ts'
-import type { Loss, Moment } from './faulty-disk.ts'
 import { joiningPacker } from './inline-packer.ts'
 import { full, seed } from './seed.ts'
 import { author } from './stores.ts'
 import { git } from './temporary.ts'
 
-export type Death = readonly [moment: Moment, loss: Loss]
-export const killed: Death = ['torn', 'nothing']
-export const unsynced: Death = ['after', 'contents']
-export const unplugged: Death = ['before', 'contents and names']
-export const everyDeath: readonly Death[] = [killed, unsynced, unplugged]
 /** Stock git's checks, and what other machines make of it, take longer than a crash. */
 export const thoroughEvery: number = full ? 7 : 2
 

@@ -70,8 +70,10 @@ async function hooksNamedBy(
   const keys = suffixes.map((suffix) => listKeys(`${path}${suffix}`, environment, patience))
   const names = (await Promise.all(keys)).flat().flatMap((key) => {
     // A name may hold anything but the end of a line.
-    return /^hook\.(.+)\.[^.]+$/.exec(key)?.[1] ?? []
+    return /^hook\.([^\n]+)\.[^.]+$/.exec(key)?.[1] ?? []
   })
+  // What is no UTF-8 would be switched off under another name.
+  if (names.some((name) => name.includes('\u{fffd}'))) throw unreadable()
   return [...new Set(names)]
 }
 
@@ -87,10 +89,14 @@ async function listKeys(
     return (await runGit(words, options)).split('\0')
   } catch (error) {
     if (signal?.aborted === true) throw cancelled()
-    // Whatever is wrong there, the service itself finds out, too; also that there is no git.
-    if (isExit(error)) return []
-    throw new StoreError('remote_protocol', 'The configuration of the remote cannot be read')
+    // The service itself finds out that there is no git.
+    if (isMissing(error)) return []
+    throw unreadable()
   }
+}
+
+function unreadable(): StoreError {
+  return new StoreError('remote_protocol', 'The configuration of the remote cannot be read')
 }
 
 function runGit(words: readonly string[], options: ExecFileOptions): Promise<string> {
@@ -102,10 +108,9 @@ function runGit(words: readonly string[], options: ExecFileOptions): Promise<str
   })
 }
 
-/** A program that ended by itself, or that could not be started. */
-function isExit(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
-  return typeof error.code === 'number' || error.code === 'ENOENT' || error.code === 'EACCES'
+  return error.code === 'ENOENT' || error.code === 'EACCES'
 }
 
 function switchedOff(hooks: readonly string[]): Readonly<Record<string, string>> {

@@ -1,8 +1,10 @@
 // A remote on a medium that somebody else has prepared (T22): git serves it as the user, and runs
 // nothing that the repository there names, neither for a push nor for a fetch.
 
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -108,9 +110,11 @@ const ofPushes: readonly (readonly [string, Prepare])[] = [
 describe('a push to a prepared repository runs nothing of it:', () => {
   test.each(sample(ofPushes, 5))('%s', async (_, prepare) => {
     const { a, remote } = await pairOfClones()
+    await create(a, '/new.md')
+    await a.store.checkpoint()
+    expectRunByGit(a, remote, prepare)
     const mark = `${temporaryDirectory()}/mark`
     prepare(remote, mark)
-    await create(a, '/new.md')
     // It is refused where it would update a working tree, or something is missing.
     const outcome = await sync(a).catch((error: unknown) => error)
     expect(outcome).toSatisfy((one) => !(one instanceof Error) || one instanceof StoreError)
@@ -132,6 +136,17 @@ describe('a push to a prepared repository runs nothing of it:', () => {
     expect(branchOf(remote)).toBe((await a.store.status()).head)
   })
 })
+
+/** A push of stock git to a repository that is prepared so: else nothing is tried here. */
+function expectRunByGit({ place }: Clone, remote: string, prepare: Prepare): void {
+  const root = temporaryDirectory()
+  const prepared = `${root}/prepared.git`
+  cpSync(remote, prepared, { recursive: true })
+  prepare(prepared, `${root}/mark`)
+  const args = ['push', '--quiet', prepared, 'main']
+  spawnSync('git', args, { cwd: place.directory, env: cleanEnvironment() })
+  expect(existsSync(`${root}/mark`)).toBe(true)
+}
 
 /** What git is told on a push by numbered pairs of variables. */
 async function tellEnvironment(clone: Clone): Promise<readonly string[]> {
@@ -165,7 +180,9 @@ test('a push to a prepared repository lets it word no line of a file elsewhere',
   })
   await create(a, '/new.md')
   await a.store.sync(author, { access: { environment: {} } })
-  expect(readFileSync(victim, 'utf8')).not.toContain(';')
+  const line = readFileSync(victim, 'utf8')
+  expect(line).toContain(`${branchOf(remote)} gitlocket <gitlocket@localhost> `)
+  expect(line).not.toContain(';')
 })
 
 test('a fetch from a prepared repository runs nothing of it', async () => {

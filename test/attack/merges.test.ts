@@ -6,6 +6,9 @@ import { zeroHash, zeroId } from '../../src/format/record.ts'
 import { fields } from '../support/forge-fault.ts'
 import type { Fault } from '../support/forge-fault.ts'
 import {
+  endOfA,
+  endOfB,
+  fresh,
   inLeft,
   inRight,
   mergedOpen,
@@ -17,6 +20,20 @@ import {
   united,
 } from '../support/forged-clones.ts'
 import type { Clones, Forging } from '../support/forged-clones.ts'
+import {
+  afterRedaction,
+  backFromDeletion,
+  endOfTwoEnds,
+  endUnderOnePath,
+  mergeOfMerges,
+  moveOfTheirs,
+  oneMemoryTwice,
+  oneVersionTwice,
+  rowOfDeleted,
+  settingsByHeight,
+  treeOfOneSide,
+  withAncestor,
+} from '../support/forged-merges.ts'
 import { accepted, memory, refused, verdicts, version } from '../support/standard-forge.ts'
 
 let clones: () => Clones
@@ -24,63 +41,18 @@ beforeAll(async () => {
   clones = await standardClones('merges')
 })
 
-const modified = { operation: 'modified' } as const
-const fresh = {
-  memoryId: memory.other,
-  operation: 'created',
-  path: '/other.md',
-  content: 'other\n',
-  versionId: version.next,
-} as const
-
 const heightOff: Fault = { record: (r) => ({ ...r, height: r.height + 1 }) }
 
 describe('accepted: a merge', () => {
   test.each<[name: string, forging: Forging]>([
     ['of changes to different memories, without a row', mergedSettled()],
     ['of two changes to one memory', mergedOpen([united])],
-    [
-      'that deletes what both changed, under the path of one of them',
-      ({ left, right, asWriter }) => {
-        left.change([{ ...inLeft, path: '/left.md' }])
-        right.change([{ ...inRight, path: '/right.md' }], asWriter)
-        left.merge(right, [{ memoryId: memory.a, operation: 'deleted', path: '/right.md' }])
-        return left
-      },
-    ],
-    [
-      'that brings back what one deleted',
-      ({ left, right, asWriter }) => {
-        left.change([{ memoryId: memory.a, operation: 'deleted', path: '/a.md' }])
-        right.change([inRight], asWriter)
-        left.merge(right, [united])
-        return left
-      },
-    ],
-    [
-      'of two deletions, under any path',
-      ({ left, right, asWriter }) => {
-        const gone = { memoryId: memory.a, operation: 'deleted', path: '/a.md' } as const
-        left.change([gone])
-        right.change([gone], asWriter)
-        left.merge(right, [{ ...gone, path: '/anything.md' }])
-        return left
-      },
-    ],
+    ['that deletes what both changed, under the path of one of them', endUnderOnePath],
+    ['that brings back what one deleted', backFromDeletion],
+    ['of two deletions, under any path', endOfTwoEnds],
     ['that moves a memory which is settled', mergedSettled([{ ...ofB, path: '/aside.md' }])],
-    [
-      'that ends a memory which is settled, at the other side',
-      mergedSettled([{ memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' }]),
-    ],
-    [
-      'of a memory that only one side knows',
-      ({ left, right, asWriter }) => {
-        left.change([inLeft])
-        right.change([fresh], asWriter)
-        left.merge(right, [{ ...fresh, ...modified, versionId: 'cd'.repeat(16) }])
-        return left
-      },
-    ],
+    ['that ends a memory which is settled, at the other side', mergedSettled([endOfB])],
+    ['of a memory that only one side knows', moveOfTheirs],
     [
       'of heads that lie far apart in height',
       ({ left, right, asWriter }) => {
@@ -91,18 +63,7 @@ describe('accepted: a merge', () => {
         return left
       },
     ],
-    [
-      'by each of two clones, and of these merges',
-      ({ left, right, asWriter }) => {
-        left.change([inLeft])
-        right.change([inRight], asWriter)
-        const before = left.fork()
-        left.merge(right, [united])
-        right.merge(before, [{ ...united, content: 'the other way\n' }], asWriter)
-        left.merge(right, [{ ...united, content: 'once more\n' }])
-        return left
-      },
-    ],
+    ['by each of two clones, and of these merges', mergeOfMerges],
     [
       'after which both go on and merge again',
       ({ left, right, asWriter }) => {
@@ -118,16 +79,7 @@ describe('accepted: a merge', () => {
         return right
       },
     ],
-    [
-      'of settings that one side changed twice',
-      ({ left, right, second }) => {
-        left.settings(named('left'))
-        left.settings(named('left again'))
-        right.settings(named('right'), { author: second })
-        right.merge(left, [], { author: second })
-        return right
-      },
-    ],
+    ['of settings that one side changed twice', settingsByHeight],
     [
       'of settings that both sides changed at one height',
       ({ left, right, second }) => {
@@ -138,18 +90,7 @@ describe('accepted: a merge', () => {
         return left
       },
     ],
-    [
-      'after a redaction on one side',
-      ({ left, right, asWriter }) => {
-        left.redact([[memory.a, version.a1]])
-        const redacted = new Set([version.a1])
-        left.rewrite(redacted)
-        right.rewrite(redacted)
-        right.change([ofB], asWriter)
-        left.merge(right)
-        return left
-      },
-    ],
+    ['after a redaction on one side', afterRedaction],
   ])('%s', async (_, forging) => {
     expect(await verdicts(forging(clones()))).toEqual(accepted)
   })
@@ -210,56 +151,17 @@ describe('T8: a merge that breaks a rule is refused', () => {
     [
       'row_memory_missing',
       'a row for a memory that nobody has',
-      mergedSettled([{ ...fresh, ...modified }]),
+      mergedSettled([{ ...fresh, operation: 'modified' }]),
     ],
-    [
-      'row_memory_missing',
-      'a row for what one side has deleted',
-      ({ left, right, asWriter }) => {
-        left.change([inLeft])
-        right.change([{ memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' }], asWriter)
-        left.merge(right, [ofB])
-        return left
-      },
-    ],
+    ['row_memory_missing', 'a row for what one side has deleted', rowOfDeleted],
     [
       'detail_mismatch',
       'a deletion under a path that neither has',
-      mergedOpen([{ memoryId: memory.a, operation: 'deleted', path: '/third.md' }]),
+      mergedOpen([{ ...endOfA, path: '/third.md' }]),
     ],
-    [
-      'row_version_reused',
-      'one version id on both sides',
-      ({ left, right, asWriter }) => {
-        left.change([{ ...inLeft, versionId: version.next }])
-        right.change([{ ...inRight, versionId: version.next }], asWriter)
-        left.merge(right, [united])
-        return left
-      },
-    ],
-    [
-      'row_memory_exists',
-      'one memory created on both sides',
-      ({ left, right, asWriter }) => {
-        left.change([fresh])
-        right.change([{ ...fresh, versionId: 'cd'.repeat(16) }], asWriter)
-        left.merge(right, [{ ...fresh, ...modified, versionId: 'ce'.repeat(16) }])
-        return left
-      },
-    ],
-    [
-      'tree_mismatch',
-      'the tree of one side',
-      ({ left, right, asWriter }) => {
-        left.change([inLeft])
-        right.change([ofB], asWriter)
-        const before = new Map(
-          [...left.memories].flatMap(([id, { blob }]) => (blob === undefined ? [] : [[id, blob]])),
-        )
-        left.merge(right, [], { memories: () => before })
-        return left
-      },
-    ],
+    ['row_version_reused', 'one version id on both sides', oneVersionTwice],
+    ['row_memory_exists', 'one memory created on both sides', oneMemoryTwice],
+    ['tree_mismatch', 'the tree of one side', treeOfOneSide],
     [
       'row_path_conflict',
       'two memories at one path',
@@ -277,16 +179,7 @@ describe('T8: a merge that breaks a rule is refused', () => {
       'the parents of the commit in the other order',
       mergedSettled([], { parts: (p) => ({ ...p, parents: p.parents.toReversed() }) }),
     ],
-    [
-      'record_parents',
-      'a parent that is an ancestor of the other',
-      ({ left }) => {
-        const before = left.fork()
-        left.change([inLeft])
-        left.merge(before)
-        return left
-      },
-    ],
+    ['record_parents', 'a parent that is an ancestor of the other', withAncestor],
     [
       'record_parents',
       'a head that holds the other one',

@@ -8,6 +8,7 @@ import { zeroHash, zeroId } from '../../src/format/record.ts'
 import type { RecordRow } from '../../src/format/record.ts'
 import type { Forge } from '../support/forge.ts'
 import type { Fault, NewRow } from '../support/forge-fault.ts'
+import { endOfB, fresh } from '../support/forged-clones.ts'
 import {
   accepted,
   refused,
@@ -26,15 +27,6 @@ beforeAll(async () => {
   const { forge } = await standardHistory()
   standard = forge
 })
-
-const deleted = { memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' } as const
-const fresh = {
-  memoryId: memory.other,
-  operation: 'created',
-  path: '/other.md',
-  content: 'other\n',
-  versionId: version.next,
-} as const
 
 /** A change of one row, with the record's row spoiled before it is signed. */
 function withRow(change: Partial<RecordRow>, row: NewRow = nextRow): (forge: Forge) => void {
@@ -59,7 +51,7 @@ describe('T8: rows that contradict the history are refused', () => {
     [
       'row_version_reused',
       'a version id twice in one record',
-      (f) => f.change([nextRow, { ...deleted, versionId: version.next }]),
+      (f) => f.change([nextRow, { ...endOfB, versionId: version.next }]),
     ],
     ['row_base_mismatch', 'an older base', (f) => f.change([{ ...nextRow, base: version.a1 }])],
     ['row_base_mismatch', 'the base of another memory', withRow({ base: version.b1 })],
@@ -89,7 +81,7 @@ describe('T8: rows that contradict the history are refused', () => {
       'row_memory_missing',
       'a change of a deleted memory',
       (f) => {
-        f.change([deleted])
+        f.change([endOfB])
         f.change([{ ...nextRow, memoryId: memory.b, path: '/dir/b.md' }])
       },
     ],
@@ -97,8 +89,8 @@ describe('T8: rows that contradict the history are refused', () => {
       'row_memory_missing',
       'a deletion of a deleted memory',
       (f) => {
-        f.change([deleted])
-        f.change([deleted])
+        f.change([endOfB])
+        f.change([endOfB])
       },
     ],
     [
@@ -126,7 +118,7 @@ describe('T8: rows that contradict the history are refused', () => {
       'record_rows',
       'rows in the wrong order',
       (f) =>
-        f.change([nextRow, deleted], {
+        f.change([nextRow, endOfB], {
           record: (record) => ({ ...record, rows: record.rows.toReversed() }),
         }),
     ],
@@ -141,8 +133,8 @@ describe('T8: rows that contradict the history are refused', () => {
 
   test('a restored memory that was deleted is accepted', async () => {
     const forge = standard.fork()
-    forge.change([deleted])
-    forge.change([{ ...deleted, operation: 'created', content: 'back\n' }])
+    forge.change([endOfB])
+    forge.change([{ ...endOfB, operation: 'created', content: 'back\n' }])
     expect(await verdicts(forge)).toEqual(accepted)
   })
 })
@@ -180,18 +172,14 @@ describe('T8: details and memories that do not say what the record commits to ar
     [
       'detail_malformed',
       'a note beside the second row',
-      (f) => f.change([nextRow, { ...deleted, note: 'x' }].toSorted(byMemory)),
+      (f) => f.change([nextRow, { ...endOfB, note: 'x' }].toSorted(byMemory)),
     ],
     [
       'detail_mismatch',
       'a deletion with a text',
-      (f) => f.change([{ ...deleted, operation: 'modified', content: 'x' }], asDeletion),
+      (f) => f.change([{ ...endOfB, operation: 'modified', content: 'x' }], asDeletion),
     ],
-    [
-      'detail_mismatch',
-      'a deletion at another path',
-      (f) => f.change([{ ...deleted, path: '/z' }]),
-    ],
+    ['detail_mismatch', 'a deletion at another path', (f) => f.change([{ ...endOfB, path: '/z' }])],
     [
       'memory_mismatch',
       'a memory with another text than its detail',

@@ -7,7 +7,7 @@ import type { Identity } from '../../src/keys/identity.ts'
 import type { Forge } from './forge.ts'
 import { plainSettings, withMember } from './forge-fault.ts'
 import type { Fault, ForgedAuthor, NewRow } from './forge-fault.ts'
-import { memory, standardHistory } from './standard-forge.ts'
+import { memory, standardHistory, version } from './standard-forge.ts'
 
 /** Two clones of one history: the founder goes on with `left`, the writer with `right`. */
 export interface Clones {
@@ -46,6 +46,16 @@ export const ofB: NewRow = {
   path: '/dir/b.md',
   content: 'beta 2\n',
 }
+
+export const endOfA = { memoryId: memory.a, operation: 'deleted', path: '/a.md' } as const
+export const endOfB = { memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' } as const
+export const fresh = {
+  memoryId: memory.other,
+  operation: 'created',
+  path: '/other.md',
+  content: 'other\n',
+  versionId: version.next,
+} as const
 
 /** As a writer, by the founder unless told otherwise. */
 export function admit(forge: Forge, identity: Identity, author?: ForgedAuthor): void {

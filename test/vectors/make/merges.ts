@@ -1,8 +1,8 @@
 // Vectors of histories that branched and were merged as they may be. FORMAT §6.4; of keyrings and
 // forked devices only what a merge has to do with them.
 
-import { idOf } from '../../support/forge-seal.ts'
 import {
+  endOfB,
   inLeft,
   inRight,
   mergedOpen,
@@ -12,20 +12,18 @@ import {
   united,
 } from '../../support/forged-clones.ts'
 import type { Forging } from '../../support/forged-clones.ts'
-import { memory, version } from '../../support/standard-forge.ts'
+import {
+  afterRedaction,
+  backFromDeletion,
+  endOfTwoEnds,
+  endUnderOnePath,
+  mergeOfMerges,
+  moveOfTheirs,
+  settingsByHeight,
+} from '../../support/forged-merges.ts'
 
 /** What a reader must say about the head that a forging makes. */
 export type MergeCase = readonly [expect: string, name: string, clause: string, forging: Forging]
-
-export const endOfA = { memoryId: memory.a, operation: 'deleted', path: '/a.md' } as const
-export const endOfB = { memoryId: memory.b, operation: 'deleted', path: '/dir/b.md' } as const
-export const fresh = {
-  memoryId: memory.other,
-  operation: 'created',
-  path: '/other.md',
-  content: 'other\n',
-  versionId: version.next,
-} as const
 
 export const acceptedMerges: readonly MergeCase[] = [
   ['accepted', 'a merge without a row', '6.4', mergedSettled()],
@@ -51,61 +49,13 @@ export const acceptedMerges: readonly MergeCase[] = [
     'accepted',
     'a merge that deletes what both changed, under the path of one of them',
     '6.2',
-    ({ left, right, asWriter }) => {
-      left.change([{ ...inLeft, path: '/left.md' }])
-      right.change([{ ...inRight, path: '/right.md' }], asWriter)
-      left.merge(right, [{ ...endOfA, path: '/right.md' }])
-      return left
-    },
+    endUnderOnePath,
   ],
-  [
-    'accepted',
-    'a merge that brings back what one side deleted',
-    '6.4',
-    ({ left, right, asWriter }) => {
-      left.change([endOfA])
-      right.change([inRight], asWriter)
-      left.merge(right, [united])
-      return left
-    },
-  ],
-  [
-    'accepted',
-    'a merge of two deletions, under any path',
-    '6.2',
-    ({ left, right, asWriter }) => {
-      left.change([endOfA])
-      right.change([endOfA], asWriter)
-      left.merge(right, [{ ...endOfA, path: '/anything.md' }])
-      return left
-    },
-  ],
+  ['accepted', 'a merge that brings back what one side deleted', '6.4', backFromDeletion],
+  ['accepted', 'a merge of two deletions, under any path', '6.2', endOfTwoEnds],
   ['accepted', 'a merge that ends what is settled', '6.4', mergedSettled([endOfB])],
-  [
-    'accepted',
-    'a merge of a memory that one side created',
-    '6.4',
-    ({ left, right, asWriter }) => {
-      left.change([inLeft])
-      right.change([fresh], asWriter)
-      left.merge(right, [{ ...fresh, operation: 'modified', versionId: idOf('moved') }])
-      return left
-    },
-  ],
-  [
-    'accepted',
-    'a merge of the merges that two clones made of one pair',
-    '6.4',
-    ({ left, right, asWriter }) => {
-      left.change([inLeft])
-      right.change([inRight], asWriter)
-      const before = left.fork()
-      left.merge(right, [united])
-      right.merge(before, [{ ...united, content: 'the other way\n' }], asWriter)
-      left.merge(right, [{ ...united, content: 'once more\n' }])
-      return left
-    },
-  ],
+  ['accepted', 'a merge of a memory that one side created', '6.4', moveOfTheirs],
+  ['accepted', 'a merge of the merges that two clones made of one pair', '6.4', mergeOfMerges],
   [
     'accepted',
     'a merge after a merge, where the version of one side is in the past of the other',
@@ -133,18 +83,7 @@ export const acceptedMerges: readonly MergeCase[] = [
       return left
     },
   ],
-  [
-    'accepted',
-    'a merge of settings by height, not by who merges',
-    '6.4',
-    ({ left, right, second }) => {
-      left.settings(named('left'))
-      left.settings(named('left again'))
-      right.settings(named('right'), { author: second })
-      right.merge(left, [], { author: second })
-      return right
-    },
-  ],
+  ['accepted', 'a merge of settings by height, not by who merges', '6.4', settingsByHeight],
   [
     'accepted',
     'a merge under the epoch that one side began',
@@ -156,20 +95,7 @@ export const acceptedMerges: readonly MergeCase[] = [
       return left
     },
   ],
-  [
-    'accepted',
-    'a merge after a redaction on one side',
-    '10',
-    ({ left, right, asWriter }) => {
-      left.redact([[memory.a, version.a1]])
-      const redacted = new Set([version.a1])
-      left.rewrite(redacted)
-      right.rewrite(redacted)
-      right.change([ofB], asWriter)
-      left.merge(right)
-      return left
-    },
-  ],
+  ['accepted', 'a merge after a redaction on one side', '10', afterRedaction],
   [
     'accepted',
     'a merge of what a device wrote on two machines, by another one',

@@ -5,9 +5,10 @@ import { zeroId } from '../../../src/format/record.ts'
 import type { RecordRow } from '../../../src/format/record.ts'
 import { fields } from '../../support/forge-fault.ts'
 import type { Fault } from '../../support/forge-fault.ts'
-import { idOf } from '../../support/forge-seal.ts'
 import type { RawEntry } from '../../support/forge-seal.ts'
 import {
+  endOfA,
+  fresh,
   inLeft,
   inRight,
   mergedOpen,
@@ -19,8 +20,14 @@ import {
   united,
 } from '../../support/forged-clones.ts'
 import type { Clones, Forging } from '../../support/forged-clones.ts'
+import {
+  oneMemoryTwice,
+  oneVersionTwice,
+  rowOfDeleted,
+  treeOfOneSide,
+  withAncestor,
+} from '../../support/forged-merges.ts'
 import { memory, version } from '../../support/standard-forge.ts'
-import { endOfA, endOfB, fresh } from './merges.ts'
 import type { MergeCase } from './merges.ts'
 
 /** Both changed /a.md, the right one twice; `bases` is what the merge names instead of them. */
@@ -117,59 +124,16 @@ export const refusedMerges: readonly MergeCase[] = [
     },
   ],
   ['record_rows', 'a merge that creates a memory', '6.4', mergedSettled([fresh])],
-  [
-    'row_memory_missing',
-    'a row for what one side has deleted',
-    '6.4',
-    ({ left, right, asWriter }) => {
-      left.change([inLeft])
-      right.change([endOfB], asWriter)
-      left.merge(right, [ofB])
-      return left
-    },
-  ],
-  [
-    'row_version_reused',
-    'one version id on both sides',
-    '6.4',
-    ({ left, right, asWriter }) => {
-      left.change([{ ...inLeft, versionId: version.next }])
-      right.change([{ ...inRight, versionId: version.next }], asWriter)
-      left.merge(right, [united])
-      return left
-    },
-  ],
-  [
-    'row_memory_exists',
-    'one memory created on both sides',
-    '6.4',
-    ({ left, right, asWriter }) => {
-      left.change([fresh])
-      right.change([{ ...fresh, versionId: idOf('again') }], asWriter)
-      left.merge(right, [{ ...fresh, operation: 'modified', versionId: idOf('both') }])
-      return left
-    },
-  ],
+  ['row_memory_missing', 'a row for what one side has deleted', '6.4', rowOfDeleted],
+  ['row_version_reused', 'one version id on both sides', '6.4', oneVersionTwice],
+  ['row_memory_exists', 'one memory created on both sides', '6.4', oneMemoryTwice],
   [
     'detail_mismatch',
     'a deletion of what both changed, under a path of neither',
     '6.2',
     mergedOpen([{ ...endOfA, path: '/third.md' }]),
   ],
-  [
-    'tree_mismatch',
-    'a merge with the tree of one side',
-    '6.4',
-    ({ left, right, asWriter }) => {
-      left.change([inLeft])
-      right.change([ofB], asWriter)
-      const before = [...left.memories].flatMap(([id, { blob }]) => {
-        return blob === undefined ? [] : [[id, blob] as const]
-      })
-      left.merge(right, [], { memories: () => new Map(before) })
-      return left
-    },
-  ],
+  ['tree_mismatch', 'a merge with the tree of one side', '6.4', treeOfOneSide],
   [
     'tree_mismatch',
     'a merge with the settings that count less',
@@ -204,17 +168,7 @@ export const refusedMerges: readonly MergeCase[] = [
     '6.4',
     mergedSettled([], { parts: (p) => ({ ...p, parents: p.parents.slice(0, 1) }) }),
   ],
-  [
-    'record_parents',
-    'a merge with an ancestor',
-    '6.4',
-    ({ left }) => {
-      const before = left.fork()
-      left.change([inLeft])
-      left.merge(before)
-      return left
-    },
-  ],
+  ['record_parents', 'a merge with an ancestor', '6.4', withAncestor],
   [
     'record_height',
     'a merge at the height of the lower side',

@@ -1,6 +1,6 @@
-// Planning: what a request does to a snapshot, as rows (DESIGN table "what a command becomes",
-// docs/ARCHITECTURE.md). Pure: reads the snapshot, writes nothing, makes no ids but the ones that
-// `random` gives. A request that cannot be done throws and leaves no trace.
+// Planning: what a request does to a snapshot, as rows (docs/ARCHITECTURE.md, the life of a write).
+// Pure: reads the snapshot, writes nothing, makes no ids but the ones that `random` gives. A
+// request that cannot be done throws and leaves no trace.
 
 import { toHex, utf8 } from '../bytes.ts'
 import { sha256 } from '../crypto/digest.ts'

@@ -1,5 +1,5 @@
 // The snapshot of a verified head as a sealed cache, so that a warm open reads one file and not the
-// history (DESIGN "Index", docs/ARCHITECTURE.md). Keyed by head: what came after it is verified as
+// history (docs/ARCHITECTURE.md, opening). Keyed by head: what came after it is verified as
 // usual. Its trees are compared with the head's before the first write (commit.ts).
 
 import { fromHex, toHex } from '../bytes.ts'

@@ -1,5 +1,5 @@
 // The words between a store and a remote: how a remote is reached, what it has, what is fetched and
-// pushed. Types alone. DESIGN §5.
+// pushed. Types alone.
 
 import type { OutgoingPack, PackExchange, ReceivedPack, ReceiveLimits } from '../git/exchange.ts'
 import type { Oid } from '../git/object.ts'

@@ -1,6 +1,6 @@
 // Clones that write, redact, let devices in and out, and sync in any order end with the same
-// commits, and no acknowledged change is missing from their history (DESIGN §5). Transport fails
-// now and then, processes die, and machines join meanwhile. Auditors follow, and list every record.
+// commits, and no acknowledged change is missing from their history. Transport fails now and then,
+// processes die, and machines join meanwhile. Auditors follow, and list every record.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 // The laws of dependency: which layer may import which, and which folder may import which package
-// or name the platform's ambient state. DESIGN: imports go down only; only the shells (cli, tour)
-// reach the environment, the terminal and the clock.
+// or name the platform's ambient state. Imports go down only (docs/ARCHITECTURE.md), and only the
+// shells (cli, tour) reach the environment, the terminal and the clock.
 
 import { type SourceFile, type Violation, violation } from './source.ts'
 

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import type { Identity } from '../keys/identity.ts'
 import { parseIdentity } from '../keys/identity.ts'
+import type { Audit } from '../store/audit.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import { CommandError } from './command.ts'
@@ -61,6 +62,26 @@ export async function withStore<T>(
   return closing(store, work)
 }
 
+/** Verifies the trail with the identity file, which may be one that opens no store. */
+export async function auditHere(context: Context, acceptRolledBack = false): Promise<Audit> {
+  const { environment, interrupts } = context
+  const identity = getIdentity(environment)
+  // Few are auditors.
+  const { auditStore } = await import('../store/audit.ts')
+  return withProgress(context, 'Verifying the trail', (progress) =>
+    auditStore({
+      directory: environment.storeDirectory,
+      stateDirectory: environment.stateDirectory,
+      identity,
+      progress,
+      signal: interrupts.signal,
+      acceptRolledBack,
+    }),
+  ).catch((error: unknown) => {
+    throw explained(error)
+  })
+}
+
 /** Closes the store after `work`. A failure of the work goes before one of closing. */
 export async function closing<T>(
   store: MemoryStore,
@@ -85,7 +106,7 @@ export function checkIsDirectory(path: string): void {
 }
 
 /** What opening a store threw, with advice that knows this command line. */
-export function explained(error: unknown): unknown {
+function explained(error: unknown): unknown {
   if (hasCode(error, 'wrong_key')) {
     const hint =
       '`gitlocket recover` enrols this machine with a passphrase or the recovery key, or an ' +

@@ -8,7 +8,7 @@ import { countText } from './sizes.ts'
 /** What somebody without the keys of a new epoch cannot do. */
 const withoutKeys = 'cannot read what is written from now on'
 /** The same of a device that becomes an auditor. */
-export const asAuditor = 'reads no contents or paths of what is written from now on'
+export const withoutContents = 'reads no contents or paths of what is written from now on'
 
 /** Lines, empty if nothing changed. `who` loses the keys: `The old passphrase`, `It`. */
 export function rekeyedLines(

@@ -20,7 +20,8 @@ export interface FailedSync {
 /** With advice that knows this command line. What is about this machine stays as it is. */
 export function explainSync(error: unknown, failed: FailedSync): unknown {
   if (!(error instanceof StoreError) || error instanceof CommandError) return error
-  const hint = missingHint(error) ?? (isOfRemote(error) ? remoteHint(error, failed) : undefined)
+  const hint =
+    missingHint(error, failed) ?? (isOfRemote(error) ? remoteHint(error, failed) : undefined)
   if (hint === undefined) return error
   const { details, message } = error
   if (error.code === 'not_found') return new CommandError(error.code, message, hint, { details })
@@ -28,12 +29,12 @@ export function explainSync(error: unknown, failed: FailedSync): unknown {
   return new CommandError(error.code, message, hint, { details, place, facts, cause: error })
 }
 
+export const unknownRemoteHint = '`gitlocket remote list` shows those that there are'
+
 /** For a remote that is not there. */
-function missingHint(error: StoreError): string | undefined {
+function missingHint(error: StoreError, { remote }: FailedSync): string | undefined {
   if (!hasCode(error, 'not_found')) return undefined
-  return error.message.includes('has no remote')
-    ? '`gitlocket remote add origin <url>` names one'
-    : '`gitlocket remote list` shows those that there are'
+  return remote === undefined ? '`gitlocket remote add origin <url>` names one' : unknownRemoteHint
 }
 
 /** The same for `join`, which has nothing to lose and no store yet. */
@@ -52,8 +53,8 @@ export function explainJoin(error: unknown, url: string): unknown {
 }
 
 function joinHint(error: StoreError): string {
-  const { advice } = surfaceOf(error)
-  if (!isVerdict(error) || hasCode(error, ...withOwnAdvice)) return advice
+  const own = ownAdvice(error)
+  if (own !== undefined) return own
   if (hasCode(error, 'wrong_key')) {
     return (
       'Check the passphrase or recovery key, or where an owner has added the device card of this ' +
@@ -83,8 +84,8 @@ function isOfRemote(error: StoreError): boolean {
 }
 
 function remoteHint(error: StoreError, failed: FailedSync): string {
-  const { advice } = surfaceOf(error)
-  if (!isVerdict(error) || hasCode(error, ...withOwnAdvice)) return advice
+  const own = ownAdvice(error)
+  if (own !== undefined) return own
   if (hasCode(error, 'wrong_key')) return removedHint(failed)
   if (hasCode(error, 'not_a_store')) {
     return 'Check the address; a store can be sent to an empty repository only'
@@ -118,6 +119,12 @@ function remoteHint(error: StoreError, failed: FailedSync): string {
   return 'Check the address, and do not trust this remote'
 }
 
+/** The advice for the code, which says all; undefined for a verdict on what the remote shows. */
+function ownAdvice(error: StoreError): string | undefined {
+  const saysAll = !isVerdict(error) || hasCode(error, ...withOwnAdvice)
+  return saysAll ? surfaceOf(error).advice : undefined
+}
+
 /** What is wrong is no matter of the remote alone, or needs a person somewhere else. */
 const withOwnAdvice = [
   'push_rejected',
@@ -139,14 +146,14 @@ function removedHint({ status, isAuditor }: FailedSync): string {
 /** Lines that stand in the place of the path of the store. */
 function placeText(error: StoreError, { remote, status }: FailedSync): string {
   const isRefused = isVerdict(error) && !hasCode(error, 'push_rejected')
-  const said = /nothing (?:of it )?was taken over/i.test(error.message)
   const { unsent = 0, evidence } = status ?? {}
   const facts = [
-    ...(isRefused && !said ? ['nothing was taken over'] : []),
+    ...(remote === undefined ? [] : [`remote: ${remote}`]),
+    ...(isRefused ? ['nothing was taken over'] : []),
     ...(unsent > 0 ? [`${countText(unsent, 'commit is', 'commits are')} not sent yet`] : []),
   ]
   const lines = [
-    ...(remote === undefined ? [] : [[`remote: ${remote}`, ...facts].join('; ')]),
+    ...(facts.length === 0 ? [] : [facts.join('; ')]),
     ...(isRefused && evidence !== undefined
       ? [`evidence: ${evidence} keeps what was refused`]
       : []),

@@ -33,8 +33,7 @@ export function wasCombined({ kind }: MergeOutcome): boolean {
   return kind !== 'merged'
 }
 
-/** `taken`: what merges elsewhere had combined, and came with this sync. */
-export function reportText(report: SyncReport, taken: readonly Conflict[] = []): string {
+export function reportText(report: SyncReport): string {
   const { remote, received, sent, erased, forkedDevices } = report
   const lines = [`${remote}: ${movedText(received, sent)}`]
   if (erased > 0)
@@ -44,7 +43,7 @@ export function reportText(report: SyncReport, taken: readonly Conflict[] = []):
   if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings))
   for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)
   if (report.outcomes.some(wasCombined)) lines.push('  `gitlocket conflicts` lists them again')
-  if (taken.length > 0) lines.push(takenText(taken))
+  if (report.mergedElsewhere.length > 0) lines.push(elsewhereText(report.mergedElsewhere))
   if (report.settings !== undefined) lines.push(`  ${settingsTexts[report.settings]}`)
   for (const { path } of report.builtOnRedacted) {
     lines.push(
@@ -56,18 +55,18 @@ export function reportText(report: SyncReport, taken: readonly Conflict[] = []):
   for (const device of forkedDevices) {
     lines.push(`  ${device} writes from two machines at once and may write no more`)
   }
-  lines.push(`  head ${report.headWords.join(' ')}`)
+  lines.push(`  words ${report.headWords.join(' ')}`)
   return `${lines.join('\n')}\n`
 }
 
 /** So many paths are named. */
 const PATHS_MAX = 3
 
-function takenText(taken: readonly Conflict[]): string {
-  const all = [...new Set(taken.map(({ path }) => visible(path ?? '(redacted)')))]
+function elsewhereText(merged: readonly Conflict[]): string {
+  const all = [...new Set(merged.map(({ path }) => visible(path ?? '(redacted)')))]
   const paths = [...all.slice(0, PATHS_MAX), ...(all.length > PATHS_MAX ? ['…'] : [])].join(', ')
-  const made = countText(taken.length, 'version', 'versions')
-  const them = taken.length === 1 ? 'it' : 'them'
+  const made = countText(merged.length, 'version', 'versions')
+  const them = merged.length === 1 ? 'it' : 'them'
   return (
     `  merges elsewhere made ${made} of both sides (${paths}): ` +
     `\`gitlocket conflicts\` lists ${them}`
@@ -123,10 +122,7 @@ function partText(
   return `${verb} ${countText(commits, 'commit', 'commits')} (${sizeText(bytes)})`
 }
 
-export function reportJson(
-  report: SyncReport,
-  taken: readonly Conflict[] = [],
-): Readonly<Record<string, unknown>> {
+export function reportJson(report: SyncReport): Readonly<Record<string, unknown>> {
   return {
     remote: report.remote,
     received: report.received,
@@ -138,7 +134,7 @@ export function reportJson(
       path,
       memory_version_ids: inputs.map((id) => formatId('version', id)),
     })),
-    merged_elsewhere: taken.map(({ versionId, memoryId, path }) => ({
+    merged_elsewhere: report.mergedElsewhere.map(({ versionId, memoryId, path }) => ({
       memory_version_id: versionId,
       memory_id: memoryId,
       path: path ?? null,

@@ -7,7 +7,7 @@ const maybeRemote = { name: 'remote', optional: true }
 const whoMerges = authorOptions.filter(({ name }) => name !== 'reason')
 const repair: Option = {
   name: 'repair',
-  summary: 'Replace what a remote was put back to, or what does not verify there',
+  summary: 'Replace what a remote was put back to, or what does not verify there; for members',
 }
 const acceptRolledBack: Option = {
   name: 'accept-rolled-back',

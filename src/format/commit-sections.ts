@@ -12,6 +12,8 @@ export interface CommitSections {
   readonly detail: Uint8Array | undefined
 }
 
+const RECORD = 'GITLOCKET RECORD'
+const DETAIL = 'GITLOCKET DETAIL'
 const OID = 40
 const TREE_AT = 'tree '.length
 const PARENT = 'parent '
@@ -27,9 +29,15 @@ export function findSections(bytes: Uint8Array): CommitSections {
     // Cut from the bytes: a slice of the text would keep the whole text alive.
     parents.push(buffer.toString('latin1', at + PARENT.length, at + PARENT.length + OID))
   }
-  const record = findSection(text, 'GITLOCKET RECORD')
+  const record = findSection(text, RECORD)
   if (record === undefined) throw new StoreError('commit_malformed', 'A commit has no record')
-  return { parents, record, detail: findSection(text, 'GITLOCKET DETAIL') }
+  return { parents, record, detail: findSection(text, DETAIL) }
+}
+
+/** Of a commit that nobody has verified, whatever the rest of it is; for one of ours, exact. */
+export function mayHaveDetail(bytes: Uint8Array): boolean {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  return buffer.includes(`-----BEGIN ${DETAIL}`)
 }
 
 /** The root tree, 40 hex digits. */

@@ -51,7 +51,11 @@ export function getRemote(
 ): Remote {
   const remote = readRemotes(context).find((one) => one.name === name)
   if (remote !== undefined) return remote
-  throw new StoreError('not_found', `There is no remote named ${name}`)
+  throw unknownRemoteError(name)
+}
+
+export function unknownRemoteError(name: string): StoreError {
+  return new StoreError('not_found', `There is no remote named ${name}`)
 }
 
 /** Throws `not_found`. The tracking ref is the caller's. */

@@ -8,6 +8,7 @@ import type { GitObject, Oid } from './object.ts'
 import { packInRam } from './outgoing-pack.ts'
 import { corruptPack } from './pack-entry.ts'
 import { checkPack } from './pack-resolve.ts'
+import { unknownRemoteError } from './remotes.ts'
 import type { Remote } from './remotes.ts'
 import { checkRemoteName } from './tracking-ref.ts'
 
@@ -84,7 +85,7 @@ export class VolatileExchange implements PackExchange {
 
   async removeRemote(name: string): Promise<void> {
     if (this.#remotes.delete(name)) return this.track(name, undefined)
-    throw new StoreError('not_found', `There is no remote named ${name}`)
+    throw unknownRemoteError(name)
   }
 
   #keep(pack: Uint8Array, { signal, progress, tip }: ReceiveOptions): void {

@@ -60,7 +60,7 @@ export async function proveAbsence(
   const history = await session.loadHistory(options)
   const redacted = await session.reading((snapshot) => new Set(snapshot.redacted))
   const placed = await placeBlobs(session.contents, history, options)
-  const search = new Search(session.contents, history, redacted, placed)
+  const search = new ResidueSearch(session.contents, history, redacted, placed)
   const ids = [...session.objects.objectIds()]
   const unwanted = new Set(options.objectIds)
   const found: Residue[] = []
@@ -80,7 +80,7 @@ export async function proveAbsence(
 }
 
 /** Opens objects by trial, as what the redacted versions were. */
-export class Search {
+export class ResidueSearch {
   readonly #source: SearchSource
   readonly #redacted: ReadonlySet<string>
   /** The memories of which versions are redacted. */

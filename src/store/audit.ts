@@ -15,10 +15,9 @@ import { findKeyring, roleOf } from './authority.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { getBlob } from './git-reads.ts'
 import type { JudgedCommit } from './judged-commit.ts'
-import { checkExpected, getHead, keepUp, localFiles, pin, storageOf } from './open.ts'
+import { checkExpected, getHead, keepUp, localFiles, pin, readStoreId, storageOf } from './open.ts'
 import type { Environment, OpenOptions, Places } from './open.ts'
 import type { Snapshot } from './snapshot.ts'
-import { readStoreId } from './sync/theirs.ts'
 import { verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
 
@@ -59,7 +58,7 @@ export async function auditStore(options: AuditOptions): Promise<Audit> {
 }
 
 async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit> {
-  const storeId = readStoreId(objects, getHead(objects))
+  const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
   // The anchor before the head, as in opening a store.
   const { anchor } = localFiles(options, storeId)

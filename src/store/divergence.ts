@@ -3,6 +3,7 @@
 // work is that of what diverged. Decides nothing about open memories: merge/ does.
 
 import { compareBytes } from '../bytes.ts'
+import { assert } from '../errors.ts'
 import { parseLinks } from '../format/commit.ts'
 import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
@@ -106,6 +107,28 @@ function readCommit(
   oid: Oid,
 ): DecodedCommit<AuditKeys> {
   return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+}
+
+/** A commit and its record. */
+export interface CommonCommit {
+  readonly oid: Oid
+  readonly height: number
+  readonly record: Uint8Array
+}
+
+/** The newest commit that is in the past of both, of a side that has some of its own. */
+export function newestCommon(
+  source: CommitSource,
+  { commits }: Pick<OneSide, 'commits'>,
+): CommonCommit {
+  const own = new Set(commits)
+  const parents = commits.flatMap((oid) => parseLinks(readCommitBytes(source.objects, oid)).parents)
+  const [newest] = [...new Set(parents)]
+    .filter((oid) => !own.has(oid))
+    .map((oid) => readCommit(source, oid))
+    .toSorted((a, b) => b.record.height - a.record.height)
+  assert(newest !== undefined, 'histories of one store have a commit in common')
+  return { oid: newest.oid, height: newest.record.height, record: newest.hash }
 }
 
 /**

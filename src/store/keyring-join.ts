@@ -52,7 +52,7 @@ export function lateChanges<Change extends KeyringChange>(
   let left = own.changes
   const inTime = new Set<Change>()
   for (;;) {
-    // Whom one made an owner who might, might do so too from there on.
+    // Whom one made an owner who might, might do so too, wherever it stands on this side.
     const news = left.filter((change) => isTimely(change, sides, inTime))
     if (news.length === 0) return left
     for (const change of news) inTime.add(change)
@@ -134,8 +134,7 @@ export function checkMayJoin(deviceId: string, keyrings: TwoKeyrings): void {
       : `an owner of both sides has to sync, ${names}`
   throw new StoreError(
     'keyring_conflict',
-    'Two owners changed who may open the store, neither knowing of the other: ' +
-      `${who}. Nothing was taken over or sent`,
+    `Two owners changed who may open the store, neither knowing of the other: ${who}`,
   )
 }
 

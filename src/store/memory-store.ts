@@ -86,11 +86,6 @@ export class MemoryStore {
     return formatId('store', this.#session.storeId)
   }
 
-  /** The newest commit that this process has verified, 40 hex digits. */
-  get head(): string {
-    return this.#session.snapshot.head.commit
-  }
-
   /** The memory at a path, or undefined if no file is there. */
   read(path: string): Promise<Memory | undefined> {
     return this.#session.reading((snapshot) => {

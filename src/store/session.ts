@@ -231,7 +231,10 @@ export class StoreSession {
     throw new StoreError('wrong_key', 'This identity has no key for the current epoch')
   }
 
-  /** While writing, before the branch leaves what the anchor names: whatever comes, it opens. */
+  /**
+   * While writing, before the branch leaves what the anchor names: whatever becomes of this
+   * process, the store opens.
+   */
   async noteLeft(left: LeftLate): Promise<void> {
     const { oid, height, record } = left.common
     await this.local.anchor.accept({ commit: oid, height, record })

@@ -72,9 +72,9 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
   const { identity, objects, epochs, storeId } = session
   // A list of words, and what only remotes need.
   const { headWords } = await import('./sync/head-words.ts')
-  const { readRemotes } = await import('./sync/remote-status.ts')
+  const { readRemoteStatus } = await import('./sync/remote-status.ts')
   const commits = await countCommits(session)
-  const remotes = await readRemotes(session)
+  const remotes = await readRemoteStatus(session)
   return session.reading((snapshot) => ({
     storeId: formatId('store', storeId),
     deviceId: formatId('device', identity.deviceId),

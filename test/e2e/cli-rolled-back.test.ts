@@ -6,6 +6,7 @@ import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { pairsOfMachines } from './cli-machines.ts'
 import type { Home } from './cli-process.ts'
+import { git } from '../support/temporary.ts'
 
 const pairOfMachines = pairsOfMachines()
 const unsent = ['create', 'unsent.md', '--text', 'unsent']
@@ -25,6 +26,9 @@ describe('a writer that became an auditor', () => {
     expect(await second.json('sync')).toMatchObject({ remote: 'origin', received: { commits: 1 } })
     const { head } = await first.json('status')
     expect(await second.json('audit')).toMatchObject({ role: 'auditor', head })
+    const repaired = await second.run(['sync', '--repair'])
+    const said = expect.stringContaining('an auditor takes --accept-rolled-back')
+    expect([repaired.exitCode, repaired.stderr]).toEqual([2, said])
   })
 
   test('leaves what it never sent only if it is told to', async () => {
@@ -39,6 +43,17 @@ describe('a writer that became an auditor', () => {
     const { head } = await first.json('status')
     expect(await second.json('audit')).toMatchObject({ role: 'auditor', head })
   })
+})
+
+test('a member heals the remote, and is told so where it asks to follow it', async () => {
+  const { first, remote } = await pairOfMachines()
+  await first.ok('create', 'shown.md', '--text', 'shown')
+  await first.ok('sync')
+  git(['update-ref', 'refs/heads/main', 'main~1'], remote)
+  const refused = await first.run(['sync', '--accept-rolled-back'])
+  const said = expect.stringContaining('a member takes --repair')
+  expect([refused.exitCode, refused.stderr]).toEqual([2, said])
+  await first.ok('sync', '--repair')
 })
 
 test('joining anew where something was never sent is refused, and leaves nothing', async () => {

@@ -1,7 +1,7 @@
 // What the command line says when a remote is refused or is not there: of which remote it is, what
 // did not move, and what leads on. A refused remote must not read as damage here.
 
-import { readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { expect, describe, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { git } from '../support/temporary.ts'
@@ -14,6 +14,7 @@ const NOT_FOUND = 3
 const CONFLICT = 4
 const NOT_A_STORE = 7
 const WRONG_KEY = 8
+const BUSY = 10
 const TAMPERED = 11
 const ROLLED_BACK = 12
 const OFFLINE = 13
@@ -42,6 +43,12 @@ function foreignRepository(): string {
   return repository
 }
 
+/** Its refs and its files. */
+function stateOf(repository: string): unknown {
+  const files = readdirSync(repository, { recursive: true, encoding: 'utf8' }).toSorted()
+  return [git(['for-each-ref'], repository), files]
+}
+
 function refOf(home: Home, ref: string): string {
   return git(['for-each-ref', '--format=%(objectname)', ref], home.store).trim()
 }
@@ -54,18 +61,22 @@ function expectRefusal({ exitCode, stderr }: Ended, code: number, ...parts: stri
 }
 
 describe('a remote that holds another store', () => {
-  test.each([['sync'], ['push'], ['pull']])('%s refuses it and offers `join`', async (verb) => {
-    const { remote } = await newPair()
-    const home = await newHomeWithStore()
-    await home.ok('remote', 'add', 'origin', remote)
-    const before = at(remote, 'main')
-    const pushes = verb === 'push'
+  test.each([['sync'], ['pull']])('%s refuses it and offers `join`', async (verb) => {
+    const { home, remote, before } = await beforeAnother()
     const refused = await home.call([verb])
-    if (pushes) expect(refused.exitCode).not.toBe(0)
-    else {
-      const join = `hint: \`gitlocket join ${remote} --store <new directory>\``
-      expectRefusal(refused, TAMPERED, 'holds another store', 'remote: origin', join)
-    }
+    const join = `hint: \`gitlocket join ${remote} --store <new directory>\``
+    expectRefusal(refused, TAMPERED, 'holds another store', 'remote: origin', join)
+    expect(at(remote, 'main')).toBe(before)
+    expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
+  })
+
+  test('push tells to pull first', async () => {
+    const { home, remote, before } = await beforeAnother()
+    const { exitCode, stderr } = await home.call(['push'])
+    expect([exitCode, stderr]).toEqual([
+      BUSY,
+      expect.stringContaining('pull first, or sync\nremote: origin'),
+    ])
     expect(at(remote, 'main')).toBe(before)
     expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
   })
@@ -86,6 +97,14 @@ describe('a remote that holds another store', () => {
   })
 })
 
+/** A store whose remote is that of another one. */
+async function beforeAnother(): Promise<{ home: Home; remote: string; before: string }> {
+  const { remote } = await newPair()
+  const home = await newHomeWithStore()
+  await home.ok('remote', 'add', 'origin', remote)
+  return { home, remote, before: at(remote, 'main') }
+}
+
 function keyFile(home: Home, key: string): Record<string, string> {
   return { GITLOCKET_RECOVERY_KEY_FILE: home.file('recovery-key', `${key}\n`) }
 }
@@ -101,7 +120,12 @@ describe('a remote that was tampered with', () => {
     const junk = attack(remote)
     const refused = await first.call(['sync'])
     const repair = '`gitlocket sync origin --repair` puts what is here in the place'
-    expectRefusal(refused, TAMPERED, 'remote: origin; 1 commit is not sent yet', repair)
+    expectRefusal(
+      refused,
+      TAMPERED,
+      'remote: origin; nothing was taken over; 1 commit is not sent yet',
+      repair,
+    )
     expect(refused.stderr).toContain(`evidence: ${evidence} keeps what was refused\n`)
     expect(refOf(first, evidence)).toBe(junk)
     expect(await first.ok('status')).toContain(
@@ -179,7 +203,7 @@ async function auditorOf(owner: Home, remote: string): Promise<Home> {
   await owner.ok('sync')
   const joined = await auditor.call(['join', remote])
   const { head_words: words } = await owner.json('status')
-  expect(joined.stdout).toContain(`\n  Head         ${[words].flat().join(' ')}\n`)
+  expect(joined.stdout).toContain(`\n  Words        ${[words].flat().join(' ')}\n`)
   return auditor
 }
 
@@ -217,7 +241,7 @@ describe('several remotes', () => {
     const { first } = await withTwo()
     const { exitCode, stdout, stderr } = await first.call(['sync'])
     expect(exitCode).toBe(OFFLINE)
-    expect(stdout).toMatch(/^origin: sent 1 commit[^]*\n {2}head [a-z ]+\n$/)
+    expect(stdout).toMatch(/^origin: sent 1 commit[^]*\n {2}words [a-z ]+\n$/)
     expect(stderr).toMatch(/^gitlocket: .*\nremote: web\nhint: .*\n$/)
     expect(await first.ok('status')).toContain(
       'Remotes    origin: nothing to send\n           web: not synced yet\n',
@@ -271,11 +295,13 @@ describe('what is not there', () => {
     async (known) => {
       const home = known ? await newHomeWithStore() : newHome()
       const other = foreignRepository()
+      const before = stateOf(other)
       const { exitCode, stderr } = await home.call(['init', '--store', other])
       expect([exitCode, stderr]).toEqual([
         CONFLICT,
         expect.stringMatching(/no store.*\nhint: --store/),
       ])
+      expect(stateOf(other)).toEqual(before)
     },
   )
 })

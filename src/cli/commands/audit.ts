@@ -2,32 +2,18 @@
 // other. It reads neither contents nor paths, also where the identity could.
 
 import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit-trail.ts'
-import { auditStore } from '../../store/audit.ts'
 import type { Audit } from '../../store/audit.ts'
 import type { Answer, Input } from '../command.ts'
-import { explained, getIdentity } from '../context.ts'
+import { auditHere } from '../context.ts'
 import type { Context } from '../context.ts'
-import { withProgress } from '../progress.ts'
 import { countText } from '../sizes.ts'
 import { parseTime } from '../times.ts'
 import { actorJson, timestamp } from '../wire.ts'
 
 export async function audit(context: Context, input: Input): Promise<Answer> {
-  const { environment, interrupts } = context
   const wanted = filterOf(context, input)
   const limit = input.integer('limit', 1, Number.MAX_SAFE_INTEGER)
-  const found = await withProgress(context, 'Verifying the trail', (progress) =>
-    auditStore({
-      directory: environment.storeDirectory,
-      stateDirectory: environment.stateDirectory,
-      identity: getIdentity(environment),
-      progress,
-      signal: interrupts.signal,
-      acceptRolledBack: input.flag('accept-rolled-back'),
-    }),
-  ).catch((error: unknown) => {
-    throw explained(error)
-  })
+  const found = await auditHere(context, input.flag('accept-rolled-back'))
   const shown = found.entries.filter(wanted).toReversed().slice(0, limit)
   return {
     text: [verifiedText(found), ...shown.map(entryText)].join('\n'),

@@ -19,11 +19,11 @@ import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk } from '../prompt.ts'
 import {
-  asAuditor,
   rekeyedJson,
   rekeyedLines,
   stillReadableJson,
   stillReadableLines,
+  withoutContents,
 } from '../rekeyed.ts'
 import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
@@ -107,7 +107,7 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
     const isNowMember = before === 'auditor' && role !== before
     const lines = [
       `${deviceId} ${done} ${role}`,
-      ...rekeyedLines(changed, 'It', asAuditor),
+      ...rekeyedLines(changed, 'It', withoutContents),
       ...(isNowMember ? ['', ...accessLines.member] : []),
       ...(isLower(role, before) ? unawareLines : []),
       '',
@@ -116,7 +116,7 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** Decision 0016. */
+/** For whom a role was lowered (decision 0016). */
 const unawareLines: readonly string[] = [
   '',
   'What it wrote or redacted before it knows of this is merged all the same. Where it is not to be',

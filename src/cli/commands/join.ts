@@ -54,7 +54,7 @@ async function joinAsAuditor(context: Context, input: Input, identity: Identity)
     clone: 'Clone',
     lines: [
       `  Verified     ${countText(entries.length, 'commit', 'commits')}, up to ${head}`,
-      `  Head         ${headWords.join(' ')}`,
+      `  Words        ${headWords.join(' ')}`,
       ...believedLines(input),
     ],
     next: 'gitlocket audit, and gitlocket sync before the next one',
@@ -127,7 +127,7 @@ async function describe(context: Context, input: Input, store: MemoryStore): Pro
     clone: 'Store',
     lines: [
       `  Memories     ${memories} in ${commits} commits`,
-      `  Head         ${headWords.join(' ')}`,
+      `  Words        ${headWords.join(' ')}`,
       ...believedLines(input),
     ],
     next: 'gitlocket ls',

@@ -6,10 +6,9 @@ import { hasCode } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import type { Audit } from '../../store/audit.ts'
 import type { Answer, Input } from '../command.ts'
-import { getIdentity, withStore } from '../context.ts'
+import { auditHere, getIdentity, withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'
-import { withProgress } from '../progress.ts'
 import { rekeyedJson, rekeyedLines } from '../rekeyed.ts'
 import { getNewPassphrase } from '../secrets.ts'
 
@@ -81,7 +80,7 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
   })
 }
 
-/** Undefined where no store has been made yet: the key is there all the same. */
+/** Undefined where no store has been made yet. Throws rather than tell a role unverified. */
 async function findStatus(context: Context): Promise<Pick<Audit, 'storeId' | 'role'> | undefined> {
   try {
     return await withStore(context, (store) => store.status())
@@ -91,19 +90,4 @@ async function findStatus(context: Context): Promise<Pick<Audit, 'storeId' | 'ro
     if (hasCode(error, 'permission_denied')) return auditHere(context)
     throw error
   }
-}
-
-async function auditHere(context: Context): Promise<Audit> {
-  const { environment, interrupts } = context
-  // Few are auditors.
-  const { auditStore } = await import('../../store/audit.ts')
-  return withProgress(context, 'Verifying the trail', (progress) =>
-    auditStore({
-      directory: environment.storeDirectory,
-      stateDirectory: environment.stateDirectory,
-      identity: getIdentity(environment),
-      progress,
-      signal: interrupts.signal,
-    }),
-  )
 }

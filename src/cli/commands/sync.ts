@@ -6,11 +6,11 @@ import { syncExitCodes } from '../../api/exit-codes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Conflict } from '../../store/sync/conflicts.ts'
 import type { StoreSyncOptions } from '../../store/sync/options.ts'
 import type { RemoteStatus } from '../../store/sync/remote-status.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
 import type { Answer, Input } from '../command.ts'
+import { usageError } from '../command.ts'
 import { getIdentity, withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'
@@ -19,14 +19,11 @@ import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { reportJson, reportText, wasCombined } from '../sync-words.ts'
 
-/** Merges of others that are told. */
-const CONFLICTS_MAX = 1000
-
 type Half = 'pull' | 'push' | undefined
 
 /** What came of one remote. */
 export type Outcome =
-  | { readonly remote: string; readonly report: SyncReport; readonly taken: readonly Conflict[] }
+  | { readonly remote: string; readonly report: SyncReport }
   | { readonly remote: string; readonly error: unknown }
 
 export async function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
@@ -50,7 +47,7 @@ export async function syncRemotes(
   try {
     const outcomes = await withStore(context, async (store) => {
       const names = named === undefined ? store.remotes().map(({ name }) => name) : [named]
-      const sync: Turn['sync'] = (options) => syncMember(store, author, options)
+      const sync: Turn['sync'] = (how) => syncMember(store, author, how, input)
       const status = async () => (await store.status()).remotes
       const turn = { sync, status, only, repair }
       if (names.length > 1) return syncAll(context, turn, names)
@@ -83,14 +80,8 @@ function isOfAuditor(outcome: Outcome): boolean {
   return outcome.error.details.role === 'auditor'
 }
 
-/** What a sync did, and which merges of others came with it. */
-interface Synced {
-  readonly report: SyncReport
-  readonly taken: readonly Conflict[]
-}
-
 interface Turn {
-  readonly sync: (options: StoreSyncOptions) => Promise<Synced>
+  readonly sync: (options: StoreSyncOptions) => Promise<SyncReport>
   /** What is known of the remotes here; undefined for an auditor. */
   readonly status: (() => Promise<readonly RemoteStatus[]>) | undefined
   readonly only: Half
@@ -101,28 +92,28 @@ function trailSync({ environment }: Context, input: Input): Turn['sync'] {
   const { storeDirectory: directory, stateDirectory } = environment
   const acceptRolledBack = input.flag('accept-rolled-back')
   return async (options) => {
+    if (options.repair === true) {
+      throw usageError('--repair is for members; an auditor takes --accept-rolled-back', 'sync')
+    }
     // Few are auditors.
     const { syncTrail } = await import('../../store/sync/trail.ts')
     const places = { directory, stateDirectory, identity: getIdentity(environment) }
-    return { report: await syncTrail({ ...places, ...options, acceptRolledBack }), taken: [] }
+    return syncTrail({ ...places, ...options, acceptRolledBack })
   }
 }
 
+/** Whoever was made an auditor meanwhile is a member here until a remote has said so. */
 async function syncMember(
   store: MemoryStore,
   author: Author,
   options: StoreSyncOptions,
-): Promise<Synced> {
-  const { head: after } = store
-  const report = await store.sync(author, options)
-  if (report.received.commits === 0) return { report, taken: [] }
+  input: Input,
+): Promise<SyncReport> {
   try {
-    const found = await store.conflicts({ after, limit: CONFLICTS_MAX })
-    return { report, taken: found.filter(({ commit }) => commit !== report.merge) }
+    return await store.sync(author, options)
   } catch (error) {
-    // A redaction that came with it has given the commit of before another id.
-    if (hasCode(error, 'not_found')) return { report, taken: [] }
-    throw error
+    if (!hasCode(error, 'rolled_back') || !input.flag('accept-rolled-back')) throw error
+    throw usageError('--accept-rolled-back is for auditors; a member takes --repair', 'sync')
   }
 }
 
@@ -150,15 +141,15 @@ async function syncAll(
 
 async function attempt(context: Context, turn: Turn, remote: string | undefined): Promise<Outcome> {
   try {
-    const { report, taken } = await syncWith(context, turn, remote)
-    return { remote: report.remote, report, taken }
+    const report = await syncWith(context, turn, remote)
+    return { remote: report.remote, report }
   } catch (error) {
     if (context.interrupts.signal.aborted) throw error
-    return { remote: remote ?? '', error: await explained(turn, remote, error) }
+    return { remote: remote ?? '', error: await explainedBy(turn, remote, error) }
   }
 }
 
-async function explained(
+async function explainedBy(
   { status }: Turn,
   remote: string | undefined,
   error: unknown,
@@ -174,7 +165,7 @@ function syncWith(
   context: Context,
   { sync, only, repair }: Turn,
   remote: string | undefined,
-): Promise<Synced> {
+): Promise<SyncReport> {
   const { signal } = context.interrupts
   const ending = 'Ended; local work is safe, and the next sync goes on'
   return context.interrupts.patiently(ending, () =>
@@ -188,10 +179,10 @@ function syncWith(
 
 export function answerOf(outcomes: readonly Outcome[]): Answer {
   const texts = outcomes.map((outcome) => {
-    return 'report' in outcome ? reportText(outcome.report, outcome.taken) : ''
+    return 'report' in outcome ? reportText(outcome.report) : ''
   })
   const values = outcomes.map((outcome) => {
-    if ('report' in outcome) return reportJson(outcome.report, outcome.taken)
+    if ('report' in outcome) return reportJson(outcome.report)
     return { remote: outcome.remote, error: errorJson(outcome.error) }
   })
   const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))

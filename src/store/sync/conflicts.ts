@@ -2,9 +2,8 @@
 // with another one of the same path, or that had to move aside, the version that came of it and
 // what it came from. Read off the history, so every clone lists the same.
 
-import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
-import type { History, VersionEntry } from '../history.ts'
+import type { CommitEntry, History, VersionEntry } from '../history.ts'
 import { findMovedFrom, joinOf, mergedInputsOf } from '../version-inputs.ts'
 
 /**
@@ -39,31 +38,23 @@ export interface Conflict {
 export interface ConflictOptions {
   /** 100 if left out. */
   readonly limit?: number | undefined
-  /** Leaves out what this commit, 40 hex digits, has in its past. */
-  readonly after?: string | undefined
 }
 
-/** Newest first. Throws `not_found` if there is no such commit. */
+/** Newest first, of the merges that are wanted. */
 export function findConflicts(
   history: History,
-  { limit = 100, after }: ConflictOptions,
+  { limit = 100 }: ConflictOptions,
+  isWanted: (commit: CommitEntry) => boolean = () => true,
 ): readonly Conflict[] {
-  const isKnown = after === undefined ? (): boolean => false : pastOf(history, after)
   const conflicts: Conflict[] = []
   for (let at = history.versions.length - 1; at >= 0 && conflicts.length < limit; at -= 1) {
     const entry = history.versions[at]
     if (entry === undefined || !history.isMerge(entry.commit)) continue
-    if (isKnown(entry.commit.position)) continue
+    if (!isWanted(entry.commit)) continue
     // Told with the memory that goes on with its text.
     if (joinOf(history, entry) === undefined) conflicts.push(describe(history, entry))
   }
   return conflicts
-}
-
-function pastOf(history: History, oid: string): (position: number) => boolean {
-  const commit = history.commits.find((one) => one.oid === oid)
-  if (commit !== undefined) return history.pastOf(commit)
-  throw new StoreError('not_found', 'There is no such commit')
 }
 
 function describe(history: History, entry: VersionEntry): Conflict {

@@ -18,7 +18,7 @@ import type { OpenOptions, Places } from '../open.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { Beside } from './beside.ts'
 import type { RemoteOptions } from './options.ts'
-import { readStoreId } from './theirs.ts'
+import { readForeignStoreId } from './theirs.ts'
 
 export interface JoinOptions extends OpenOptions {
   /** An address as git takes it; `#memstore_…` after it names the store that is expected. */
@@ -128,7 +128,7 @@ export async function fetchInto(
     try {
       const { exchange: into } = objects
       await connection.fetch({ want: head, haves: [], into, progress: options.transfer })
-      const storeId = readStoreId(objects, head)
+      const storeId = readForeignStoreId(objects, head)
       if (expected !== undefined && expected !== storeId) throw otherStoreError()
       await check(objects, head, storeId)
       const transition = { objects: [], expected: undefined, next: head }

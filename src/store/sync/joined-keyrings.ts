@@ -73,7 +73,7 @@ function checkStays(directory: Directory, deviceId: string): void {
   throw new StoreError(
     'keyring_conflict',
     'Both sides changed who may open the store, and they have different keys of this device: ' +
-      'another owner of both sides has to sync, which removes it. Nothing was taken over or sent',
+      'another owner of both sides has to sync, which removes it',
   )
 }
 
@@ -92,7 +92,7 @@ function checkSides(source: HistorySource, { ours, theirs }: Tips, divergence: D
     throw new StoreError(
       'keyring_conflict',
       `Both sides changed who may open the store: ${error.message}. Where nobody else wrote ` +
-        'after that, `sync --repair` leaves it out. Nothing was taken over or sent',
+        'after that, `sync --repair` leaves it out',
       { cause: error },
     )
   }

@@ -26,11 +26,13 @@ export class KnownRemote {
   }
 
   /** What it has shown, if all of that is here: a store that was put back may have less. */
-  seenHere(): SeenHead | undefined {
+  async seenHere(): Promise<SeenHead | undefined> {
     const seen = this.seen()
     if (seen === undefined) return undefined
-    const { objects, storeId, epochs, snapshot } = this.#session
-    const reached = new Set([snapshot.head.commit])
+    // Of now: another process may have erased what the one of before led to.
+    const { commit } = await this.#session.reading(({ head }) => head)
+    const { objects, storeId, epochs } = this.#session
+    const reached = new Set([commit])
     for (const oid of reached) {
       const bytes = readCommitBytes(objects, oid)
       const { height, parents } = parseLinks(bytes)

@@ -68,12 +68,12 @@ export class NewVersions {
     return this.#versions.has(versionId)
   }
 
-  /** Of those that are made from one of the given versions. */
-  memoriesBasedOn(versionIds: ReadonlySet<string>): readonly string[] {
-    const made = [...this.#versions.values()].filter(({ bases }) => {
-      return bases.some((id) => versionIds.has(id))
+  /** Of those that our history does not have, and that are made from one of the given versions. */
+  newMemoriesBasedOn(versionIds: ReadonlySet<string>, history: History): readonly string[] {
+    return [...this.#versions].flatMap(([id, { bases, memoryId }]) => {
+      const isMadeFrom = bases.some((base) => versionIds.has(base))
+      return isMadeFrom && history.find(id) === undefined ? [memoryId] : []
     })
-    return made.map(({ memoryId }) => memoryId)
   }
 
   /** Undefined unless it is a new deletion that is not redacted. */

@@ -2,6 +2,7 @@
 // loads this file.
 
 import { StoreError } from '../../errors.ts'
+import { unknownRemoteError } from '../../git/remotes.ts'
 import type { Remote } from '../../git/remotes.ts'
 import type { RemoteAccess, TransferProgress } from '../../transport/remote-access.ts'
 import type { VerifyOptions } from '../verify.ts'
@@ -36,6 +37,6 @@ export function chooseRemote(remotes: readonly Remote[], name: string | undefine
     )
   }
   if (found[0] !== undefined) return found[0]
-  const which = name === undefined ? 'The store has no remote' : `There is no remote named ${name}`
-  throw new StoreError('not_found', which)
+  if (name !== undefined) throw unknownRemoteError(name)
+  throw new StoreError('not_found', 'The store has no remote')
 }

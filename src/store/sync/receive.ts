@@ -18,13 +18,13 @@ import type { CommitEntry, History, HistorySource } from '../history.ts'
 import { findLate, isLate } from '../late.ts'
 import type { LateHead } from '../late.ts'
 import type { StoreSession } from '../session.ts'
-import { isWhole } from './evidence.ts'
+import { canBeKept } from './evidence.ts'
 import { chooseHaves } from './haves.ts'
 import type { KnownRemote } from './known-remote.ts'
 import { readLateChanges } from './late-changes.ts'
 import type { LateChange } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
-import { isFailureOfRemote, isReplaceable, isVerdict, leadsToErased } from './refused.ts'
+import { isFailureOfRemote, isReplaceable, isVerdict } from './refused.ts'
 import { findSound } from './salvage.ts'
 import type { SeenHead } from './seen-remotes.ts'
 import { findRecord, hasShown, rolledBackError, showsStill, verifyTheirs } from './theirs.ts'
@@ -78,7 +78,9 @@ export class Receiver {
       const { head } = connection.refs
       if (head === undefined) return this.#nothingThere()
       const seen = this.#known.seen()
-      if (seen?.oid === head && this.#known.seenHere() !== undefined) return { ...nothing, head }
+      if (seen?.oid === head && (await this.#known.seenHere()) !== undefined) {
+        return { ...nothing, head }
+      }
       if (this.#options.only === 'push') throw movedError()
       const ours = seen === undefined ? await this.#noteOurs(head) : undefined
       return ours ?? (await this.#take(connection, head, seen, author))
@@ -154,11 +156,9 @@ export class Receiver {
   }
 
   async #keepEvidence(history: History, head: Oid, verdict: StoreError): Promise<void> {
-    // A ref to what is not whole would break the repository for git.
     if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
-    const { snapshot, objects } = this.#session
-    if (!isWhole(objects, history, head)) return
-    if (leadsToErased(this.#session, history, head, snapshot.redacted)) return
+    const { redacted } = this.#session.snapshot
+    if (!canBeKept(this.#session, history, head, redacted)) return
     await this.#exchange.track(refusedName(this.#remote.name), head)
   }
 
@@ -172,7 +172,7 @@ export class Receiver {
     const verify = async (): Promise<Theirs | undefined> => {
       const known = findKnown(this.#session.objects, history, head)
       if (known === undefined) {
-        const how = { ...this.#options, wasOurs: seen !== undefined }
+        const how = { ...this.#options, wasShown: seen !== undefined }
         const theirs = await verifyTheirs(this.#session, history, head, how)
         if (expected === undefined || (await hasShown(this.#session, history, theirs, expected))) {
           return theirs
@@ -228,14 +228,24 @@ export class Receiver {
     for (const { snapshot } of others) {
       // By what is ours now.
       const history = await this.#session.loadHistory(this.#options)
-      const { commit } = snapshot.head
-      const theirs = await verifyTheirs(this.#session, history, commit, this.#options)
+      const theirs = await this.#verifyBeside(history, snapshot.head.commit)
+      if (theirs === undefined) continue
       const next = await this.#unite(history, theirs, author)
       unified = addUnified(unified, next.unified)
       taken = next.taken ?? taken
       late.push(...next.late)
     }
     return { unified, taken, late }
+  }
+
+  /** Undefined for what is sound by itself, but not beside what was taken over before it. */
+  async #verifyBeside(history: History, oid: Oid): Promise<Theirs | undefined> {
+    try {
+      return await verifyTheirs(this.#session, history, oid, this.#options)
+    } catch (error) {
+      if (isVerdict(error)) return undefined
+      throw error
+    }
   }
 
   /** What is not taken over brings nothing back that is redacted here. */

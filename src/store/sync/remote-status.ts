@@ -20,7 +20,7 @@ export interface RemoteStatus extends Remote {
 }
 
 /** In the order of the repository's config. */
-export async function readRemotes(session: StoreSession): Promise<readonly RemoteStatus[]> {
+export async function readRemoteStatus(session: StoreSession): Promise<readonly RemoteStatus[]> {
   const remotes: RemoteStatus[] = []
   for (const remote of session.exchange.remotes()) {
     const unsent = await countUnsent(session, remote)

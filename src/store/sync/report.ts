@@ -2,6 +2,7 @@
 
 import type { AwaitedDevice } from '../adoption.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
+import type { Conflict } from './conflicts.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'
 import type { LateChange } from './late-changes.ts'
 
@@ -16,13 +17,21 @@ export const nothingSent: Sent = { commits: 0, bytes: 0 }
 /** What came from the remote, and what was made of it. */
 type Taken = Pick<
   SyncReport,
-  'received' | 'merge' | 'outcomes' | 'keyrings' | 'settings' | 'erased' | 'late'
+  | 'received'
+  | 'merge'
+  | 'outcomes'
+  | 'mergedElsewhere'
+  | 'keyrings'
+  | 'settings'
+  | 'erased'
+  | 'late'
 > & { readonly builtOnRedacted: readonly string[] }
 
 export const nothingTaken: Taken = {
   received: { commits: 0, bytes: 0 },
   merge: undefined,
   outcomes: [],
+  mergedElsewhere: [],
   keyrings: undefined,
   settings: undefined,
   builtOnRedacted: [],
@@ -55,6 +64,8 @@ export interface SyncReport {
   readonly merge: string | undefined
   /** What the merge made of memories that both sides had changed. */
   readonly outcomes: readonly MergeOutcome[]
+  /** What merges elsewhere have combined, and came with this sync; newest first. */
+  readonly mergedElsewhere: readonly Conflict[]
   /** Where both sides had changed who may open the store; else undefined. */
   readonly keyrings: JoinedKeyrings | undefined
   /** Undefined where the settings are those of before, and no others were set elsewhere. */

@@ -5,6 +5,9 @@ import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/remotes.ts'
 import type { Author } from '../commit.ts'
 import type { StoreSession } from '../session.ts'
+import type { Head } from '../snapshot.ts'
+import { findConflicts } from './conflicts.ts'
+import type { Conflict } from './conflicts.ts'
 import type { KnownRemote } from './known-remote.ts'
 import type { LateChange } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
@@ -12,6 +15,7 @@ import { Receiver } from './receive.ts'
 import { nothingSent } from './report.ts'
 import type { Moved } from './report.ts'
 import type { Sender } from './send.ts'
+import { findRecord } from './theirs.ts'
 import { addUnified, nothingMoved } from './unified.ts'
 
 /** Other clones may win the race for the branch so often. */
@@ -33,6 +37,7 @@ export async function receiveAndSend(
   options: SyncOptions,
 ): Promise<Moved> {
   const receiver = new Receiver(session, remote, known, options)
+  const before = await session.reading(({ head }) => head)
   const total = { commits: 0, bytes: 0 }
   let unified = nothingMoved
   const late = new Map<string, LateChange>()
@@ -46,13 +51,32 @@ export async function receiveAndSend(
     try {
       const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
       const { merge, outcomes, keyrings, settings, builtOnRedacted, erased } = unified
-      const made = { merge, outcomes, keyrings, settings, builtOnRedacted, erased }
+      const mergedElsewhere =
+        total.commits === 0 ? [] : await findMergedElsewhere(session, before, options)
+      const made = { merge, outcomes, mergedElsewhere, keyrings, settings, builtOnRedacted, erased }
       return { received: total, ...made, late: [...late.values()], sent }
     } catch (error) {
       if (!hasCode(error, 'remote_moved') || attempt === ATTEMPTS) throw error
       await wait(session.random(1)[0] ?? 0, attempt)
     }
   }
+}
+
+/** What came above a head that was here. This device may have merged more than once since. */
+async function findMergedElsewhere(
+  session: StoreSession,
+  before: Head,
+  options: SyncOptions,
+): Promise<readonly Conflict[]> {
+  const history = await session.loadHistory(options)
+  const known = findRecord(session, history, before)
+  // Left, since others had removed its device.
+  if (known === undefined) return []
+  const isKnown = history.pastOf(known)
+  const { deviceId: own } = session.identity
+  return findConflicts(history, { limit: Infinity }, ({ position, deviceId }) => {
+    return deviceId !== own && !isKnown(position)
+  })
 }
 
 /** Two clones that lost a race together do not lose the next one together. */

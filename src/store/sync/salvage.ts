@@ -4,9 +4,12 @@
 import { StoreError } from '../../errors.ts'
 import { findLinks } from '../../git/object.ts'
 import type { Oid } from '../../git/object.ts'
+import { findKeyring } from '../authority.ts'
 import { readCommitBytes, verifyDecodedCommit } from '../decoded-commit.ts'
+import type { Epochs } from '../decoded-commit.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import type { History } from '../history.ts'
+import { pause } from '../pause.ts'
 import type { StoreSession } from '../session.ts'
 import type { VerifyOptions } from '../verify.ts'
 import { isVerdict } from './refused.ts'
@@ -27,10 +30,12 @@ export async function findSound(
   options: VerifyOptions,
 ): Promise<readonly Theirs[]> {
   const news = new News(session.objects, history, head)
+  const members = new Members(session)
   const [sound, passed] = [new Map<Oid, Theirs>(), new Set([head])]
   let tried = 0
   for (const oid of news.commits) {
-    if (passed.has(oid) || !(await isByMember(session, oid))) continue
+    await pause(options.signal)
+    if (passed.has(oid) || !(await members.hasMade(oid))) continue
     tried += 1
     if (tried > TRIED_MAX) throw tooManyError(verdict)
     try {
@@ -45,15 +50,41 @@ export async function findSound(
   return [...sound].filter(([oid]) => !below.has(oid)).map(([, theirs]) => theirs)
 }
 
-/** Costs little, as often as somebody without a key has pushed: nobody else can make one. */
-async function isByMember(session: StoreSession, oid: Oid): Promise<boolean> {
-  try {
-    const epochs = await epochsOf(session, oid)
-    verifyDecodedCommit(session.storeId, epochs, oid, readCommitBytes(session.objects, oid))
-    return true
-  } catch (error) {
-    if (!isVerdict(error)) throw error
-    return false
+/** Which commits a member may have made: nobody without a key of the store can make one. */
+class Members {
+  readonly #session: StoreSession
+  /**
+   * Undefined for a keyring that cannot be opened here. To find that out takes a third of a second
+   * at worst, once for each: whoever wants it to take long has to send as much.
+   */
+  readonly #epochs: Map<Oid, Epochs | undefined> = new Map()
+
+  constructor(session: StoreSession) {
+    this.#session = session
+  }
+
+  async hasMade(oid: Oid): Promise<boolean> {
+    const { storeId, objects } = this.#session
+    try {
+      const keyring = findKeyring(objects, oid)
+      if (!this.#epochs.has(keyring)) this.#epochs.set(keyring, await this.#open(oid))
+      const epochs = this.#epochs.get(keyring)
+      if (epochs === undefined) return false
+      verifyDecodedCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+      return true
+    } catch (error) {
+      if (!isVerdict(error)) throw error
+      return false
+    }
+  }
+
+  async #open(oid: Oid): Promise<Epochs | undefined> {
+    try {
+      return await epochsOf(this.#session, oid)
+    } catch (error) {
+      if (!isVerdict(error)) throw error
+      return undefined
+    }
   }
 }
 

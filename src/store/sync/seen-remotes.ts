@@ -44,7 +44,6 @@ interface RecordAt {
 interface LeftEntry {
   /** Hex, as all of these. */
   readonly records: readonly string[]
-  readonly common: Omit<Entry, 'url'>
   readonly head: { readonly height: number; readonly record: string }
 }
 
@@ -71,10 +70,10 @@ export class SeenRemotes {
 
   /** Undefined for a remote that was never seen, or had another URL then. */
   find(name: string, url: string): SeenHead | undefined {
-    const { remotes, left } = this.#read()
+    const { remotes } = this.#read()
     const entry = remotes[name]
     if (entry?.url !== url) return undefined
-    const { oid, height, record, intactBelow } = isLeft(left, entry.record) ? left.common : entry
+    const { oid, height, record, intactBelow } = entry
     return { oid, height, record: fromHex(record), intactBelow }
   }
 
@@ -87,15 +86,18 @@ export class SeenRemotes {
 
   /** Before the branch leaves them. Call under the writer lock. */
   async noteLeft({ records, common, head }: LeftLate): Promise<void> {
-    const { left, ...file } = this.#read()
-    const all = [...records.map(toHex), ...(left?.records ?? [])]
+    const { left, remotes, version } = this.#read()
+    const news = records.map(toHex)
     const { oid, height } = common
-    const lower = { oid, height, record: toHex(common.record) }
+    const stays = { oid, height, record: toHex(common.record) }
+    const lowered = Object.entries(remotes).map(([name, entry]): [string, Entry] => {
+      return [name, news.includes(entry.record) ? { url: entry.url, ...stays } : entry]
+    })
     await this.#write({
-      ...file,
+      version,
+      remotes: Object.fromEntries(lowered),
       left: {
-        records: all.slice(0, LEFT_MAX),
-        common: left !== undefined && left.common.height < height ? left.common : lower,
+        records: [...news, ...(left?.records ?? [])].slice(0, LEFT_MAX),
         head: { height: head.height, record: toHex(head.record) },
       },
     })

@@ -47,7 +47,7 @@ export class Sender {
    */
   async sendAtOnce(): Promise<Sent | undefined> {
     if (this.#options.repair === true) return undefined
-    const expected = this.#remote.seenHere()?.oid
+    const expected = (await this.#remote.seenHere())?.oid
     if (expected === undefined || expected === this.#session.snapshot.head.commit) return undefined
     const connection = await this.#tryConnect()
     try {

@@ -35,8 +35,11 @@ export interface Theirs {
 }
 
 export interface TheirsOptions extends VerifyOptions {
-  /** Whether the remote has shown this store before: what is no store then is no mistake. */
-  readonly wasOurs?: boolean | undefined
+  /**
+   * Whether the remote has shown this store before. If so, a head that is no store is tampering,
+   * and no wrong address.
+   */
+  readonly wasShown?: boolean | undefined
 }
 
 /** Throws `store_id_mismatch`, `not_a_store`, `wrong_key`, or what verification refuses. */
@@ -123,8 +126,7 @@ export function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
     'The remote shows less than it has shown before: it was put back, or shows another history ' +
-      'to you than to others. Nothing was taken over; a sync with `repair` puts back what is ' +
-      'missing there',
+      'to you than to others. A sync with `repair` puts back what is missing there',
   )
 }
 
@@ -142,7 +144,7 @@ export async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs
     throw new StoreError(
       'wrong_key',
       `The newest keyring on the remote has no slot for this device, ${device}: it was removed, ` +
-        'or never added there. Nothing was taken over or sent',
+        'or never added there',
       { cause: error },
     )
   }
@@ -153,31 +155,28 @@ export function checkStoreId(
   objects: ObjectSource,
   head: Oid,
   expected: string,
-  { wasOurs = false }: TheirsOptions,
+  { wasShown = false }: TheirsOptions,
 ): void {
-  if (findStoreId(objects, head, wasOurs) === expected) return
-  throw new StoreError(
-    'store_id_mismatch',
-    'The remote holds another store than this one; nothing was taken over or sent',
-  )
+  if (findStoreId(objects, head, wasShown) === expected) return
+  throw new StoreError('store_id_mismatch', 'The remote holds another store than this one')
 }
 
-function findStoreId(objects: ObjectSource, head: Oid, wasOurs: boolean): string {
+function findStoreId(objects: ObjectSource, head: Oid, wasShown: boolean): string {
   try {
-    return readStoreId(objects, head)
+    return readForeignStoreId(objects, head)
   } catch (error) {
-    if (!wasOurs || !hasCode(error, 'not_a_store')) throw error
+    if (!wasShown || !hasCode(error, 'not_a_store')) throw error
     throw new StoreError(
       'commit_malformed',
       'The newest commit on the remote is not one of a store, though the remote has shown this ' +
-        'one before. Nothing was taken over or sent',
+        'one before',
       { cause: error },
     )
   }
 }
 
 /** From the public file of a head that nobody has verified. Throws `not_a_store`. */
-export function readStoreId(objects: ObjectSource, head: Oid): string {
+export function readForeignStoreId(objects: ObjectSource, head: Oid): string {
   const { tree } = parseForeign(objects, head)
   const entry = getTree(objects, tree).find(({ name }) => name === 'store.json')
   if (entry === undefined) throw notAStore()

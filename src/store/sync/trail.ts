@@ -4,8 +4,7 @@
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
-import { assert, hasCode, StoreError } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import { openDiskObjectStore } from '../../git/disk-object-store.ts'
 import { systemDisk } from '../../git/disk.ts'
 import type { Oid } from '../../git/object.ts'
@@ -18,11 +17,18 @@ import { auditStore, verifyTrail } from '../audit.ts'
 import type { Audit, AuditOptions, VerifiedTrail } from '../audit.ts'
 import { findKeyring } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
-import { findDivergence } from '../divergence.ts'
+import { findDivergence, newestCommon } from '../divergence.ts'
 import { getBlob } from '../git-reads.ts'
 import type { CommitSource } from '../judged-commit.ts'
 import { wasLeftLate } from '../late.ts'
-import { checkExpected, checkFreshness, getHead, localFiles, storageOf } from '../open.ts'
+import {
+  checkExpected,
+  checkFreshness,
+  getHead,
+  localFiles,
+  readStoreId,
+  storageOf,
+} from '../open.ts'
 import { headWords } from './head-words.ts'
 import { Beside } from './beside.ts'
 import { addressOf, checkKeepsUp, fetchInto, nameOf } from './join.ts'
@@ -31,7 +37,7 @@ import { chooseRemote } from './options.ts'
 import type { RemoteOptions } from './options.ts'
 import { nothingSent } from './report.ts'
 import type { SyncReport } from './report.ts'
-import { checkStoreId, readStoreId } from './theirs.ts'
+import { checkStoreId } from './theirs.ts'
 
 /**
  * `acceptRolledBack` takes what the remote shows for the truth, once, also where it leaves out what
@@ -72,7 +78,7 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
  */
 export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   return withObjects(options, async (objects) => {
-    const storeId = readStoreId(objects, getHead(objects))
+    const storeId = readStoreId(objects)
     checkExpected(storeId, options.storeId)
     // The anchor before the head, as in opening a store.
     const { anchor } = localFiles(options, storeId)
@@ -81,7 +87,7 @@ export function syncTrail(options: TrailOptions): Promise<SyncReport> {
     const remote = chooseRemote(objects.exchange.remotes(), options.remote)
     const { head, bytes } = await fetchHead(objects, before, remote, options)
     // Whoever has a clone of the trail has had it from there.
-    checkStoreId(objects, head, storeId, { wasOurs: true })
+    checkStoreId(objects, head, storeId, { wasShown: true })
     const place = { storeId, anchor, head }
     // Of a clone that nobody has audited, what is here counts as seen.
     const here = { ...place, head: before, before }
@@ -96,6 +102,7 @@ export function syncTrail(options: TrailOptions): Promise<SyncReport> {
       sent: nothingSent,
       merge: undefined,
       outcomes: [],
+      mergedElsewhere: [],
       keyrings: undefined,
       settings: undefined,
       builtOnRedacted: [],
@@ -251,15 +258,7 @@ async function findCommon(
   { before, head, signal }: { before: Oid; head: Oid; signal: AbortSignal | undefined },
 ): Promise<VerifiedHead> {
   const { ours } = await findDivergence(source, before, head, signal)
-  const own = new Set(ours.commits)
-  const stay = ours.commits
-    .flatMap((oid) => parseLinks(readCommitBytes(source.objects, oid)).parents)
-    .filter((oid) => !own.has(oid))
-  const [newest] = (own.size === 0 ? [before] : stay)
-    .map((oid) => headAt(source, oid))
-    .toSorted((a, b) => b.height - a.height)
-  assert(newest !== undefined, 'histories of one store have a commit in common')
-  return newest
+  return headAt(source, ours.commits.length === 0 ? before : newestCommon(source, ours).oid)
 }
 
 /**
@@ -317,6 +316,6 @@ function rolledBackError(): StoreError {
     'rolled_back',
     'The remote shows less than this device has verified before: it was put back, shows another ' +
       'history to you than to others, or leaves out what no member could take over or was never ' +
-      'sent. Nothing was taken over; ask a member why, and accept that once if the answer is right',
+      'sent. Ask a member why, and accept that once if the answer is right',
   )
 }

@@ -31,7 +31,7 @@ export const nothingMoved: Unified = {
   builtOnRedacted: [],
 }
 
-/** What both did, one after the other. */
+/** What both did, one after the other. `leftLate` is of one step, and who did that has told it. */
 export function addUnified(a: Unified, b: Unified): Unified {
   return {
     merge: b.merge ?? a.merge,

@@ -3,7 +3,7 @@
 // taken, or a merge commit joins them, and their keyrings where both changed (§7.2). Redactions
 // commute, so every clone ends with the same commits.
 
-import { toHex } from '../../bytes.ts'
+import { equalBytes, toHex } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { findTreeEntry } from '../../git/object.ts'
 import type { NewObject, Oid } from '../../git/object.ts'
@@ -12,7 +12,7 @@ import type { Author, BuiltCommit } from '../commit.ts'
 import { buildMerge } from '../commit.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import type { Epochs } from '../decoded-commit.ts'
-import { compareSnapshots, findDivergence } from '../divergence.ts'
+import { compareSnapshots, findDivergence, newestCommon } from '../divergence.ts'
 import type { Divergence } from '../divergence.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import { catchUp } from '../catch-up.ts'
@@ -131,7 +131,9 @@ class Unifier {
     const divergence = await this.#divergence()
     if (this.#mustLeaveOurs(divergence, missing)) {
       await this.#noteLeft(divergence)
-      const result = { ...nothingMoved, ...noticed, erased, leftLate: true }
+      const isSame = equalBytes(ours.settings.record, theirs.settings.record)
+      const settings = isSame ? undefined : 'replaced'
+      const result: Unified = { ...nothingMoved, ...noticed, settings, erased, leftLate: true }
       return { built: this.#adopt(), result }
     }
     const { built, ...merged } = await this.#merge(author, divergence)
@@ -155,19 +157,18 @@ class Unifier {
     if (!isLate(source, forOurs, head.commit)) return false
     if (missing.size === 0 && findInTime(source, forOurs, ours.commits) === undefined) return true
     const role = roleOf(tips.theirs, this.#session.identity.deviceId)
-    throw ownLateError(mayWrite(role, 'change'), missing.size > 0)
+    throw ownLateError({ isWriter: mayWrite(role, 'change'), redacts: missing.size > 0 })
   }
 
   /** Back to what both sides have: whatever becomes of this process, the store opens then. */
   async #noteLeft({ ours }: Divergence): Promise<void> {
-    const { base, snapshot } = this.#theirs
-    assert(base !== undefined, 'histories of one store have a commit in common')
-    const { storeId, epochs, objects } = this.#source()
-    const hashOf = (oid: Oid): Uint8Array =>
-      decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash
-    const common = { ...base, record: hashOf(base.oid) }
-    const records = ours.commits.map(hashOf)
-    await this.#session.noteLeft({ records, common, head: snapshot.head })
+    const source = this.#source()
+    const { storeId, epochs, objects } = source
+    const records = ours.commits.map((oid) => {
+      return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash
+    })
+    const common = newestCommon(source, ours)
+    await this.#session.noteLeft({ records, common, head: this.#theirs.snapshot.head })
   }
 
   /** Theirs contains ours: the branch moves on to it. */
@@ -337,8 +338,13 @@ function checkMayMerge(newest: Snapshot, deviceId: string): void {
   )
 }
 
-/** `redacts` if theirs lacks redactions that are here, and cannot be undone here. */
-function ownLateError(isWriter: boolean, redacts: boolean): StoreError {
+interface OwnLate {
+  readonly isWriter: boolean
+  /** Whether theirs lacks redactions that are here, and cannot be undone here. */
+  readonly redacts: boolean
+}
+
+function ownLateError({ isWriter, redacts }: OwnLate): StoreError {
   const keep = 'change something yourself, which keeps it, and sync again'
   const leave = 'join the store again in another directory'
   const wait = 'sync again once the others have sent what they wrote below it'
@@ -358,6 +364,6 @@ function lateError(): StoreError {
 function notCanonical(): StoreError {
   return new StoreError(
     'not_canonical',
-    'The remote rewrote the history otherwise than its redactions say; nothing was taken over',
+    'The remote rewrote the history otherwise than its redactions say',
   )
 }

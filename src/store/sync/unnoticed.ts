@@ -32,7 +32,7 @@ export function builtOnRedacted(
   { redacted }: Pick<Snapshot, 'redacted'>,
   theirs: Theirs,
 ): readonly string[] {
-  const memories = new Set(theirs.versions.memoriesBasedOn(redacted))
+  const memories = new Set(theirs.versions.newMemoriesBasedOn(redacted, history))
   const news = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))
   if (news.size === 0) return [...memories]
   const common = theirs.base?.height ?? -1

@@ -10,6 +10,7 @@ const quiet: SyncReport = {
   sent: { commits: 0, bytes: 0 },
   merge: undefined,
   outcomes: [],
+  mergedElsewhere: [],
   keyrings: undefined,
   settings: undefined,
   builtOnRedacted: [],
@@ -30,7 +31,7 @@ const version = {
 const change = { commit: '2'.repeat(40), deviceId: 'dev_gone', time: 0, versions: [version] }
 
 test('a sync in which nothing happened says no more than that', () => {
-  expect(reportText(quiet)).toBe('origin: nothing to do\n  head one two\n')
+  expect(reportText(quiet)).toBe('origin: nothing to do\n  words one two\n')
   expect(reportJson(quiet)).toMatchObject({ awaited_devices: [], late_changes: [] })
 })
 
@@ -56,19 +57,19 @@ test('settings that were set apart, and texts that a redaction missed, are named
 })
 
 test('what merges elsewhere have combined is counted, and some of it named', () => {
-  const taken = ['/a.md', '/b\u001b.md', undefined, '/d.md'].map((path, index): Conflict => {
+  const elsewhere = ['/a.md', '/b\u001b.md', undefined, '/d.md'].map((path, index): Conflict => {
     const made = { versionId: `memver_${index}`, memoryId: 'mem_0', path, inputs: [] }
     const none = { kept: undefined, joined: undefined, movedFrom: undefined }
     return { ...made, ...none, combination: 'combined', commit: '3'.repeat(40), time: 0 }
   })
-  expect(reportText(quiet, taken)).toContain(
+  expect(reportText({ ...quiet, mergedElsewhere: elsewhere })).toContain(
     '  merges elsewhere made 4 versions of both sides (/a.md, /b\\x{1b}.md, (redacted), …): ' +
       '`gitlocket conflicts` lists them\n',
   )
-  expect(reportText(quiet, taken.slice(0, 1))).toContain(
+  expect(reportText({ ...quiet, mergedElsewhere: elsewhere.slice(0, 1) })).toContain(
     'made 1 version of both sides (/a.md): `gitlocket conflicts` lists it\n',
   )
-  const { merged_elsewhere: listed } = reportJson(quiet, taken)
+  const { merged_elsewhere: listed } = reportJson({ ...quiet, mergedElsewhere: elsewhere })
   expect(listed).toContainEqual({ memory_version_id: 'memver_2', memory_id: 'mem_0', path: null })
 })
 

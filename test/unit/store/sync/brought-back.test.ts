@@ -1,63 +1,67 @@
 // A head that brings back what is redacted here, and is not taken over (FORMAT §10.2): what it
 // brought is erased all the same.
 
-import { expect, test } from 'vitest'
-import { formatDeviceCard } from '../../../../src/format/device-card.ts'
-import { formatId } from '../../../../src/format/id.ts'
-import { generateIdentity } from '../../../../src/index.ts'
-import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  admit,
+  bareRemote,
+  firstClone,
+  idOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'
 import { create, edit, leak, redact } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
-test('by a removed device, alone on its side', async () => {
-  const remote = bareRemote()
-  const a = await firstClone(remote)
-  await sync(a)
-  const removed = await joinClone(a, remote)
-  await syncAll([a, removed])
-  await create(removed, '/key.txt', 'sk-leaked')
-  await edit(removed, '/key.txt', 'revoked')
-  await syncAll([removed, a])
-  const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
-  await a.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
-  await redact(a, versions[0]?.versionId ?? '')
-  expect((await a.store.proveAbsence()).found).toEqual([])
-  await create(removed, '/late.md')
-  await sync(removed)
-  const { late } = await sync(a)
-  expect(late.flatMap((one) => one.versions.map(({ path }) => path))).toEqual(['/late.md'])
-  expect(await contentsOf(a.store)).toEqual({ '/key.txt': 'revoked' })
-  expect((await a.store.proveAbsence()).found).toEqual([])
-})
+describe('what a head brought back is erased, if it is not taken over:', () => {
+  test('by a removed device, alone on its side', async () => {
+    const remote = bareRemote()
+    const a = await firstClone(remote)
+    await sync(a)
+    const removed = await joinClone(a, remote)
+    await syncAll([a, removed])
+    await create(removed, '/key.txt', 'sk-leaked')
+    await edit(removed, '/key.txt', 'revoked')
+    await syncAll([removed, a])
+    const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
+    await a.store.removeDevices([idOf(removed)], author)
+    await redact(a, versions[0]?.versionId ?? '')
+    expect((await a.store.proveAbsence()).found).toEqual([])
+    await create(removed, '/late.md')
+    await sync(removed)
+    const { late } = await sync(a)
+    expect(late.flatMap((one) => one.versions.map(({ path }) => path))).toEqual(['/late.md'])
+    expect(await contentsOf(a.store)).toEqual({ '/key.txt': 'revoked' })
+    expect((await a.store.proveAbsence()).found).toEqual([])
+  })
 
-test.each([
-  ['permission_denied', 'by a stale clone, at a reader, who merges nothing'],
-  ['keyring_conflict', 'by a clone whose keyring another one has to join'],
-])('%s: %s', async (code) => {
-  const isReader = code === 'permission_denied'
-  const [remote, other] = [bareRemote(), bareRemote()]
-  const a = await firstClone(remote)
-  const versionId = await leak(a)
-  await sync(a)
-  const stale = await joinClone(a, remote)
-  await syncAll([a, stale])
-  const identity = await generateIdentity()
-  await a.store.addDevice(formatDeviceCard(identity), isReader ? 'reader' : 'writer', author)
-  await syncAll([a, stale])
-  const c = await joinClone(a, remote, { identity })
-  await redact(a, versionId)
-  if (!isReader) await a.store.changePassphrase('correct horse battery', author)
-  await syncAll([a, c])
-  expect((await c.store.proveAbsence()).found).toEqual([])
+  test.each([
+    ['permission_denied', 'by a stale clone, at a reader, who merges nothing'],
+    ['keyring_conflict', 'by a clone whose keyring another one has to join'],
+  ])('%s: %s', async (code) => {
+    const isReader = code === 'permission_denied'
+    const [remote, other] = [bareRemote(), bareRemote()]
+    const a = await firstClone(remote)
+    const versionId = await leak(a)
+    await sync(a)
+    const stale = await joinClone(a, remote)
+    await syncAll([a, stale])
+    const identity = await admit(a, isReader ? 'reader' : 'writer')
+    await syncAll([a, stale])
+    const c = await joinClone(a, remote, { identity })
+    await redact(a, versionId)
+    if (!isReader) await a.store.changePassphrase('correct horse battery', author)
+    await syncAll([a, c])
+    expect((await c.store.proveAbsence()).found).toEqual([])
 
-  await stale.store.addRemote('other', other)
-  await create(stale, '/unsent.md')
-  if (!isReader) {
-    await stale.store.addDevice(formatDeviceCard(await generateIdentity()), 'reader', author)
-  }
-  await stale.store.sync(author, { remote: 'other' })
-  await c.store.addRemote('other', other)
-  expect(await failureOf(c.store.sync(author, { remote: 'other' }))).toMatchObject({ code })
-  expect((await c.store.proveAbsence()).found).toEqual([])
+    await stale.store.addRemote('other', other)
+    await create(stale, '/unsent.md')
+    if (!isReader) await admit(stale, 'reader')
+    await stale.store.sync(author, { remote: 'other' })
+    await c.store.addRemote('other', other)
+    expect(await failureOf(c.store.sync(author, { remote: 'other' }))).toMatchObject({ code })
+    expect((await c.store.proveAbsence()).found).toEqual([])
+  })
 })

@@ -6,6 +6,7 @@ import type { Conflict, MemoryStore } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import { firstClone, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
+import { redact } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
 const pair = worldsOf(async (url) => {
@@ -40,17 +41,36 @@ describe('conflicts', () => {
     expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
   })
 
-  test('after a commit are those that it has not in its past', async () => {
+  test('are told by the sync that takes over a merge of others, once', async () => {
     const { first, second } = await pair()
     await put(first, '/notes.md', 'eins\ntwo\n')
     await put(second, '/notes.md', 'uno\ntwo\n')
-    const { head: before } = first.store
-    const found = await conflictsOf(first, second)
+    await sync(first)
+    expect(await sync(second)).toMatchObject({ outcomes: [{}], mergedElsewhere: [] })
+    await put(second, '/later.md', 'later\n')
+    await sync(second)
+    const found = await second.store.conflicts()
     expect(found).toHaveLength(1)
-    expect(await first.store.conflicts({ after: before })).toEqual(found)
-    expect(await first.store.conflicts({ after: first.store.head })).toEqual([])
-    const unknown = first.store.conflicts({ after: '0'.repeat(40) })
-    await expect(unknown).rejects.toMatchObject({ code: 'not_found' })
+    expect(await sync(first)).toMatchObject({ outcomes: [], mergedElsewhere: found })
+    await put(second, '/latest.md', 'latest\n')
+    await sync(second)
+    expect(await sync(first)).toMatchObject({ received: { commits: 1 }, mergedElsewhere: [] })
+  })
+
+  test('are told also where a redaction has renamed what was here before', async () => {
+    const { first, second, remote } = await pair()
+    const leaked = await put(second, '/key.txt', 'sk-leaked')
+    await put(second, '/key.txt', 'revoked')
+    await syncAll([second, first])
+    const third = await joinClone(first, remote)
+    await put(first, '/notes.md', 'eins\ntwo\n')
+    await put(second, '/notes.md', 'uno\ntwo\n')
+    await syncAll([first, second])
+    await redact(second, leaked)
+    await sync(second)
+    const found = await second.store.conflicts()
+    expect(found).toHaveLength(1)
+    expect(await sync(third)).toMatchObject({ erased: 1, mergedElsewhere: found })
   })
 
   test('two memories that were created at one path are joined, and listed once', async () => {

@@ -2,14 +2,13 @@
 // removal (FORMAT §7.4): nothing is taken over unsaid, and there is a way on.
 
 import { expect, test } from 'vitest'
-import { formatDeviceCard } from '../../../../src/format/device-card.ts'
-import { formatId } from '../../../../src/format/id.ts'
-import { generateIdentity } from '../../../../src/index.ts'
 import type { Role } from '../../../../src/index.ts'
 import {
+  admit,
   bareRemote,
   firstClone,
   headOf,
+  idOf,
   joinClone,
   sync,
   syncAll,
@@ -31,11 +30,10 @@ test.each<[role: Role, mayKeep: boolean]>([
     await sync(a)
     const removed = await joinClone(a, remote)
     await syncAll([a, removed])
-    const identity = await generateIdentity()
-    await a.store.addDevice(formatDeviceCard(identity), role, author)
+    const identity = await admit(a, role)
     await syncAll([a, removed])
     const other = await joinClone(a, remote, { identity })
-    await a.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
+    await a.store.removeDevices([idOf(removed)], author)
     const { versions } = await removed.store.versions({ path: '/notes.md', order: 'oldest' })
     await redact(removed, versions[0]?.versionId ?? '')
     await sync(removed)

@@ -2,11 +2,10 @@
 // again is no rollback, to nobody here, whatever came in between (FORMAT §7.4, §9).
 
 import { describe, expect, test } from 'vitest'
-import { formatId } from '../../../../src/format/id.ts'
-import { formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import { generateIdentity } from '../../../../src/index.ts'
 import type { MemoryStore } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
-import { firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import { admit, firstClone, idOf, joinClone, sync, syncAll } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
 import { FaultyDisk, SimulatedDeath } from '../../../support/faulty-disk.ts'
 import { branchOf, copyRemote, create, leak, redact } from '../../../support/hostile-remotes.ts'
@@ -21,7 +20,7 @@ const identity = await generateIdentity()
 const worlds = worldsOf(async (url) => {
   const owner = await firstClone(url)
   await leak(owner)
-  await owner.store.addDevice(formatDeviceCard(identity), 'writer', author)
+  await admit(owner, 'writer', identity)
   await sync(owner)
   const [clone, removed] = [await joinClone(owner, url), await joinClone(owner, url)]
   await syncAll([owner, clone, removed])
@@ -36,7 +35,7 @@ async function removal({ isBehind }: { readonly isBehind: boolean }): Promise<Re
   const { owner, clone, removed } = world
   await create(clone, '/kept.md')
   await syncAll(isBehind ? [clone, removed] : [clone, owner, removed])
-  await owner.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
+  await owner.store.removeDevices([idOf(removed)], author)
   // More than the owner has meanwhile: a height alone does not tell what is newer.
   for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
   await sync(removed)

@@ -2,10 +2,15 @@
 // knew (FORMAT §7.2): the keyrings are joined, and who was let in stays.
 
 import { expect, test } from 'vitest'
-import { formatDeviceCard } from '../../../../src/format/device-card.ts'
-import { formatId } from '../../../../src/format/id.ts'
-import { generateIdentity } from '../../../../src/index.ts'
-import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import {
+  admit,
+  bareRemote,
+  firstClone,
+  idOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
 import { create, expectInStep } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
@@ -14,24 +19,22 @@ test('whom a new owner has let in is in the store that another owner joins', asy
   const away = await firstClone(remote)
   await sync(away)
   const owner = await joinClone(away, remote)
-  const identity = await generateIdentity()
-  await owner.store.addDevice(formatDeviceCard(identity), 'writer', author)
+  const identity = await admit(owner, 'writer')
   await sync(owner)
   const raised = await joinClone(owner, remote, { identity })
   await syncAll([away, owner, raised])
 
   await away.store.newRecoveryKey(author)
-  await owner.store.changeRole(formatId('device', identity.deviceId), 'owner', author)
+  await owner.store.changeRole(idOf(raised), 'owner', author)
   await syncAll([owner, raised])
-  const admitted = await generateIdentity()
-  await raised.store.addDevice(formatDeviceCard(admitted), 'writer', author)
+  const admitted = await admit(raised, 'writer')
   await sync(raised)
   const newcomer = await joinClone(owner, remote, { identity: admitted })
   await create(newcomer, '/hello.md')
   await sync(newcomer)
 
   const report = await sync(away)
-  const deviceId = formatId('device', identity.deviceId)
+  const deviceId = idOf(raised)
   // Nothing tells a role that was raised here from one that was lowered there.
   expect(report.keyrings).toMatchObject({ removed: [], lowered: [{ deviceId, role: 'writer' }] })
   await syncAll([away, owner, raised, newcomer])

@@ -2,16 +2,17 @@
 // were right to as far as it can tell, else once its user says so.
 
 import { cpSync, rmSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { formatId } from '../../../../src/format/id.ts'
-import { auditStore, formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import { describe, expect, test } from 'vitest'
+import { auditStore } from '../../../../src/index.ts'
 import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
 import type { TrailOptions } from '../../../../src/store/sync/trail.ts'
 import {
+  admit,
   bareRemote,
   checkWithGit,
   firstClone,
   headOf,
+  idOf,
   joinClone,
   sync,
   syncAll,
@@ -37,8 +38,7 @@ function placesFor(identity: TrailOptions['identity']): TrailOptions {
 }
 
 async function joinedAuditor(owner: Clone, remote: string): Promise<TrailOptions> {
-  const identity = await generateIdentity()
-  await owner.store.addDevice(formatDeviceCard(identity), 'auditor', author)
+  const identity = await admit(owner, 'auditor')
   await sync(owner)
   const auditor = placesFor(identity)
   await joinTrail({ ...auditor, url: remote })
@@ -77,55 +77,56 @@ async function replacedForgery(): Promise<{ auditor: TrailOptions; member: Clone
   return { auditor, member, url }
 }
 
-test('a forged commit that only members could see, and have replaced', async () => {
-  const { auditor, member } = await replacedForgery()
-  await expectAccepted(auditor, member)
-})
+describe('an auditor goes on, once that is accepted, without', () => {
+  test('a forged commit that only members could see, and have replaced', async () => {
+    const { auditor, member } = await replacedForgery()
+    await expectAccepted(auditor, member)
+  })
 
-test('the same, by joining anew', async () => {
-  const { auditor, member, url } = await replacedForgery()
-  const anew = { ...auditor, directory: `${temporaryDirectory()}/anew`, url }
-  await expect(joinTrail(anew)).rejects.toMatchObject({ code: 'rolled_back' })
-  const head = await headOf(member)
-  expect(await joinTrail({ ...anew, acceptRolledBack: true })).toMatchObject({ head })
-  expect(await syncTrail({ ...auditor, directory: anew.directory })).toMatchObject({ head })
-})
+  test('a forged commit, by joining anew', async () => {
+    const { auditor, member, url } = await replacedForgery()
+    const anew = { ...auditor, directory: `${temporaryDirectory()}/anew`, url }
+    await expect(joinTrail(anew)).rejects.toMatchObject({ code: 'rolled_back' })
+    const head = await headOf(member)
+    expect(await joinTrail({ ...anew, acceptRolledBack: true })).toMatchObject({ head })
+    expect(await syncTrail({ ...auditor, directory: anew.directory })).toMatchObject({ head })
+  })
 
-test('what it wrote before it became an auditor, and never sent', async () => {
-  const remote = bareRemote()
-  const owner = await firstClone(remote)
-  await sync(owner)
-  const other = await joinClone(owner, remote)
-  await syncAll([owner, other])
-  await create(other, '/unsent.md')
-  await other.store.close()
-  await owner.store.changeRole(formatId('device', other.place.identity.deviceId), 'auditor', author)
-  await sync(owner)
-  const { recoveryKey: _, ...auditor } = other.place
-  await expectAccepted(auditor, owner)
-})
+  test('what it wrote before it became an auditor, and never sent', async () => {
+    const remote = bareRemote()
+    const owner = await firstClone(remote)
+    await sync(owner)
+    const other = await joinClone(owner, remote)
+    await syncAll([owner, other])
+    await create(other, '/unsent.md')
+    await other.store.close()
+    await owner.store.changeRole(idOf(other), 'auditor', author)
+    await sync(owner)
+    const { recoveryKey: _, ...auditor } = other.place
+    await expectAccepted(auditor, owner)
+  })
 
-test('a host that was put back, and went on from there', async () => {
-  const remote = bareRemote()
-  const owner = await firstClone(remote)
-  await sync(owner)
-  const lost = await joinClone(owner, remote)
-  await sync(owner)
-  const before = branchOf(remote)
-  const identity = await generateIdentity()
-  await owner.store.addDevice(formatDeviceCard(identity), 'auditor', author)
-  await syncAll([owner, lost])
-  const auditor = placesFor(identity)
-  const joined = branchOf(remote)
-  expect(joined).not.toBe(before)
-  await joinTrail({ ...auditor, url: remote })
-  await create(lost, '/lost.md')
-  await sync(lost)
-  await syncTrail(auditor)
-  moveBranch(remote, joined)
-  await create(owner, '/more.md')
-  await sync(owner)
-  await expectAccepted(auditor, owner)
+  test('what a host showed before it was put back, and went on from there', async () => {
+    const remote = bareRemote()
+    const owner = await firstClone(remote)
+    await sync(owner)
+    const lost = await joinClone(owner, remote)
+    await sync(owner)
+    const before = branchOf(remote)
+    const identity = await admit(owner, 'auditor')
+    await syncAll([owner, lost])
+    const auditor = placesFor(identity)
+    const joined = branchOf(remote)
+    expect(joined).not.toBe(before)
+    await joinTrail({ ...auditor, url: remote })
+    await create(lost, '/lost.md')
+    await sync(lost)
+    await syncTrail(auditor)
+    moveBranch(remote, joined)
+    await create(owner, '/more.md')
+    await sync(owner)
+    await expectAccepted(auditor, owner)
+  })
 })
 
 test('a clone that was put back notices a remote that was put back as far', async () => {
@@ -158,10 +159,9 @@ test('what is redacted is erased, also where something else is left out', async 
   const leaked = blobAt(remote, 'main~1')
   const removed = await joinClone(owner, remote)
   await syncAll([owner, removed])
-  const identity = await generateIdentity()
-  await owner.store.addDevice(formatDeviceCard(identity), 'auditor', author)
+  const identity = await admit(owner, 'auditor')
   await syncAll([owner, removed])
-  await owner.store.removeDevices([formatId('device', removed.place.identity.deviceId)], author)
+  await owner.store.removeDevices([idOf(removed)], author)
   await create(removed, '/late.md')
   await sync(removed)
   const auditor = placesFor(identity)

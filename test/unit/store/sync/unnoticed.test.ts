@@ -2,9 +2,9 @@
 // version that was redacted meanwhile, which may repeat its text.
 
 import { describe, expect, test } from 'vitest'
-import { sync } from '../../../support/clones.ts'
+import { sync, syncAll } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
-import { create, edit, pairsOfClones } from '../../../support/hostile-remotes.ts'
+import { create, edit, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'
 
 const pairOfClones = pairsOfClones()
@@ -12,22 +12,22 @@ const pairOfClones = pairsOfClones()
 const secret = 'key = sk-secret\n'
 
 describe('a memory that another clone changed while it was redacted here', () => {
-  async function start(): Promise<{ a: Clone; b: Clone; redact: () => Promise<unknown> }> {
+  async function start(): Promise<{ a: Clone; b: Clone; erase: () => Promise<unknown> }> {
     const { a, b } = await pairOfClones()
     await create(a, '/key.md', secret)
     await sync(a)
     await sync(b)
-    const redact = (): Promise<unknown> => {
+    const erase = (): Promise<unknown> => {
       const select = { path: '/key.md' }
       return a.store.redact({ select, reason: 'leaked_secret', current: 'delete' }, author)
     }
-    return { a, b, redact }
+    return { a, b, erase }
   }
 
   test('is named on both sides as long as it is there', async () => {
-    const { a, b, redact } = await start()
+    const { a, b, erase } = await start()
     await edit(b, '/key.md', `${secret}more\n`)
-    await redact()
+    await erase()
     expect(await sync(a)).toMatchObject({ builtOnRedacted: [] })
     const [named] = (await sync(b)).builtOnRedacted
     expect(named?.path).toBe('/key.md')
@@ -38,12 +38,30 @@ describe('a memory that another clone changed while it was redacted here', () =>
   })
 
   test('is not named if nobody has changed it, or who redacts has written it anew', async () => {
-    const { a, b, redact } = await start()
+    const { a, b, erase } = await start()
     await edit(a, '/key.md', 'key = none\n')
-    await redact()
+    await erase()
     await create(a, '/key.md', 'key = new\n')
     await sync(a)
     expect((await sync(b)).builtOnRedacted).toEqual([])
+    expect((await sync(a)).builtOnRedacted).toEqual([])
+  })
+
+  test('is not named again when a later redaction makes older commits anew', async () => {
+    const { a, b } = await pairOfClones()
+    for (const path of ['/old.md', '/key.md']) {
+      await create(a, path, secret)
+      await edit(a, path, 'clean\n')
+    }
+    await syncAll([a, b])
+    const oldest = async ({ store }: Clone, path: string): Promise<string> => {
+      const { versions } = await store.versions({ path, order: 'oldest' })
+      return versions[0]?.versionId ?? ''
+    }
+    await redact(a, await oldest(a, '/key.md'))
+    await syncAll([a, b])
+    await redact(b, await oldest(b, '/old.md'))
+    await sync(b)
     expect((await sync(a)).builtOnRedacted).toEqual([])
   })
 })

@@ -1,0 +1,168 @@
+// Which refused heads a ref keeps as evidence once something is redacted here: what leads to it is
+// looked for as git reads trees, which is more than what a store writes.
+
+import { execFileSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import type { ObjectSource } from '../../../../src/store/git-reads.ts'
+import { History } from '../../../../src/store/history.ts'
+import { canBeKept } from '../../../../src/store/sync/evidence.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
+import { bareRemote, checkWithGit, sync } from '../../../support/clones.ts'
+import { failureOf } from '../../../support/faulty-remotes.ts'
+import {
+  branchOf,
+  create,
+  edit,
+  evidenceOf,
+  makePair,
+  moveBranch,
+  redact,
+} from '../../../support/hostile-remotes.ts'
+import { cleanEnvironment, git } from '../../../support/temporary.ts'
+
+const worldOf = worldsOf(makePair)
+
+interface Blobs {
+  /** Of a memory version that is redacted. */
+  readonly erased: string
+  /** Of no store. */
+  readonly other: string
+}
+
+/** A commit on top of the remote's newest, with such a tree, and whether a ref keeps it. */
+async function isKept(makeTree: (remote: string, blobs: Blobs) => string): Promise<boolean> {
+  const { a, remote } = await worldOf()
+  await create(a, '/key.txt', 'sk-leaked')
+  await sync(a)
+  const changed = git(['diff-tree', '-r', '--no-commit-id', 'main', '--', 'm'], remote)
+  const [, erased = ''] = /^\S+ \S+ \S+ (\S+) A\t/m.exec(changed) ?? []
+  await edit(a, '/key.txt', 'revoked')
+  const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
+  await redact(a, versions[0]?.versionId ?? '')
+  await sync(a)
+  const other = git(['hash-object', '-w', '--stdin'], remote, 'hello\n').trim()
+  const tree = makeTree(remote, { erased, other })
+  const junk = git(['commit-tree', tree, '-p', branchOf(remote), '-m', 'junk'], remote).trim()
+  moveBranch(remote, junk)
+  expect(await failureOf(sync(a))).toMatchObject({ code: 'commit_malformed' })
+  const kept = await evidenceOf(a)
+  expect([undefined, junk]).toContain(kept)
+  if (kept !== undefined) checkWithGit(a.place.directory)
+  return kept === junk
+}
+
+function treeOf(
+  remote: string,
+  ...entries: readonly (readonly [string, string, string])[]
+): string {
+  const body = entries.map(([mode, name, oid]) => {
+    return Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(oid, 'hex')])
+  })
+  const how = ['hash-object', '-t', 'tree', '-w', '--literally', '--stdin']
+  return git(how, remote, Buffer.concat(body)).trim()
+}
+
+describe('once something is redacted, a foreign head is kept', () => {
+  test('with names that no store has', async () => {
+    const made = isKept((remote, { other }) => {
+      const below = treeOf(remote, ['120000', 'link', other], ['100755', 'run me.sh', other])
+      return treeOf(remote, ['100644', '.gitignore', other], ['40000', 'src', below])
+    })
+    expect(await made).toBe(true)
+  })
+
+  test('with a commit of another repository, which is not here', async () => {
+    const elsewhere = '1'.repeat(40)
+    const made = isKept((remote, { other }) => {
+      return treeOf(remote, ['100644', 'a', other], ['160000', 'module', elsewhere])
+    })
+    expect(await made).toBe(true)
+  })
+})
+
+describe('a head that leads to what is redacted is not kept', () => {
+  test('under a name that no store has', async () => {
+    const made = isKept((remote, { erased }) => treeOf(remote, ['100644', 'a file', erased]))
+    expect(await made).toBe(false)
+  })
+
+  test('under a name that is there twice', async () => {
+    const made = isKept((remote, { erased, other }) => {
+      return treeOf(remote, ['100644', 'a', erased], ['100644', 'a', other])
+    })
+    expect(await made).toBe(false)
+  })
+
+  test('below a directory whose mode only git reads', async () => {
+    const made = isKept((remote, { erased }) => {
+      return treeOf(remote, ['040000', 'old', treeOf(remote, ['100644', 'a', erased])])
+    })
+    expect(await made).toBe(false)
+  })
+})
+
+describe('a head that git would take for a fault of the repository is not kept', () => {
+  const header = (lines: string): string =>
+    `${lines}author a <a> 0 +0000\ncommitter a <a> 0 +0000\n\nx\n`
+
+  test.each<[name: string, head: (remote: string) => string]>([
+    [
+      'a tree by the mode of a file',
+      (remote) => {
+        const tree = treeOf(remote)
+        return commitOf(remote, header(`tree ${treeOf(remote, ['100644', 'a', tree])}\n`))
+      },
+    ],
+    [
+      'a parent in capitals',
+      (remote) => commitOf(remote, header(`tree ${treeOf(remote)}\nparent ${'AB'.repeat(20)}\n`)),
+    ],
+    [
+      'a missing parent after more than are looked at',
+      (remote) => {
+        const tree = treeOf(remote)
+        const one = commitOf(remote, header(`tree ${tree}\n`))
+        const parents = `parent ${one}\n`.repeat(3000)
+        return commitOf(remote, header(`tree ${tree}\n${parents}parent ${'12'.repeat(20)}\n`))
+      },
+    ],
+  ])('%s', (_, head) => {
+    const remote = bareRemote()
+    const oid = head(remote)
+    const source = { objects: objectsOf(remote), storeId: '', epochs: new Map() }
+    expect(canBeKept(source, new History(), oid, new Set())).toBe(false)
+  })
+
+  test('but for what is whole', () => {
+    const remote = bareRemote()
+    const oid = commitOf(remote, header(`tree ${treeOf(remote)}\n`))
+    const source = { objects: objectsOf(remote), storeId: '', epochs: new Map() }
+    expect(canBeKept(source, new History(), oid, new Set())).toBe(true)
+  })
+})
+
+function commitOf(remote: string, body: string): string {
+  const how = ['hash-object', '-t', 'commit', '-w', '--literally', '--stdin']
+  return git(how, remote, body).trim()
+}
+
+/** As stock git reads them. */
+function objectsOf(remote: string): ObjectSource {
+  return {
+    read: (oid) => {
+      const run = (...words: readonly string[]): Buffer =>
+        execFileSync('git', ['cat-file', ...words], {
+          cwd: remote,
+          env: cleanEnvironment(),
+          stdio: 'pipe',
+        })
+      try {
+        const type = run('-t', oid).toString().trim()
+        if (type !== 'commit' && type !== 'tree' && type !== 'blob') return undefined
+        return { type, body: new Uint8Array(run(type, oid)) }
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,75 @@
+// What a sync leaves as late, where a redaction comes in the same sync and gives older commits
+// other names (FORMAT §7.4, §9): no more is given up than what is late.
+
+import { expect, test } from 'vitest'
+import { systemRandom } from '../../../../src/crypto/random.ts'
+import { systemDisk } from '../../../../src/git/disk.ts'
+import { generateIdentity } from '../../../../src/index.ts'
+import { SeenRemotes } from '../../../../src/store/sync/seen-remotes.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
+import { firstClone, idOf, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import { failureOf } from '../../../support/faulty-remotes.ts'
+import { branchOf, copyRemote, create, leak, redact } from '../../../support/hostile-remotes.ts'
+import { author } from '../../../support/stores.ts'
+import { git, temporaryDirectory } from '../../../support/temporary.ts'
+
+const worlds = worldsOf(async (url) => {
+  const owner = await firstClone(url)
+  await leak(owner)
+  await sync(owner)
+  const [clone, removed] = [await joinClone(owner, url), await joinClone(owner, url)]
+  await syncAll([owner, clone, removed])
+  return { owner, clone, removed }
+})
+
+test('another remote that is put back to before what stays is found out', async () => {
+  const { owner, clone, removed, remote } = await worlds()
+  const old = branchOf(remote)
+  for (const path of ['/k1.md', '/k2.md']) await create(clone, path)
+  await syncAll([clone, owner, removed])
+  await owner.store.removeDevices([idOf(removed)], author)
+  // More of them than what the owner does, or the owner's would be the newer side.
+  for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
+  await sync(removed)
+  await sync(clone)
+  const second = copyRemote(remote)
+  await clone.store.addRemote('second', second)
+  await clone.store.sync(author, { remote: 'second' })
+  const { versions } = await owner.store.versions({ path: '/key.txt', order: 'oldest' })
+  await redact(owner, versions[0]?.versionId ?? '')
+  await sync(owner)
+  await clone.store.sync(author, { remote: 'origin' })
+  await clone.store.checkpoint()
+  git(['update-ref', 'refs/heads/main', old], second)
+  const failure = await failureOf(clone.store.sync(author, { remote: 'second', only: 'pull' }))
+  expect(failure).toMatchObject({ code: 'rolled_back' })
+})
+
+test('a remote is lowered by the leaving that concerns it, and by no earlier one', async () => {
+  const identity = await generateIdentity()
+  const owner = { disk: systemDisk, storeId: 'a'.repeat(32), identity, random: systemRandom }
+  const seen = new SeenRemotes(owner, `${temporaryDirectory()}/x.remotes`)
+  const at = (height: number): { oid: string; height: number; record: Uint8Array } => {
+    const record = new Uint8Array(32)
+    new DataView(record.buffer).setUint32(0, height)
+    return { oid: height.toString(16).padStart(40, '0'), height, record }
+  }
+  await seen.noteLeft({ records: [at(11).record], common: at(10), head: at(12) })
+  await seen.note('second', 'u', at(1001))
+  await seen.noteLeft({ records: [at(1001).record], common: at(1000), head: at(1002) })
+  expect(seen.find('second', 'u')).toMatchObject({ height: 1000 })
+})
+
+test('settings that were left as late are not said to hold', async () => {
+  const { owner, clone, removed } = await worlds()
+  await owner.store.updateSettings({ name: 'owner' }, author)
+  await owner.store.removeDevices([idOf(removed)], author)
+  for (const path of ['/l1.md', '/l2.md', '/l3.md', '/l4.md']) await create(removed, path)
+  await removed.store.updateSettings({ name: 'late' }, author)
+  await sync(removed)
+  await sync(clone)
+  expect((await clone.store.status()).settings.name).toBe('late')
+  await sync(owner)
+  expect(await sync(clone)).toMatchObject({ settings: 'replaced' })
+  expect((await clone.store.status()).settings.name).toBe('owner')
+})

@@ -84,7 +84,7 @@ describe('T2: a sealed object', () => {
   test.each(types)('%s: the reference decoder says the same', async (type) => {
     const { keys, context, bytes } = sealedObject(type)
     const open = (spoilt: Uint8Array) => openByReference(type, keys, context, spoilt)
-    expect(await flipped(bytes, envelopeRegions, open, full ? 1 : 7)).toEqual([])
+    expect(await flipped(bytes, envelopeRegions, open, full ? 1 : 13)).toEqual([])
   })
 
   test.each(types)('%s: cut off at each length, or with a byte more, is refused', async (type) => {
@@ -185,7 +185,7 @@ describe('T2: a keyring', () => {
     const unlock = { type: 'identity', identity: founder } as const
     const codes = new Set<string>()
     const accepted: number[] = []
-    for (let at = 0; at < keyring.length; at += full ? 1 : 11) {
+    for (let at = 0; at < keyring.length; at += full ? 1 : 23) {
       const spoilt = flipBit(8 * at + (at % 8))(keyring)
       const code = await verdictOf(() => openKeyring(spoilt, storeId, unlock))
       if (code === 'accepted') accepted.push(at)

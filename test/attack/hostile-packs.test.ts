@@ -284,7 +284,7 @@ describe('a pack with any byte changed', () => {
         const theirs = indexByGit(repository, pack)
         expect(equalBytes(readFileSync(join(packs, `${name}.idx`)), theirs)).toBe(true)
       }),
-      { seed, numRuns: full ? 20_000 : 400 },
+      { seed, numRuns: full ? 20_000 : 200 },
     )
     await store.close()
   })

@@ -4,6 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { worldsOf } from '../support/clone-templates.ts'
 import { bareRemote, checkWithGit, firstClone, headOf, sync, syncAll } from '../support/clones.ts'
 import {
   branchOf,
@@ -11,6 +12,7 @@ import {
   evidenceOf,
   expectInStep,
   expectRefused,
+  makePair,
   moveBranch,
   packOf,
   pairsOfClones,
@@ -18,11 +20,20 @@ import {
 } from '../support/hostile-remotes.ts'
 import { environment, failureOf } from '../support/faulty-remotes.ts'
 import { fetching, on, packAnswer, result } from '../support/git-server.ts'
+import { sample } from '../support/seed.ts'
 import { serve } from '../support/served-pair.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git, gitBytes } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
+
+/** With some changes more, so that there is something to leave out. */
+const pairWithMore = worldsOf(async (url) => {
+  const { a, b } = await makePair(url)
+  for (const path of ['/1.md', '/2.md', '/3.md']) await create(a, path)
+  await syncAll([a, b])
+  return { a, b }
+})
 
 /** The raw commit with some of it replaced, stored anew; its id. */
 function rewritten(remote: string, oid: string, change: (text: string) => string): string {
@@ -58,7 +69,10 @@ const invalid = 'group_signature_invalid'
 /** Returns what the branch is to be. */
 type Attack = (remote: string) => Promise<string> | string
 
-const attacks: readonly [name: string, code: string | readonly string[], attack: Attack][] = [
+type Row = readonly [name: string, code: string | readonly string[], attack: Attack]
+
+/** Commits and repositories of others, and what is no commit of a store. */
+const fromElsewhere: readonly Row[] = [
   [
     'a commit of anybody on top',
     ['commit_malformed', 'not_a_store'],
@@ -100,6 +114,10 @@ const attacks: readonly [name: string, code: string | readonly string[], attack:
     ['commit_malformed', 'not_a_store'],
     (remote) => rewritten(remote, 'main', (text) => text.replace(/^gpgsig .*\n( .*\n)*/m, '')),
   ],
+]
+
+/** Commits of the store with something in them replaced. */
+const patched: readonly Row[] = [
   [
     'the head with the signature of the commit before',
     invalid,
@@ -169,19 +187,20 @@ function firstCommit(remote: string): string {
 }
 
 describe('T25: who may push and has no key', () => {
-  test.each(attacks)('gets nothing in: %s', async (_, code, attack) => {
-    const { a, b, remote } = await pairOfClones()
-    for (const path of ['/1.md', '/2.md', '/3.md']) await create(a, path)
-    await syncAll([a, b])
-    const forged = await attack(remote)
-    moveBranch(remote, forged)
-    await expectRefused(a, code)
-    expect(await evidenceOf(a)).toBe(forged)
-    await repair(a)
-    expect(await evidenceOf(a)).toBeUndefined()
-    await syncAll([a, b])
-    await expectInStep(remote, [a, b])
-  })
+  test.each([...sample(fromElsewhere, 2), ...sample(patched, 2)])(
+    'gets nothing in: %s',
+    async (_, code, attack) => {
+      const { a, b, remote } = await pairWithMore()
+      const forged = await attack(remote)
+      moveBranch(remote, forged)
+      await expectRefused(a, code)
+      expect(await evidenceOf(a)).toBe(forged)
+      await repair(a)
+      expect(await evidenceOf(a)).toBeUndefined()
+      await syncAll([a, b])
+      await expectInStep(remote, [a, b])
+    },
+  )
 
   test.each(['tree', 'parent'])('has nothing kept that git misses a %s of', async (missing) => {
     const { b, remote, server } = await serve(await pairOfClones())
@@ -202,9 +221,13 @@ describe('T25: who may push and has no key', () => {
     const { a, b, remote } = await pairOfClones()
     await create(b, '/news.md')
     await sync(b)
+    const text = gitBytes(['cat-file', 'commit', 'main'], remote).toString('latin1')
+    let head = branchOf(remote)
     for (let n = 0; n < 70; n += 1) {
-      moveBranch(remote, onParent(remote, 'main', at(remote, 'main')))
+      const next = Buffer.from(text.replace(/^parent .*$/m, `parent ${head}`), 'latin1')
+      head = git(['hash-object', '-t', 'commit', '-w', '--stdin'], remote, next).trim()
     }
+    moveBranch(remote, head)
     await repair(a)
     await syncAll([a, b])
     expect(await contentsOf(a.store)).toHaveProperty('/news.md')

@@ -22,6 +22,7 @@ import {
   repair,
   write,
 } from '../support/hostile-remotes.ts'
+import { sample } from '../support/seed.ts'
 import { serve } from '../support/served-pair.ts'
 import type { ServedPair } from '../support/served-pair.ts'
 import { author, contentsOf } from '../support/stores.ts'
@@ -93,9 +94,11 @@ function besideTheChange(remote: string): string {
 }
 
 describe('T24: a pack without one of its objects', () => {
-  test.each<
-    [what: string, act: (a: Clone) => Promise<unknown>, missing: (remote: string) => string]
-  >([
+  const objects: readonly (readonly [
+    what: string,
+    act: (a: Clone) => Promise<unknown>,
+    missing: (remote: string) => string,
+  ])[] = [
     ['the root tree of a change', creates, newIn('main^{tree}')],
     ['the tree of the memories', creates, newIn('main:m')],
     ['a tree below that', creates, newest('tree')],
@@ -105,21 +108,25 @@ describe('T24: a pack without one of its objects', () => {
     ['the tree of the memories after a deletion', deletes, newIn('main:m')],
     ['the settings', remake, newIn('main:settings')],
     ['the keyring', addsKey, newIn('main:keyring')],
-  ])('%s: nothing is taken over, and later all of it', async (_, act, missing) => {
-    const { a, b, remote, server } = await served()
-    const since = branchOf(remote)
-    await act(a)
-    await sync(a)
-    const before = await contentsOf(b.store)
-    server.fault = withhold(remote, since, missing(remote))
-    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'object_missing' })
-    expect(await contentsOf(b.store)).toEqual(before)
-    expect(await evidenceOf(b)).toBeUndefined()
-    await b.store.verify()
-    server.fault = undefined
-    await syncOver(b)
-    await expectInStep(remote, [a, b])
-  })
+  ]
+  test.each(sample(objects, 2))(
+    '%s: nothing is taken over, and later all of it',
+    async (_, act, missing) => {
+      const { a, b, remote, server } = await served()
+      const since = branchOf(remote)
+      await act(a)
+      await sync(a)
+      const before = await contentsOf(b.store)
+      server.fault = withhold(remote, since, missing(remote))
+      expect(await failureOf(syncOver(b))).toMatchObject({ code: 'object_missing' })
+      expect(await contentsOf(b.store)).toEqual(before)
+      expect(await evidenceOf(b)).toBeUndefined()
+      await b.store.verify()
+      server.fault = undefined
+      await syncOver(b)
+      await expectInStep(remote, [a, b])
+    },
+  )
 
   test('a commit between: the same', async () => {
     const { a, b, remote, server } = await served()
@@ -167,23 +174,27 @@ describe('T24: a pack without one of its objects', () => {
 })
 
 describe('T24: a host that has lost an object', () => {
-  test.each<[what: string, find: (remote: string) => string]>([
+  const lost: readonly (readonly [what: string, find: (remote: string) => string])[] = [
     ['a memory', newest('blob')],
     ['a tree', newIn('main~1^{tree}')],
     ['a commit', newIn('main~2')],
     ['the keyring of the first commits', newIn('main~3:keyring')],
-  ])('%s: no machine can join, until one of ours has sent all of it', async (_, find) => {
-    const { a, b, remote } = await pairOfClones()
-    for (const path of ['/1.md', '/2.md', '/3.md']) await create(a, path)
-    await syncAll([a, b])
-    dropObject(remote, find(remote))
-    const error = await failureOf(joinClone(a, remote))
-    expect(['remote_protocol', 'remote_unreachable', 'object_missing']).toContain(error.code)
-    // Who is in step does not notice, and loses nothing.
-    await sync(b)
-    await repair(b)
-    const c = await joinClone(a, remote)
-    await syncAll([a, b, c])
-    await expectInStep(remote, [a, b, c])
-  })
+  ]
+  test.each(sample(lost, 2))(
+    '%s: no machine can join, until one of ours has sent all of it',
+    async (_, find) => {
+      const { a, b, remote } = await pairOfClones()
+      for (const path of ['/1.md', '/2.md', '/3.md']) await create(a, path)
+      await syncAll([a, b])
+      dropObject(remote, find(remote))
+      const error = await failureOf(joinClone(a, remote))
+      expect(['remote_protocol', 'remote_unreachable', 'object_missing']).toContain(error.code)
+      // Who is in step does not notice, and loses nothing.
+      await sync(b)
+      await repair(b)
+      const c = await joinClone(a, remote)
+      await syncAll([a, b, c])
+      await expectInStep(remote, [a, b, c])
+    },
+  )
 })

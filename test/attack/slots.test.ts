@@ -128,7 +128,7 @@ describe('T11: a slot', () => {
 
   test('wrong_key: each byte of the X-Wing ciphertext changed', async () => {
     const codes = new Set<string>()
-    for (let at = 0; at < 1120; at += full ? 1 : 29) {
+    for (let at = 0; at < 1120; at += full ? 1 : 59) {
       const spoilt = withSlot('recovery', (slot) => ({
         ...slot,
         ciphertext: flipBit(8 * at + (at % 8))(slot.ciphertext),
@@ -148,7 +148,7 @@ describe('T11: a slot', () => {
     ['envelope_tag', 72, 600],
   ])('%s: bytes %i to %i of its envelope changed', async (code, from, to) => {
     const codes = new Set<string>()
-    for (let at = from; at < to; at += full ? 1 : 13) {
+    for (let at = from; at < to; at += full ? 1 : 29) {
       const flip = flipBit(8 * at + (at % 8))
       const spoilt = (): Uint8Array =>
         withSlot('recovery', (slot) => ({ ...slot, envelope: flip(slot.envelope) }))

@@ -11,12 +11,13 @@ import { openStore, parseIdentity } from '../../src/index.ts'
 import type { MemoryStore } from '../../src/index.ts'
 import { memoryCall, resultsOf, startMessagesApi, text } from '../support/messages-api.ts'
 import type { MessagesApi } from '../support/messages-api.ts'
+import { sample } from '../support/seed.ts'
 import { sharedDirectory } from '../support/temporary.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const sdks: readonly (readonly [generation: string, directory: string])[] = [
-  ['1.x', '@anthropic-ai/sdk'],
   ['0.x', 'anthropic-sdk-0'],
+  ['1.x', '@anthropic-ai/sdk'],
 ]
 
 const notes = '/memories/notes.md'
@@ -42,7 +43,7 @@ const script = [
 ]
 const kept = ['# N', ...inserts.toReversed(), ''].join('\n')
 
-describe.each(sdks)('the programs of the documents with SDK %s', (_, sdk) => {
+describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, sdk) => {
   const project = sharedDirectory()
   let api: MessagesApi
   let finished: Finished

@@ -15,7 +15,7 @@ import { sample } from '../support/seed.ts'
 /** A card of a machine without a store, as a file on the machine of `home`. */
 async function newCard(home: Home): Promise<{ other: Home; file: string; id: string }> {
   const other = newHome()
-  const answer = await other.run(['device', 'card', '--json'])
+  const answer = await other.call(['device', 'card', '--json'])
   const { card, device_id: id } = JSON.parse(answer.stdout)
   return { other, file: home.file('card', card), id }
 }
@@ -26,7 +26,7 @@ describe('device card', () => {
     const first = await home.run(['device', 'card'])
     expect(first.exitCode).toBe(0)
     expect(statSync(home.identityFile).mode & 0o777).toBe(0o600)
-    const again = await home.run(['device', 'card'])
+    const again = await home.call(['device', 'card'])
     expect(again.stdout).toBe(first.stdout)
     const [, id] = /^# gitlocket device card of (dev_\w+)\nGITLOCKET-/.exec(first.stdout) ?? []
     expect(first.stderr).toContain(`Fingerprint: ${id}\n`)
@@ -36,10 +36,10 @@ describe('device card', () => {
 
   test('--out writes a new file and replaces none', async () => {
     const home = newHome()
-    const { exitCode, stdout } = await home.run(['device', 'card', '--out', 'card'])
+    const { exitCode, stdout } = await home.call(['device', 'card', '--out', 'card'])
     expect([exitCode, stdout]).toEqual([0, 'Wrote the device card to card\n'])
     expect(readFileSync(join(home.directory, 'card'), 'utf8')).toContain('GITLOCKET-DEVICE-1-')
-    expect((await home.run(['device', 'card', '--out', 'card'])).exitCode).toBe(4)
+    expect((await home.call(['device', 'card', '--out', 'card'])).exitCode).toBe(4)
   })
 })
 
@@ -59,8 +59,8 @@ describe('device add', () => {
     const added = await home.json('device', 'add', file, '--role', role, '--fingerprint', id)
     expect(added).toMatchObject({ device_id: id, role, commit: expect.stringMatching(/^\w{40}$/) })
     const there = ['--store', home.store]
-    expect((await other.run(['cat', 'a.md', ...there])).exitCode).toBe(reads)
-    const written = await other.run(['create', 'b.md', '--text', 'b', ...there])
+    expect((await other.call(['cat', 'a.md', ...there])).exitCode).toBe(reads)
+    const written = await other.call(['create', 'b.md', '--text', 'b', ...there])
     expect(written.exitCode).toBe(writes)
     await home.ok('verify')
   })
@@ -69,7 +69,7 @@ describe('device add', () => {
     const home = await newHomeWithStore()
     const { file, id } = await newCard(home)
     const own = String((await home.json('key', 'show'))['device_id'])
-    const wrong = await home.run(['device', 'add', file, '--fingerprint', own])
+    const wrong = await home.call(['device', 'add', file, '--fingerprint', own])
     expect([wrong.exitCode, wrong.stderr]).toEqual([
       2,
       expect.stringMatching(/another fingerprint/),
@@ -92,7 +92,7 @@ describe('device add', () => {
 
   test('exits with 2 for what is no card, before the store is opened', async () => {
     const home = newHome()
-    const { exitCode, stderr } = await home.run(['device', 'add', home.file('card', 'x'), '--yes'])
+    const { exitCode, stderr } = await home.call(['device', 'add', home.file('card', 'x'), '--yes'])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/card is damaged/)])
   })
 
@@ -143,7 +143,7 @@ describe('device list, role and remove', () => {
       { role: 'owner', active: true, this_device: true, removed_at: null, still_readable: null },
       { device_id: id, active: false, still_readable: { commits: 5, memories: 1 } },
     ])
-    expect((await other.run(['ls', '--store', home.store])).exitCode).toBe(8)
+    expect((await other.call(['ls', '--store', home.store])).exitCode).toBe(8)
     await home.ok('verify')
   })
 
@@ -158,14 +158,14 @@ describe('device list, role and remove', () => {
     ),
   )('exit with 2 for %s', async (_, words, problem) => {
     const home = await newHomeWithStore()
-    const { exitCode, stderr } = await home.run(['device', ...words])
+    const { exitCode, stderr } = await home.call(['device', ...words])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(problem)])
   })
 
   test('the last owner cannot be removed', async () => {
     const home = await newHomeWithStore()
     const own = String((await home.json('key', 'show'))['device_id'])
-    const { exitCode, stderr } = await home.run(['device', 'remove', own])
+    const { exitCode, stderr } = await home.call(['device', 'remove', own])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/last owner/)])
   })
 })
@@ -205,16 +205,16 @@ describe('audit', () => {
     const remote = bareRemote()
     await home.ok('remote', 'add', 'origin', remote)
     await home.ok('sync')
-    const joined = await other.run(['join', remote])
+    const joined = await other.call(['join', remote])
     expect([joined.exitCode, joined.stderr]).toEqual([0, ''])
     expect(joined.stdout).toMatch(/^This machine may verify the trail of memstore_.*2 commits, up/s)
-    expect((await other.run(['sync'])).exitCode).toBe(15)
+    expect((await other.call(['sync'])).exitCode).toBe(15)
     await home.ok('create', 'secret-name.md', '--text', 'secret text')
     await home.ok('sync')
-    const pulled = await other.run(['pull', '--json'])
+    const pulled = await other.call(['pull', '--json'])
     expect(pulled.stdout + (await other.ok('audit'))).not.toContain('secret')
     expect(JSON.parse(pulled.stdout)).toMatchObject({ remote: 'origin', received: { commits: 1 } })
-    const pushed = await other.run(['push'])
+    const pushed = await other.call(['push'])
     expect([pushed.exitCode, pushed.stderr]).toEqual([6, expect.stringContaining('audit')])
   })
 
@@ -223,7 +223,7 @@ describe('audit', () => {
     const { other, file } = await newCard(home)
     await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
     for (const words of [['ls'], ['verify'], ['log'], ['status']]) {
-      const { exitCode, stderr } = await other.run([...words, '--store', home.store])
+      const { exitCode, stderr } = await other.call([...words, '--store', home.store])
       expect([exitCode, stderr]).toEqual([6, expect.stringMatching(/auditor.*`gitlocket audit`/s)])
     }
     expect(await home.json('audit')).toMatchObject({ role: 'owner', commits: 2 })
@@ -248,7 +248,7 @@ describe('key recovery', () => {
   async function joinWith(home: Home, key: string): Promise<number> {
     const other = newHome()
     const env = { GITLOCKET_RECOVERY_KEY_FILE: other.file('key', key) }
-    const { exitCode } = await other.run(['recover', '--store', home.store], { env })
+    const { exitCode } = await other.call(['recover', '--store', home.store], env)
     expect(existsSync(other.identityFile)).toBe(exitCode === 0)
     return exitCode
   }

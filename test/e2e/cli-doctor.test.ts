@@ -67,7 +67,7 @@ describe('doctor', () => {
   ])('tells of %s, with a fix', async (_, check, level, exitCode, breaking) => {
     const home = await newHomeWithStore()
     breaking(home)
-    const result = await home.run(['doctor', '--json'])
+    const result = await home.call(['doctor', '--json'])
     const { checks } = JSON.parse(result.stdout)
     expect(result.exitCode).toBe(exitCode)
     expect(checks).toContainEqual({
@@ -81,7 +81,7 @@ describe('doctor', () => {
   test.skipIf(stockGit.missing)(`lets git look, too${stockGit.note}`, async () => {
     const home = await newHomeWithStore()
     writeFileSync(join(home.store, 'refs/heads/other'), `${'1'.repeat(40)}\n`)
-    const { checks } = JSON.parse((await home.run(['doctor', '--json'])).stdout)
+    const { checks } = JSON.parse((await home.call(['doctor', '--json'])).stdout)
     expect(checks).toContainEqual(expect.objectContaining({ check: 'git fsck', level: 'fail' }))
   })
 
@@ -90,7 +90,7 @@ describe('doctor', () => {
     const inside = join(home.store, 'state')
     cpSync(home.stateDirectory, inside, { recursive: true })
     const env = { GITLOCKET_STATE_DIRECTORY: inside }
-    const { stdout } = await home.run(['doctor'], { env })
+    const { stdout } = await home.call(['doctor'], env)
     expect(stdout).toMatch(/warn {2}State directory {3}inside the store/)
   })
 })

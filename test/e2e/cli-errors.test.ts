@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
+import { sample } from '../support/seed.ts'
 import { ended, mainFile, newHome, newHomeWithStore, sharedHome } from './cli-process.ts'
 import type { Ended, Home } from './cli-process.ts'
 
@@ -172,14 +173,15 @@ describe('a request that cannot be done', () => {
     expect(await home.run(['create', 'x', '-'], { input })).toEqual(refusal(exitCode, sentence))
   })
 
-  test.each<[exitCode: number, words: string[]]>([
+  const starts: readonly (readonly [exitCode: number, words: string[]])[] = [
     [2, ['lgo']],
     [2, ['create', '../x', ...anyText]],
     [3, ['cat', 'nothing']],
     [4, ['create', 'a.md', ...anyText]],
     [5, ['create', 'x', '--text', 'x'.repeat(102_401)]],
     [7, ['ls', '--store', 'nowhere']],
-  ])('exits with %d as a process, too', async (exitCode, words) => {
+  ]
+  test.each(sample(starts, 2))('exits with %d as a process, too', async (exitCode, words) => {
     const result = await home.run(words)
     expect(result.exitCode).toBe(exitCode)
     expect(result).toEqual(await home.call(words))

@@ -7,8 +7,8 @@ import { full } from '../support/seed.ts'
 import { ended, newHome, sharedHome } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
 
-const MEMORIES = full ? 4000 : 400
-const redactDelays = full ? [200, 300, 400, 500, 700, 900, 1200] : [300, 700]
+const MEMORIES = full ? 4000 : 300
+const redactDelays = full ? [200, 300, 400, 500, 700, 900, 1200] : [500]
 const compactDelays = full ? [200, 400, 700] : [400]
 
 describe('Ctrl-C', () => {

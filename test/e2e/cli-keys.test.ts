@@ -7,11 +7,17 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { ended, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
+import { copiesOf, ended, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
 import type { Ended, Home } from './cli-process.ts'
 import { sample } from '../support/seed.ts'
 
 const passphrase = 'correct horse battery'
+
+/** Made once: Argon2id takes a second. */
+const homeWithPassphrase = copiesOf(async (home) => {
+  const env = { GITLOCKET_PASSPHRASE_FILE: home.file('old', `${passphrase}\n`) }
+  expect((await home.call(['init'], env)).stdout).toContain('Passphrase   set')
+})
 
 /** Types each answer once its question is there. Returns all that the terminal showed. */
 async function typing(home: Home, words: string[], answers: [string, string][]): Promise<Ended> {
@@ -43,9 +49,8 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 describe('another machine', () => {
   test('joins with the passphrase as a writer', async () => {
-    const home = newHome()
-    const env = { GITLOCKET_PASSPHRASE_FILE: home.file('passphrase', `${passphrase}\n`) }
-    expect((await home.call(['init'], env)).stdout).toContain('Passphrase   set')
+    const home = await homeWithPassphrase()
+    const env = { GITLOCKET_PASSPHRASE_FILE: join(home.directory, 'old') }
     const other = newHome()
     const made = await other.run(['recover', '--store', home.store, '--json'], { env })
     expect(JSON.parse(made.stdout)).toMatchObject({ enrolled: true, role: 'writer' })
@@ -63,7 +68,7 @@ describe('another machine', () => {
     const other = newHome()
     const spaced = String(key).toLowerCase().slice(6).replaceAll('-', ' ')
     const env = { GITLOCKET_RECOVERY_KEY_FILE: other.file('key', ` glkr1-${spaced}\n`) }
-    const made = await other.run(['recover', '--store', home.store, '--json'], { env })
+    const made = await other.call(['recover', '--store', home.store, '--json'], env)
     expect(JSON.parse(made.stdout)).toMatchObject({ enrolled: true, role: 'owner' })
   })
 
@@ -103,9 +108,8 @@ describe('another machine', () => {
 
 describe('key passwd', () => {
   test('the new passphrase opens it, the old one does not, none after --remove', async () => {
-    const home = newHome()
-    const old = { GITLOCKET_PASSPHRASE_FILE: home.file('old', `${passphrase}\n`) }
-    await home.call(['init'], old)
+    const home = await homeWithPassphrase()
+    const old = { GITLOCKET_PASSPHRASE_FILE: join(home.directory, 'old') }
     const changed = home.file('new', 'another passphrase\n')
     const env = { GITLOCKET_NEW_PASSPHRASE_FILE: changed }
     const answer = await home.call(['key', 'passwd'], env)

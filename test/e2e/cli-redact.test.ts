@@ -48,7 +48,7 @@ describe('redact', () => {
     const home = await homeWithLeak()
     const [leak] = await listed(home)
     const before = await home.json('status')
-    const done = await home.run(['redact', leak?.id ?? '', '--yes', '--prove'])
+    const done = await home.call(['redact', leak?.id ?? '', '--yes', '--prove'])
     expect(done.exitCode).toBe(0)
     expect(done.stdout).toMatch(
       new RegExp(
@@ -143,7 +143,7 @@ describe('what live memories hold', () => {
   test('is refused with what to do, and with the versions for programs', async () => {
     const home = await homeWithLeak()
     const words = ['redact', '--path', 'other.md', '--yes']
-    const { stdout, stderr, exitCode } = await home.run(words)
+    const { stdout, stderr, exitCode } = await home.call(words)
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
     expect(stderr).toMatch(/1 version is what live memories hold now; nothing was redacted/)
     expect(stderr).toMatch(/hint: Add --overwrite or --delete .* --keep-current/)
@@ -220,7 +220,7 @@ describe('the certificate', () => {
     const { head } = await home.json('status')
     home.file('proof.json', JSON.stringify({ object_ids: [head] }))
     const words = ['verify', '--absence', '--certificate', 'proof.json']
-    const { stdout, exitCode } = await home.run(words)
+    const { stdout, exitCode } = await home.call(words)
     expect(exitCode).toBe(11)
     expect(stdout).toMatch(new RegExp(`FOUND in 1 place\n  object ${String(head)}\n$`))
     const json = await home.call([...words, '--json'])

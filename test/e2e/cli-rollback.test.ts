@@ -143,7 +143,7 @@ describe('undo', () => {
       steps: [{ path_before: '/trap.md', path_after: null }],
       left: [{ path: '/a.md', reason: 'overlap' }],
     })
-    const done = await home.run(['undo', '--actor', 'mallory'])
+    const done = await home.call(['undo', '--actor', 'mallory'])
     expect(done).toEqual({
       exitCode: 4,
       stdout: 'Changed 1 memory\n  deleted   /trap.md\n',

@@ -34,7 +34,7 @@ describe('a writer that became an auditor', () => {
   test('leaves what it never sent only if it is told to', async () => {
     const { first, second } = await demotedMachine()
     await second.ok(...unsent)
-    const refused = await second.run(['sync'])
+    const refused = await second.call(['sync'])
     expect([refused.exitCode, refused.stderr]).toEqual([
       12,
       expect.stringMatching(/was never sent.*sync origin --accept-rolled-back/s),
@@ -62,7 +62,7 @@ test('joining anew where something was never sent is refused, and leaves nothing
   await first.ok('create', 'sent.md', '--text', 'sent')
   await first.ok('sync')
   rmSync(second.store, { recursive: true })
-  const refused = await second.run(['join', remote])
+  const refused = await second.call(['join', remote])
   expect([refused.exitCode, refused.stderr]).toEqual([
     12,
     expect.stringMatching(/never sent.*join --accept-rolled-back/s),

@@ -36,9 +36,9 @@ describe('settings', () => {
       limits: { content_size_bytes: 10, memories: 1 },
     })
     expect(await home.json('settings')).toMatchObject({ changed: false, commit: null })
-    expect((await home.run(['create', 'a', '--text', 'x'.repeat(11)])).exitCode).toBe(5)
+    expect((await home.call(['create', 'a', '--text', 'x'.repeat(11)])).exitCode).toBe(5)
     await home.ok('create', 'a', '--text', 'x')
-    expect((await home.run(['create', 'b', '--text', 'x'])).exitCode).toBe(5)
+    expect((await home.call(['create', 'b', '--text', 'x'])).exitCode).toBe(5)
     expect(await home.json('status')).toMatchObject({ name: 'Team', guard: false })
     await home.ok('verify')
   })
@@ -120,7 +120,7 @@ describe('expire', () => {
     expect(await home.ok('expire', '--redact-older', '0s', '--dry-run')).toBe(
       'Would redact 1 old version\n',
     )
-    const refused = await home.run(['expire', '--redact-older', '0s'])
+    const refused = await home.call(['expire', '--redact-older', '0s'])
     expect(refused).toMatchObject({ exitCode: 2, stderr: /add --yes to go on/ })
     expect(await home.json('expire', '--redact-older', '0s', '--yes')).toMatchObject({
       redacted: 1,

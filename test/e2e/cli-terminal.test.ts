@@ -98,8 +98,7 @@ describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
     const ended = onTerminal(home, ['undo', '--actor', 'alice'], { typed })
     expect(ended.screen).toContain('deleted   /a.md')
     expect(ended.exitCode).toBe(exitCode)
-    const { stdout } = await home.run(['cat', 'a.md'])
-    expect(stdout).toBe(content)
+    expect((await home.call(['cat', 'a.md'])).stdout).toBe(content)
   })
 
   test('rollback does not ask with --yes, or when nothing would change', async () => {
@@ -148,7 +147,7 @@ describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
     ] as const
     const ended = onTerminal(home, ['redact', '--memory', 'a.md'], { typed })
     expect(ended.exitCode).toBe(exitCode)
-    expect((await home.run(['cat', 'a.md'])).stdout.trimEnd()).toBe(content)
+    expect((await home.call(['cat', 'a.md'])).stdout.trimEnd()).toBe(content)
     await home.ok('verify')
   })
 })

@@ -45,7 +45,7 @@ describe('the first five minutes', () => {
   test('a memory is created, edited, moved, looked at and deleted', async () => {
     const home = await newHomeWithStore()
     const type = async (...words: string[]): Promise<string> => {
-      const { stdout, stderr, exitCode } = await home.run(words)
+      const { stdout, stderr, exitCode } = await home.call(words)
       expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
       return stdout
     }
@@ -223,9 +223,9 @@ describe('for programs', () => {
       GITLOCKET_IDENTITY_FILE: join(home.directory, 'i/key'),
       GITLOCKET_STATE_DIRECTORY: join(home.directory, 'state'),
     }
-    expect((await home.run(['init'], { env })).exitCode).toBe(0)
+    expect((await home.call(['init'], env)).exitCode).toBe(0)
     expect(readdirSync(home.directory).toSorted()).toEqual(['i', 's', 'state'])
-    expect((await home.run(['--store', 's', 'ls'], { env })).exitCode).toBe(0)
+    expect((await home.call(['--store', 's', 'ls'], env)).exitCode).toBe(0)
     expect((await home.run(['ls', '--store', 't'], { env })).exitCode).toBe(7)
   })
 

@@ -16,7 +16,7 @@ import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { noise, object } from '../support/pack-fixtures.ts'
 import { full } from '../support/seed.ts'
-import { git, temporaryDirectory } from '../support/temporary.ts'
+import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
 
 /** One run of stock git's check takes as long as forty crashes. */
@@ -24,6 +24,8 @@ const fsckEvery = full ? 10 : 43
 /** Every n-th operation is struck: by one kind of death, and by all others. */
 const stride = full ? { first: 1, others: 1 } : { first: 31, others: 61 }
 const preparedCommits = 9
+const shared = sharedDirectory()
+let largeTemplate: Promise<void> | undefined
 const loose = [object('blob', noise('loose', 500)), object('blob', noise('other', 50))]
 
 test.each(full ? everyDeath : [killed, unsynced, unplugged])(
@@ -228,10 +230,18 @@ function expectLoose(store: ObjectStore): void {
   }
 }
 
-/** A closed store that is large enough for a thread. */
+/** A closed store that is large enough for a thread: a copy of one that is made once. */
 async function largeStore(): Promise<{ directory: string; history: TestHistory }> {
+  await (largeTemplate ??= makeLarge())
   const directory = temporaryDirectory()
-  const store = await createDiskObjectStore({ directory, idleMs: Infinity })
+  cpSync(shared, directory, { recursive: true })
+  const history = new TestHistory(7)
+  history.take(1200)
+  return { directory, history }
+}
+
+async function makeLarge(): Promise<void> {
+  const store = await createDiskObjectStore({ directory: shared, idleMs: Infinity })
   const history = new TestHistory(7)
   for (const count of [900, 300]) {
     const transitions = history.take(count)
@@ -239,7 +249,6 @@ async function largeStore(): Promise<{ directory: string; history: TestHistory }
     await store.checkpoint()
   }
   await store.close()
-  return { directory, history }
 }
 
 function packFiles(directory: string): string[] {

@@ -140,7 +140,7 @@ describe.each(scenarios)('$name', (scenario) => {
   test.each(deaths)('survives a death, $moment, at each operation, losing $loss', async (death) => {
     const template = await prepared(scenario)
     let at = 1
-    while (await survives(scenario, template, { kind: 'death', at, ...death })) at += full ? 1 : 11
+    while (await survives(scenario, template, { kind: 'death', at, ...death })) at += full ? 1 : 23
     expect(at).toBeGreaterThan(scenario.operationsMin)
   })
 })

@@ -18,10 +18,12 @@ const author: Author = { actor: { type: 'user', id: 'officer' } }
 const reason = 'leaked_secret' as const
 const kills = full ? 25 : 1
 /** With so many commits the history is worth a cache file, and is read in more than one turn. */
-const fillers = 520
+const long = 520
+/** Where another process is what matters. */
+const short = full ? long : 30
 
-const shared = sharedDirectory()
-let template: ReturnType<typeof makeTemplate> | undefined
+const templates = new Map<number, ReturnType<typeof makeTemplate>>()
+const roots = new Map([long, short].map((length) => [length, sharedDirectory()]))
 
 interface Device {
   readonly directory: string
@@ -41,7 +43,7 @@ interface Site {
 
 describe('a process that reads and writes, while another one redacts', () => {
   test.each(sample(['first', 'second'] as const, 2))('on the %s device', async (who) => {
-    const site = await newSite(full ? 6 : 2)
+    const site = await newSite(full ? 6 : 2, short)
     const worker = startProcess('work', site[who], 'worker', site.secrets)
     const store = await openStore(site.first)
     const dead: string[] = []
@@ -60,7 +62,7 @@ describe('a process that reads and writes, while another one redacts', () => {
 })
 
 test(`a redacting process, killed ${kills} times, leaves the old state or the new`, async () => {
-  const site = await newSite(2)
+  const site = await newSite(2, short)
   const random = seededBytes(seed)
   const worker = startProcess('work', site.second, 'worker', site.secrets)
   await expect.poll(() => worker.lines('wrote').length, patience).toBeGreaterThan(0)
@@ -81,7 +83,7 @@ test(`a redacting process, killed ${kills} times, leaves the old state or the ne
 })
 
 test('two processes that redact at once, beside a third that writes', async () => {
-  const site = await newSite(full ? 12 : 4)
+  const site = await newSite(full ? 12 : 4, short)
   const worker = startProcess('work', site.second, 'worker', site.secrets)
   const redactors = [0, 1].map((rest) => {
     const ids = site.secrets.filter((_, index) => index % 2 === rest)
@@ -197,30 +199,35 @@ async function whichAreRedacted(device: Device, ids: readonly string[]): Promise
 }
 
 /** A copy of one that is made once: with a history, two devices, and caches of both. */
-async function newSite(count: number): Promise<Site> {
-  const { first, second, deep, root } = await (template ??= makeTemplate())
+async function newSite(count: number, length: number = long): Promise<Site> {
+  const template = templates.get(length) ?? makeTemplate(length)
+  templates.set(length, template)
+  const { first, second, deep, root } = await template
   const copy = temporaryDirectory()
   cpSync(root, copy, { recursive: true })
-  const site = { first: moved(first, copy), second: moved(second, copy) }
+  const site = { first: moved(first, root, copy), second: moved(second, root, copy) }
   return { ...site, deep, secrets: await writeSecrets(site.first, '/m', count) }
 }
 
-async function makeTemplate(): Promise<Omit<Site, 'secrets'> & { readonly root: string }> {
-  const [first, second] = [await newDevice(shared, 'one'), await newDevice(shared, 'two')]
+async function makeTemplate(
+  length: number,
+): Promise<Omit<Site, 'secrets'> & { readonly root: string }> {
+  const root = roots.get(length) ?? ''
+  const [first, second] = [await newDevice(root, 'one'), await newDevice(root, 'two')]
   const { store, recoveryKey } = await createStore(first)
   const [deep = ''] = await makeSecrets(store, '/deep', 1)
   await store.apply([{ type: 'create', path: '/filler.md', content: '' }], author)
-  const edits = Array.from({ length: fillers }, (_, n) => {
+  const edits = Array.from({ length }, (_, n) => {
     return store.apply([{ type: 'edit', path: '/filler.md', edit: () => `${n}\n` }], author)
   })
   await Promise.all(edits)
   await store.close()
   await (await openStore({ ...second, recoveryKey })).close()
-  return { first, second, deep, root: shared }
+  return { first, second, deep, root }
 }
 
-function moved(device: Device, root: string): Device {
-  const move = (path: string): string => root + path.slice(shared.length)
+function moved(device: Device, from: string, to: string): Device {
+  const move = (path: string): string => to + path.slice(from.length)
   const { identity, directory, stateDirectory, identityFile } = device
   const places = { directory: move(directory), stateDirectory: move(stateDirectory) }
   return { identity, ...places, identityFile: move(identityFile) }

@@ -46,7 +46,7 @@ import * as settings from '../support/reference/settings.ts'
 import { full, seed } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
 
-const options = { seed, numRuns: full ? 10_000 : 200 }
+const options = { seed, numRuns: full ? 10_000 : 100 }
 const pair = signingKeyPair(new Uint8Array(32).fill(1))
 
 const bytes = (length: number): fc.Arbitrary<Uint8Array> =>
@@ -268,7 +268,7 @@ describe('text forms', () => {
         const other = identity.parseIdentity(formatIdentity(made))
         expect(formatIdentity(made)).toContain(identity.formatIdentity(other))
       }),
-      { ...options, numRuns: full ? 1000 : 40 },
+      { ...options, numRuns: full ? 1000 : 20 },
     )
   })
 

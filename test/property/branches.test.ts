@@ -133,7 +133,7 @@ function assertProperty<T>(
   runs: number,
 ): Promise<void> {
   const property = fc.asyncProperty(arbitrary, check)
-  return fc.assert(property, { seed, numRuns: full ? 10 * runs : runs })
+  return fc.assert(property, { seed, numRuns: full ? 10 * runs : runs / 2 })
 }
 
 const any = worlds({ removes: true })

@@ -31,7 +31,7 @@ test(
         await world.close()
         for (const { place } of world.members) checkWithGit(place.directory)
       }),
-      { seed, numRuns: full ? 120 : 5, ...(full ? {} : { endOnFailure: true }) },
+      { seed, numRuns: full ? 120 : 3, ...(full ? {} : { endOnFailure: true }) },
     )
   },
 )

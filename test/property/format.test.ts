@@ -28,7 +28,7 @@ import { full, seed } from '../support/seed.ts'
 import { mutated } from './byte-mutations.ts'
 import * as values from './format-values.ts'
 
-const runs = { seed, numRuns: full ? 20_000 : 200 }
+const runs = { seed, numRuns: full ? 20_000 : 100 }
 const storeId = '0123456789abcdef'.repeat(2)
 const pair = signingKeyPair(systemRandom(32))
 

@@ -45,7 +45,7 @@ test.skipIf(needsGit.missing)(`settings are those that git lists${needsGit.note}
   fc.assert(property, {
     examples,
     seed,
-    numRuns: full ? 5000 : 200,
+    numRuns: full ? 5000 : 100,
     maxSkipsPerRun: 1000,
   })
 })

@@ -41,7 +41,7 @@ import { TestHistory } from '../support/transitions.ts'
 import { mutated } from './byte-mutations.ts'
 import * as values from './format-values.ts'
 
-const runs = { seed, numRuns: full ? 20_000 : 150 }
+const runs = { seed, numRuns: full ? 20_000 : 75 }
 const storeId = '0123456789abcdef'.repeat(2)
 const pair = signingKeyPair(systemRandom(32))
 const keys = { kid: '01'.repeat(8), key: new Uint8Array(32), saltKey: new Uint8Array(32) }

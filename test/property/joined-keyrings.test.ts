@@ -170,6 +170,6 @@ test('any order of changes and meetings ends in a history that is accepted', asy
       expect(last && (await verdicts(last))).toEqual(accepted)
       expect(last && membersOf(last)).toBe(first && membersOf(first))
     }),
-    { seed, numRuns: full ? 200 : 12 },
+    { seed, numRuns: full ? 200 : 6 },
   )
 }, 120_000)

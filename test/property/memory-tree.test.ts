@@ -115,7 +115,7 @@ test('the tree is that of the set of memories, whichever way led to it', () => {
     }
     trial.compareLookups(root)
   })
-  fc.assert(property, { seed, numRuns: full ? 5000 : 100 })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
 })
 
 test('what is written in one go is what is written step by step', () => {
@@ -130,7 +130,7 @@ test('what is written in one go is what is written step by step', () => {
     expect(often.compare()).toBe(root)
     once.compareLookups(root)
   })
-  fc.assert(property, { seed, numRuns: full ? 5000 : 100 })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
 })
 
 test('a copy and what it was made from go on apart', () => {
@@ -146,7 +146,7 @@ test('a copy and what it was made from go on apart', () => {
     expect(copy.compare()).toBe(root)
     copy.compareLookups(root)
   })
-  fc.assert(property, { seed, numRuns: full ? 5000 : 100 })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
 })
 
 test('git mktree makes the same trees of the same entries', () => {
@@ -161,7 +161,7 @@ test('git mktree makes the same trees of the same entries', () => {
     const made = trees.length === 0 ? '' : git(['mktree', '--missing', '--batch'], directory, input)
     expect(made.split('\n').slice(0, -1)).toEqual(trees.map(([oid]) => oid))
   })
-  fc.assert(property, { seed, numRuns: full ? 500 : 15 })
+  fc.assert(property, { seed, numRuns: full ? 500 : 8 })
 })
 
 /** A tree as git ls-tree prints it. */

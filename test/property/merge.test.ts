@@ -164,7 +164,7 @@ test('clones come to one state, and keep every line that nobody removed', () => 
     const lost = [...world.written].filter((line) => !final.has(line) && !world.removed.has(line))
     expect(lost).toEqual([])
   })
-  fc.assert(property, { seed, numRuns: full ? 5000 : 300 })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 150 })
 })
 
 test('two merges of the same heads are one state, and merging these changes no text', () => {
@@ -185,5 +185,5 @@ test('two merges of the same heads are one state, and merging these changes no t
     replicas.sync(0, 1)
     expect(stateOf(replicas, 0)).toEqual(merged)
   })
-  fc.assert(property, { seed, numRuns: full ? 5000 : 300 })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 150 })
 })

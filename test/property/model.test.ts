@@ -274,7 +274,7 @@ test('a store does what the model does, over handles, caches, packs and epochs',
       rmSync(trial.place.directory, { recursive: true })
     }
   })
-  await fc.assert(property, { seed, numRuns: full ? 300 : 25 })
+  await fc.assert(property, { seed, numRuns: full ? 300 : 12 })
 })
 
 const program = fileURLToPath(new URL('../support/store-writer.mjs', import.meta.url))

@@ -157,7 +157,7 @@ test('the reference reads what was written, with the key of any device', async (
       }
     },
   )
-  await fc.assert(property, { seed, numRuns: full ? 300 : 12 })
+  await fc.assert(property, { seed, numRuns: full ? 300 : 6 })
 })
 
 /** What both sides can say about a store, in one shape. */

@@ -364,5 +364,5 @@ test('a store gets the states that it had, and what is left is reported', async 
       rmSync(trial.place.directory, { recursive: true })
     }
   })
-  await fc.assert(property, { seed, numRuns: full ? 500 : 40 })
+  await fc.assert(property, { seed, numRuns: full ? 500 : 20 })
 })

@@ -241,5 +241,5 @@ test('every earlier state can be read, compared and traced', async () => {
       await trial.close()
     }
   })
-  await fc.assert(property, { seed, numRuns: full ? 200 : 20 })
+  await fc.assert(property, { seed, numRuns: full ? 200 : 10 })
 })

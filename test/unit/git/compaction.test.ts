@@ -94,7 +94,7 @@ describe('compactPacks', () => {
       expect(pack?.objects).toBe(expected.size)
       expect(losses(directory, [...expected.values()])).toEqual([])
     })
-    await fc.assert(property, { seed, numRuns: full ? 500 : 20 })
+    await fc.assert(property, { seed, numRuns: full ? 500 : 10 })
   })
 
   test('is much smaller than a merge: trees and commits find their bases again', async () => {

@@ -68,7 +68,7 @@ describe('planMerge', () => {
         expect(packs.length).toBeLessThanOrEqual(Math.log2(total) + 1)
       }
     })
-    fc.assert(property, { seed, numRuns: full ? 1000 : 100 })
+    fc.assert(property, { seed, numRuns: full ? 1000 : 50 })
   })
 })
 
@@ -143,7 +143,7 @@ describe('mergePacks', () => {
       expect(merged?.objects).toBe(expected.size)
       expect(losses(directory, [...expected.values()])).toEqual([])
     })
-    await fc.assert(property, { seed, numRuns: full ? 500 : 20 })
+    await fc.assert(property, { seed, numRuns: full ? 500 : 10 })
   })
 
   test('removes what git derived from the old packs, and what dead writers left', async () => {

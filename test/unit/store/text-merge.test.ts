@@ -120,7 +120,7 @@ test('what merges, and to what, is the same as with git merge-file', () => {
     const merged = mergeText(base, our, their)
     expect(merged.clean ? merged.text : undefined).toBe(mergeWithGit(base, our, their))
   })
-  fc.assert(property, { seed, numRuns: full ? 3000 : 150 })
+  fc.assert(property, { seed, numRuns: full ? 3000 : 75 })
 })
 
 const linesOf = (content: string): readonly string[] => content.match(/[^\n]*\n|[^\n]+/g) ?? []
@@ -146,7 +146,7 @@ test('a merge has whole lines of the three texts, and conflicts both ways or not
     ).toBe(true)
     if (theirs === base) expect(merged.text).toBe(ours)
   })
-  fc.assert(property, { seed, numRuns: full ? 100_000 : 3000 })
+  fc.assert(property, { seed, numRuns: full ? 100_000 : 1500 })
 })
 
 describe('large texts', () => {

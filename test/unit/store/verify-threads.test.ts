@@ -71,24 +71,27 @@ async function verdictWith(stored: Stored, options: VerifyOptions): Promise<stri
   return verdictOf(() => verifyHistory(stored.source, stored.head, options))
 }
 
-test.each([1, 2, 3])('with %i threads a history is verified as with none', async (threads) => {
-  const stored = await store(long)
-  const alone = await verifyHistory(stored.source, stored.head, { threads: 0 })
-  const readAlone = stored.reads()
-  const seen: number[] = []
-  const together = await verifyHistory(stored.source, stored.head, {
-    threads,
-    progress: (done) => seen.push(done),
-  })
-  expect(together.snapshot.head).toEqual(alone.snapshot.head)
-  expect([...together.snapshot.current]).toEqual([...alone.snapshot.current])
-  expect(together.versions.size).toBe(alone.versions.size)
-  expect(seen).toEqual(seen.toSorted((a, b) => a - b))
-  expect(seen.at(-1)).toBe(length)
-  // Something was left to the threads.
-  expect(stored.reads() - readAlone).toBeLessThan(readAlone)
-  await stored.close()
-})
+test.each(sample([1, 2, 3], 2))(
+  'with %i threads a history is verified as with none',
+  async (threads) => {
+    const stored = await store(long)
+    const alone = await verifyHistory(stored.source, stored.head, { threads: 0 })
+    const readAlone = stored.reads()
+    const seen: number[] = []
+    const together = await verifyHistory(stored.source, stored.head, {
+      threads,
+      progress: (done) => seen.push(done),
+    })
+    expect(together.snapshot.head).toEqual(alone.snapshot.head)
+    expect([...together.snapshot.current]).toEqual([...alone.snapshot.current])
+    expect(together.versions.size).toBe(alone.versions.size)
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+    expect(seen.at(-1)).toBe(length)
+    // Something was left to the threads.
+    expect(stored.reads() - readAlone).toBeLessThan(readAlone)
+    await stored.close()
+  },
+)
 
 test('commits are accepted in their order, each once', async () => {
   const stored = await store(long)
@@ -144,7 +147,7 @@ describe('a fault in a history that threads judge has the code that it has witho
     ],
   ]
 
-  test.each(sample(cases, 4))('%s: %s', async (code, _, fault) => {
+  test.each(sample(cases, 8))('%s: %s', async (code, _, fault) => {
     const forge = long.fork()
     forge.change([next], fault)
     const stored = await store(forge)

@@ -40,6 +40,7 @@ const treeLine = /^tree ([0-9a-f]{40})\n$/
 const treeLineBytes = 46
 const parentLine = /^parent ([0-9a-f]{40})\n$/
 const parentLineBytes = 48
+const parentWord = 'parent '
 const headerBytesMax = 4096
 
 export function newObject(
@@ -69,6 +70,14 @@ export function findLinks(body: Uint8Array): CommitLinks | undefined {
     parents.push(parent)
   }
   return { tree, parents }
+}
+
+/** As `findLinks`; undefined, too, where git would read parents that are not among them. */
+export function findAllLinks(body: Uint8Array): CommitLinks | undefined {
+  const links = findLinks(body)
+  if (links === undefined) return undefined
+  const at = treeLineBytes + links.parents.length * parentLineBytes
+  return asciiText(body.subarray(at, at + parentWord.length)) === parentWord ? undefined : links
 }
 
 /** The body of a tree; entries may come in any order. */

@@ -2,11 +2,11 @@
 // what is not there, and what is redacted here must not become reachable again. Follows links
 // alone, as git does, and believes nothing else: nobody has verified the head.
 
-import { asciiText, toHex } from '../../bytes.ts'
+import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { mayHaveDetail, treeOf } from '../../format/commit-sections.ts'
-import { findLinks } from '../../git/object.ts'
-import type { CommitLinks, Oid } from '../../git/object.ts'
+import { findAllLinks } from '../../git/object.ts'
+import type { Oid } from '../../git/object.ts'
 import { ResidueSearch } from '../absence.ts'
 import { decodeCommit, openDetail, readCommitBytes } from '../decoded-commit.ts'
 import type { ObjectSource } from '../git-reads.ts'
@@ -23,9 +23,6 @@ const directoryKind = 0o040000
 /** A commit of another repository, which need not be here. */
 const moduleKind = 0o160000
 const oidBytes = 20
-const treeLineBytes = 'tree \n'.length + 2 * oidBytes
-const parentWord = 'parent '
-const parentLineBytes = 'parent \n'.length + 2 * oidBytes
 
 /** What is redacted of our own history. */
 export type Redacted = ReadonlySet<string>
@@ -59,22 +56,13 @@ function findNews(objects: ObjectSource, history: History, head: Oid): News | un
   for (const oid of reached) {
     if (ours.has(oid)) continue
     const object = objects.read(oid)
-    const links = object?.type === 'commit' ? readHeader(object.body) : undefined
+    const links = object?.type === 'commit' ? findAllLinks(object.body) : undefined
     if (links === undefined || reached.size > OBJECTS_MAX) return undefined
     if (!trees.isWhole(links.tree, known)) return undefined
     commits.push(oid)
     for (const parent of links.parents) reached.add(parent)
   }
   return { commits, blobs: trees.blobs }
-}
-
-/** Undefined where git would read parents that `findLinks` does not. */
-function readHeader(commit: Uint8Array): CommitLinks | undefined {
-  const links = findLinks(commit)
-  if (links === undefined) return undefined
-  const at = treeLineBytes + links.parents.length * parentLineBytes
-  const next = asciiText(commit.subarray(at, at + parentWord.length))
-  return next === parentWord ? undefined : links
 }
 
 /** Judges what it alone leads to, as the search for residues does: all that is ours is clean. */

@@ -27,7 +27,10 @@ type Taken = Pick<
   | 'late'
 > & { readonly builtOnRedacted: readonly string[] }
 
-export const nothingTaken: Taken = {
+/** As part of a report, too: none is described in another way there. */
+type NothingTaken = Omit<Taken, 'builtOnRedacted'> & { readonly builtOnRedacted: readonly never[] }
+
+export const nothingTaken: NothingTaken = {
   received: { commits: 0, bytes: 0 },
   merge: undefined,
   outcomes: [],

@@ -35,7 +35,7 @@ import { addressOf, checkKeepsUp, fetchInto, nameOf } from './join.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
 import { chooseRemote } from './options.ts'
 import type { RemoteOptions } from './options.ts'
-import { nothingSent } from './report.ts'
+import { nothingSent, nothingTaken } from './report.ts'
 import type { SyncReport } from './report.ts'
 import { checkStoreId } from './theirs.ts'
 
@@ -97,20 +97,14 @@ export function syncTrail(options: TrailOptions): Promise<SyncReport> {
     await finish(objects)
     await objects.exchange.track(remote.name, head)
     return {
+      ...nothingTaken,
       remote: remote.name,
       received: { commits: news.commits, bytes },
       sent: nothingSent,
-      merge: undefined,
-      outcomes: [],
-      mergedElsewhere: [],
-      keyrings: undefined,
-      settings: undefined,
-      builtOnRedacted: [],
       erased: news.erased,
       awaited: [],
       head,
       headWords: headWords(storeId, recordOf(objects, place, options)),
-      late: [],
       forkedDevices: [],
     }
   })

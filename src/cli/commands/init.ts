@@ -4,8 +4,8 @@
 import { readdirSync } from 'node:fs'
 import { hasCode, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
-import { generateIdentity } from '../../keys/identity.ts'
 import { openStore, createStore } from '../../store/open.ts'
+import { listRemotes } from '../../store/sync/remotes.ts'
 import type { Answer, Input } from '../command.ts'
 import { CommandError } from '../command.ts'
 import { closing, findIdentity } from '../context.ts'
@@ -93,12 +93,11 @@ async function findExisting(context: Context): Promise<Answer | undefined> {
   }
 }
 
-/** Whether what is there is a store, anybody's identity can tell. */
 async function withoutIdentity({ environment }: Context): Promise<CommandError> {
-  const { storeDirectory: directory, stateDirectory, identityFile } = environment
-  const identity = await generateIdentity()
+  const { storeDirectory: directory, identityFile } = environment
   try {
-    await (await openStore({ directory, stateDirectory, identity })).close()
+    // What tells whether it is a store, without a key.
+    await listRemotes(directory)
   } catch (error) {
     if (hasCode(error, ...foreign)) return occupied(directory)
   }

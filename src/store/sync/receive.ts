@@ -228,7 +228,8 @@ export class Receiver {
     for (const { snapshot } of others) {
       // By what is ours now.
       const history = await this.#session.loadHistory(this.#options)
-      const theirs = await this.#verifyBeside(history, snapshot.head.commit)
+      const theirs = await this.#verifyPart(history, snapshot.head.commit, isVerdict)
+      // Sound by itself, but not beside what was taken over before it.
       if (theirs === undefined) continue
       const next = await this.#unite(history, theirs, author)
       unified = addUnified(unified, next.unified)
@@ -236,16 +237,6 @@ export class Receiver {
       late.push(...next.late)
     }
     return { unified, taken, late }
-  }
-
-  /** Undefined for what is sound by itself, but not beside what was taken over before it. */
-  async #verifyBeside(history: History, oid: Oid): Promise<Theirs | undefined> {
-    try {
-      return await verifyTheirs(this.#session, history, oid, this.#options)
-    } catch (error) {
-      if (isVerdict(error)) return undefined
-      throw error
-    }
   }
 
   /** What is not taken over brings nothing back that is redacted here. */
@@ -269,7 +260,7 @@ export class Receiver {
       if (isLate(source, newest, oid)) continue
       // A redaction of either side may have renamed it; all that is above it is late.
       if (isOurs(oid)) return undefined
-      const part = await this.#verifyPart(history, oid)
+      const part = await this.#verifyPart(history, oid, isAsRedacted)
       if (part !== undefined) return part
     }
     return undefined
@@ -290,12 +281,16 @@ export class Receiver {
     return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
   }
 
-  /** Undefined if it is there only as a late redaction has left it, which nothing explains. */
-  async #verifyPart(history: History, oid: Oid): Promise<Theirs | undefined> {
+  /** Undefined if it does not verify, for a reason to pass it over. */
+  async #verifyPart(
+    history: History,
+    oid: Oid,
+    isReason: (error: unknown) => boolean,
+  ): Promise<Theirs | undefined> {
     try {
       return await verifyTheirs(this.#session, history, oid, this.#options)
     } catch (error) {
-      if (hasCode(error, 'detail_missing')) return undefined
+      if (isReason(error)) return undefined
       throw error
     }
   }
@@ -342,6 +337,11 @@ export class Receiver {
   get #repairs(): boolean {
     return this.#options.repair === true
   }
+}
+
+/** It is there only as a late redaction has left it, which nothing explains. */
+function isAsRedacted(error: unknown): boolean {
+  return hasCode(error, 'detail_missing')
 }
 
 function findKnown(objects: ObjectSource, history: History, head: Oid): CommitEntry | undefined {

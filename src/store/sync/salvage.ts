@@ -54,10 +54,10 @@ export async function findSound(
 class Members {
   readonly #session: StoreSession
   /**
-   * Undefined for a keyring that cannot be opened here. To find that out takes a third of a second
-   * at worst, once for each: whoever wants it to take long has to send as much.
+   * By keyring. To find out that one does not open takes a third of a second at worst, once for
+   * each: whoever wants it to take long has to send as much.
    */
-  readonly #epochs: Map<Oid, Epochs | undefined> = new Map()
+  readonly #epochs: Map<Oid, Promise<Epochs>> = new Map()
 
   constructor(session: StoreSession) {
     this.#session = session
@@ -66,10 +66,7 @@ class Members {
   async hasMade(oid: Oid): Promise<boolean> {
     const { storeId, objects } = this.#session
     try {
-      const keyring = findKeyring(objects, oid)
-      if (!this.#epochs.has(keyring)) this.#epochs.set(keyring, await this.#open(oid))
-      const epochs = this.#epochs.get(keyring)
-      if (epochs === undefined) return false
+      const epochs = await this.#epochsOf(oid)
       verifyDecodedCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
       return true
     } catch (error) {
@@ -78,13 +75,11 @@ class Members {
     }
   }
 
-  async #open(oid: Oid): Promise<Epochs | undefined> {
-    try {
-      return await epochsOf(this.#session, oid)
-    } catch (error) {
-      if (!isVerdict(error)) throw error
-      return undefined
-    }
+  #epochsOf(oid: Oid): Promise<Epochs> {
+    const keyring = findKeyring(this.#session.objects, oid)
+    const epochs = this.#epochs.get(keyring) ?? epochsOf(this.#session, oid)
+    this.#epochs.set(keyring, epochs)
+    return epochs
   }
 }
 

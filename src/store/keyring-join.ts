@@ -43,33 +43,33 @@ export function checkChanges(first: KeyringSide, second: KeyringSide): void {
   )
 }
 
-/** What was done on one side by who might not any more, as the other side has it. */
+/** The changes of one side that are not sound (FORMAT §7.2): by who might not any more. */
 export function lateChanges<Change extends KeyringChange>(
   own: KeyringSide<Change>,
   other: KeyringSide,
 ): readonly Change[] {
   const sides = [own.keyring.directory, other.keyring.directory] as const
   let left = own.changes
-  const inTime = new Set<Change>()
+  const sound = new Set<Change>()
   for (;;) {
     // Whom one made an owner who might, might do so too, wherever it stands on this side.
-    const news = left.filter((change) => isTimely(change, sides, inTime))
+    const news = left.filter((change) => isSound(change, sides, sound))
     if (news.length === 0) return left
-    for (const change of news) inTime.add(change)
-    left = left.filter((change) => !inTime.has(change))
+    for (const change of news) sound.add(change)
+    left = left.filter((change) => !sound.has(change))
   }
 }
 
-function isTimely(
+function isSound(
   { authorId, givesRights: isGiving }: KeyringChange,
   [own, other]: readonly [own: Directory, other: Directory],
-  inTime: ReadonlySet<KeyringChange>,
+  sound: ReadonlySet<KeyringChange>,
 ): boolean {
   const device = findDevice(other, authorId)
   if (device !== undefined) {
     // Whatever it did: else a join would take up what it wrote below that as being in time.
     if (device.removed !== 0) return false
-    return !isGiving || device.role === 'owner' || wasMadeOwner(device, inTime)
+    return !isGiving || device.role === 'owner' || wasMadeOwner(device, sound)
   }
   if (!isGiving || findDevice(own, authorId) !== undefined) return true
   const slots = findRecoveries(own, authorId).filter(({ slotId }) => !other.gone.includes(slotId))
@@ -77,11 +77,8 @@ function isTimely(
 }
 
 /** Not if the other side, where it is no owner, has lowered its role. */
-function wasMadeOwner(
-  { deviceId, role }: DeviceEntry,
-  inTime: ReadonlySet<KeyringChange>,
-): boolean {
-  const raised = [...inTime].flatMap((change) => change.raised)
+function wasMadeOwner({ deviceId, role }: DeviceEntry, sound: ReadonlySet<KeyringChange>): boolean {
+  const raised = [...sound].flatMap((change) => change.raised)
   const own = raised.filter((one) => one.deviceId === deviceId)
   return own.some(({ to }) => to === 'owner') && own.some(({ from }) => !isLower(role, from))
 }

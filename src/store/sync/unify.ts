@@ -334,7 +334,7 @@ function checkMayMerge(newest: Snapshot, deviceId: string): void {
     'permission_denied',
     `This device is ${role} of the store, and has changes that the remote lacks: they arrive ` +
       'once an owner lets it write, or another device sends them. To read on before that, join ' +
-      'the store again in another directory. Nothing was taken over or sent',
+      'the store again in another directory, accepting that it shows less. Nothing was taken over',
   )
 }
 
@@ -346,7 +346,7 @@ interface OwnLate {
 
 function ownLateError({ isWriter, redacts }: OwnLate): StoreError {
   const keep = 'change something yourself, which keeps it, and sync again'
-  const leave = 'join the store again in another directory'
+  const leave = 'join the store again in another directory, accepting that it shows less'
   const wait = 'sync again once the others have sent what they wrote below it'
   const redacted = `It may have redacted what is here. To go on without it, ${leave}`
   const ways = isWriter ? `${redacted}; or ${keep}` : redacted

@@ -1,10 +1,12 @@
 // How the tests run. Three variables turn them: FULL=1 multiplies the runs of property and fault
 // tests, SEED replays their random choices, REBUILD=1 compiles dist/ even if it looks fresh.
-// REPORT names a file for a JSON report beside the printed one; `.ci/run` counts from it.
+// REPORT names a file for a JSON report beside the printed one; `.ci/run` counts from it. MUTANT is
+// the deliberate defect of one run of `npm run mutants`.
 
 import { availableParallelism } from 'node:os'
 import { env } from 'node:process'
 import { defineConfig } from 'vitest/config'
+import { mutantPlugins } from './test/support/mutant.ts'
 
 const minute = 60_000
 const full = env['FULL'] === '1'
@@ -14,6 +16,7 @@ const report = env['REPORT']
 const plain = ['unit', 'attack', 'property', 'conformance', 'contract', 'vectors']
 const inPlain = plain.map((folder) => `test/${folder}/**/*.test.ts`)
 
+const plugins = mutantPlugins()
 const common = {
   // Processes: signals, umask and the current directory belong to the process, and the workers that
   // the product starts are then not workers of a worker.
@@ -28,8 +31,11 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     projects: [
-      { test: { ...common, name: 'shared', include: inPlain, isolate: false } },
-      { test: { ...common, name: 'apart', include: ['test/**/*.test.ts'], exclude: inPlain } },
+      { plugins, test: { ...common, name: 'shared', include: inPlain, isolate: false } },
+      {
+        plugins,
+        test: { ...common, name: 'apart', include: ['test/**/*.test.ts'], exclude: inPlain },
+      },
     ],
     // By default one core is left idle, of which there may be two.
     maxWorkers: availableParallelism(),

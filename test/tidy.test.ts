@@ -6,6 +6,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { areas } from '../scripts/mutants/areas.ts'
+import { mutate } from './support/mutant.ts'
 import { git, sharedDirectory } from './support/temporary.ts'
 import {
   agreementLaw,
@@ -52,6 +54,38 @@ const laws: Readonly<Record<string, Law>> = {
 describe('every source file', () => {
   test.each(Object.entries(laws))('keeps the law of %s', (_, law) => {
     expect(sources.flatMap((file) => law(file))).toEqual([])
+  })
+})
+
+describe('the kept list of mutants', () => {
+  const listed = Object.values(areas).flat()
+  const mutations = listed.flatMap(({ file, mutants }) => {
+    return mutants.map((mutant) => ({ ...mutant, file: `src/${file}` }))
+  })
+
+  test('applies to the code as it is, each entry in one place', () => {
+    const problems = mutations.flatMap((mutation) => {
+      if (!paths.includes(mutation.file)) return [`${mutation.file} does not exist`]
+      try {
+        return mutate(read(mutation.file), mutation) === read(mutation.file) ? mutation.line : []
+      } catch (error) {
+        return String(error)
+      }
+    })
+    expect(problems).toEqual([])
+  })
+
+  test('names test files that exist, and no defect twice', () => {
+    expect(mutations.filter(({ test: file }) => !paths.includes(`test/${file}`))).toEqual([])
+    const defects = mutations.map(({ file, line, becomes }) => [file, line, becomes].join('\n'))
+    expect(new Set(defects).size).toBe(defects.length)
+  })
+
+  test('refuses a line that is missing, or there twice', () => {
+    const mutation = { file: 'a.ts', line: 'x', becomes: 'y' }
+    expect(mutate('axb', mutation)).toBe('ayb')
+    expect(() => mutate('abc', mutation)).toThrow('does not hold')
+    expect(() => mutate('xx', mutation)).toThrow('more than once')
   })
 })
 

@@ -345,6 +345,26 @@ describe('T32: a join is refused', () => {
   })
 })
 
+describe('T32: a late record below a join', () => {
+  /** What the removed writer wrote late, as the first or the second parent: the hashes decide. */
+  function lateParent(place: 0 | 1): Forge {
+    const { left, right, asWriter } = apart()
+    right.change([ofB], asWriter)
+    left.joinWith(right)
+    const parent = left.entries.at(-1)?.record.parents[place]
+    const isLate = compareBytes(parent ?? new Uint8Array(0), right.entries.at(-1)?.hash ?? noHash)
+    return isLate === 0 ? left : lateParent(place)
+  }
+  const noHash = new Uint8Array(0)
+
+  test.each<[name: string, place: 0 | 1]>([
+    ['first', 0],
+    ['second', 1],
+  ])('record_late: as its %s parent', async (_, place) => {
+    expect(await verdicts(lateParent(place))).toEqual(refused('record_late'))
+  })
+})
+
 describe('a recovery key', () => {
   const recovery = recoveryKeyIdentity(new Uint8Array(32).fill(7))
   const author = {

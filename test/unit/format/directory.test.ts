@@ -256,8 +256,8 @@ describe('a later directory', () => {
     ],
     [
       'a removal in the past',
-      two,
-      successor(two, { devices: sorted({ ...founder, removed: 1 }, second) }),
+      successor(two),
+      successor(successor(two), { devices: sorted(founder, { ...second, removed: 2 }) }),
     ],
     [
       'a removed device that returns',

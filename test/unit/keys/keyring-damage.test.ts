@@ -5,7 +5,7 @@ import { toHex } from '../../../src/bytes.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { encodeDirectory } from '../../../src/format/directory.ts'
-import type { Directory } from '../../../src/format/directory.ts'
+import type { DeviceEntry, Directory } from '../../../src/format/directory.ts'
 import { recordContext, sealEnvelope } from '../../../src/format/envelope.ts'
 import { decodeKeyring, encodeKeyring } from '../../../src/format/keyring.ts'
 import type { KeyringFile, Slot } from '../../../src/format/keyring.ts'
@@ -23,6 +23,12 @@ const code = (name: string): unknown => expect.objectContaining({ code: name })
 const by = (identity: typeof founder): Unlock => ({ type: 'identity', identity })
 const first = await createKeyring({ identity: founder, passphrase: undefined, recoveryKey, random })
 const { storeId } = first
+const strangers: DeviceEntry[] = []
+while (strangers.length < 4) {
+  const { deviceId, signing, kem } = await generateIdentity()
+  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
+  strangers.push({ deviceId, ...keys, role: 'writer', added: 0, removed: 0 })
+}
 
 describe('a keyring that is wrong inside:', () => {
   const directoryOf = (change: Partial<Directory>): Uint8Array =>
@@ -36,12 +42,22 @@ describe('a keyring that is wrong inside:', () => {
   const other = epochKeys(storeId, random(32), random(32))
   const archives = sealArchives(storeId, first.epoch, [other], random)
 
+  /** The founder's keyring has four slots for devices. */
+  const members = [...first.directory.devices, ...strangers].toSorted((a, b) => {
+    return a.deviceId < b.deviceId ? -1 : 1
+  })
+
   test.each<readonly [string, string, (file: KeyringFile) => KeyringFile]>([
     ['another number outside', 'keyring_mismatch', (file) => ({ ...file, number: 1 })],
     [
       'a recovery slot that the directory lacks',
       'keyring_mismatch',
       (file) => ({ ...file, directory: directoryOf({ recovery: [] }) }),
+    ],
+    [
+      'more active devices than slots',
+      'keyring_mismatch',
+      (file) => ({ ...file, directory: directoryOf({ devices: members.slice(0, 5) }) }),
     ],
     [
       'a directory under another key',
@@ -78,6 +94,20 @@ describe('a keyring that is wrong inside:', () => {
       }),
     ],
     [
+      'an archive of A with another hash of C',
+      'keyring_mismatch',
+      (file) => ({
+        ...file,
+        archiveC: archives.archiveC,
+        archiveA: sealArchives(
+          storeId,
+          first.epoch,
+          [{ ...other, contentKeyHash: random(32) }],
+          random,
+        ).archiveA,
+      }),
+    ],
+    [
       'archives swapped',
       'envelope_commitment',
       (file) => ({ ...file, archiveA: file.archiveC, archiveC: file.archiveA }),
@@ -100,6 +130,20 @@ describe('a keyring that is wrong inside:', () => {
   ])('%s is %s', async (_, expected, edit) => {
     const bytes = edited(first.bytes, edit)
     await expect(openKeyring(bytes, storeId, by(founder))).rejects.toMatchObject({ code: expected })
+  })
+
+  test('as many active devices as slots, and removed ones, open', async () => {
+    const [removed, ...active] = members.map((member, index) => {
+      return index === 0 ? { ...member, added: 0, removed: 1 } : member
+    })
+    const devices = removed === undefined ? active : [removed, ...active]
+    const bytes = edited(first.bytes, (file) => {
+      const next = { number: 1, previous: [random(32)], founderRandom: undefined }
+      const directory = directoryOf({ ...next, devices })
+      return { ...file, number: 1, directory }
+    })
+    const { directory } = await openKeyring(bytes, storeId, by(founder))
+    expect(directory.devices).toEqual(devices)
   })
 
   test('a slot of ours that is damaged is envelope_tag, not wrong_key', async () => {

@@ -1,0 +1,22 @@
+// The kept list, by area. Every entry must apply to the code as it is: a law of test/tidy.test.ts.
+
+import { handlers } from './list/handlers.ts'
+import { journal } from './list/journal.ts'
+import { keys } from './list/keys.ts'
+import { merge } from './list/merge.ts'
+import { purge } from './list/purge.ts'
+import { redaction } from './list/redaction.ts'
+import { sync } from './list/sync.ts'
+import { verification } from './list/verification.ts'
+import type { MutatedFile } from './mutant.ts'
+
+export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
+  verification,
+  keys,
+  journal,
+  purge,
+  redaction,
+  sync,
+  merge,
+  handlers,
+}

@@ -1,0 +1,5 @@
+// Mutants of the area "journal".
+
+import type { MutatedFile } from '../mutant.ts'
+
+export const journal: readonly MutatedFile[] = []

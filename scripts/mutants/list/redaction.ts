@@ -1,0 +1,5 @@
+// Mutants of the area "redaction".
+
+import type { MutatedFile } from '../mutant.ts'
+
+export const redaction: readonly MutatedFile[] = []

@@ -137,6 +137,29 @@ describe('T13, T14: a device that knows of the redaction', () => {
     cpSync(`${site.directory}.caches`, caches, { recursive: true })
     expect(await visit(site)).toBe('accepted')
   })
+
+  test('finds a cache from before the redaction by its proof of absence', async () => {
+    const long = await historiesOf(300)
+    const site = await newSite(long.before)
+    await visit(site)
+    const caches = join(site.directory, 'gitlocket', 'cache')
+    cpSync(caches, `${site.directory}.caches`, { recursive: true })
+    await writeForged(long.redacted, site.directory)
+    const store = await openStore(site)
+    const inCaches = async (): Promise<readonly unknown[]> => {
+      const { found } = await store.proveAbsence()
+      return found.filter(({ place }) => place === 'cache')
+    }
+    rmSync(caches, { recursive: true, force: true })
+    expect(await inCaches()).toEqual([])
+    // The history alone: the state says nothing of a version that is not the current one.
+    cpSync(`${site.directory}.caches`, caches, {
+      recursive: true,
+      filter: (path) => !path.endsWith('/state'),
+    })
+    expect(await inCaches()).toEqual([{ place: 'cache', versionId: victim }])
+    await store.close()
+  })
 })
 
 describe('T13: a device that knows the history before the redaction', () => {

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type ErrorCode, StoreError } from '../../src/errors.ts'
 import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { newObject } from '../../src/git/object.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
 import { eraseBlob, expectErased } from '../support/erasure.ts'
@@ -183,6 +184,40 @@ test.each([
   await expectRecovery(run, 1)
 })
 
+test('what a full disk refused can be done again in the same turn', async () => {
+  const run = { directory: temporaryDirectory(), erased: true, added: 0 }
+  await prepareOld(run)
+  const disk = new FaultyDisk()
+  const [write, remove] = [disk.write.bind(disk), disk.remove.bind(disk)]
+  const store = await open(run.directory, disk)
+  const { transition } = erasure
+  const [staged, [commit]] = [transition.objects.slice(0, -1), transition.objects.slice(-1)]
+  const text = Buffer.from(commit?.body ?? []).toString('latin1')
+  const again = newObject('commit', Buffer.from(text.replace(/change\n$/, 'again\n'), 'latin1'))
+  await store.exclusive(async () => {
+    await store.stage(staged)
+    // The pack and the list are on the disk, the frame is not, and neither can be taken back.
+    const refuse = (): void => {
+      if (intentsIn(run).length > 0) throw new StoreError('storage_full', 'Simulated fault')
+    }
+    disk.write = (...args) => (refuse(), write(...args))
+    disk.remove = (path) => (refuse(), remove(path))
+    const refused = store.commit([{ ...transition, objects: commit === undefined ? [] : [commit] }])
+    await expect(refused).rejects.toMatchObject({ code: 'storage_full' })
+    expect(intentsIn(run)).toHaveLength(1)
+    Object.assign(disk, { write, remove })
+    // The same history once more, below another commit: its pack has the same name.
+    await store.stage(staged)
+    await store.commit([{ ...transition, objects: [again], next: again.oid }])
+  })
+  await store.checkpoint()
+  expect(intentsIn(run)).toEqual([])
+  const live = [...erasure.live.filter(({ oid }) => oid !== commit?.oid), again]
+  expectErased(run.directory, store, erasure)
+  expectAllReadable(store, [{ ...transition, objects: live, next: again.oid }])
+  await store.close()
+})
+
 async function prepared(scenario: Scenario): Promise<Run> {
   const run = { directory: temporaryDirectory(), erased: false, added: 0 }
   await scenario.prepare(run)
@@ -237,16 +272,19 @@ async function expectOld(run: Run, store: ObjectStore): Promise<void> {
   expectAllReadable(store, before)
   await store.exclusive(async () => {
     expect(store.status().purgePending).toBe(0)
-    const intents = readdirSync(join(run.directory, 'gitlocket')).filter((n) =>
-      n.startsWith('purge'),
-    )
-    expect(intents).toEqual([])
+    expect(intentsIn(run)).toEqual([])
   })
   await store.checkpoint()
   expectAllReadable(store, before)
   const unwanted = new Set(erasure.transition.objects.map(({ oid }) => oid))
   expect([...store.objectIds()].filter((oid) => unwanted.has(oid))).toEqual([])
   await erase(run, store)
+}
+
+function intentsIn({ directory }: Run): readonly string[] {
+  return readdirSync(join(directory, 'gitlocket')).filter((name) => {
+    return name.startsWith('purge') && !name.endsWith('.tmp')
+  })
 }
 
 async function expectNew(run: Run, store: ObjectStore): Promise<void> {

@@ -222,10 +222,10 @@ class DiskObjectStore implements ObjectStore {
     await this.#staging.add(objects)
   }
 
-  *objectIds(): Generator<Oid> {
+  objectIds(): Iterable<Oid> {
     this.refresh()
     this.#packs.rescan()
-    yield* this.#stored.ids()
+    return this.#stored.ids()
   }
 
   async compact(options: CompactOptions = {}): Promise<void> {

@@ -12,6 +12,7 @@ import type { GitObject, Oid } from './object.ts'
 import type { PackStatus } from './object-store.ts'
 import { Pack } from './pack.ts'
 import { corruptPack } from './pack-entry.ts'
+import type { PackIndex } from './pack-index.ts'
 
 /** Other processes merge packs while this one lists them; each merge needs one more look. */
 const scansMax = 5
@@ -69,16 +70,10 @@ export class PackSet {
   }
 
   /** Every oid in the packs, each once. Throws `pack_corrupt` if one cannot be looked into. */
-  *objectIds(): Generator<Oid> {
+  objectIds(): Iterable<Oid> {
     if (this.#damaged.size > 0) throw corruptPack('its index or its ends are wrong')
-    const indexes = Array.from(this.#packs.values(), ({ index }) => index)
-    for (const [n, index] of indexes.entries()) {
-      for (let position = 0; position < index.count; position += 1) {
-        const oid = index.oidAt(position)
-        const seen = indexes.slice(0, n).some((earlier) => earlier.find(oid) !== undefined)
-        if (!seen) yield toHex(oid)
-      }
-    }
+    // Of the packs as they are now: what is merged meanwhile is listed all the same.
+    return idsIn(Array.from(this.#packs.values(), ({ index }) => index))
   }
 
   has(oid: Oid): boolean {
@@ -173,6 +168,16 @@ export class PackSet {
       this.#damaged.add(name)
     }
     return true
+  }
+}
+
+function* idsIn(indexes: readonly PackIndex[]): Generator<Oid> {
+  for (const [n, index] of indexes.entries()) {
+    for (let position = 0; position < index.count; position += 1) {
+      const oid = index.oidAt(position)
+      const seen = indexes.slice(0, n).some((earlier) => earlier.find(oid) !== undefined)
+      if (!seen) yield toHex(oid)
+    }
   }
 }
 

@@ -45,11 +45,15 @@ export class StoredObjects {
     return loose?.type === 'tag' ? loose.body : undefined
   }
 
-  /** Each once. */
-  *ids(): Generator<Oid> {
-    yield* this.#packs.objectIds()
+  /** Each once: what is stored at the moment of the call, wherever it moves while they are read. */
+  ids(): Iterable<Oid> {
     const others = new Set(looseObjectIds(this.#disk, this.#directory))
     for (const oid of this.#journal.objectIds()) others.add(oid)
-    for (const oid of others) if (!this.#packs.has(oid)) yield oid
+    const unpacked = [...others].filter((oid) => !this.#packs.has(oid))
+    return inTurn(this.#packs.objectIds(), unpacked)
   }
+}
+
+function* inTurn<T>(...lists: readonly Iterable<T>[]): Generator<T> {
+  for (const list of lists) yield* list
 }

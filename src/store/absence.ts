@@ -9,6 +9,7 @@ import { memoryContext, openEnvelope, readKid } from '../format/envelope.ts'
 import { formatId } from '../format/id.ts'
 import { decodeMemoryBlob } from '../format/memory-blob.ts'
 import type { Oid } from '../git/object.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { decodeCommit, openDetail } from './decoded-commit.ts'
 import type { ContentSource } from './contents.ts'
 import { getTree } from './git-reads.ts'
@@ -16,7 +17,6 @@ import type { CommitEntry, History } from './history.ts'
 import type { CachedFiles } from './local-files.ts'
 import type { StoreSession } from './session.ts'
 import { compareTrees } from './tree-diff.ts'
-import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
 
 export interface AbsenceOptions extends VerifyOptions {
@@ -50,7 +50,7 @@ export interface Residue {
 
 type SearchSource = Omit<ContentSource, 'cache'>
 
-/** How many objects are looked at before other work runs. */
+/** Objects that are looked at before other work runs, at most. */
 const BATCH = 256
 
 export async function proveAbsence(
@@ -61,15 +61,16 @@ export async function proveAbsence(
   const redacted = await session.reading((snapshot) => new Set(snapshot.redacted))
   const placed = await placeBlobs(session.contents, history, options)
   const search = new ResidueSearch(session.contents, history, redacted, placed)
-  const ids = [...session.objects.objectIds()]
+  const slice = new TimeSlice(options.signal, BATCH)
+  const ids = await listIds(session, slice)
   const unwanted = new Set(options.objectIds)
   const found: Residue[] = []
   for (const [index, oid] of ids.entries()) {
     if (unwanted.has(oid)) found.push({ place: 'object', objectId: oid })
     found.push(...search.look(oid))
-    if (index % BATCH === BATCH - 1) {
+    if (slice.isOver()) {
       options.progress?.(index + 1, ids.length)
-      await pause(options.signal)
+      await slice.next()
     }
   }
   const cached = versionsInCaches(session.local.read(session.contents))
@@ -77,6 +78,15 @@ export async function proveAbsence(
   const { journalBytes, purgePending } = session.objects.status()
   const searched = { objects: ids.length, journalBytes, cached: cached.length }
   return { versions: redacted.size, ...searched, pending: purgePending, found }
+}
+
+async function listIds({ objects }: StoreSession, slice: TimeSlice): Promise<readonly Oid[]> {
+  const ids: Oid[] = []
+  for (const oid of objects.objectIds()) {
+    ids.push(oid)
+    if (ids.length % BATCH === 0 && slice.isOver()) await slice.next()
+  }
+  return ids
 }
 
 /** Opens objects by trial, as what the redacted versions were. */
@@ -154,6 +164,7 @@ async function placeBlobs(
   { signal }: VerifyOptions,
 ): Promise<ReadonlyMap<Oid, string>> {
   const placed = new Map<Oid, string>()
+  const slice = new TimeSlice(signal, BATCH)
   let last: { readonly position: number; readonly memories: Oid | undefined } | undefined
   for (const commit of history.commits) {
     const memories = memoriesOf(source, commit)
@@ -165,7 +176,7 @@ async function placeBlobs(
       blob: (memoryId, blob) => blob !== undefined && placed.set(blob, memoryId),
     })
     last = { position: commit.position, memories }
-    if (commit.position % BATCH === BATCH - 1) await pause(signal)
+    if (slice.isOver()) await slice.next()
   }
   return placed
 }

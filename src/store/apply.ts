@@ -35,11 +35,11 @@ export function applyChanges(
     checkNotArchived(snapshot.settings.value, changes)
     const now = session.nextTime()
     const readContent = (memory: LiveMemory) => readMemory(contents, memory)
-    const rows = planChanges({ snapshot, random, now, readContent }, changes)
+    const rows = await planChanges({ snapshot, random, now, readContent }, changes)
     if (rows.length === 0) return { built: undefined, result: nothingApplied }
     await session.checkContents(rows, author.reason)
     const context = await session.commitContext(now)
-    const built = buildChange(context, snapshot, rows, author)
+    const built = await buildChange(context, snapshot, rows, author)
     const versionIds = rows.map((row) => formatId('version', row.versionId))
     return { built, result: { commit: built.head.commit, versionIds } }
   })

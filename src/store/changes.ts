@@ -11,6 +11,7 @@ import { checkNewPath, checkPath } from '../format/path.ts'
 import { zeroId } from '../format/record.ts'
 import type { Operation } from '../format/record.ts'
 import { contentBytesFormatMax, rowsMax } from '../limits.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { memoriesBelow } from './path-tree.ts'
 import type { CurrentVersion, LiveMemory, Snapshot } from './snapshot.ts'
 
@@ -66,13 +67,18 @@ interface Draft {
 }
 
 /** The rows of one commit, ascending by memory id; none if nothing changes. */
-export function planChanges(
+export async function planChanges(
   context: PlanContext,
   changes: readonly Change[],
-): readonly PlannedRow[] {
-  return planRows(context, (plan) => {
+): Promise<readonly PlannedRow[]> {
+  const build = (plan: Plan): void => {
     for (const change of changes) plan.add(change)
-  })
+  }
+  return planRows(
+    context,
+    build,
+    changes.flatMap((change) => readBy(context.snapshot, change)),
+  )
 }
 
 /**
@@ -82,18 +88,33 @@ export function planChanges(
 export function planStates(
   context: PlanContext,
   states: readonly StateChange[],
-): readonly PlannedRow[] {
+): Promise<readonly PlannedRow[]> {
   return planRows(context, (plan) => plan.reach(states))
 }
 
-function planRows(context: PlanContext, build: (plan: Plan) => void): readonly PlannedRow[] {
+/** Whose contents a change needs, as far as that is known before the others are planned. */
+function readBy({ paths }: Snapshot, change: Change): readonly LiveMemory[] {
+  if (change.type !== 'edit' && change.type !== 'rename') return []
+  if (typeof change.path !== 'string') return []
+  const node = paths.find(change.path)
+  if (change.type === 'edit') return node?.memory === undefined ? [] : [node.memory]
+  return node === undefined || node.count > rowsMax ? [] : [...memoriesBelow(node)]
+}
+
+async function planRows(
+  context: PlanContext,
+  build: (plan: Plan) => void,
+  read: readonly LiveMemory[] = [],
+): Promise<readonly PlannedRow[]> {
   const plan = new Plan(context)
+  await plan.readAhead(read)
+  // At once: until the plan has left, the snapshot's directory tree is not the head's.
   try {
     build(plan)
-    return plan.rows()
   } finally {
     plan.leaveSnapshot()
   }
+  return plan.rows()
 }
 
 /**
@@ -108,8 +129,20 @@ class Plan {
   /** What stands in the directory tree for each touched memory. */
   readonly #placed: Map<string, LiveMemory> = new Map()
 
+  /** Contents that were read for the plan, by version. */
+  readonly #contents: Map<string, string> = new Map()
+
   constructor(context: PlanContext) {
     this.#context = context
+  }
+
+  /** The plan itself is made at once; what takes long, reading contents, is done before it. */
+  async readAhead(memories: readonly LiveMemory[]): Promise<void> {
+    const slice = new TimeSlice()
+    for (const memory of memories) {
+      this.#contents.set(memory.versionId, this.#context.readContent(memory))
+      if (slice.isOver()) await slice.next()
+    }
   }
 
   add(change: Change): void {
@@ -142,11 +175,13 @@ class Plan {
     if (snapshot.count > count) this.#checkCount(snapshot.count)
   }
 
-  rows(): readonly PlannedRow[] {
+  async rows(): Promise<readonly PlannedRow[]> {
     const rows: PlannedRow[] = []
+    const slice = new TimeSlice()
     for (const memoryId of [...this.#after.keys()].toSorted()) {
       const row = this.#row(memoryId)
       if (row !== undefined) rows.push(row)
+      if (slice.isOver()) await slice.next()
     }
     checkRowCount(rows.length)
     return rows
@@ -275,7 +310,11 @@ class Plan {
 
   /** The content now: what an earlier change of this plan made of it, or what is stored. */
   #contentOf(memory: LiveMemory): string {
-    return this.#after.get(memory.memoryId)?.content ?? this.#context.readContent(memory)
+    return (
+      this.#after.get(memory.memoryId)?.content ??
+      this.#contents.get(memory.versionId) ??
+      this.#context.readContent(memory)
+    )
   }
 
   #displace(memory: LiveMemory): void {

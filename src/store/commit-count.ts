@@ -3,6 +3,7 @@
 
 import { parseLinks } from '../format/commit.ts'
 import type { Oid } from '../git/object.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { readCommitBytes } from './decoded-commit.ts'
 import { Frontier } from './frontier.ts'
 import type { ObjectSource } from './git-reads.ts'
@@ -14,15 +15,21 @@ export interface CommitCount {
 }
 
 /** Throws `object_missing` if the known commit was erased meanwhile. */
-export function countOn(objects: ObjectSource, known: CommitCount, head: Oid): CommitCount {
+export async function countOn(
+  objects: ObjectSource,
+  known: CommitCount,
+  head: Oid,
+): Promise<CommitCount> {
   const frontier = new Frontier<Oid>((oid) => linksOf(objects, oid).height)
   frontier.add(head, 'ours')
   frontier.add(known.commit, 'theirs')
+  const slice = new TimeSlice()
   let { commits } = known
   for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
     if (next.reach === 'ours') commits += 1
     if (next.reach === 'theirs') commits -= 1
     for (const parent of linksOf(objects, next.commit).parents) frontier.add(parent, next.reach)
+    if (slice.isOver()) await slice.next()
   }
   return { commit: head, commits }
 }

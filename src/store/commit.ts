@@ -22,6 +22,7 @@ import type { Oids } from '../git/oid-set.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { NewKeyring } from '../keys/keyring.ts'
 import { commitBytesMax } from '../limits.ts'
+import { TimeSlice } from '../time-slice.ts'
 import type { PlannedRow } from './changes.ts'
 import { parentsOf, signNext } from './new-record.ts'
 import type { RecordFields, SignedRecord } from './new-record.ts'
@@ -101,12 +102,12 @@ interface RowsPlan extends MergePlan {
 export type BroughtKeyring = Pick<NewKeyring, 'bytes' | 'directory' | 'epoch' | 'archived'>
 
 /** A change of memories: one version row each (FORMAT §6.1, kind 2). */
-export function buildChange(
+export async function buildChange(
   context: CommitContext,
   snapshot: Snapshot,
   planned: readonly PlannedRow[],
   author: Author,
-): BuiltCommit {
+): Promise<BuiltCommit> {
   const rows = planned.map((row) => ({ ...row, secondBase: zeroId }))
   return buildRows(context, snapshot, { rows, author })
 }
@@ -117,14 +118,14 @@ export function buildChange(
  * ascend by memory id; there is one for each open memory (FORMAT §6.4). `keyring` joins those of
  * both sides where neither is the later one; the epoch is its own then.
  */
-export function buildMerge(
+export async function buildMerge(
   context: CommitContext,
   snapshot: Snapshot,
   other: OtherParent,
   { rows: planned, author, keyring }: MergePlan,
-): BuiltCommit {
+): Promise<BuiltCommit> {
   const rows = inParentOrder(snapshot, other, planned)
-  const built = buildRows(context, snapshot, { rows, author, other, keyring })
+  const built = await buildRows(context, snapshot, { rows, author, other, keyring })
   const news = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
   for (const versionId of news) snapshot.redacted.add(versionId)
   const undo = (): void => {
@@ -147,11 +148,12 @@ function inParentOrder(
   })
 }
 
-function buildRows(
+/** The snapshot does not move before everything is sealed. */
+async function buildRows(
   context: CommitContext,
   snapshot: Snapshot,
   { rows: planned, author, other, keyring }: RowsPlan,
-): BuiltCommit {
+): Promise<BuiltCommit> {
   const details = planned.map((row, index) => newDetail(context.random, row, index, author))
   const rows = planned.map((row, index) => recordRow(row, details[index]))
   const { actor, session } = author
@@ -164,10 +166,12 @@ function buildRows(
   const signed = signNext(context, snapshot, fields, other)
   const objects: NewObject[] = []
   const memories = new Map(other?.memories)
-  planned.forEach((row, index) => {
+  const slice = new TimeSlice()
+  for (const [index, row] of planned.entries()) {
+    if (slice.isOver()) await slice.next()
     const version = sealMemory(context, row, details[index]?.blinding ?? zeroHash, objects)
     memories.set(row.memoryId, version)
-  })
+  }
   const detail = sealEnvelope(
     'detail',
     context.epoch.detail,

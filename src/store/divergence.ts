@@ -8,6 +8,7 @@ import { parseLinks } from '../format/commit.ts'
 import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys } from '../keys/epoch.ts'
+import { TimeSlice } from '../time-slice.ts'
 import type { OtherParent } from './commit.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { DecodedCommit } from './decoded-commit.ts'
@@ -15,7 +16,6 @@ import { Frontier } from './frontier.ts'
 import type { Reach } from './frontier.ts'
 import type { CommitSource } from './judged-commit.ts'
 import type { CurrentVersion, DeviceState, SettingsState, Snapshot } from './snapshot.ts'
-import { pause } from './pause.ts'
 
 /** What some commits have rows for, who made them, and whether one brings a keyring. */
 export interface Touched {
@@ -51,7 +51,7 @@ export interface OpenVersions {
   readonly theirs: CurrentVersion
 }
 
-/** Commits that are read between two chances for other work to run. */
+/** Commits that are read between two chances for other work to run, at most. */
 const BATCH = 128
 
 /** Of two verified heads. A side without commits is an ancestor of the other, or the same. */
@@ -70,15 +70,12 @@ export async function findDivergence(
   }
   reach(ours, 'ours')
   reach(theirs, 'theirs')
-  for (
-    let next = frontier.take(), read = 1;
-    next !== undefined;
-    next = frontier.take(), read += 1
-  ) {
+  const slice = new TimeSlice(signal, BATCH)
+  for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
     const commit = readCommit(source, next.commit)
     if (next.reach !== 'both') sides[next.reach].add(commit)
     for (const parent of commit.parts.parents) reach(parent, next.reach)
-    if (read % BATCH === 0) await pause(signal)
+    if (slice.isOver()) await slice.next()
   }
   return sides
 }

@@ -4,6 +4,7 @@
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Oid } from '../git/object.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { findMemoriesTree, readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { ObjectSource } from './git-reads.ts'
@@ -12,7 +13,6 @@ import { momentOf, momentOrNow, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
 import type { TextState } from './restoration.ts'
 import { compareTrees } from './tree-diff.ts'
-import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
 import { isAtOrBelow } from './versions.ts'
 
@@ -36,7 +36,7 @@ export interface DifferenceOptions extends VerifyOptions {
   readonly path?: string | undefined
 }
 
-/** Contents that are read before other work runs. */
+/** Memories that are read before other work runs, at most. */
 const BATCH = 64
 
 /** The two versions of a memory; undefined where it was not there. */
@@ -58,10 +58,11 @@ export async function compareMoments(
   const blobsBefore = findBlobs(source.objects, from, to)
   const blobsAfter = findBlobs(source.objects, to, from)
   const changes: PointDifference[] = []
+  const slice = new TimeSlice(options.signal, BATCH)
   for (const [index, { memoryId, before, after }] of pairs.entries()) {
-    if (index % BATCH === BATCH - 1) {
+    if (slice.isOver()) {
       options.progress?.(index, pairs.length)
-      await pause(options.signal)
+      await slice.next()
     }
     const old = stateOf(source, before, blobsBefore)
     const now = stateOf(source, after, blobsAfter)

@@ -66,10 +66,11 @@ export class LocalFiles {
   }
 
   /** Counts on from what was counted before; undefined if that is unknown, or erased. */
-  findCount(head: Oid): CommitCount | undefined {
-    if (this.#counted === undefined || this.#counted.commit === head) return this.#counted
+  async findCount(head: Oid): Promise<CommitCount | undefined> {
+    const known = this.#counted
+    if (known === undefined || known.commit === head) return known
     try {
-      this.#counted = countOn(this.#parts.objects, this.#counted, head)
+      this.#counted = await countOn(this.#parts.objects, known, head)
     } catch (error) {
       if (!hasCode(error, 'object_missing')) throw error
       this.#counted = undefined
@@ -152,7 +153,7 @@ export class LocalFiles {
   async #writeState(snapshot: Snapshot): Promise<void> {
     const { caches, cacheDirectory } = this.#parts
     // A little now, or all of it when somebody asks.
-    const counted = this.findCount(snapshot.head.commit)
+    const counted = await this.findCount(snapshot.head.commit)
     await writeState(caches, `${cacheDirectory}/state`, { snapshot, counted })
     this.#cachedHeight = snapshot.head.height
     this.#countIsNew = false

@@ -5,10 +5,10 @@
 import { StoreError } from '../errors.ts'
 import { parseLinks } from '../format/commit.ts'
 import type { Oid } from '../git/object.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import { HeightQueue } from './height-queue.ts'
 import type { CommitSource } from './judged-commit.ts'
-import { pause } from './pause.ts'
 
 export interface NewCommits {
   /** In the order to judge them in. */
@@ -38,7 +38,7 @@ interface Reached {
   readonly children: number[]
 }
 
-/** How often the walk lets other work run. */
+/** Commits between two chances for other work to run, at most. */
 const BATCH = 256
 
 /**
@@ -55,6 +55,7 @@ export async function findNewCommits(
 ): Promise<NewCommits | undefined> {
   const walk = new Walk(source, head)
   const redacted = new Set<string>()
+  const slice = new TimeSlice(options.signal, BATCH)
   for (;;) {
     const next = walk.take()
     if (next === undefined) return { ...walk.order(undefined), redacted }
@@ -64,7 +65,7 @@ export async function findNewCommits(
     walk.pass(next)
     // Below a merge the order to judge in is another one than that of the walk.
     if (!walk.hasMerge) options.meet?.(next.oid)
-    if (walk.count % BATCH === 0) await pause(options.signal)
+    if (slice.isOver()) await slice.next()
   }
 }
 

@@ -41,24 +41,24 @@ export async function* clearCurrent(
   checkMayOverwrite(snapshot, request)
   for (let start = 0; start < current.length; start += rowsMax) {
     const now = session.nextTime()
-    const rows = planClearing(session, now, current.slice(start, start + rowsMax), request)
+    const rows = await planClearing(session, now, current.slice(start, start + rowsMax), request)
     const context = await session.commitContext(now)
     // Without the caller's reason: it could not be told apart from what is to be erased.
-    const built = buildChange(context, snapshot, rows, { actor, session: authorSession })
+    const built = await buildChange(context, snapshot, rows, { actor, session: authorSession })
     yield { built, rows }
   }
 }
 
-function planClearing(
+async function planClearing(
   session: StoreSession,
   now: number,
   entries: readonly VersionEntry[],
   request: RedactionRequest,
-): readonly PlannedRow[] {
+): Promise<readonly PlannedRow[]> {
   const { snapshot, random, contents } = session
   const changes = entries.map((entry) => clearingChange(getLive(snapshot, entry), request))
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
-  const rows = planChanges({ snapshot, random, now, readContent }, changes)
+  const rows = await planChanges({ snapshot, random, now, readContent }, changes)
   const replaced = new Set(rows.map((row) => row.base))
   const left = entries.filter((entry) => !replaced.has(entry.versionId))
   if (left.length > 0) throw unchangedError(left)

@@ -4,11 +4,11 @@
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
 import type { RedactReason } from '../format/record.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { History, VersionEntry } from './history.ts'
 import type { Snapshot } from './snapshot.ts'
-import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
 import { describeVersion, getVersionEntry, isAtOrBelow } from './versions.ts'
 import type { Version } from './versions.ts'
@@ -56,7 +56,7 @@ export interface RedactionPlan {
   readonly sameText: readonly Version[]
 }
 
-/** How many versions are looked at before other work runs. */
+/** Versions that are looked at before other work runs, at most. */
 const BATCH = 256
 
 /** Finds the versions of a selection, in steps: what was searched once is not searched again. */
@@ -77,13 +77,14 @@ export class Selector {
   /** The selected versions, oldest first. */
   async search(history: History, options: VerifyOptions): Promise<readonly VersionEntry[]> {
     const { versions } = history
+    const slice = new TimeSlice(options.signal, BATCH)
     for (; this.#searched < versions.length; this.#searched += 1) {
       const entry = versions[this.#searched]
       const isFirst = versions[this.#searched - 1]?.commit !== entry?.commit
       if (entry !== undefined && this.#isFound(entry, isFirst)) this.#found.push(entry.versionId)
-      if (this.#matching !== undefined && this.#searched % BATCH === BATCH - 1) {
+      if (this.#matching !== undefined && slice.isOver()) {
         options.progress?.(this.#searched + 1, versions.length)
-        await pause(options.signal)
+        await slice.next()
       }
     }
     return this.#found.flatMap((versionId) => history.find(versionId) ?? [])

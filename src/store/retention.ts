@@ -101,7 +101,7 @@ async function expireSome(
   rule: ExpiryRule,
   author: Author,
 ): Promise<{
-  readonly built: ReturnType<typeof buildChange> | undefined
+  readonly built: Awaited<ReturnType<typeof buildChange>> | undefined
   readonly result: Expiry
 }> {
   const { snapshot, random, contents } = session
@@ -112,11 +112,11 @@ async function expireSome(
   if (memories.length === 0) return { built: undefined, result }
   const changes = memories.map(({ path }) => ({ type: 'delete', path }) as const)
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
-  const rows = planChanges({ snapshot, random, now, readContent }, changes)
+  const rows = await planChanges({ snapshot, random, now, readContent }, changes)
   const expired = memories.map(describeMemory)
   await session.checkContents(rows, author.reason)
   const withReason = { ...author, reason: author.reason ?? reasonOf(rule) }
-  const built = buildChange(await session.commitContext(now), snapshot, rows, withReason)
+  const built = await buildChange(await session.commitContext(now), snapshot, rows, withReason)
   const versionIds = rows.map((row) => formatId('version', row.versionId))
   return { built, result: { commit: built.head.commit, versionIds, expired } }
 }

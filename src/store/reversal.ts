@@ -55,7 +55,7 @@ export async function reverse(
     await session.checkContents(rows, checked.reason)
     const context = await session.commitContext(time)
     const reason = checked.reason ?? note
-    const built = buildChange(context, session.snapshot, rows, { ...checked, reason })
+    const built = await buildChange(context, session.snapshot, rows, { ...checked, reason })
     const versionIds = rows.map((row) => formatId('version', row.versionId))
     return { built, result: { commit: built.head.commit, versionIds, steps, left } }
   })
@@ -76,7 +76,7 @@ async function planRows(
   checkNotArchived(snapshot.settings.value.archivedAt, planned)
   const time = session.nextTime()
   const readContent = (memory: LiveMemory) => source.readMemory(memory)
-  const rows = planStates({ snapshot, random, now: time, readContent }, planned.states)
+  const rows = await planStates({ snapshot, random, now: time, readContent }, planned.states)
   return { planned, rows, time }
 }
 

@@ -16,6 +16,7 @@ import { OidCollector } from '../git/oid-list.ts'
 import { OidSet } from '../git/oid-set.ts'
 import type { Oids } from '../git/oid-set.ts'
 import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { decodeCommit, openDetail, readCommitBytes } from './decoded-commit.ts'
 import { erasedSpans } from './erased-spans.ts'
 import type { EndOf, ErasedVersion, TailCommit } from './erased-spans.ts'
@@ -23,7 +24,6 @@ import { getTree } from './git-reads.ts'
 import type { History, HistorySource } from './history.ts'
 import { findBlob } from './memory-tree.ts'
 import { ShownTree } from './shown-tree.ts'
-import { pause } from './pause.ts'
 import type { Progress } from './verify.ts'
 
 export interface RewriteOptions {
@@ -55,7 +55,7 @@ export interface Rewritten {
 const batchBytes = 2 * MEBIBYTE
 /** Nearly every object is smaller. */
 const objectBytes = 64 * KIBIBYTE
-/** How often long work reports and lets other work run. */
+/** Commits between two chances for other work to run, at most. */
 const BATCH = 256
 
 /**
@@ -93,12 +93,13 @@ export async function rewrite(request: RewriteRequest): Promise<Rewritten> {
   const from = erased.reduce((least, { position }) => Math.min(least, position), count)
   assert(from < count, 'what is erased is in the history')
   const rewriter = new Rewriter(request, from)
+  const slice = new TimeSlice(signal, BATCH)
   for (let position = from; position < count; position += 1) {
     rewriter.step(position)
     if (rewriter.waitingBytes >= batchBytes) await request.emit(rewriter.take())
-    if ((position - from) % BATCH !== BATCH - 1) continue
+    if (!slice.isOver()) continue
     progress?.(position - from + 1, count - from)
-    await pause(signal)
+    await slice.next()
   }
   const rest = rewriter.take()
   if (rest.length > 0) await request.emit(rest)

@@ -75,27 +75,32 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
   const { readRemoteStatus } = await import('./sync/remote-status.ts')
   const commits = await countCommits(session)
   const remotes = await readRemoteStatus(session)
-  return session.reading((snapshot) => ({
-    storeId: formatId('store', storeId),
-    deviceId: formatId('device', identity.deviceId),
-    role: roleOf(snapshot, identity.deviceId),
-    head: snapshot.head.commit,
-    headWords: headWords(storeId, snapshot.head.record),
-    commits: session.local.findCount(snapshot.head.commit)?.commits ?? commits,
-    memories: snapshot.count,
-    contentBytes: snapshot.paths.root.bytes,
-    epochs: epochs.size,
-    settings: snapshot.settings.value,
-    storage: objects.status(),
-    surplus: objects.surplus(),
-    remotes,
-  }))
+  return session.planning(async () => {
+    const { snapshot } = session
+    // Of what came meanwhile: little, so that no writer has to wait.
+    const counted = await session.local.findCount(snapshot.head.commit)
+    return {
+      storeId: formatId('store', storeId),
+      deviceId: formatId('device', identity.deviceId),
+      role: roleOf(snapshot, identity.deviceId),
+      head: snapshot.head.commit,
+      headWords: headWords(storeId, snapshot.head.record),
+      commits: counted?.commits ?? commits,
+      memories: snapshot.count,
+      contentBytes: snapshot.paths.root.bytes,
+      epochs: epochs.size,
+      settings: snapshot.settings.value,
+      storage: objects.status(),
+      surplus: objects.surplus(),
+      remotes,
+    }
+  })
 }
 
 /** With the history in RAM only where no count is known to go on from, which is then kept. */
 async function countCommits(session: StoreSession): Promise<number> {
   const { commit } = await session.reading((snapshot) => snapshot.head)
-  const known = session.local.findCount(commit)
+  const known = await session.local.findCount(commit)
   if (known !== undefined) return known.commits
   const { head, commits } = await session.loadHistory()
   if (head !== undefined) session.local.counted = { commit: head.oid, commits: commits.length }

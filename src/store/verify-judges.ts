@@ -6,10 +6,11 @@ import { StoreError } from '../errors.ts'
 import { zeroHash } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
 import { opensContents } from '../keys/epoch.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { findKeyring, readKeyringState } from './authority.ts'
 import { judgeCommit } from './judged-commit.ts'
 import type { CommitSource, JudgedCommit } from './judged-commit.ts'
-import { decodeBatch, judgeBatch } from './verify-message.ts'
+import { decodeBatch, judgeInSlices } from './verify-message.ts'
 import type { SigningKeys } from './verify-message.ts'
 import { VerifyPool, worthwhileThreads } from './verify-pool.ts'
 
@@ -17,7 +18,7 @@ export interface JudgingSource extends CommitSource {
   readonly objects: CommitSource['objects'] & { readonly packDirectory?: string | undefined }
 }
 
-/** Commits that are judged between two chances for other work to run. */
+/** Commits that are given away together. */
 const BATCH = 128
 /** Batches that are judged ahead of the one that is asked for. */
 const AHEAD = 12
@@ -115,9 +116,11 @@ export class Judges {
       })
       return
     }
-    const found = judgeBatch(this.#source, this.#signingKeys, oids)
-    this.#tasks.set(nameOf(oids), { oids, done: true, found })
-    await new Promise((resolve) => setImmediate(resolve))
+    const task: Task = { oids, done: false, found: undefined }
+    this.#tasks.set(nameOf(oids), task)
+    task.found = await judgeInSlices(this.#source, this.#signingKeys, oids)
+    task.done = true
+    await new TimeSlice().next()
   }
 
   #giveNext(batches: Batches, pool: VerifyPool): boolean {

@@ -9,6 +9,7 @@ import type { ChangeRecord } from '../format/record.ts'
 import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { judgeCommit } from './judged-commit.ts'
 import type { CommitSource, JudgedCommit, OpenedMemory, OpenedRow } from './judged-commit.ts'
 
@@ -40,12 +41,34 @@ export function judgeBatch(
   oids: readonly Oid[],
 ): Uint8Array<ArrayBuffer> {
   const writer = new ByteWriter()
+  for (const oid of oids) judgeInto(writer, source, signingKeys, oid)
+  return writer.bytes()
+}
+
+/** The same on a thread that others need too. */
+export async function judgeInSlices(
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oids: readonly Oid[],
+): Promise<Uint8Array<ArrayBuffer>> {
+  const writer = new ByteWriter()
+  const slice = new TimeSlice()
   for (const oid of oids) {
-    const judged = judgeFully(source, signingKeys, oid)
-    if (judged === undefined) writer.u8(REFUSED)
-    else writeJudged(writer.u8(JUDGED), judged)
+    judgeInto(writer, source, signingKeys, oid)
+    if (slice.isOver()) await slice.next()
   }
   return writer.bytes()
+}
+
+function judgeInto(
+  writer: ByteWriter,
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oid: Oid,
+): void {
+  const judged = judgeFully(source, signingKeys, oid)
+  if (judged === undefined) writer.u8(REFUSED)
+  else writeJudged(writer.u8(JUDGED), judged)
 }
 
 interface FullyJudged {

@@ -7,11 +7,11 @@ import { hasCode, StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
 import { parseLinks } from '../format/commit.ts'
 import { zeroHash } from '../format/record.ts'
+import { TimeSlice } from '../time-slice.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { JudgedCommit } from './judged-commit.ts'
 import { findNewCommits } from './new-commits.ts'
 import type { NewCommits } from './new-commits.ts'
-import { pause } from './pause.ts'
 import { beforeGenesis, Snapshot } from './snapshot.ts'
 import type { KeyringState, SettingsState } from './snapshot.ts'
 import { verifyJudged } from './verify-commit.ts'
@@ -129,15 +129,17 @@ async function verifyWith(
   options: VerifyOptions,
 ): Promise<void> {
   let done = 0
+  const slice = new TimeSlice(options.signal)
   try {
     for await (const batch of judges.inOrder(oids)) {
       for (const commit of batch) {
         verifyJudged(context, snapshot, commit, window)
         options.onCommit?.(commit)
         done += 1
+        if (slice.isOver()) await slice.next()
       }
       options.progress?.(done, oids.length)
-      await pause(options.signal)
+      await slice.next()
     }
   } catch (error) {
     if (hasCode(error, ...misplaced)) explain(context, oids)

@@ -5,6 +5,7 @@
 import type { NewObject, Oid } from '../git/object.ts'
 import type { ObjectStore, Transition } from '../git/object-store.ts'
 import { MEBIBYTE } from '../limits.ts'
+import { TimeSlice } from '../time-slice.ts'
 import type { BuiltCommit } from './commit.ts'
 
 /** Commands that share one fdatasync at most, by number and by bytes. */
@@ -104,9 +105,11 @@ export class Writer {
     const made: BuiltCommit[] = []
     const transitions: Transition[] = []
     let bytes = 0
+    const slice = new TimeSlice()
     while (accepted.length < BATCH_MAX && bytes < BATCH_BYTES_MAX) {
       const command = this.#next(accepted)
       if (command === undefined) break
+      if (slice.isOver()) await slice.next()
       const expected = this.#host.head()
       try {
         const built = await command.run()

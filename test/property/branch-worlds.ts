@@ -72,7 +72,7 @@ export function sessionName(number: number): string {
 export async function grow({ steps, skews }: World): Promise<Grown> {
   const branches = await Branches.start(DEVICES)
   const shared = Array.from({ length: SHARED }, (_, topic) => topicOf(topic))
-  const first = branches.write(branches.root, { by: 0, time: branches.root.time }, shared)
+  const first = await branches.write(branches.root, { by: 0, time: branches.root.time }, shared)
   const heads = Array.from({ length: DEVICES }, () => first)
   const origins = new Map<string, string>()
   for (const { content, versionId } of [...first.memories.values()].filter(
@@ -87,14 +87,14 @@ export async function grow({ steps, skews }: World): Promise<Grown> {
     now += 10
     return { by, time: now + (skews[by] ?? 0), session: sessionName(number) }
   }
-  const join = (by: number, other: number, number: number): void => {
+  const join = async (by: number, other: number, number: number): Promise<void> => {
     const [ours, theirs] = [headOf(heads, by), headOf(heads, other)]
     if (theirs.past.has(ours)) heads[by] = theirs
-    else heads[by] = branches.merge(ours, theirs, at(by, number)) ?? ours
+    else heads[by] = (await branches.merge(ours, theirs, at(by, number))) ?? ours
   }
   for (const step of steps) {
     if (step.type === 'merge') {
-      join(step.by, step.other, step.session)
+      await join(step.by, step.other, step.session)
       continue
     }
     const on = headOf(heads, step.by)
@@ -106,14 +106,14 @@ export async function grow({ steps, skews }: World): Promise<Grown> {
     topics.set(name, step.topic)
     const before = on.memories.get(idOf(name))
     const write = { memory: name, ...edited(before, { home: `/${name}`, how: step.how }, line) }
-    const node = branches.write(on, at(step.by, step.session), [write])
+    const node = await branches.write(on, at(step.by, step.session), [write])
     heads[step.by] = node
     if (write.content?.includes(line) !== true) continue
     origins.set(line, node.rows[0]?.versionId ?? '')
     const author = sessionName(step.session)
     linesOf.set(author, (linesOf.get(author) ?? new Set()).add(line))
   }
-  for (let other = 1; other < DEVICES; other += 1) join(0, other, 0)
+  for (let other = 1; other < DEVICES; other += 1) await join(0, other, 0)
   return { branches, head: headOf(heads, 0), origins, linesOf }
 }
 

@@ -63,17 +63,17 @@ async function worldOf(plan: {
     return { memory: `m${number}`, path: `/${number}`, content: `${number} at ${now}\n` }
   }
   const all = Array.from({ length: plan.filled }, (_, number) => content(number))
-  const first = all.length === 0 ? branches.root : branches.write(branches.root, at(0), all)
+  const first = all.length === 0 ? branches.root : await branches.write(branches.root, at(0), all)
   const heads = Array.from({ length: DEVICES }, () => first)
-  const join = (device: number, other: number): void => {
+  const join = async (device: number, other: number): Promise<void> => {
     const [ours, theirs] = [heads[device] ?? first, heads[other] ?? first]
     heads[device] = theirs.past.has(ours)
       ? theirs
-      : (branches.merge(ours, theirs, at(device)) ?? ours)
+      : ((await branches.merge(ours, theirs, at(device))) ?? ours)
   }
   for (const one of plan.steps) {
     const on = heads[one.by] ?? first
-    if (one.type === 'merge') join(one.by, one.other)
+    if (one.type === 'merge') await join(one.by, one.other)
     else {
       const writes = one.memories.flatMap((number): Write[] => {
         const write = content(number)
@@ -82,10 +82,10 @@ async function worldOf(plan: {
         // Two devices that make one memory each do not make the same: it is of one of them.
         return isLive || one.by === number % DEVICES ? [write] : []
       })
-      if (writes.length > 0) heads[one.by] = branches.write(on, at(one.by), writes)
+      if (writes.length > 0) heads[one.by] = await branches.write(on, at(one.by), writes)
     }
   }
-  for (let other = 1; other < DEVICES; other += 1) join(0, other)
+  for (let other = 1; other < DEVICES; other += 1) await join(0, other)
   return { branches, head: heads[0] ?? first }
 }
 

@@ -63,13 +63,13 @@ export async function apart(texts: Texts): Promise<Apart> {
   const at = (name: keyof typeof times, by: number): Step => {
     return { by, time: branches.root.time + times[name], session: name }
   }
-  const write = (on: Node, step: Step, content: string | undefined): Node => {
+  const write = (on: Node, step: Step, content: string | undefined): Promise<Node> => {
     return branches.write(on, step, [{ memory: 'm', path: '/m', content }])
   }
-  const before = write(branches.root, at('before', 0), texts.before)
-  const ours = write(before, at('ours', 0), texts.ours)
-  const theirs = write(before, at('theirs', 1), texts.theirs)
-  const merge = branches.merge(ours, theirs, at('merge', 2), () => {
+  const before = await write(branches.root, at('before', 0), texts.before)
+  const ours = await write(before, at('ours', 0), texts.ours)
+  const theirs = await write(before, at('theirs', 1), texts.theirs)
+  const merge = await branches.merge(ours, theirs, at('merge', 2), () => {
     return { path: '/m', content: texts.merged }
   })
   if (merge === undefined) throw new Error('The sides are not apart')
@@ -80,11 +80,11 @@ export async function apart(texts: Texts): Promise<Apart> {
 export async function joined(): Promise<Omit<Apart, 'before'>> {
   const branches = await Branches.start(3)
   const { root } = branches
-  const create = (by: number, memory: string, session: string): Node => {
+  const create = (by: number, memory: string, session: string): Promise<Node> => {
     const write = { memory, path: '/m', content: `${session}\n` }
     return branches.write(root, { by, time: root.time + by, session }, [write])
   }
-  const [ours, theirs] = [create(0, 'first', 'ours'), create(1, 'second', 'theirs')]
+  const [ours, theirs] = [await create(0, 'first', 'ours'), await create(1, 'second', 'theirs')]
   const rows = [
     { memory: 'first', node: ours, content: 'ours\ntheirs\n' },
     { memory: 'second', node: theirs, content: undefined },
@@ -92,7 +92,7 @@ export async function joined(): Promise<Omit<Apart, 'before'>> {
     return branches.settledRow(idOf(memory), thenOf(node, memory), { memory, path: '/m', content })
   })
   const step = { by: 2, time: root.time + 9, session: 'merge' }
-  const merge = branches.merge(ours, theirs, step, undefined, () => rows)
+  const merge = await branches.merge(ours, theirs, step, undefined, () => rows)
   if (merge === undefined) throw new Error('The sides are not apart')
   return { branches, ours, theirs, merge }
 }

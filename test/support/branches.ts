@@ -96,25 +96,25 @@ export class Branches {
     return this.contents
   }
 
-  write(on: Node, step: Step, writes: readonly Write[]): Node {
+  async write(on: Node, step: Step, writes: readonly Write[]): Promise<Node> {
     const snapshot = copyOf(on.snapshot)
     const rows = writes
       .map((write) => this.#plan(on, write, step))
       .toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
     const context = this.#context(snapshot, step)
-    const built = buildChange(context, snapshot, rows, authorOf(step))
+    const built = await buildChange(context, snapshot, rows, authorOf(step))
     const merged = rows.map((row) => ({ ...row, secondBase: zeroId }))
     return this.#add(step, [on], merged, snapshot, built)
   }
 
   /** Undefined if one is in the past of the other. */
-  merge(
+  async merge(
     ours: Node,
     theirs: Node,
     step: Step,
     resolve: Resolve = unite,
     more: (ours: Node, theirs: Node) => readonly MergeRow[] = () => [],
-  ): Node | undefined {
+  ): Promise<Node | undefined> {
     if (ours.past.has(theirs) || theirs.past.has(ours)) return undefined
     const snapshot = copyOf(ours.snapshot)
     const sides = { ours: sideOf(ours, theirs), theirs: sideOf(theirs, ours) }
@@ -126,7 +126,7 @@ export class Branches {
     const { deviceId } = this.#device(step)
     const own = other.devices.get(deviceId) ?? snapshot.devices.get(deviceId)
     const context = this.#context(snapshot, step, own)
-    const built = buildMerge(context, snapshot, other, { rows, author: authorOf(step) })
+    const built = await buildMerge(context, snapshot, other, { rows, author: authorOf(step) })
     return this.#add(step, [ours, theirs], rows, snapshot, built)
   }
 

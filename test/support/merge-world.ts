@@ -69,12 +69,12 @@ export class MergeWorld {
   }
 
   /** False if the snapshot does not let it be done. */
-  change({ identity, snapshot }: Clone, change: Change): boolean {
+  async change({ identity, snapshot }: Clone, change: Change): Promise<boolean> {
     const context = this.#contextOf(identity, snapshot)
     const { random, time: now } = context
     const readContent = (memory: LiveMemory): string => readMemory(this.#contents(), memory)
-    const rows = planChanges({ snapshot, random, now, readContent }, [change])
-    if (rows.length > 0) this.#keep(buildChange(context, snapshot, rows, author))
+    const rows = await planChanges({ snapshot, random, now, readContent }, [change])
+    if (rows.length > 0) this.#keep(await buildChange(context, snapshot, rows, author))
     return rows.length > 0
   }
 
@@ -101,7 +101,7 @@ export class MergeWorld {
     const { other, open } = compareSnapshots(snapshot, theirs.snapshot, divergence)
     const context = this.#contextOf(ours.identity, snapshot, other)
     const rows = open.map((one) => this.#unite(one))
-    this.#keep(buildMerge(context, snapshot, other, { rows, author }))
+    this.#keep(await buildMerge(context, snapshot, other, { rows, author }))
     return 'merged'
   }
 

@@ -5,7 +5,14 @@
 import { type SourceFile, type Violation, violation } from './source.ts'
 
 /** Files of src/ itself that everybody may import. */
-const base: ReadonlySet<string> = new Set(['errors', 'limits', 'bytes', 'clock', 'worker-url'])
+const base: ReadonlySet<string> = new Set([
+  'errors',
+  'limits',
+  'bytes',
+  'clock',
+  'time-slice',
+  'worker-url',
+])
 
 const every: readonly string[] = [
   'crypto',

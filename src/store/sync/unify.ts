@@ -206,7 +206,7 @@ class Unifier {
     const context = await session.commitContext(time, other)
     // Neither side's epoch is known to exactly those who may read on.
     const sealing = keyring === undefined ? context : { ...context, epoch: keyring.epoch }
-    const built = buildMerge(sealing, ours, other, { rows, author, keyring })
+    const built = await buildMerge(sealing, ours, other, { rows, author, keyring })
     this.#undos.push(built.undo)
     return { built: this.#transition(built.head, built.objects), outcomes, keyrings }
   }

@@ -212,10 +212,10 @@ describe('states of memories, live or deleted', () => {
     return snapshot
   }
 
-  function plan(
+  async function plan(
     targets: Readonly<Record<string, string | undefined>>,
     limits: { contentBytes: number; memories: number } = { contentBytes: 9, memories: 4 },
-  ): { readonly rows: readonly PlannedRow[]; readonly snapshot: Snapshot } {
+  ): Promise<{ readonly rows: readonly PlannedRow[]; readonly snapshot: Snapshot }> {
     const snapshot = snapshotOf(limits)
     const states = Object.entries(targets).map(([name, target]): StateChange => {
       const [path = '', content = name] = target?.split(' ') ?? []
@@ -224,7 +224,7 @@ describe('states of memories, live or deleted', () => {
     const readContent = (): string => ''
     const context = { snapshot, random: systemRandom, now: 7, readContent }
     try {
-      return { rows: planStates(context, states), snapshot }
+      return { rows: await planStates(context, states), snapshot }
     } finally {
       const paths = Object.values(live).map((path) => snapshot.paths.findMemory(path)?.path)
       expect([paths, snapshot.count]).toEqual([Object.values(live), 3])
@@ -246,8 +246,8 @@ describe('states of memories, live or deleted', () => {
     ['the state that it has', { a: '/a', b: '/b' }, []],
     ['deleted, as it is', { e: undefined }, []],
     ['nothing', {}, []],
-  ])('%s', (_, targets, expected) => {
-    const { rows, snapshot } = plan(targets)
+  ])('%s', async (_, targets, expected) => {
+    const { rows, snapshot } = await plan(targets)
     const described = rows.map(({ base, operation, path, content }) => {
       return [base.slice(0, 2), operation, path, content].filter(Boolean).join(' ')
     })
@@ -272,28 +272,30 @@ describe('states of memories, live or deleted', () => {
     ['too long a content', { a: '/a 0123456789' }, 'content_too_large'],
     ['an unknown memory', { f: '/f' }, 'not_found'],
     ['an unknown memory, deleted', { f: undefined }, 'not_found'],
-  ])('refused, and the snapshot as before: %s', (_, targets, code) => {
-    expect(() => plan(targets)).toThrow(expect.objectContaining({ name: 'StoreError', code }))
+  ])('refused, and the snapshot as before: %s', async (_, targets, code) => {
+    const refusal = expect.objectContaining({ name: 'StoreError', code })
+    await expect(plan(targets)).rejects.toThrow(refusal)
   })
 
-  test('a full store takes no memory back, and a lowered limit lets what is there move', () => {
+  test('a full store takes none back, and a lowered limit lets what is there move', async () => {
     const full = { contentBytes: 9, memories: 3 }
-    expect(() => plan({ e: '/e' }, full)).toThrow(expect.objectContaining({ code: 'store_full' }))
+    const isFull = expect.objectContaining({ code: 'store_full' })
+    await expect(plan({ e: '/e' }, full)).rejects.toThrow(isFull)
     const lowered = { contentBytes: 0, memories: 1 }
-    expect(plan({ a: '/b', b: '/a' }, lowered).rows).toHaveLength(2)
-    expect(() => plan({ a: '/a b' }, lowered)).toThrow(
+    expect((await plan({ a: '/b', b: '/a' }, lowered)).rows).toHaveLength(2)
+    await expect(plan({ a: '/a b' }, lowered)).rejects.toThrow(
       expect.objectContaining({ code: 'content_too_large' }),
     )
   })
 
-  test('two states for one memory are a mistake of ours', () => {
+  test('two states for one memory are a mistake of ours', async () => {
     const snapshot = snapshotOf({ contentBytes: 9, memories: 9 })
     const context = { snapshot, random: systemRandom, now: 7, readContent: () => '' }
     const twice: StateChange[] = [
       { memoryId: idOf('a'), target: undefined },
       { memoryId: idOf('a'), target: { path: '/x', content: '' } },
     ]
-    expect(() => planStates(context, twice)).toThrow('Internal error')
+    await expect(planStates(context, twice)).rejects.toThrow('Internal error')
     expect(snapshot.count).toBe(3)
   })
 })

@@ -88,10 +88,10 @@ test('reads no more than what has come since', async () => {
     },
   }
   const known = { commit: before.head, commits: before.commits }
-  expect(countOn(source, known, head)).toEqual({ commit: head, commits: 24 })
+  expect(await countOn(source, known, head)).toEqual({ commit: head, commits: 24 })
   expect(read.size).toBeLessThanOrEqual(5)
   // Back to one that is older.
   const newest = { commit: head, commits: 24 }
-  expect(countOn(source, newest, before.head).commits).toBe(21)
+  expect((await countOn(source, newest, before.head)).commits).toBe(21)
   await objects.close()
 })

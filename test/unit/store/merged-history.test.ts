@@ -42,20 +42,20 @@ describe('versions', () => {
   test('can be paged through while older ones are merged in', async () => {
     const branches = await Branches.start(3)
     const { time } = branches.root
-    const grow = (by: number, count: number): Node => {
+    const grow = async (by: number, count: number): Promise<Node> => {
       let node = branches.root
       for (let n = 1; n <= count; n += 1) {
         const memory = `${by} ${n}`
         const write = { memory, path: `/${memory}`, content: memory }
-        node = branches.write(node, { by, time: time + n }, [write])
+        node = await branches.write(node, { by, time: time + n }, [write])
       }
       return node
     }
-    const [ours, theirs] = [grow(0, 6), grow(1, 4)]
+    const [ours, theirs] = [await grow(0, 6), await grow(1, 4)]
     const history = await historyAt(branches, ours)
     const first = findVersions(history, { limit: 3 })
     expect(first.versions.map(({ path }) => path)).toEqual(['/0 6', '/0 5', '/0 4'])
-    const merge = branches.merge(ours, theirs, { by: 2, time: time + 9 })
+    const merge = await branches.merge(ours, theirs, { by: 2, time: time + 9 })
     await catchUp(history, branches.source, merge?.oid ?? '', {})
     const rest = findVersions(history, { after: first.next })
     const paths = rest.versions.map(({ path }) => path)
@@ -70,13 +70,13 @@ describe('a view of a time when clones were apart', () => {
   async function clash() {
     const branches = await Branches.start(3)
     const { time } = branches.root
-    const create = (by: number, path: string): Node => {
+    const create = (by: number, path: string): Promise<Node> => {
       const write = { memory: `of ${by}`, path, content: `${by}\n` }
       return branches.write(branches.root, { by, time: time + 10 * (by + 1) }, [write])
     }
-    const [ours, theirs] = [create(0, '/same'), create(1, '/same/below')]
+    const [ours, theirs] = [await create(0, '/same'), await create(1, '/same/below')]
     const [older, younger] = [thenOf(ours, 'of 0'), thenOf(theirs, 'of 1')]
-    const merge = branches.merge(ours, theirs, { by: 2, time: time + 99 }, undefined, () => [
+    const merge = await branches.merge(ours, theirs, { by: 2, time: time + 99 }, undefined, () => [
       branches.settledRow(idOf('of 1'), younger, { memory: '', path: '/aside', content: '1\n' }),
     ])
     if (merge === undefined) throw new Error('The sides are not apart')
@@ -254,15 +254,15 @@ describe('undo', () => {
     const branches = await Branches.start(3)
     const { root } = branches
     let time = root.time
-    const write = (on: Node, by: number, session: string, content: string): Node => {
+    const write = (on: Node, by: number, session: string, content: string): Promise<Node> => {
       const step = { by, time: (time += 1), session }
       return branches.write(on, step, [{ memory: 'm', path: '/m', content }])
     }
-    const before = write(root, 0, 'before', 'a\nb\nc\nd\ne\n')
-    const edited = write(before, 0, 'ours', 'a\nb\nc\nd\nE of ours\n')
-    const ours = write(edited, 0, 'poison', 'poison\na\nb\nc\nd\nE of ours\n')
-    const theirs = write(before, 1, 'theirs', 'a\nb\nc\nd\nE of theirs\n')
-    const merge = branches.merge(ours, theirs, { by: 2, time: time + 1 }, () => {
+    const before = await write(root, 0, 'before', 'a\nb\nc\nd\ne\n')
+    const edited = await write(before, 0, 'ours', 'a\nb\nc\nd\nE of ours\n')
+    const ours = await write(edited, 0, 'poison', 'poison\na\nb\nc\nd\nE of ours\n')
+    const theirs = await write(before, 1, 'theirs', 'a\nb\nc\nd\nE of theirs\n')
+    const merge = await branches.merge(ours, theirs, { by: 2, time: time + 1 }, () => {
       return { path: '/m', content: 'poison\na\nb\nc\nd\nE of ours\nE of theirs\n' }
     })
     if (merge === undefined) throw new Error('The sides are not apart')
@@ -299,12 +299,12 @@ describe('undo', () => {
 test('the snapshot at a cut knows a device that two machines wrote as', async () => {
   const branches = await Branches.start(2)
   const { root } = branches
-  const write = (n: number): Node => {
+  const write = (n: number): Promise<Node> => {
     const step = { by: 0, time: root.time + n }
     return branches.write(root, step, [{ memory: `${n}`, path: `/${n}`, content: '' }])
   }
-  const [one, two] = [write(1), write(2)]
-  const merge = branches.merge(one, two, { by: 1, time: root.time + 3 })
+  const [one, two] = [await write(1), await write(2)]
+  const merge = await branches.merge(one, two, { by: 1, time: root.time + 3 })
   if (merge === undefined) throw new Error('The sides are not apart')
   const history = await historyAt(branches, merge)
   const { position } = history.head ?? { position: -1 }

@@ -123,7 +123,7 @@ test('long branches are kept whole until they are merged', async () => {
     for (const [number, clone] of [left, right].entries()) {
       const path = pathOf(clone.snapshot, round === 0 ? 0 : number)
       assert(path !== undefined, 'there is a memory')
-      world.change(clone, { type: 'edit', path, edit: () => `${number} ${round}\n` })
+      await world.change(clone, { type: 'edit', path, edit: () => `${number} ${round}\n` })
     }
   }
   expect(await world.sync(left, right)).toBe('merged')
@@ -143,13 +143,13 @@ async function braid(rounds: number): Promise<MergeWorld> {
       const path = pathOf(clone.snapshot, number)
       assert(path !== undefined, 'there is a memory')
       const edit = (content: string): string => `${content.slice(-64)}${round}\n`
-      world.change(clone, { type: 'edit', path, edit })
+      await world.change(clone, { type: 'edit', path, edit })
     }
     await world.sync(right, left)
     world.rename(right, `name ${round}`)
     const path = pathOf(left.snapshot, 0)
     assert(path !== undefined, 'there is a memory')
-    world.change(left, { type: 'edit', path, edit: () => `left ${round}\n` })
+    await world.change(left, { type: 'edit', path, edit: () => `left ${round}\n` })
     await world.sync(left, right)
   }
   return world
@@ -167,11 +167,11 @@ async function take(world: MergeWorld, one: Step, number: number): Promise<strin
   if (one.type === 'write' || one.type === 'delete') {
     const path = pathOf(clone.snapshot, one.memory)
     if (path === undefined && one.type === 'write') {
-      world.change(clone, { type: 'create', path: `/${number}.md`, content: `${number}\n` })
+      await world.change(clone, { type: 'create', path: `/${number}.md`, content: `${number}\n` })
     } else if (path !== undefined && one.type === 'write') {
       const edit = (content: string): string => `${content.slice(-64)}${number}\n`
-      world.change(clone, { type: 'edit', path, edit })
-    } else if (path !== undefined) world.change(clone, { type: 'delete', path })
+      await world.change(clone, { type: 'edit', path, edit })
+    } else if (path !== undefined) await world.change(clone, { type: 'delete', path })
   }
   return 'wrote'
 }

@@ -1,0 +1,72 @@
+// Long work in the domain gives way after every step that may take long: with a clock on which
+// every step does, no two of them are in one turn of the event loop.
+
+import { expect, test, vi } from 'vitest'
+import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
+import { countOn } from '../../../src/store/commit-count.ts'
+import { author, contentsOf, newStore } from '../../support/stores.ts'
+import { inSlices, mostInOneTurn } from '../../support/turns.ts'
+import { TimeSlice } from '../../../src/time-slice.ts'
+
+test('a batch: each of its commands', async () => {
+  const { store } = await newStore()
+  const turns: number[] = []
+  await store.apply([{ type: 'create', path: '/a.md', content: '' }], author)
+  await inSlices(async (turn) => {
+    const edit = (content: string): string => {
+      turns.push(turn())
+      return `${content}.`
+    }
+    const commands = Array.from({ length: 30 }, () =>
+      store.apply([{ type: 'edit', path: '/a.md', edit }], author),
+    )
+    await Promise.all(commands)
+  })
+  expect(turns).toHaveLength(30)
+  expect(mostInOneTurn(turns)).toBe(1)
+  expect((await store.read('/a.md'))?.content).toBe('.'.repeat(30))
+  await store.close()
+})
+
+test('one command for many memories: reading, planning and sealing each', async () => {
+  const { store } = await newStore()
+  const names = Array.from({ length: 20 }, (_, n) => `${n}.md`)
+  const creates = names.map((name) => {
+    return { type: 'create', path: `/a/${name}`, content: name } as const
+  })
+  const next = vi.spyOn(TimeSlice.prototype, 'next')
+  await inSlices(() => store.apply(creates, author))
+  // Planned and sealed.
+  expect(next.mock.calls.length).toBeGreaterThanOrEqual(2 * names.length)
+  next.mockClear()
+  await inSlices(() => store.apply([{ type: 'rename', path: '/a', to: '/b' }], author))
+  expect(next.mock.calls.length).toBeGreaterThanOrEqual(3 * names.length)
+  next.mockRestore()
+  const expected = Object.fromEntries(names.map((name) => [`/b/${name}`, name]))
+  expect(await contentsOf(store)).toEqual(expected)
+  await store.close()
+})
+
+test('counting commits: each that is read', async () => {
+  const { store, place } = await newStore()
+  const before = await store.status()
+  for (let n = 0; n < 20; n += 1) {
+    await store.apply([{ type: 'create', path: `/${n}.md`, content: '' }], author)
+  }
+  const { head } = await store.status()
+  await store.close()
+  const objects = await openDiskObjectStore(place)
+  const turns: number[] = []
+  await inSlices(async (turn) => {
+    const read = (oid: string) => {
+      turns.push(turn())
+      return objects.read(oid)
+    }
+    const known = { commit: before.head, commits: before.commits }
+    expect(await countOn({ read }, known, head)).toEqual({ commit: head, commits: 21 })
+  })
+  expect(turns.length).toBeGreaterThan(20)
+  // Its links and the height of its parent; both ends in the first turn.
+  expect(mostInOneTurn(turns)).toBeLessThanOrEqual(4)
+  await objects.close()
+})

@@ -1,0 +1,51 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { sliceMs, TimeSlice } from '../../src/time-slice.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+function at(): { now: number } {
+  const clock = { now: 1000 }
+  vi.spyOn(performance, 'now').mockImplementation(() => clock.now)
+  return clock
+}
+
+test('a slice is over after its time, and the next one has all of it again', async () => {
+  const clock = at()
+  const slice = new TimeSlice()
+  expect(slice.isOver()).toBe(false)
+  clock.now += sliceMs - 1
+  expect(slice.isOver()).toBe(false)
+  clock.now += 1
+  expect(slice.isOver()).toBe(true)
+  await slice.next()
+  expect(slice.isOver()).toBe(false)
+})
+
+test('a slice is over after its steps, however fast they were', async () => {
+  at()
+  const slice = new TimeSlice(undefined, 3)
+  const asked = (): boolean[] => [1, 2, 3].map(() => slice.isOver())
+  expect(asked()).toEqual([false, false, true])
+  await slice.next()
+  expect(asked()).toEqual([false, false, true])
+})
+
+test('between two slices timers that are due run', async () => {
+  const timer = vi.fn<() => void>()
+  setTimeout(timer, 0)
+  const slice = new TimeSlice()
+  for (let turn = 0; turn < 10_000 && timer.mock.calls.length === 0; turn += 1) await slice.next()
+  expect(timer).toHaveBeenCalledTimes(1)
+})
+
+test('the end of a slice is where work is cancelled', async () => {
+  const abort = new AbortController()
+  const slice = new TimeSlice(abort.signal)
+  await slice.next()
+  abort.abort('enough')
+  await expect(slice.next()).rejects.toThrow(
+    expect.objectContaining({ code: 'cancelled', cause: 'enough' }),
+  )
+})

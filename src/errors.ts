@@ -95,7 +95,6 @@ type VerificationCode =
   | 'device_signature_invalid'
   | 'record_sequence'
   | 'record_chain'
-  | 'record_time'
   | 'record_rows'
   | 'row_version_reused'
   | 'row_base_mismatch'

@@ -84,3 +84,4 @@ export type {
   RemoteAccess,
   TransferProgress,
 } from './transport/remote-access.ts'
+export type { ClockLeap } from './store/writer-clock.ts'

@@ -154,7 +154,6 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   device_signature_invalid: tampered(distrust),
   record_sequence: tampered(distrust),
   record_chain: tampered(distrust),
-  record_time: tampered(distrust),
   record_rows: tampered(distrust),
   row_version_reused: tampered(distrust),
   row_base_mismatch: tampered(distrust),

@@ -14,11 +14,14 @@ import type { Environment } from './environment.ts'
 import { attempt, findTextFile } from './files.ts'
 import type { Interrupts } from './interrupts.ts'
 import { withProgress } from './progress.ts'
+import { clockNotice } from './times.ts'
 
 export interface Context {
   readonly environment: Environment
   readonly interrupts: Interrupts
   readonly clock: Clock
+  /** What is to be said beside the answer of any command. */
+  readonly notices: string[]
 }
 
 /** The identity in its file. Throws `invalid_identity` with what to do if there is none. */
@@ -59,7 +62,11 @@ export async function withStore<T>(
   ).catch((error: unknown) => {
     throw explained(error)
   })
-  return closing(store, work)
+  return closing(store, async () => {
+    const result = await work(store)
+    if (store.clockLeap !== undefined) context.notices.push(clockNotice(store.clockLeap))
+    return result
+  })
 }
 
 /** Verifies the trail with the identity file, which may be one that opens no store. */

@@ -29,7 +29,7 @@ export async function runProgram(
     const invocation = parseCommandLine(words, commands)
     if (invocation.type !== 'run') return await print(aboutProgram(invocation), json)
     environment = readEnvironment(invocation.input.text('store'))
-    const context = { environment, interrupts: listen(), clock: systemClock }
+    const context = { environment, interrupts: listen(), clock: systemClock, notices: [] }
     return await print(await invocation.command.run(context, invocation.input), json, context)
   } catch (error) {
     return report(error, json, environment?.storeDirectory)
@@ -56,7 +56,8 @@ async function print(answer: Answer, json: boolean, context?: Context): Promise<
   for (const error of answer.failures ?? []) {
     process.stderr.write(errorText(error, json, undefined))
   }
-  if (answer.note !== undefined && !json) process.stderr.write(visible(`${answer.note}\n`))
+  const notes = [answer.note, ...(context?.notices ?? [])].filter((note) => note !== undefined)
+  if (!json) for (const note of notes) process.stderr.write(visible(`${note}\n`))
   return answer.exitCode ?? 0
 }
 

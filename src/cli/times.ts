@@ -1,6 +1,8 @@
 // Times as people write and read them: `--since 7d` or a date, `3 hours ago`.
 
+import type { ClockLeap } from '../store/writer-clock.ts'
 import { usageError } from './command.ts'
+import { timestamp } from './wire.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1000,
@@ -47,6 +49,22 @@ function findDuration(text: string): number | undefined {
 
 /** `3 hours ago`, in the largest unit that is at least one. */
 export function timeAgo(time: number, now: number): string {
+  return now - time < 1000 ? 'just now' : `${spanText(now - time)} ago`
+}
+
+/** Of a clock that is far from the newest record. */
+export function clockNotice(leap: ClockLeap): string {
+  const which = 'one of the two is, or was, set wrong'
+  return `The clock of this machine is ${clockText(leap)}: ${which}`
+}
+
+export function clockText({ clock, newest }: ClockLeap): string {
+  const [span, where] = clock < newest ? [newest - clock, 'behind'] : [clock - newest, 'ahead of']
+  return `${spanText(span)} ${where} the newest record (${timestamp(newest)})`
+}
+
+/** `3 hours`, in the largest unit that is at least one, which a second is. */
+function spanText(elapsed: number): string {
   const units: readonly (readonly [string, number])[] = [
     ['year', 365.25 * 86_400_000],
     ['month', 30.4 * 86_400_000],
@@ -55,10 +73,9 @@ export function timeAgo(time: number, now: number): string {
     ['minute', 60_000],
     ['second', 1000],
   ]
-  const elapsed = now - time
   for (const [name, milliseconds] of units) {
     const count = Math.floor(elapsed / milliseconds)
-    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'} ago`
+    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'}`
   }
-  return 'just now'
+  return '0 seconds'
 }

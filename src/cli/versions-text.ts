@@ -60,7 +60,7 @@ export function versionText(
     `Actor:    ${authorText(version)}`,
     ...(facts === 'full' ? [`Device:   ${version.deviceId}`] : []),
     ...(session === undefined ? [] : [`Session:  ${session}`]),
-    `Date:     ${dateText(version.createdAt, now)}`,
+    `Date:     ${dateText(version, now)}`,
     ...(mergedFrom.length === 0 ? [] : [`Merge of: ${mergedFrom.join(' ')}`]),
   ]
   const text = [
@@ -76,9 +76,9 @@ export function versionText(
 
 /** `memver_3k9f0z2c1d  modified  /notes.md  user:alice  2 hours ago` */
 export function versionLine(ink: Ink, version: Version, now: number | undefined): string {
-  const { operation, createdAt } = version
+  const { operation } = version
   const id = ink.paint('yellow', shortId(version.versionId))
-  const date = now === undefined ? timestamp(createdAt) : timeAgo(createdAt, now)
+  const date = shortDate(version, now)
   const reason = version.reason === undefined ? '' : `  ${version.reason.split('\n')[0]}`
   const change = ink.paint(operationColours[operation], operation.padEnd(8))
   const rest = `${pathText(version)}  ${authorText(version)}  ${date}${reason}`
@@ -106,7 +106,19 @@ function redactionLines({ redactedAt, redactedBy }: Version): string[] {
   return [`Redacted: ${timestamp(redactedAt)}${by}`]
 }
 
+/** With `now`, how long ago. A doubtful time is left for the one that later versions tell. */
+export function shortDate({ createdAt, placedAt }: Version, now: number | undefined): string {
+  const time = placedAt ?? createdAt
+  const text = now === undefined ? timestamp(time) : timeAgo(time, now)
+  return placedAt === undefined ? text : `${text}, doubtful`
+}
+
 /** With `now`, how long ago, too. */
-function dateText(time: number, now: number | undefined): string {
-  return now === undefined ? timestamp(time) : `${timestamp(time)} (${timeAgo(time, now)})`
+function dateText(version: Version, now: number | undefined): string {
+  const { createdAt, placedAt } = version
+  const text = timestamp(createdAt)
+  if (placedAt !== undefined) {
+    return `${text} (doubtful: what came after it was written ${timestamp(placedAt)})`
+  }
+  return now === undefined ? text : `${text} (${timeAgo(createdAt, now)})`
 }

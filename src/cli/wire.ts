@@ -30,6 +30,7 @@ export function versionJson(version: Version): Readonly<Record<string, unknown>>
     content_sha256: version.sha256 ?? null,
     content_size_bytes: version.sizeBytes ?? null,
     created_at: timestamp(version.createdAt),
+    placed_at: version.placedAt === undefined ? null : timestamp(version.placedAt),
     created_by: actorJson(version.createdBy),
     session_id: version.session ?? null,
     reason: version.reason ?? null,

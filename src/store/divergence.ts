@@ -181,8 +181,8 @@ function mergeDevices(
 
 /** FORMAT §8.2: both machines' records stay, and the device goes on with neither. */
 export function forkedState(a: DeviceState, b: DeviceState): DeviceState {
-  const [earlier, later] = isEarlierState(a, b) ? [a, b] : [b, a]
-  return { ...later, time: Math.max(earlier.time, later.time), forked: true }
+  const later = isEarlierState(a, b) ? b : a
+  return { ...later, forked: true }
 }
 
 function isEarlierState(a: DeviceState, b: DeviceState): boolean {

@@ -60,6 +60,7 @@ import type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
 import type { VerifyOptions } from './verify.ts'
 import { readVersions, readVersionWithInputs } from './versions.ts'
 import type { VersionFilter, VersionPage, VersionWithInputs } from './versions.ts'
+import type { ClockLeap } from './writer-clock.ts'
 
 export type { Applied } from './apply.ts'
 export type { MemoryInfo } from './memory-info.ts'
@@ -194,6 +195,14 @@ export class MemoryStore {
   allowedSigners(): string {
     const epochs = [...this.#session.epochs.values()]
     return epochs.map((epoch) => allowedSignersLine(epoch.group.publicKey)).join('')
+  }
+
+  /**
+   * Set once a write through this handle found its clock over 24 hours behind the newest record, or
+   * over a year ahead of it: the write was stamped with that clock, which should be looked at.
+   */
+  get clockLeap(): ClockLeap | undefined {
+    return this.#session.clock.leap
   }
 
   status(): Promise<StoreStatus> {

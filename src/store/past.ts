@@ -17,12 +17,13 @@ import { PathTree } from './path-tree.ts'
 import { momentAfter, momentOf, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
 import { byAge } from './snapshot.ts'
+import { placedTime } from './record-times.ts'
 import { askHistory } from './steady-history.ts'
 import type { PastSource } from './steady-history.ts'
 import type { VerifyOptions } from './verify.ts'
 
 export interface PastView {
-  /** The newest commit of then, 40 hex digits, and its time, ms since 1970. */
+  /** The newest commit of then, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
   readonly commit: string
   readonly time: number
   /** Memories whose version of then is redacted: they are not listed. */
@@ -151,8 +152,13 @@ function isThere(history: History, { entry, oid }: Tip): boolean {
 }
 
 function stateAt(history: History, moment: Moment, tips: readonly Tip[]): State {
-  const { oid, time } = moment.commit
-  return { tips, commit: oid, time, ...memoriesAt(history, moment) }
+  const { oid } = moment.commit
+  return {
+    tips,
+    commit: oid,
+    time: placedTime(history, moment.commit),
+    ...memoriesAt(history, moment),
+  }
 }
 
 /** The memories that were live at a moment. */

@@ -26,8 +26,9 @@ export interface Moment {
 
 /**
  * What a point stands for: the past of a commit, itself included. A time may stand for the pasts of
- * several: of all commits whose record is not younger. Clocks of devices differ, so in their pasts
- * there may be younger ones. Throws `not_found`, or `invalid_input` for what is no point.
+ * several: of all commits whose record is not younger. Clocks differ and leap, so in their pasts
+ * there may be younger ones: those count as being there too (FORMAT §6.5). Throws `not_found`, or
+ * `invalid_input` for what is no point.
  */
 export function momentOf(history: History, point: Point): Moment {
   if ('time' in point) return momentAfter(history, findByTime(history, point.time))

@@ -8,6 +8,7 @@ import { TimeSlice } from '../time-slice.ts'
 import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { History, VersionEntry } from './history.ts'
+import { LatestTimes } from './record-times.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { VerifyOptions } from './verify.ts'
 import { describeVersion, getVersionEntry, isAtOrBelow } from './versions.ts'
@@ -24,7 +25,7 @@ export interface RedactionSelection {
   readonly session?: string | undefined
   /** Occurs in the content, the path or the reason. */
   readonly matching?: RegExp | undefined
-  /** Written before this time, ms since 1970. */
+  /** Certainly written before this time, ms since 1970: a record's wrong clock does not decide. */
   readonly before?: number | undefined
 }
 
@@ -68,10 +69,15 @@ export class Selector {
   #searched = 0
 
   /** Throws `invalid_input` or, for a version that does not exist, `not_found`. */
-  constructor(selection: RedactionSelection, history: History, source: () => ContentSource) {
+  constructor(
+    selection: RedactionSelection,
+    history: History,
+    now: number,
+    source: () => ContentSource,
+  ) {
     this.#source = source
     this.#matching = selection.matching && checkPattern(selection.matching)
-    this.#selects = conditionOf(selection, history)
+    this.#selects = conditionOf(selection, history, now)
   }
 
   /** The selected versions, oldest first. */
@@ -168,6 +174,7 @@ function checkPattern(pattern: RegExp): RegExp {
 function conditionOf(
   selection: RedactionSelection,
   history: History,
+  now: number,
 ): (entry: VersionEntry) => boolean {
   const { versionIds, memoryId, path, actorId, session, matching, before } = selection
   const given = [versionIds, memoryId, path, actorId, session, matching, before]
@@ -180,13 +187,14 @@ function conditionOf(
   const wanted = versionIds && new Set(versionIds.map((id) => getVersionEntry(history, id)))
   const versions = wanted && new Set([...wanted].map((entry) => entry.versionId))
   const memory = memoryId === undefined ? undefined : getMemory(history, memoryId)
+  const latest = new LatestTimes(history, now)
   return ({ versionId, memoryId: of, path: at, commit }) =>
     (versions === undefined || versions.has(versionId)) &&
     (memory === undefined || memory === of) &&
     (path === undefined || isAtOrBelow(at, path)) &&
     (actorId === undefined || commit.actor?.id === actorId) &&
     (session === undefined || commit.session === session) &&
-    (before === undefined || commit.time < before)
+    (before === undefined || latest.of(commit) < before)
 }
 
 function getMemory(history: History, memoryId: string): string {

@@ -137,7 +137,7 @@ async function search(
   const { path } = request.select
   if (path !== undefined && path !== '/') checkPath(path)
   const history = await session.loadHistory(options)
-  const selector = new Selector(request.select, history, () => session.contents)
+  const selector = new Selector(request.select, history, session.nextTime(), () => session.contents)
   // Asked again, the search goes on where it stopped.
   await askHistory(session, (newest) => selector.search(newest, options), options)
   return selector

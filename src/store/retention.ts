@@ -14,6 +14,7 @@ import { readMemory } from './contents.ts'
 import { describeMemory } from './memory-info.ts'
 import type { MemoryInfo } from './memory-info.ts'
 import { memoriesBelow } from './path-tree.ts'
+import { LatestTimes } from './record-times.ts'
 import type { Reads } from './reads.ts'
 import type { StoreSession } from './session.ts'
 import type { LiveMemory, Snapshot } from './snapshot.ts'
@@ -47,19 +48,21 @@ const UNITS = [
   ['minute', 60 * 1000],
 ] as const
 
-/** The live memories that a rule applies to, in the order of their paths. `now` is in ms. */
+/** The live memories that a rule applies to, in the order of their paths. Times are in ms. */
 export function planExpiry(
   { paths }: Pick<Snapshot, 'paths'>,
   reads: Pick<Reads, 'lastRead'>,
   rule: ExpiryRule,
   now: number,
+  changedAt: (memory: LiveMemory) => number = ({ updated }) => updated,
 ): readonly LiveMemory[] {
   const { unchangedFor = 0, unreadFor = 0, path = '/' } = rule
   const node = paths.find(path)
   if (node === undefined) return []
-  const expired = [...memoriesBelow(node)].filter(({ memoryId, updated }) => {
-    const used = unreadFor === 0 ? updated : Math.max(updated, reads.lastRead(memoryId))
-    return now - updated >= unchangedFor && now - used >= unreadFor
+  const expired = [...memoriesBelow(node)].filter((memory) => {
+    const changed = changedAt(memory)
+    const used = unreadFor === 0 ? changed : Math.max(changed, reads.lastRead(memory.memoryId))
+    return now - changed >= unchangedFor && now - used >= unreadFor
   })
   return expired.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
@@ -78,9 +81,9 @@ export async function expire(
 ): Promise<Expiry> {
   checkRule(rule)
   if (options.dryRun === true) {
-    const expired = await session.reading((snapshot) =>
-      planExpiry(snapshot, reads, rule, session.nextTime()),
-    )
+    const expired = await session.planning(() => {
+      return findExpired(session, reads, rule, session.nextTime())
+    })
     return { commit: undefined, versionIds: [], expired: expired.map(describeMemory) }
   }
   const step = () => session.writing(() => expireSome(session, reads, rule, author))
@@ -92,6 +95,27 @@ export async function expire(
     done = { commit: more.commit, versionIds, expired: [...done.expired, ...more.expired] }
   }
   return done
+}
+
+/** By times that other records bear out: what a wrong clock stamped makes nothing look old. */
+async function findExpired(
+  session: StoreSession,
+  reads: Reads,
+  rule: ExpiryRule,
+  now: number,
+): Promise<readonly LiveMemory[]> {
+  const { snapshot } = session
+  // Most often nothing has expired, and the history is not needed to know that.
+  const past = ({ updated }: LiveMemory): number => (updated > now ? 0 : updated)
+  const candidates = planExpiry(snapshot, reads, rule, now, past)
+  if (candidates.length === 0) return []
+  const history = await session.historyNow()
+  const changes = candidates
+    .flatMap(({ memoryId }) => history.ofMemory(memoryId).at(-1) ?? [])
+    .toSorted((a, b) => a.commit.position - b.commit.position)
+  const latest = new LatestTimes(history, now)
+  const times = new Map(changes.map(({ memoryId, commit }) => [memoryId, latest.of(commit)]))
+  return planExpiry(snapshot, reads, rule, now, ({ memoryId }) => times.get(memoryId) ?? now)
 }
 
 /** As many as one commit takes. */
@@ -107,7 +131,7 @@ async function expireSome(
   const { snapshot, random, contents } = session
   checkMayWrite(snapshot, session.identity.deviceId, 'change')
   const now = session.nextTime()
-  const memories = planExpiry(snapshot, reads, rule, now).slice(0, rowsMax)
+  const memories = (await findExpired(session, reads, rule, now)).slice(0, rowsMax)
   const result = { commit: undefined, versionIds: [], expired: [] }
   if (memories.length === 0) return { built: undefined, result }
   const changes = memories.map(({ path }) => ({ type: 'delete', path }) as const)

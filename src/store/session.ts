@@ -11,7 +11,6 @@ import type { PackExchange } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { Identity } from '../keys/identity.ts'
-import { timeMax } from '../limits.ts'
 import type { CommitContext, OtherParent } from './commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { ContentCache } from './content-cache.ts'
@@ -30,8 +29,9 @@ import type { Reads } from './reads.ts'
 import type { LocalFilesParts } from './local-files.ts'
 import type { Outcome } from './redaction-step.ts'
 import type { LeftLate, SeenRemotes } from './sync/seen-remotes.ts'
-import type { DeviceState, Head, KeyringState, Snapshot, Undo } from './snapshot.ts'
+import type { Head, KeyringState, Snapshot, Undo } from './snapshot.ts'
 import type { VerifyOptions } from './verify.ts'
+import { WriterClock } from './writer-clock.ts'
 import { Writer } from './writer.ts'
 import type { Build } from './writer.ts'
 
@@ -56,6 +56,7 @@ export class StoreSession {
   readonly storeId: string
   readonly identity: Identity
   readonly random: Random
+  readonly clock: WriterClock
   readonly reads: Reads
   readonly seenRemotes: SeenRemotes
   readonly local: LocalFiles
@@ -81,6 +82,7 @@ export class StoreSession {
     this.storeId = parts.storeId
     this.identity = parts.identity
     this.random = parts.random
+    this.clock = new WriterClock(parts.clock)
     this.seenRemotes = parts.seenRemotes
     this.#epochs = parts.epochs
     this.#snapshot = parts.snapshot
@@ -194,10 +196,9 @@ export class StoreSession {
     return this.#history
   }
 
-  /** Now, but never before this device's previous record (FORMAT §8), on either side of a merge. */
-  nextTime(other?: OtherParent): number {
-    const before = this.#lastRecord(other)?.time ?? 0
-    return Math.min(Math.max(Math.floor(this.#parts.clock()), before), timeMax)
+  /** What the next record is stamped with, ms since 1970. */
+  nextTime(): number {
+    return this.clock.stamp(this.#snapshot)
   }
 
   /**
@@ -216,7 +217,7 @@ export class StoreSession {
   /** What the next commit of this device needs, a merge with another head too. While writing. */
   async commitContext(time: number, other?: OtherParent): Promise<CommitContext> {
     const { deviceId, signing } = this.identity
-    const last = this.#lastRecord(other)
+    const last = other?.devices.get(deviceId) ?? this.#snapshot.devices.get(deviceId)
     if (last?.forked === true) throw forkedError()
     const sequence = await this.local.anchor.reserve(last?.sequence ?? 0, this.#snapshot.head)
     const signer = { deviceId, pair: signing, sequence, previous: last?.record ?? zeroHash }
@@ -285,12 +286,6 @@ export class StoreSession {
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
-  }
-
-  /** The newest record of this device, on either side of a merge. */
-  #lastRecord(other: OtherParent | undefined): DeviceState | undefined {
-    const { deviceId } = this.identity
-    return other?.devices.get(deviceId) ?? this.#snapshot.devices.get(deviceId)
   }
 
   #checkOpen(): void {

@@ -11,6 +11,7 @@ import type { StoreSession } from './session.ts'
 import type { RemoteStatus } from './sync/remote-status.ts'
 import { verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
+import type { ClockLeap } from './writer-clock.ts'
 
 /** What is stored where, before and after. */
 export interface Compaction {
@@ -43,6 +44,8 @@ export interface StoreStatus {
   /** What the next checkpoint or a compaction would free. */
   readonly surplus: Surplus
   readonly remotes: readonly RemoteStatus[]
+  /** Whether the clock and the newest record are far apart: undefined if they are not. */
+  readonly clockLeap: ClockLeap | undefined
 }
 
 /** Of a history that is redacted while it is verified. */
@@ -93,6 +96,7 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       storage: objects.status(),
       surplus: objects.surplus(),
       remotes,
+      clockLeap: session.clock.findLeap(snapshot),
     }
   })
 }

@@ -3,7 +3,8 @@
 // is left as it is and reported: never guesses, never writes conflict markers. Plans only.
 
 import { StoreError } from '../errors.ts'
-import type { CommitEntry, VersionEntry } from './history.ts'
+import type { CommitEntry, History, VersionEntry } from './history.ts'
+import { mayLieBetween } from './record-times.ts'
 import { replay } from './replay.ts'
 import { completePlan, formatTime, leaveBlocked, leftAlone } from './reversal-plan.ts'
 import type { Goal, ReversalPlan, ReversalSource } from './reversal-plan.ts'
@@ -14,7 +15,7 @@ import { joinOf } from './version-inputs.ts'
 export interface UndoRequest {
   readonly actorId?: string | undefined
   readonly session?: string | undefined
-  /** Inclusive, ms since 1970. */
+  /** Inclusive, ms since 1970; of doubtful times as in `VersionFilter`. */
   readonly since?: number | undefined
   readonly until?: number | undefined
 }
@@ -25,7 +26,7 @@ export async function planUndo(
   request: UndoRequest,
 ): Promise<ReversalPlan> {
   checkRequest(request)
-  const isUndone = (entry: VersionEntry): boolean => matches(entry.commit, request)
+  const isUndone = (entry: VersionEntry): boolean => matches(source.history, entry.commit, request)
   const touched = touchedBy(source, isUndone)
   const goals: Goal[] = []
   const left: LeftAlone[] = []
@@ -61,12 +62,12 @@ function touchedBy(
 /** How many memories are replayed before other work runs. */
 const MEMORIES = 16
 
-function matches({ actor, session, time }: CommitEntry, request: UndoRequest): boolean {
+function matches(history: History, commit: CommitEntry, request: UndoRequest): boolean {
+  const { actor, session } = commit
   return (
     (request.actorId === undefined || actor?.id === request.actorId) &&
     (request.session === undefined || session === request.session) &&
-    (request.since === undefined || time >= request.since) &&
-    (request.until === undefined || time <= request.until)
+    mayLieBetween(history, commit, request)
   )
 }
 

@@ -213,7 +213,7 @@ function readSettings(
   return { ...state, value: decodeSettings(padded) }
 }
 
-/** Sequence, chain and clock of the device, in the record's own causal past. */
+/** Sequence and chain of the device, in the record's own causal past. Its clock may go back. */
 function checkDeviceChain(before: DeviceState | undefined, commit: JudgedCommit): void {
   const { record } = commit
   if (record.sequence === 0) {
@@ -226,9 +226,6 @@ function checkDeviceChain(before: DeviceState | undefined, commit: JudgedCommit)
   }
   if (!equalBytes(record.previous, before?.record ?? zeroHash)) {
     refuse('record_chain', "The record does not continue its device's chain")
-  }
-  if (record.time < (before?.time ?? 0)) {
-    refuse('record_time', "The record is older than its device's previous one")
   }
 }
 

@@ -9,6 +9,7 @@ import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import { countLeading } from './count-leading.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
+import { findPlacedTime, mayLieBetween } from './record-times.ts'
 import { mergedInputsOf } from './version-inputs.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
@@ -21,7 +22,13 @@ export interface Version {
   /** Undefined for a deletion and once redacted. */
   readonly sha256: string | undefined
   readonly sizeBytes: number | undefined
+  /** By the clock of the device. */
   readonly createdAt: number
+  /**
+   * Undefined unless a version or another change that came after it is over 24 hours earlier: then
+   * `createdAt` is doubtful, and this is the earliest time of those, which `at` goes by.
+   */
+  readonly placedAt: number | undefined
   readonly createdBy: Actor | undefined
   readonly session: string | undefined
   readonly deviceId: string
@@ -64,7 +71,10 @@ export interface VersionFilter {
   readonly operation?: Operation | undefined
   /** True: only redacted versions. False: only the others. */
   readonly redacted?: boolean | undefined
-  /** Inclusive, ms since 1970. */
+  /**
+   * Inclusive, ms since 1970. A doubtful time counts as both `placedAt` and, unless the head is
+   * over 24 hours earlier, `createdAt`.
+   */
   readonly since?: number | undefined
   readonly until?: number | undefined
   /** `newest` first if left out: the order of the history, which clocks need not agree with. */
@@ -139,6 +149,7 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
     sha256: entry.sha256,
     sizeBytes: entry.size,
     createdAt: commit.time,
+    placedAt: findPlacedTime(history, commit),
     createdBy: commit.actor,
     session: commit.session,
     deviceId: formatId('device', commit.deviceId),
@@ -202,16 +213,16 @@ function conditionOf(history: History, filter: VersionFilter): (entry: VersionEn
     (operation === undefined || done === operation) &&
     (at === undefined || isAtOrBelow(path, at)) &&
     (redacted === undefined || redacted === (history.findRedaction(versionId) !== undefined)) &&
-    wroteIt(commit, filter)
+    wroteIt(history, commit, filter)
 }
 
-function wroteIt({ actor, session, time }: CommitEntry, filter: VersionFilter): boolean {
+function wroteIt(history: History, commit: CommitEntry, filter: VersionFilter): boolean {
+  const { actor, session } = commit
   return (
     (filter.actorId === undefined || actor?.id === filter.actorId) &&
     (filter.actorType === undefined || actor?.type === filter.actorType) &&
     (filter.session === undefined || session === filter.session) &&
-    (filter.since === undefined || time >= filter.since) &&
-    (filter.until === undefined || time <= filter.until)
+    mayLieBetween(history, commit, filter)
   )
 }
 

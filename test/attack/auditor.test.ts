@@ -84,7 +84,6 @@ describe('T20: an auditor verifies', () => {
     ['group_signature_invalid', 'a stranger to the epoch', (forge) => change(forge, ungrouped)],
     ['record_role', 'a reader that writes', (forge) => change(forge, { author: standard.reader })],
     ['record_sequence', 'a number that is used twice', (forge) => change(forge, numbered(1))],
-    ['record_time', 'a record that is dated back', (forge) => change(forge, fields({ time: 1 }))],
     ['record_height', 'a wrong height', (forge) => change(forge, fields({ height: 99 }))],
     ['row_version_reused', 'a version id again', (forge) => changeRow(forge, version.a1)],
     ['tree_mismatch', 'a memory that is left out', (forge) => change(forge, hidden(memory.b))],

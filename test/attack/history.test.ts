@@ -99,7 +99,6 @@ describe('T7: a record that claims another place is refused', () => {
       (f) =>
         f.change([nextRow], { author: standard.writer, ...fields({ previous: hashAt(f, -1) }) }),
     ],
-    ['record_time', 'an earlier time', (f) => f.change([nextRow], fields({ time: 5 }))],
   ])('%s: %s', async (code, _, forging, reference) => {
     const forge = standard.forge.fork()
     forging(forge)

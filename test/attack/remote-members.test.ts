@@ -95,7 +95,6 @@ const forgeries: readonly [code: string, name: string, forging: Forging][] = [
   ],
   ['record_sequence', 'a number used twice', (f) => f.change([nextRow], fields({ sequence: 1 }))],
   ['record_chain', 'another chain', (f) => f.change([nextRow], fields({ previous: zeroHash }))],
-  ['record_time', 'a back-dated record', (f) => f.change([nextRow], fields({ time: 1 }))],
   [
     'record_device',
     'a change by a stranger',

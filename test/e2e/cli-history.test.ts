@@ -5,6 +5,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { openStore, parseIdentity } from '../../src/index.ts'
+import { author } from '../support/stores.ts'
 import { requires } from '../support/tools.ts'
 import { newHomeWithStore, sharedHome } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
@@ -186,3 +188,39 @@ function filesIn(directory: string): Readonly<Record<string, string>> {
     files.map((path) => [path.slice(directory.length), readFileSync(path, 'utf8')]),
   )
 }
+
+describe('a clock that was wrong', () => {
+  test('is told of after the write that came upon it, and its times show as doubtful', async () => {
+    const home = await newHomeWithStore()
+    const { identityFile, stateDirectory, store: directory } = home
+    const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+    const clock = (): number => Date.UTC(2099, 0, 1)
+    const store = await openStore({ directory, stateDirectory, identity, clock })
+    await store.apply([{ type: 'create', path: '/ahead.md', content: 'a\n' }], author)
+    await store.close()
+    const told = 'behind the newest record (2099-01-01T00:00:00.000Z)'
+    expect(await home.ok('status')).toContain(told)
+    expect(await home.json('status')).toMatchObject({
+      clock_leap: { newest_record: '2099-01-01T00:00:00.000Z' },
+    })
+    expect((await home.call(['doctor'])).stdout).toMatch(/warn +Clock .*behind the newest record/)
+    const written = await home.call(['create', 'after.md', '--text', 'b'])
+    expect([written.exitCode, written.stderr]).toEqual([0, expect.stringContaining(told)])
+    expect((await home.call(['create', 'more.md', '--text', 'b'])).stderr).toBe('')
+    expect(await home.ok('status')).not.toContain('Clock')
+    const { versions } = await home.json('log', '--reverse')
+    const [ahead, after] = Array.isArray(versions) ? versions : []
+    expect(ahead).toMatchObject({
+      created_at: '2099-01-01T00:00:00.000Z',
+      placed_at: after.created_at,
+    })
+    expect(after.placed_at).toBeNull()
+    const date = `Date:     2099-01-01T00:00:00.000Z (doubtful: what came after it was written `
+    expect(await home.ok('log', '/ahead.md')).toContain(`${date}${after.created_at})\n`)
+    expect(await home.ok('show', ahead.id)).toContain(`${date}${after.created_at})\n`)
+    const short = `${after.created_at}, doubtful`
+    expect(await home.ok('log', '--oneline', '/ahead.md')).toContain(short)
+    expect(await home.ok('blame', '/ahead.md')).toContain(short)
+    expect(await home.ok('ls', '--at', after.created_at)).toContain('after.md')
+  })
+})

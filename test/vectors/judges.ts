@@ -19,6 +19,8 @@ import type { GitObject, Oid } from '../../src/git/object.ts'
 import { parseIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
 import { openKeyring } from '../../src/keys/keyring.ts'
 import type { Unlock } from '../../src/keys/keyring.ts'
+import { placedTime } from '../../src/store/record-times.ts'
+import { makeHistory } from '../support/histories.ts'
 import * as commit from '../support/reference/commit.ts'
 import * as detail from '../support/reference/detail.ts'
 import * as directory from '../support/reference/directory.ts'
@@ -31,6 +33,8 @@ import * as publicFiles from '../support/reference/public-files.ts'
 import * as record from '../support/reference/record.ts'
 import { refuse } from '../support/reference/refusal.ts'
 import * as settings from '../support/reference/settings.ts'
+import { placedTimes } from '../support/reference/times.ts'
+import type { TimedRecord } from '../support/reference/times.ts'
 import { unlock } from '../support/reference/unlock.ts'
 import type { Secret } from '../support/reference/unlock.ts'
 import { readByProduct, readByReference } from '../support/verdict.ts'
@@ -89,10 +93,36 @@ export const judges: Readonly<Record<Group, Judge>> = {
   },
   keyrings: { product: keyringByProduct, reference: keyringByReference },
   commits: { product: commitByProduct, reference: commitByReference },
+  times: {
+    product(v) {
+      const history = makeHistory(timedRecords(v))
+      return asPlaced(
+        v,
+        history.commits.map((one) => placedTime(history, one)),
+      )
+    },
+    reference: (v) => asPlaced(v, placedTimes(timedRecords(v))),
+  },
   stores: {
     product: (v, objects) => readByProduct(objects, field(v, 'head'), unlockOf(v)),
     reference: (v, objects) => readByReference(objects, field(v, 'head'), secretOf(v)),
   },
+}
+
+/** `time parent parent; …`, parents by their place in the list. */
+function timedRecords(v: Vector): readonly TimedRecord[] {
+  return field(v, 'records')
+    .split('; ')
+    .map((words) => {
+      const [time = Number.NaN, ...parents] = words.split(' ').map(Number)
+      return { time, parents }
+    })
+}
+
+function asPlaced(v: Vector, times: readonly number[]): string {
+  const placed = times.join(' ')
+  if (placed === field(v, 'placed')) return placed
+  throw new Error(`Placed at ${placed}`)
 }
 
 function openByProduct(v: Vector): string {

@@ -22,6 +22,7 @@ export const groups = [
   'directories',
   'keyrings',
   'commits',
+  'times',
   'stores',
 ] as const
 export type Group = (typeof groups)[number]

@@ -11,6 +11,7 @@ import { sealedForms } from './make/sealed.ts'
 import { stores } from './make/stores.ts'
 import type { StoreVectors } from './make/stores.ts'
 import { textForms } from './make/text-forms.ts'
+import { times } from './make/times.ts'
 import { groups, vectorDirectory } from './vector.ts'
 import type { Group, Vector } from './vector.ts'
 
@@ -23,6 +24,7 @@ export async function writeVectors(): Promise<void> {
     ...(await sealedForms()),
     ...(await plainForms()),
     keyrings: await keyrings(),
+    times: times(),
     stores: made.vectors,
   }
   const problems: string[] = []

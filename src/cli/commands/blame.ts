@@ -8,9 +8,8 @@ import { inkOf } from '../ink.ts'
 import type { Ink } from '../ink.ts'
 import { loadHistory, pointOf } from '../points.ts'
 import { storePath } from '../store-path.ts'
-import { timeAgo } from '../times.ts'
-import { authorText, shortId } from '../versions-text.ts'
-import { timestamp, versionJson } from '../wire.ts'
+import { authorText, shortDate, shortId } from '../versions-text.ts'
+import { versionJson } from '../wire.ts'
 
 export function blame(context: Context, input: Input): Promise<Answer> {
   const typed = input.argument(0)
@@ -38,7 +37,7 @@ function blameText(ink: Ink, lines: readonly BlameLine[], now: number | undefine
     id: shortId(version.versionId) + (uncertain ? '?' : ' '),
     author: authorText(version),
     session: version.session ?? '',
-    date: now === undefined ? timestamp(version.createdAt) : timeAgo(version.createdAt, now),
+    date: shortDate(version, now),
     line,
   }))
   const width = (of: (row: (typeof rows)[number]) => string): number =>

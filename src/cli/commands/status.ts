@@ -13,6 +13,7 @@ import { readTextFile } from '../files.ts'
 import { withProgress } from '../progress.ts'
 import { countText, numberText, sizeText } from '../sizes.ts'
 import { erasedText, repeatedText, surplusJson } from '../surplus.ts'
+import { clockText } from '../times.ts'
 import { timestamp } from '../wire.ts'
 import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
@@ -82,6 +83,7 @@ function statusText(context: Context, found: StoreStatus): string {
   const { contentBytes, memories } = settings.limits
   const archived =
     settings.archivedAt === undefined ? [] : [`Archived   ${timestamp(settings.archivedAt)}`]
+  const clock = found.clockLeap === undefined ? [] : [`Clock      ${clockText(found.clockLeap)}`]
   return [
     `Store      ${context.environment.storeDirectory}`,
     `Id         ${found.storeId}`,
@@ -100,6 +102,7 @@ function statusText(context: Context, found: StoreStatus): string {
     `Caches     ${sizeText(cacheBytes(context.environment))}, sealed`,
     `To free    ${repeatedText(found.surplus) ?? 'nothing; `gitlocket doctor` looks closer'}`,
     ...(purgePending === 0 ? [] : [`To erase   ${erasedText(purgePending, found.surplus)}`]),
+    ...clock,
     ...archived,
     '',
   ].join('\n')
@@ -118,6 +121,11 @@ function remoteText({ name, unsent, evidence }: RemoteStatus): string {
   if (unsent === undefined) return `${name}: not synced yet${kept}`
   if (unsent === 0) return `${name}: nothing to send${kept}`
   return `${name}: ${countText(unsent, 'commit', 'commits')} not sent yet${kept}`
+}
+
+function clockJson(leap: StoreStatus['clockLeap']): Readonly<Record<string, string>> | null {
+  if (leap === undefined) return null
+  return { clock: timestamp(leap.clock), newest_record: timestamp(leap.newest) }
 }
 
 function statusJson(context: Context, found: StoreStatus): Readonly<Record<string, unknown>> {
@@ -140,6 +148,7 @@ function statusJson(context: Context, found: StoreStatus): Readonly<Record<strin
       evidence_ref: evidence ?? null,
     })),
     epochs: found.epochs,
+    clock_leap: clockJson(found.clockLeap),
     storage: {
       ...storageJson(storage),
       cache_bytes: cacheBytes(context.environment),

@@ -13,6 +13,7 @@ import { cacheBytes, cacheDirectory, diskUsage } from '../disk-usage.ts'
 import { withProgress } from '../progress.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { amountJson, erasedText, repeatedText, surplusJson, unreachableText } from '../surplus.ts'
+import { clockText } from '../times.ts'
 import { fail, failed, ok, warn } from './finding.ts'
 import type { Finding } from './finding.ts'
 
@@ -37,7 +38,7 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
       return { status: await store.status(), unreachable: await findUnreachable(context, store) }
     })
     findings.push(ok('Store', `${status.storeId}, ${status.role}`))
-    findings.push(checkLock(status), checkPacks(status), checkPurge(status))
+    findings.push(checkClock(status), checkLock(status), checkPacks(status), checkPurge(status))
     findings.push(checkSurplus(status, unreachable), checkSize(context, status))
     const found = 'error' in unreachable ? null : amountJson(unreachable)
     surplus = { ...surplusJson(status.surplus), unreachable: found }
@@ -61,6 +62,12 @@ async function findUnreachable(context: Context, store: MemoryStore): Promise<Un
     if (!(error instanceof StoreError) || signal.aborted) throw error
     return { error }
   }
+}
+
+function checkClock({ clockLeap }: StoreStatus): Finding {
+  if (clockLeap === undefined) return ok('Clock', 'agrees with the newest record')
+  const fix = 'Set the clock if it is wrong. If the record is, the next write puts it in its place'
+  return warn('Clock', clockText(clockLeap), fix)
 }
 
 function checkLock({ storage }: StoreStatus): Finding {

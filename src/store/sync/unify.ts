@@ -198,7 +198,7 @@ class Unifier {
       const newest = divergence.theirs.hasKeyring ? theirs : ours
       checkMayMerge(newest, session.identity.deviceId)
     }
-    const time = session.nextTime(other)
+    const time = session.nextTime()
     const history = this.#history
     const { versions } = this.#theirs
     const sides = { session, history, ours, theirs, versions, divergence, other, open }

@@ -11,7 +11,6 @@ import type { Versions } from './rows.ts'
 export interface DeviceState {
   readonly sequence: number
   readonly hash: string
-  readonly time: number
   /** §8.2 */
   readonly forked: boolean
 }

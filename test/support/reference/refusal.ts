@@ -43,7 +43,6 @@ export type Refusal =
   | 'device_signature_invalid'
   | 'record_sequence'
   | 'record_chain'
-  | 'record_time'
   | 'record_rows'
   | 'row_version_reused'
   | 'row_base_mismatch'

@@ -328,8 +328,8 @@ function checkAuthor(record: ChangeRecord, directory: Directory): Author {
 }
 
 /**
- * Sequence number, previous record and time of one device; recovery identities are exempt. Returns
- * the state after the record.
+ * Sequence number and previous record of one device; recovery identities are exempt. Returns the
+ * state after the record.
  */
 function checkDeviceChain(
   device: DeviceState | undefined,
@@ -337,15 +337,14 @@ function checkDeviceChain(
   author: Author,
   hash: string,
 ): DeviceState | undefined {
-  const { sequence, previous, time } = record
+  const { sequence, previous } = record
   if (author.as === 'recovery') {
     ensure(sequence === 0, 'record_sequence', 'A recovery identity uses sequence 0')
     ensure(previous === zeroHash, 'record_chain', 'A recovery identity has no chain')
     return undefined
   }
-  const before = device ?? { sequence: 0, hash: zeroHash, time: 0 }
+  const before = device ?? { sequence: 0, hash: zeroHash }
   ensure(sequence > before.sequence, 'record_sequence', 'The sequence number does not grow')
   ensure(previous === before.hash, 'record_chain', 'The device’s previous record is another')
-  ensure(time >= before.time, 'record_time', 'The device’s time goes back')
-  return { sequence, hash, time, forked: false }
+  return { sequence, hash, forked: false }
 }

@@ -40,7 +40,7 @@ function context(terminal: Terminal, noColour = false): Context {
     ignoring: <T>(work: () => Promise<T>) => work(),
     atExit: () => () => undefined,
   }
-  return { environment, interrupts, clock: () => 0 }
+  return { environment, interrupts, clock: () => 0, notices: [] }
 }
 
 describe('ink', () => {

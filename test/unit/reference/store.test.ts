@@ -300,7 +300,6 @@ describe('one fault is refused by its name', () => {
       'a chain',
       (w) => w.change([row(2, 'modified')], { previous: 'ab'.repeat(32) }),
     ],
-    ['record_time', 'a time', (w) => w.change([row(2, 'modified')], { time: 5 })],
     ['record_malformed', 'an actor', (w) => w.change([row(2, 'modified')], { actor: undefined })],
     ['record_rows', 'no rows', (w) => w.change([])],
     ['row_version_reused', 'a version id', (w) => w.change([row(1, 'modified')])],

@@ -116,7 +116,6 @@ describe('a fault in a history that threads judge has the code that it has witho
     ['record_keyring', 'another keyring', fields({ keyring: other })],
     ['record_sequence', 'a used number', fields({ sequence: 4 })],
     ['record_chain', 'another chain', fields({ previous: other })],
-    ['record_time', 'an older time', fields({ time: 1 })],
     ['device_signature_invalid', 'no signature', { signature: (bytes) => flipBit(7)(bytes) }],
     ['record_device', 'an unknown device', fields({ deviceId: idOf('nobody') })],
     ['detail_missing', 'no detail row', { details: () => [] }],

@@ -82,6 +82,7 @@ function accepted({ writer }: Standard): readonly Case[] {
       '9',
       (f) => f.change([nextRow], fields({ sequence: 99 })),
     ],
+    ['accepted', 'an earlier time', '6.5', (f) => f.change([nextRow], fields({ time: 1 }))],
     [
       'accepted',
       'a new epoch',
@@ -149,7 +150,6 @@ const placeFaults: readonly Case[] = [
     '8',
     (f) => f.change([nextRow], fields({ previous: zeroHash })),
   ],
-  ['record_time', 'an earlier time', '8', (f) => f.change([nextRow], fields({ time: 1 }))],
   [
     'device_signature_invalid',
     'another signature',

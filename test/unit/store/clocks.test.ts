@@ -1,0 +1,217 @@
+// Clocks that are wrong for a while, or on one of two machines: what is stamped, what `at` shows,
+// what is called doubtful, what a writer is told, and that nothing is deleted for it.
+
+import { describe, expect, test } from 'vitest'
+import type { MemoryStore } from '../../../src/index.ts'
+import { bareRemote, firstClone, headOf, idOf, joinClone, sync } from '../../support/clones.ts'
+import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
+
+const HOUR = 60 * 60 * 1000
+const DAY = 24 * HOUR
+const start = Date.UTC(2026, 10, 1)
+const far = Date.UTC(2099, 0, 1)
+
+/** A clock that the test sets. */
+interface Hands {
+  now: number
+}
+
+async function storeAt(hands: Hands): Promise<MemoryStore> {
+  return (await newStore({ clock: () => hands.now })).store
+}
+
+async function write(store: MemoryStore, path: string): Promise<void> {
+  await store.apply([{ type: 'create', path, content: path }], author)
+}
+
+async function pathsAt(store: MemoryStore, time: number): Promise<readonly string[]> {
+  const listing = await (await store.at({ time })).list('/')
+  return (listing?.children ?? []).map(({ path }) => path).toSorted()
+}
+
+/** Of each path its version's own time and where that is placed. */
+async function timesOf(store: MemoryStore): Promise<Record<string, readonly unknown[]>> {
+  const { versions } = await store.versions({})
+  return Object.fromEntries(
+    versions.map(({ path, createdAt, placedAt }) => [path, [createdAt, placedAt]]),
+  )
+}
+
+describe('a spell far ahead', () => {
+  test('ends with the clock: at shows what is new, and places what the spell wrote', async () => {
+    const hands = { now: start }
+    const store = await storeAt(hands)
+    await write(store, '/before')
+    hands.now = far
+    await write(store, '/ahead')
+    expect(await pathsAt(store, start + HOUR)).toEqual(['/before'])
+    hands.now = start + 2 * HOUR
+    await write(store, '/after')
+    expect(await timesOf(store)).toEqual({
+      '/before': [start, undefined],
+      '/ahead': [far, start + 2 * HOUR],
+      '/after': [start + 2 * HOUR, undefined],
+    })
+    expect(await pathsAt(store, start + 2 * HOUR)).toEqual(['/after', '/ahead', '/before'])
+    expect(await pathsAt(store, start + HOUR)).toEqual(['/before'])
+    const { versions } = await store.versions({ path: '/ahead' })
+    const { time } = await store.at({ versionId: versions[0]?.versionId ?? '' })
+    expect(time).toBe(start + 2 * HOUR)
+    await store.close()
+  })
+
+  test('is what no filter by time goes by', async () => {
+    const hands = { now: start }
+    const store = await storeAt(hands)
+    hands.now = far
+    await write(store, '/ahead')
+    hands.now = start + HOUR
+    await write(store, '/after')
+    const found = async (since: number, until: number): Promise<readonly unknown[]> =>
+      (await store.versions({ since, until })).versions.map(({ path }) => path)
+    expect(await found(start, start + HOUR)).toEqual(['/after', '/ahead'])
+    expect(await found(start + 2 * HOUR, far)).toEqual([])
+    const undo = { actorId: 'agent-1', since: start + 2 * HOUR }
+    expect((await store.undo(undo, author, { dryRun: true })).steps).toEqual([])
+    await store.close()
+  })
+})
+
+describe('a spell far behind', () => {
+  test('is stamped as it is, and makes doubtful what it was written on', async () => {
+    const hands = { now: start }
+    const { store, place } = await newStore({ clock: () => hands.now })
+    await write(store, '/before')
+    hands.now = 5000.7
+    await write(store, '/behind')
+    hands.now = start + HOUR
+    await write(store, '/after')
+    expect(await timesOf(store)).toEqual({
+      '/before': [start, 5000],
+      '/behind': [5000, undefined],
+      '/after': [start + HOUR, undefined],
+    })
+    expect(await pathsAt(store, start)).toEqual(['/before', '/behind'])
+    await store.verify()
+    await store.close()
+    const again = await reopen(place)
+    expect(Object.keys(await contentsOf(again))).toHaveLength(3)
+    await again.close()
+  })
+
+  test('hides nothing from a filter, since it may be the one that was wrong', async () => {
+    const hands = { now: start }
+    const store = await storeAt(hands)
+    await write(store, '/before')
+    hands.now = 5000
+    await write(store, '/behind')
+    hands.now = start + HOUR
+    await write(store, '/after')
+    const since = await store.versions({ since: start })
+    expect(since.versions.map(({ path }) => path)).toEqual(['/after', '/before'])
+    const undo = { actorId: 'agent-1', since: start }
+    const { steps } = await store.undo(undo, author, { dryRun: true })
+    expect(steps.flatMap(({ before }) => before?.path ?? []).toSorted()).toEqual([
+      '/after',
+      '/before',
+    ])
+    await store.close()
+  })
+})
+
+describe('two clones', () => {
+  test.each([
+    ['ahead', far],
+    ['behind', 5000],
+  ])('one of which is far %s agree on every time', async (_, wrong) => {
+    const url = bareRemote()
+    const ours = await firstClone(url)
+    await sync(ours)
+    const hands = { now: wrong }
+    const joined = await joinClone(ours, url)
+    await joined.store.close()
+    const theirs = { ...joined, store: await reopen(joined.place, { clock: () => hands.now }) }
+    await sync(ours)
+    await write(ours.store, '/ours')
+    await write(theirs.store, '/theirs')
+    await sync(theirs)
+    await sync(ours)
+    await sync(theirs)
+    await write(ours.store, '/later')
+    await sync(ours)
+    await sync(theirs)
+    expect(idOf(ours)).not.toBe(idOf(theirs))
+    expect(await headOf(theirs)).toBe(await headOf(ours))
+    expect(await timesOf(theirs.store)).toEqual(await timesOf(ours.store))
+    const now = Date.now()
+    expect(await pathsAt(ours.store, now)).toEqual(['/later', '/ours', '/theirs'])
+    expect(await pathsAt(theirs.store, now)).toEqual(['/later', '/ours', '/theirs'])
+    const times = await timesOf(ours.store)
+    const isAhead = wrong === far
+    expect(times['/theirs']?.[1] === undefined).toBe(!isAhead)
+    await Promise.all([ours.store.close(), theirs.store.close()])
+  })
+})
+
+describe('the writer', () => {
+  test.each<[name: string, isToldOf: boolean, by: number]>([
+    ['24 hours behind', false, -DAY],
+    ['over 24 hours behind', true, -DAY - 1],
+    ['a year ahead', false, 366 * DAY],
+    ['over a year ahead', true, 366 * DAY + 1],
+  ])('with a clock %s is told so: %s', async (_, isToldOf, by) => {
+    const hands = { now: start }
+    const store = await storeAt(hands)
+    hands.now = start + by
+    const leap = isToldOf ? { clock: hands.now, newest: start } : undefined
+    expect((await store.status()).clockLeap).toEqual(leap)
+    expect(store.clockLeap).toBeUndefined()
+    await write(store, '/a')
+    expect(store.clockLeap).toEqual(leap)
+    expect((await store.status()).clockLeap).toBeUndefined()
+    const { versions } = await store.versions({})
+    expect(versions[0]?.createdAt).toBe(hands.now)
+    await store.close()
+  })
+})
+
+describe('by age', () => {
+  const rule = { unchangedFor: 10 * DAY }
+
+  test('nothing expires for a record far behind', async () => {
+    const hands = { now: start }
+    const store = await storeAt(hands)
+    await write(store, '/before')
+    hands.now = 5000
+    await write(store, '/behind')
+    hands.now = start + 9 * DAY
+    expect((await store.expire(rule, author)).expired).toEqual([])
+    const old = { select: { before: start - DAY }, reason: 'retention' } as const
+    expect((await store.planRedaction(old)).versions).toEqual([])
+    hands.now = start + 10 * DAY
+    const { expired } = await store.expire(rule, author, { dryRun: true })
+    expect(expired.map(({ path }) => path)).toEqual(['/before', '/behind'])
+    await store.close()
+  })
+
+  test('what was stamped far ahead expires by the record that followed', async () => {
+    const hands = { now: start }
+    const store = await storeAt(hands)
+    hands.now = far
+    await write(store, '/ahead')
+    hands.now = start + 20 * DAY
+    expect((await store.expire(rule, author)).expired).toEqual([])
+    await write(store, '/after')
+    hands.now = start + 29 * DAY
+    expect((await store.expire(rule, author)).expired).toEqual([])
+    hands.now = start + 30 * DAY
+    const { expired } = await store.expire(rule, author, { dryRun: true })
+    expect(expired.map(({ path }) => path)).toEqual(['/after', '/ahead'])
+    const old = { select: { before: hands.now }, reason: 'retention' } as const
+    expect((await store.planRedaction(old)).versions.map(({ path }) => path)).toEqual([
+      '/after',
+      '/ahead',
+    ])
+    await store.close()
+  })
+})

@@ -65,6 +65,8 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 export function isZero(bytes: Uint8Array): boolean {
   const { length } = bytes
+  // All are as the one before, and the first is zero: for large ones many times faster.
+  if (length > 256) return bytes[0] === 0 && equalBytes(bytes.subarray(1), bytes.subarray(0, -1))
   let at = 0
   while (at < length && bytes[at] === 0) at += 1
   return at === length

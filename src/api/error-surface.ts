@@ -102,7 +102,12 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   object_missing: tampered(restore),
   object_corrupt: tampered(restore),
   pack_corrupt: tampered(restore),
-  journal_corrupt: tampered(restore),
+  journal_corrupt: row(
+    500,
+    'api_error',
+    17,
+    'Write nothing; run `gitlocket doctor`, which says what is intact and how to go on',
+  ),
 
   remote_unreachable: offline('Check the network and the address; synchronise again later'),
   remote_timeout: offline('Synchronise again later; the other side or the network is too slow'),

@@ -19,6 +19,7 @@ export type ExitCode =
   | 14
   | 15
   | 16
+  | 17
   | 130
 
 /** What each exit code says to a script, in ascending order. */
@@ -40,6 +41,7 @@ export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [14, 'Refused: access or a push by the remote, or the remote itself: not trusted, no repository'],
   [15, 'Nothing to do: `sync`, `pull` or `push` found both sides equal'],
   [16, 'Conflicts kept: a merge combined what both sides had changed; `conflicts` lists it'],
+  [17, 'Journal damaged: what is intact was kept, nothing was written over it; `doctor` names it'],
   [130, 'Cancelled'],
 ])
 

@@ -68,7 +68,7 @@ export async function createDiskObjectStore(options: DiskObjectStoreOptions): Pr
 export async function openDiskObjectStore(options: DiskObjectStoreOptions): Promise<ObjectStore> {
   const store = new DiskObjectStore(options)
   try {
-    store.load()
+    await store.load()
   } catch (error) {
     await store.close()
     throw error
@@ -113,8 +113,11 @@ class DiskObjectStore implements ObjectStore {
       return new ProcessLock({ disk, identity, path: `${ownDirectory}/${name}`, random, purpose })
     }
     this.#disk = disk
+    this.#writerLock = lock('lock', 'writer')
+    this.#checkpointLock = lock('checkpoint.lock', 'checkpoint')
+    const isQuiet = (): boolean => !this.#writerLock.isHeldElsewhere()
+    this.#journal = new Journal({ disk, directory: ownDirectory, random, isQuiet })
     this.#files = { disk, directory, ownDirectory, identity, random, waitMs: gitLockWaitMs }
-    this.#journal = new Journal(disk, ownDirectory, random)
     this.#branch = new Branch(disk, directory)
     const packDirectory = `${directory}/objects/pack`
     this.#packs = new PackSet(disk, packDirectory)
@@ -123,8 +126,6 @@ class DiskObjectStore implements ObjectStore {
     // Another thread has no other disk than the system's.
     this.packDirectory = disk === systemDisk ? packDirectory : undefined
     this.#packer = options.packer ?? workerPacker(packDirectory)
-    this.#writerLock = lock('lock', 'writer')
-    this.#checkpointLock = lock('checkpoint.lock', 'checkpoint')
     this.#lockWaitMs = lockWaitMs
     this.#staging = new Staging(disk, packDirectory, this.#packer)
     this.#intents = new PurgeIntents({
@@ -133,7 +134,7 @@ class DiskObjectStore implements ObjectStore {
       packDirectory,
       random,
       read: (oid) => this.#stored.find(oid),
-      fenceJournal: () => this.#journal.fence(),
+      fenceJournal: () => this.#journal.scrub(),
     })
     this.#checkpointer = this.#createCheckpointer()
     this.#background = new BackgroundCheckpoint({
@@ -158,10 +159,12 @@ class DiskObjectStore implements ObjectStore {
     return this.#link.head
   }
 
-  load(): void {
+  async load(): Promise<void> {
     checkRepository(this.#disk, this.#files.directory)
     this.#journal.refresh()
     this.#link.reload()
+    // Who wrote it may also have died in the middle: with the lock nothing is left open.
+    if (this.#journal.doubtful) await this.#exclusive(async () => {})
   }
 
   read(oid: Oid): GitObject | undefined {

@@ -1,66 +1,84 @@
-// One of the two journal files: which frames are valid, appending, and starting over. The file is
-// preallocated with zeros and overwritten, so that an append waits for its data alone. Must be
-// written only by who holds the writer lock of the store; anyone may read.
+// One of the two journal files: which batches are valid, appending, and starting over. Zeros are
+// made durable before a batch is written over them, so that an append waits for its data alone, and
+// a write that did not end can be told from damage (journal-survey.ts). Must be written only by who
+// holds the writer lock of the store; anyone may read. Must write nothing over damage.
 
 import { concatBytes, equalBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { journalStepBytesMax, journalStepBytesMin } from '../limits.ts'
+import { journalPackBytes, journalStepBytesMax, journalStepBytesMin } from '../limits.ts'
 import type { Disk } from './disk.ts'
 import {
-  checksumBytes,
-  decodeJournalHeader,
-  decodePayload,
-  encodeFrames,
-  encodeJournalHeader,
+  type Batch,
+  batchBytes,
+  batchHeadBytes,
+  encodeBatch,
+  findBatch,
+  findHead,
   type Frame,
-  frameChecksum,
-  frameHeaderBytes,
-  framePayloadLength,
-  headerChecksum,
-  journalHeaderBytes,
+  magicBytes,
+  type Origin,
+  sectorBytes,
+  sectorEnd,
 } from './journal-frame.ts'
+import { isOfSame, judgeRest, type Rest } from './journal-survey.ts'
 import type { Transition } from './object-store.ts'
 
 const noBytes = new Uint8Array(0)
-/** The zeros after the last frame: what an earlier use left there never follows it. */
-const terminator = new Uint8Array(frameHeaderBytes)
+const noOrigin: Origin = { generation: 0, salt: noBytes }
+/** Looks at a file that changes under each of them, before it counts as being written. */
+const looksMax = 4
+/** Enough of the end for the sum of the last batch, wherever a sector begins in it. */
+const tailBytes = 2 * sectorBytes
 
 /** What a look at the disk found: frames at the end alone, or anything else as well. */
 export type JournalNews = 'nothing' | 'frames' | 'everything'
 
+export interface JournalFileParts {
+  readonly disk: Disk
+  readonly path: string
+  /** Whether nobody else can be writing: what looks like damage may else be a write under way. */
+  readonly isQuiet: () => boolean
+}
+
 export class JournalFile {
   readonly #disk: Disk
   readonly #path: string
+  readonly #isQuiet: () => boolean
   #fd: number | undefined
   #writable = false
-  #header: Uint8Array = noBytes
-  #generation = 0
+  /** The file's first bytes, by which another use of it is noticed. */
+  #first: Uint8Array = noBytes
+  #origin: Origin = noOrigin
   #frames: Frame[] = []
-  /** The file's bytes just before `#end`: the last checksum, or the salt. */
+  /** The file's bytes just before `#end`, the sum of the last batch among them. */
   #tail: Uint8Array = noBytes
-  #checksum: Uint8Array = noBytes
   #end = 0
-  /** Up to here this handle itself has made the file durable. */
+  /** What followed the last batch when this handle looked. */
+  #rest: Rest = 'zeros'
+  /** What was seen where that looks like damage. */
+  #doubt: Uint8Array = noBytes
+  /** Up to here the file is known to be durable. */
   #durable = 0
   /** Frames of this handle are in the file that are not durable yet. */
   #appending = false
   #poisoned: StoreError | undefined
 
-  constructor(disk: Disk, path: string) {
+  constructor({ disk, path, isQuiet }: JournalFileParts) {
     this.#disk = disk
     this.#path = path
+    this.#isQuiet = isQuiet
   }
 
   /** Rises at every switch between the files; 0 if the file holds no journal. */
   get generation(): number {
-    return this.#generation
+    return this.#origin.generation
   }
 
   get frames(): readonly Frame[] {
     return this.#frames
   }
 
-  /** Bytes of header and frames. */
+  /** Bytes up to the end of the last batch. */
   get bytes(): number {
     return this.#end
   }
@@ -70,6 +88,11 @@ export class JournalFile {
     return this.#durable < this.#end
   }
 
+  /** Whether the last look has left open if a write is under way or the file is damaged. */
+  get doubtful(): boolean {
+    return this.#rest === 'damaged'
+  }
+
   /** Creates the file if it is missing. Returns whether the directory must be synced. */
   create(): boolean {
     if (this.#disk.stat(this.#path) !== undefined) return false
@@ -77,23 +100,35 @@ export class JournalFile {
     return true
   }
 
-  /** Reads what others wrote since the last time. Nobody can during an append of this handle. */
+  /**
+   * Reads what others wrote since the last time. Nobody can during an append of this handle. Throws
+   * `journal_corrupt` for damage; for what may also be a write under way, leaves `doubtful`.
+   */
   refresh(): JournalNews {
     if (this.#appending) return 'nothing'
-    const header = this.#readAt(0, journalHeaderBytes)
-    if (equalBytes(header, this.#header)) return this.#refreshTail()
-    this.#load(header)
+    const news = this.#look()
+    if (!this.doubtful) return news
+    for (let look = 0; look < looksMax && this.doubtful; look += 1) {
+      const seen = this.#doubt
+      // What was being written at that moment is whole when the file is read again.
+      const isQuiet = this.#isQuiet()
+      this.#load()
+      if (isQuiet && this.doubtful && equalBytes(seen, this.#doubt)) throw damagedError()
+    }
     return 'everything'
   }
 
-  /** Starts a journal without frames. Not synced: that happens with the first frame. */
-  start(generation: number, salt: Uint8Array): void {
-    const header = encodeJournalHeader(generation, salt)
+  /** Starts a journal without frames. Durable when it resolves. */
+  async start(generation: number, salt: Uint8Array): Promise<void> {
+    if (this.#rest !== 'zeros') this.clear()
     const fd = this.#openForWriting()
-    this.#reserve(fd, header.length + terminator.length)
-    this.#disk.write(fd, concatBytes(header, terminator), 0)
+    const { bytes } = encodeBatch({ generation, salt }, { start: 0, durable: 0 }, [])
+    const zeros = this.#disk.size(fd) > bytes.length ? 0 : journalStepBytesMin - bytes.length
+    this.#disk.write(fd, concatBytes(bytes, new Uint8Array(zeros)), 0)
+    await this.#disk.sync(fd)
     this.#poisoned = undefined
-    this.#load(header)
+    this.#load()
+    this.#durable = this.#end
   }
 
   /**
@@ -104,22 +139,23 @@ export class JournalFile {
    */
   async append(transitions: readonly Transition[]): Promise<readonly Frame[]> {
     if (this.#poisoned !== undefined) throw this.#poisoned
-    const encoded = encodeFrames(transitions, this.#checksum, this.#end)
-    const end = this.#end + encoded.bytes.length
+    // Without its first batch nothing in the file would be found.
+    if (this.#durable < sectorBytes) await this.harden()
+    if (this.#rest !== 'zeros') await this.scrub()
+    const place = { start: this.#end, durable: this.#durable }
+    const batch = encodeBatch(this.#origin, place, transitions)
     const fd = this.#openForWriting()
-    this.#reserve(fd, end + terminator.length)
+    await this.#reserve(fd, this.#end + batch.bytes.length + sectorBytes)
     this.#appending = true
     try {
-      await this.#writeDurably(fd, encoded.bytes)
+      await this.#writeDurably(fd, batch.bytes)
     } finally {
       this.#appending = false
     }
-    this.#frames.push(...encoded.frames)
-    this.#checksum = encoded.checksum
-    this.#tail = encoded.checksum
-    this.#end = end
-    this.#durable = end
-    return encoded.frames
+    this.#frames.push(...batch.frames)
+    this.#moveEnd(batch.bytes)
+    this.#durable = this.#end
+    return batch.frames
   }
 
   /** Makes all frames durable that another handle wrote. */
@@ -131,51 +167,29 @@ export class JournalFile {
     this.#durable = this.#end
   }
 
-  /** Empties the journal. Visible at once, durable after `sync`. */
+  /** Empties the journal in one step, which a crash undoes or not. Durable after `sync`. */
   clear(): void {
-    if (this.#generation === 0) return
-    this.#disk.write(this.#openForWriting(), new Uint8Array(journalHeaderBytes), 0)
-    this.#load(new Uint8Array(journalHeaderBytes))
+    this.#empty(0)
   }
 
-  /** Makes durable that no frame follows the last one. */
-  async fence(): Promise<void> {
-    if (this.#open() === undefined) return
-    const fd = this.#openForWriting()
-    const isEmpty = this.#generation === 0
-    if (this.#disk.size(fd) === 0) return
-    if (isEmpty) this.#disk.write(fd, new Uint8Array(journalHeaderBytes), 0)
-    else this.#disk.write(fd, terminator, this.#end)
-    await this.#disk.sync(fd)
+  /** As `clear`, but keeps space for the next journal, with zeros in it. */
+  renew(): void {
+    this.#empty(journalPackBytes)
   }
 
-  /** Overwrites everything but the live frames with zeros, durably. */
+  /** Overwrites everything but the batches with zeros, durably: nothing follows the last one. */
   async scrub(): Promise<void> {
     if (this.#open() === undefined) return
     const fd = this.#openForWriting()
     const size = this.#disk.size(fd)
-    let at = this.#generation === 0 ? 0 : this.#end
-    if (at >= size) return
-    const zeros = new Uint8Array(Math.min(journalStepBytesMax, size - at))
-    while (at < size) {
-      const part = zeros.subarray(0, Math.min(zeros.length, size - at))
-      this.#disk.write(fd, part, at)
-      at += part.length
-    }
+    if (this.#end >= size) return
+    this.#writeZeros(fd, this.#end, size)
     await this.#disk.sync(fd)
+    this.#rest = 'zeros'
   }
 
   async sync(): Promise<void> {
     if (this.#fd !== undefined) await this.#disk.sync(this.#fd)
-  }
-
-  /** Gives the space of an empty journal back. */
-  truncate(): void {
-    if (this.#generation !== 0) return
-    const fd = this.#open()
-    if (fd !== undefined && this.#disk.size(fd) > 0) {
-      this.#disk.truncate(this.#openForWriting(), 0)
-    }
   }
 
   close(): void {
@@ -184,66 +198,88 @@ export class JournalFile {
     this.#writable = false
   }
 
+  #look(): JournalNews {
+    const isKnown = equalBytes(this.#readAt(0, batchHeadBytes), this.#first)
+    if (isKnown && !this.doubtful) return this.#refreshTail()
+    this.#load()
+    return 'everything'
+  }
+
   /** The bytes around the end tell whether frames came, and whether the last one is still there. */
   #refreshTail(): JournalNews {
-    if (this.#generation === 0) return 'nothing'
-    const length = this.#tail.length + frameHeaderBytes
-    const around = this.#readAt(this.#end - this.#tail.length, length)
-    if (!equalBytes(around.subarray(0, this.#tail.length), this.#tail)) {
-      this.#load(this.#header)
+    if (this.generation === 0) return 'nothing'
+    const { length } = this.#tail
+    const around = this.#readAt(this.#end - length, length + magicBytes)
+    if (!equalBytes(around.subarray(0, length), this.#tail)) {
+      this.#load()
       return 'everything'
     }
-    return !isZero(around.subarray(this.#tail.length)) && this.#scan() ? 'frames' : 'nothing'
-  }
-
-  #load(header: Uint8Array): void {
-    this.#generation = decodeJournalHeader(header)
-    this.#header = header
-    this.#frames = []
-    this.#durable = 0
-    if (this.#generation === 0) {
-      this.#end = 0
-      return
-    }
-    this.#end = journalHeaderBytes
-    this.#tail = header.subarray(-checksumBytes)
-    this.#checksum = headerChecksum(header)
-    this.#scan()
-  }
-
-  /** Takes valid frames from the end that is known. Stops at a torn one: nobody was told of it. */
-  #scan(): boolean {
-    const fd = this.#open()
-    if (fd === undefined) return false
-    const size = this.#disk.size(fd)
+    if (isZero(around.subarray(length))) return 'nothing'
     const known = this.#frames.length
-    while (this.#scanFrame(size)) continue
-    return this.#frames.length > known
+    this.#scan()
+    // Reading all the zeros that follow is for whoever sees the file for the first time.
+    if (!isZero(this.#readAt(this.#end, magicBytes))) this.#judge()
+    return this.#frames.length > known ? 'frames' : 'nothing'
   }
 
-  #scanFrame(size: number): boolean {
+  #load(): void {
+    this.#first = this.#readAt(0, batchHeadBytes)
+    this.#origin = noOrigin
+    this.#frames = []
+    this.#tail = noBytes
+    this.#end = 0
+    this.#durable = 0
+    this.#scan()
+    this.#judge()
+  }
+
+  /** Takes intact batches from the end that is known. */
+  #scan(): void {
+    for (let batch = this.#findNext(); batch !== undefined; batch = this.#findNext()) {
+      if (this.generation === 0) this.#origin = batch
+      this.#frames.push(...batch.frames)
+      this.#moveEnd(this.#readAt(batch.start, batch.end - batch.start))
+      // Who wrote it knew that of all before it.
+      this.#durable = Math.max(this.#durable, batch.durable)
+    }
+  }
+
+  #empty(keptMax: number): void {
+    const size = this.#size()
+    if (size === 0) return
+    const fd = this.#openForWriting()
+    this.#disk.truncate(fd, 0)
+    this.#writeZeros(fd, 0, Math.min(size, keptMax))
+    this.#load()
+  }
+
+  /** Looks at what follows the last batch. */
+  #judge(): void {
+    const rest = this.#readAt(this.#end, Math.max(0, this.#size() - this.#end))
+    this.#rest = judgeRest(rest, this.#end)
+    this.#doubt = this.doubtful ? concatBytes(this.#first, rest) : noBytes
+  }
+
+  #findNext(): Batch | undefined {
     const start = this.#end
-    const header = this.#readAt(start, frameHeaderBytes)
-    const length = framePayloadLength(header, size - start - frameHeaderBytes)
-    if (length === undefined) return false
-    const whole = this.#readAt(start, frameHeaderBytes + length + checksumBytes)
-    const body = whole.subarray(0, frameHeaderBytes + length)
-    const checksum = frameChecksum(this.#checksum, body)
-    if (!equalBytes(checksum, whole.subarray(body.length))) return false
-    this.#end = start + whole.length
-    this.#frames.push(decodePayload(body.subarray(frameHeaderBytes), this.#end))
-    this.#checksum = checksum
-    this.#tail = checksum
-    return true
+    const head = findHead(this.#readAt(start, batchHeadBytes), start)
+    if (head === undefined || start + sectorEnd(batchBytes(head)) > this.#size()) return undefined
+    if (this.generation > 0 && !isOfSame(this.#origin, head)) return undefined
+    return findBatch(this.#readAt(start, batchBytes(head)), start)
   }
 
-  async #writeDurably(fd: number, frames: Uint8Array): Promise<void> {
+  #moveEnd(batch: Uint8Array): void {
+    this.#end += batch.length
+    this.#tail = batch.slice(-tailBytes)
+  }
+
+  async #writeDurably(fd: number, batch: Uint8Array): Promise<void> {
     const uncertain = this.#readAt(this.#durable, this.#end - this.#durable)
     try {
-      this.#disk.write(fd, concatBytes(uncertain, frames, terminator), this.#durable)
+      this.#disk.write(fd, concatBytes(uncertain, batch), this.#durable)
       await this.#disk.sync(fd)
     } catch (error) {
-      await this.#takeBack(fd, frames.length, error)
+      await this.#takeBack(fd, batch.length, error)
       throw error
     }
   }
@@ -261,14 +297,26 @@ export class JournalFile {
     }
   }
 
-  /** Extends the file with zeros to at least `needed` bytes; steps grow with it. */
-  #reserve(fd: number, needed: number): void {
-    let size = this.#disk.size(fd)
-    while (size < needed) {
-      const step = Math.min(Math.max(size, journalStepBytesMin), journalStepBytesMax)
-      this.#disk.write(fd, new Uint8Array(step), size)
-      size += step
+  /** Extends the file with durable zeros to at least `needed` bytes; steps grow with it. */
+  async #reserve(fd: number, needed: number): Promise<void> {
+    const size = this.#disk.size(fd)
+    if (size >= needed) return
+    let end = size
+    while (end < needed) end += Math.min(Math.max(end, journalStepBytesMin), journalStepBytesMax)
+    this.#writeZeros(fd, size, end)
+    await this.#disk.sync(fd)
+  }
+
+  #writeZeros(fd: number, start: number, end: number): void {
+    const zeros = new Uint8Array(Math.min(journalStepBytesMax, Math.max(1, end - start)))
+    for (let at = start; at < end; at += zeros.length) {
+      this.#disk.write(fd, zeros.subarray(0, end - at), at)
     }
+  }
+
+  #size(): number {
+    const fd = this.#open()
+    return fd === undefined ? 0 : this.#disk.size(fd)
   }
 
   #readAt(position: number, length: number): Uint8Array {
@@ -291,4 +339,11 @@ export class JournalFile {
     this.#writable = true
     return fd
   }
+}
+
+function damagedError(): StoreError {
+  return new StoreError(
+    'journal_corrupt',
+    'The journal of the store is damaged: changes that are not packed yet cannot all be read',
+  )
 }

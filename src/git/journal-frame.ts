@@ -1,12 +1,19 @@
 // The bytes of a journal file. Pure. Must never trust a length before it is bounded.
 //
-//   file   = "GLJ1" ‖ u32 0 ‖ u64 generation ‖ salt 16, then frames, then zeros or stale bytes
-//   frame  = "GLF1" ‖ u32 payload length ‖ payload ‖ checksum 16
-//   payload = expected oid 20 (zero: none) ‖ next oid 20 ‖ objects
+//   file   = batches, each from the start of a sector on, then zeros: at least one sector of them
+//   batch  = head 57 ‖ frames ‖ sum 16 ‖ FF ‖ zeros up to the end of the sector
+//   head   = "GLJ2" ‖ u32 length of frames ‖ u64 generation ‖ salt 16 ‖ u64 durable ‖ sum 16 ‖ FF
+//   frame  = u32 length of the rest ‖ expected oid 20 (zero: none) ‖ next oid 20 ‖ objects
 //   object = u8 type ‖ oid 20 ‖ u32 length ‖ body (not deflated: the write path is kept cheap)
 //
-// A checksum covers the one before it, so frames are valid only in the sequence in which they were
-// written after this header: stale bytes of an earlier use can never continue a journal.
+// A batch is what one append wrote: a frame for each transition. The first of a file has none, and
+// gives the file its generation and salt, which all others repeat. `durable` says up to where the
+// file was durable when the batch was written; what lies behind that was in the same write, or in
+// one of a process that died, and was not acknowledged before the batch was.
+//
+// A sum covers the position of its batch, the head's own fields, and that behind the frames also
+// the frames. Where a sum or the byte FF ends with zeros, the write was cut off there; nothing that
+// flips one bit of FF makes it zero (journal-survey.ts).
 
 import { ByteReader, ByteWriter, concatBytes, equalBytes, fromHex, toHex } from '../bytes.ts'
 import { sha256 } from '../crypto/digest.ts'
@@ -14,12 +21,17 @@ import { assert, StoreError } from '../errors.ts'
 import type { ObjectType, Oid } from './object.ts'
 import type { Transition } from './object-store.ts'
 
-export const journalHeaderBytes: number = 32
-export const frameHeaderBytes: number = 8
-export const checksumBytes: number = 16
+/** What a disk writes as a whole or not at all; of larger ones it is a part. */
+export const sectorBytes: number = 512
+export const batchHeadBytes: number = 57
+/** The sum behind the frames, and the mark. */
+const batchTailBytes: number = 17
+export const saltBytes: number = 16
+export const magicBytes: number = 4
 
-const journalMagic = Uint8Array.of(0x47, 0x4c, 0x4a, 0x31)
-const frameMagic = Uint8Array.of(0x47, 0x4c, 0x46, 0x31)
+const sumBytes = 16
+const magic = Uint8Array.of(0x47, 0x4c, 0x4a, 0x32)
+const mark = Uint8Array.of(0xff)
 const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
 const zeroOid = '0'.repeat(40)
 
@@ -29,79 +41,97 @@ export interface JournalObject {
   readonly body: Uint8Array
 }
 
-/** One transition in a journal file. `end` is the position after it. */
+/** One transition in a journal file. */
 export interface Frame {
   readonly expected: Oid | undefined
   readonly next: Oid
   readonly objects: readonly JournalObject[]
+}
+
+/** What all batches of one use of a file have in common. */
+export interface Origin {
+  /** Rises at every switch between the two files; at least 1. */
+  readonly generation: number
+  readonly salt: Uint8Array
+}
+
+export interface BatchHead extends Origin {
+  /** Bytes of the frames. */
+  readonly length: number
+  readonly durable: number
+}
+
+export interface Batch extends BatchHead {
+  /** Positions in the file; `end` is where the next batch begins. */
+  readonly start: number
   readonly end: number
+  readonly frames: readonly Frame[]
 }
 
-export function encodeJournalHeader(generation: number, salt: Uint8Array): Uint8Array {
-  return new ByteWriter().raw(journalMagic).u32(0).u64(generation).raw(salt).bytes()
-}
-
-/**
- * The generation, or 0 for an empty journal: one that is short, or starts with a zero byte, so that
- * emptying it needs no more than one byte to reach the disk.
- */
-export function decodeJournalHeader(header: Uint8Array): number {
-  if (header.length < journalHeaderBytes || header[0] === 0) return 0
-  const reader = new ByteReader(header, damaged)
-  if (!equalBytes(reader.raw(4), journalMagic)) throw damaged('its header is not known')
-  if (reader.u32() !== 0) throw damaged('a newer gitlocket wrote it')
-  return reader.u64()
-}
-
-/** What the first frame's checksum is chained to. */
-export function headerChecksum(header: Uint8Array): Uint8Array {
-  return sha256(header).subarray(0, checksumBytes)
-}
-
-/** Frames for a journal whose last checksum is `previous`, to be written at `position`. */
-export function encodeFrames(
+/** The bytes up to the next sector's start, and the frames as a reader will see them. */
+export function encodeBatch(
+  { generation, salt }: Origin,
+  place: { readonly start: number; readonly durable: number },
   transitions: readonly Transition[],
-  previous: Uint8Array,
-  position: number,
-): { bytes: Uint8Array; frames: Frame[]; checksum: Uint8Array } {
-  const parts: Uint8Array[] = []
+): { readonly bytes: Uint8Array; readonly frames: readonly Frame[] } {
+  const frames = concatBytes(...transitions.map(encodeFrame))
+  assert(frames.length < 2 ** 32, 'a batch of the journal is too large')
+  const fields = new ByteWriter().raw(magic).u32(frames.length).u64(generation).raw(salt)
+  const head = fields.u64(place.durable).bytes()
+  const body = concatBytes(head, headSum(place.start, head), mark, frames)
+  const padding = new Uint8Array(sectorEnd(body.length + batchTailBytes) - body.length)
+  padding.set(concatBytes(bodySum(body), mark))
+  return { bytes: concatBytes(body, padding), frames: transitions.map(frameOf) }
+}
+
+/** The head of a batch at `start`; undefined if it is not whole, in every bit. */
+export function findHead(bytes: Uint8Array, start: number): BatchHead | undefined {
+  if (bytes.length < batchHeadBytes || bytes[batchHeadBytes - 1] !== mark[0]) return undefined
+  const fields = bytes.subarray(0, batchHeadBytes - sumBytes - mark.length)
+  const sum = bytes.subarray(fields.length, fields.length + sumBytes)
+  if (!equalBytes(headSum(start, fields), sum)) return undefined
+  const reader = new ByteReader(fields, damaged)
+  if (!equalBytes(reader.raw(magicBytes), magic)) return undefined
+  const [length, generation] = [reader.u32(), reader.u64()]
+  return { length, generation, salt: reader.raw(saltBytes), durable: reader.u64() }
+}
+
+/** The bytes of a batch without the zeros after it. */
+export function batchBytes({ length }: BatchHead): number {
+  return batchHeadBytes + length + batchTailBytes
+}
+
+/** The batch at `start`, with which `bytes` begin; undefined if it is not whole, in every bit. */
+export function findBatch(bytes: Uint8Array, start: number): Batch | undefined {
+  const head = findHead(bytes, start)
+  if (head === undefined || batchBytes(head) > bytes.length) return undefined
+  const body = bytes.subarray(0, batchHeadBytes + head.length)
+  const tail = bytes.subarray(body.length, body.length + batchTailBytes)
+  if (!equalBytes(tail, concatBytes(bodySum(body), mark))) return undefined
+  const frames = decodeFrames(body.subarray(batchHeadBytes))
+  return { ...head, start, end: start + sectorEnd(batchBytes(head)), frames }
+}
+
+/** The next position at or after this one at which a sector starts. */
+export function sectorEnd(position: number): number {
+  return Math.ceil(position / sectorBytes) * sectorBytes
+}
+
+/** Decodes frames whose sum was right, so that a fault in them is no damage of the disk. */
+export function decodeFrames(bytes: Uint8Array): readonly Frame[] {
+  const reader = new ByteReader(bytes, damaged)
   const frames: Frame[] = []
-  let checksum = previous
-  let end = position
-  for (const transition of transitions) {
-    const body = encodeFrameBody(transition)
-    checksum = frameChecksum(checksum, body)
-    parts.push(body, checksum)
-    end += body.length + checksumBytes
-    frames.push({ ...transition, end })
-  }
-  return { bytes: concatBytes(...parts), frames, checksum }
+  while (reader.remaining > 0) frames.push(decodeFrame(reader.raw(reader.u32())))
+  return frames
 }
 
-/**
- * The length of the payload that a frame header announces, or undefined if no frame starts here:
- * `room` is the number of bytes that follow the header.
- */
-export function framePayloadLength(header: Uint8Array, room: number): number | undefined {
-  if (header.length < frameHeaderBytes) return undefined
-  if (!equalBytes(header.subarray(0, 4), frameMagic)) return undefined
-  const length = new DataView(header.buffer, header.byteOffset).getUint32(4)
-  return length + checksumBytes <= room ? length : undefined
-}
-
-/** Checksum of `body`, a frame's header and payload, after the frame with checksum `previous`. */
-export function frameChecksum(previous: Uint8Array, body: Uint8Array): Uint8Array {
-  return sha256(concatBytes(previous, body)).subarray(0, checksumBytes)
-}
-
-/** Decodes a payload whose checksum was right, so that a fault in it is not a torn write. */
-export function decodePayload(payload: Uint8Array, end: number): Frame {
-  const reader = new ByteReader(payload, damaged)
+function decodeFrame(bytes: Uint8Array): Frame {
+  const reader = new ByteReader(bytes, damaged)
   const expected = toHex(reader.raw(20))
   const next = toHex(reader.raw(20))
   const objects: JournalObject[] = []
   while (reader.remaining > 0) objects.push(decodeObject(reader))
-  return { expected: expected === zeroOid ? undefined : expected, next, objects, end }
+  return { expected: expected === zeroOid ? undefined : expected, next, objects }
 }
 
 function decodeObject(reader: ByteReader): JournalObject {
@@ -111,13 +141,13 @@ function decodeObject(reader: ByteReader): JournalObject {
   return { oid, type, body: reader.raw(reader.u32()) }
 }
 
-function encodeFrameBody(transition: Transition): Uint8Array {
+function encodeFrame({ expected, next, objects }: Transition): Uint8Array {
   let length = 40
-  for (const object of transition.objects) length += 25 + object.body.length
+  for (const object of objects) length += 25 + object.body.length
   assert(length < 2 ** 32, 'a journal frame is too large')
-  const writer = new ByteWriter().raw(frameMagic).u32(length)
-  writer.raw(fromHex(transition.expected ?? zeroOid)).raw(fromHex(transition.next))
-  for (const { type, oid, body } of transition.objects) {
+  const writer = new ByteWriter().u32(length)
+  writer.raw(fromHex(expected ?? zeroOid)).raw(fromHex(next))
+  for (const { type, oid, body } of objects) {
     writer
       .u8(objectTypes.indexOf(type) + 1)
       .raw(fromHex(oid))
@@ -125,6 +155,19 @@ function encodeFrameBody(transition: Transition): Uint8Array {
       .raw(body)
   }
   return writer.bytes()
+}
+
+function frameOf({ expected, next, objects }: Transition): Frame {
+  return { expected, next, objects }
+}
+
+function headSum(start: number, fields: Uint8Array): Uint8Array {
+  return sha256(new ByteWriter().u64(start).raw(fields).bytes()).subarray(0, sumBytes)
+}
+
+/** The head's own sum is in it, and with that the position. */
+function bodySum(body: Uint8Array): Uint8Array {
+  return sha256(body).subarray(0, sumBytes)
 }
 
 function damaged(problem: string): StoreError {

@@ -4,10 +4,11 @@
 
 import type { Random } from '../crypto/random.ts'
 import { gitHash } from '../crypto/sha1.ts'
-import { hasCode, StoreError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import type { Disk } from './disk.ts'
-import { checksumBytes, type Frame, type JournalObject } from './journal-frame.ts'
+import { type Frame, type JournalObject, saltBytes } from './journal-frame.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
+import { journalNames } from './journal-survey.ts'
 import type { Oid } from './object.ts'
 import type { Transition } from './object-store.ts'
 
@@ -15,6 +16,15 @@ export interface Sealing {
   readonly frames: readonly Frame[]
   /** Whether this was all that the journal held. */
   readonly switched: boolean
+}
+
+export interface JournalParts {
+  readonly disk: Disk
+  /** The store's own, `gitlocket/`. */
+  readonly directory: string
+  readonly random: Random
+  /** Whether this handle holds the writer lock, or nobody does. */
+  readonly isQuiet: () => boolean
 }
 
 export class Journal {
@@ -29,14 +39,14 @@ export class Journal {
   readonly #verified: WeakSet<JournalObject> = new WeakSet()
   #prepared = false
 
-  /** `directory` is the store's own, `gitlocket/`. */
-  constructor(disk: Disk, directory: string, random: Random) {
+  constructor({ disk, directory, random, isQuiet }: JournalParts) {
     this.#disk = disk
     this.#directory = directory
     this.#random = random
+    const [a, b] = journalNames
     this.#files = [
-      new JournalFile(disk, `${directory}/journal-a`),
-      new JournalFile(disk, `${directory}/journal-b`),
+      new JournalFile({ disk, path: `${directory}/${a}`, isQuiet }),
+      new JournalFile({ disk, path: `${directory}/${b}`, isQuiet }),
     ]
   }
 
@@ -59,6 +69,11 @@ export class Journal {
     return this.#newer.bytes + this.#older.bytes
   }
 
+  /** Whether what looks like damage may be a write of another process that is under way. */
+  get doubtful(): boolean {
+    return this.#files.some((file) => file.doubtful)
+  }
+
   /** Throws `object_corrupt` for what another process wrote under a wrong oid. */
   find(oid: Oid): JournalObject | undefined {
     const object = this.#objects.get(oid)
@@ -74,11 +89,11 @@ export class Journal {
     return this.#objects.has(oid)
   }
 
-  /** Reads what others wrote. After 'everything', `link` must follow. */
+  /** Reads what others wrote. After 'everything', `link` must follow. Throws `journal_corrupt`. */
   refresh(): JournalNews {
     const newer = this.#newer
     const known = newer.frames.length
-    const news = this.#refreshFiles()
+    const news = this.#readFiles()
     if (news !== 'frames') return news
     const added = newer.frames.slice(known)
     if (added[0]?.expected !== (this.head ?? this.#branch)) return 'everything'
@@ -112,7 +127,7 @@ export class Journal {
   /** Appends transitions that follow the head. Durable when it resolves. */
   async append(transitions: readonly Transition[]): Promise<void> {
     await this.#prepare()
-    if (this.#newer.generation === 0) this.#newer.start(1, this.#random(checksumBytes))
+    if (this.#newer.generation === 0) await this.#newer.start(1, this.#random(saltBytes))
     if (this.#older.uncertain) await this.#older.harden()
     const frames = await this.#newer.append(transitions)
     for (const object of frames.flatMap((frame) => frame.objects)) this.#verified.add(object)
@@ -129,7 +144,7 @@ export class Journal {
     if (switched) {
       if (this.#newer.frames.length === 0) return undefined
       await this.#prepare()
-      this.#older.start(this.#newer.generation + 1, this.#random(checksumBytes))
+      await this.#older.start(this.#newer.generation + 1, this.#random(saltBytes))
     }
     await this.#older.harden()
     const sealed = new Set(this.#older.frames)
@@ -139,16 +154,11 @@ export class Journal {
   /** Empties the sealed file, whose frames are in a durable pack. Under the writer lock. */
   clearSealed(): JournalFile {
     const file = this.#older
-    file.clear()
+    file.renew()
     return file
   }
 
-  /** Makes durable that nothing follows the last frame. Under the writer lock. */
-  async fence(): Promise<void> {
-    for (const file of this.#files) await file.fence()
-  }
-
-  /** Leaves no byte in the files but the live frames'. Under the writer lock. */
+  /** Makes durable that nothing follows the last frames. Under the writer lock. */
   async scrub(): Promise<void> {
     for (const file of this.#files) await file.scrub()
   }
@@ -163,10 +173,7 @@ export class Journal {
   /** Gives the space of both files back if they hold no frame. Under the writer lock. */
   async truncate(): Promise<void> {
     if (this.#files.some((file) => file.frames.length > 0)) return
-    for (const file of this.#files) {
-      file.clear()
-      file.truncate()
-    }
+    for (const file of this.#files) file.clear()
     for (const file of this.#files) await file.sync()
   }
 
@@ -182,17 +189,6 @@ export class Journal {
   get #older(): JournalFile {
     const [a, b] = this.#files
     return b.generation > a.generation ? a : b
-  }
-
-  #refreshFiles(): JournalNews {
-    try {
-      return this.#readFiles()
-    } catch (error) {
-      // A header that was being written at that moment is right the second time.
-      if (!hasCode(error, 'journal_corrupt')) throw error
-      this.#readFiles()
-      return 'everything'
-    }
   }
 
   #readFiles(): JournalNews {

@@ -120,6 +120,12 @@ export class ProcessLock {
     return readHolder(this.#disk, this.#path)?.owner
   }
 
+  /** Whether another handle, of this process or another, holds the lock right now. */
+  isHeldElsewhere(): boolean {
+    const token = readHolder(this.#disk, this.#path)?.token
+    return token !== undefined && token !== this.#identity.token
+  }
+
   /** Gives up the lock if an earlier release failed. */
   abandon(): void {
     if (this.#mark()?.token === this.#identity.token) this.#disk.remove(this.#path)

@@ -1,14 +1,44 @@
 // `doctor`: healthy stores are, broken ones are told with a fix, and the search for leaks finds
 // what is planted.
 
-import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { concatBytes } from '../../src/bytes.ts'
 import { CanarySearch, needlesOf } from '../../src/cli/doctor/canaries.ts'
+import { encodeBatch } from '../../src/git/journal-frame.ts'
+import type { Transition } from '../../src/git/object-store.ts'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
+import { TestHistory } from '../support/transitions.ts'
 import { newHome, newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
+
+/** A journal file with a batch for each transition, and where those begin. */
+function journalOf(transitions: readonly Transition[]): { bytes: Uint8Array; starts: number[] } {
+  const origin = { generation: 1, salt: new Uint8Array(16) }
+  let bytes: Uint8Array = encodeBatch(origin, { start: 0, durable: 0 }, []).bytes
+  const starts: number[] = []
+  for (const transition of transitions) {
+    const start = bytes.length
+    starts.push(start)
+    const batch = encodeBatch(origin, { start, durable: start }, [transition])
+    bytes = concatBytes(bytes, batch.bytes)
+  }
+  return { bytes: concatBytes(bytes, new Uint8Array(4096)), starts }
+}
+
+function headOf({ store }: Home): string {
+  return readFileSync(join(store, 'refs/heads/main'), 'latin1').trim()
+}
 
 describe('doctor', () => {
   test('finds nothing wrong with a new store', async () => {
@@ -37,6 +67,27 @@ describe('doctor', () => {
     expect(await home.ok('status')).toMatch(
       /^To free {4}nothing; `gitlocket doctor` looks closer$/m,
     )
+  })
+
+  test('names a damaged journal, and what is intact on both sides of the damage', async () => {
+    const home = await newHomeWithStore()
+    const path = join(home.store, 'gitlocket/journal-a')
+    const { bytes, starts } = journalOf(new TestHistory(1, headOf(home)).take(4))
+    const [, second = 0, third = 0] = starts
+    bytes[second + 90] = (bytes[second + 90] ?? 0) ^ 1
+    writeFileSync(path, bytes)
+    expect(await home.call(['ls'])).toMatchObject({ exitCode: 17 })
+    const { exitCode, stdout } = await home.call(['doctor', '--json'])
+    expect(exitCode).toBe(17)
+    expect(JSON.parse(stdout).checks).toContainEqual({
+      check: 'Journal',
+      level: 'fail',
+      found:
+        `gitlocket/journal-a is damaged (bytes ${second} to ${third}); ` +
+        'intact are 1 command before that and 2 commands behind it',
+      fix: expect.stringMatching(/^Copy the store/),
+    })
+    expect(readFileSync(path)).toEqual(Buffer.from(bytes))
   })
 
   test.each<[name: string, check: string, level: string, exitCode: number, (home: Home) => void]>([

@@ -26,9 +26,9 @@ import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
 import { applyDelta, deltaTargetSize, makeDelta } from '../../src/git/delta.ts'
 import { systemDisk } from '../../src/git/disk.ts'
 import { parseGitConfig } from '../../src/git/git-config.ts'
-import { decodeJournalHeader, decodePayload, encodeFrames } from '../../src/git/journal-frame.ts'
-import { encodeJournalHeader, headerChecksum } from '../../src/git/journal-frame.ts'
+import { batchHeadBytes, decodeFrames, encodeBatch, findHead } from '../../src/git/journal-frame.ts'
 import { JournalFile } from '../../src/git/journal-file.ts'
+import { surveyJournal } from '../../src/git/journal-survey.ts'
 import { decodeTree, encodeTree } from '../../src/git/object.ts'
 import { decodeEntryHeader, decodePackHeader, encodeEntryHeader } from '../../src/git/pack-entry.ts'
 import { encodeOffsetDeltaHeader, encodePackHeader, inflate } from '../../src/git/pack-entry.ts'
@@ -58,6 +58,8 @@ interface Decoder {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
 const bytesOf = (length: number): fc.Arbitrary<Uint8Array> =>
   fc.uint8Array({ maxLength: length, size: 'max' })
+
+const origin = { generation: 1, salt: new Uint8Array(16) }
 
 const decoders: readonly Decoder[] = [
   {
@@ -216,16 +218,21 @@ const decoders: readonly Decoder[] = [
     },
   },
   {
-    name: 'the header of a journal',
+    name: 'the head of a batch of the journal',
     honest: fc.maxSafeNat().map((generation) => {
-      return encodeJournalHeader(generation, new Uint8Array(16))
+      return encodeBatch({ ...origin, generation }, { start: 0, durable: 0 }, []).bytes
     }),
-    decode: decodeJournalHeader,
+    decode: (bytes) => findHead(bytes, 0),
   },
   {
-    name: 'the payload of a journal frame',
-    honest: fc.constant(frames(2).slice(8, -16)),
-    decode: (bytes) => decodePayload(bytes, 0),
+    name: 'the frames of a batch of the journal',
+    honest: fc.constant(frames(2)),
+    decode: decodeFrames,
+  },
+  {
+    name: 'a whole journal',
+    honest: fc.constant(journal(3)),
+    decode: surveyJournal,
   },
   {
     name: "git's config",
@@ -238,11 +245,21 @@ const decoders: readonly Decoder[] = [
   },
 ]
 
-/** Frames of an honest journal, without its header. */
+/** A journal with a batch for each of so many transitions. */
+function journal(count: number): Uint8Array {
+  const batches = [encodeBatch(origin, { start: 0, durable: 0 }, []).bytes]
+  for (const transition of new TestHistory(1).take(count)) {
+    const start = batches.reduce((sum, { length }) => sum + length, 0)
+    batches.push(encodeBatch(origin, { start, durable: start }, [transition]).bytes)
+  }
+  return concatBytes(...batches, new Uint8Array(4096))
+}
+
+/** The frames of one batch, without its head and its sum. */
 function frames(count: number): Uint8Array {
-  const header = encodeJournalHeader(1, new Uint8Array(16))
   const transitions = new TestHistory(1).take(count)
-  return encodeFrames(transitions, headerChecksum(header), header.length).bytes
+  const { bytes } = encodeBatch(origin, { start: 0, durable: 0 }, transitions)
+  return bytes.slice(batchHeadBytes).subarray(0, findHead(bytes, 0)?.length)
 }
 
 /** Runs it; a refusal is as good as an answer, and anything else is thrown. */
@@ -267,20 +284,27 @@ describe('an answer or a StoreError comes of', () => {
 
   test('damage to a journal file, whose frames before it stay readable', () => {
     const directory = temporaryDirectory()
-    const header = encodeJournalHeader(1, new Uint8Array(16))
-    const honest = concatBytes(header, frames(4), new Uint8Array(4096))
+    const honest = journal(4)
+    const whole = surveyJournal(honest).before
     const property = fc.property(mutated(fc.constant(honest)), (bytes) => {
-      writeFileSync(`${directory}/journal`, bytes)
-      const file = new JournalFile(systemDisk, `${directory}/journal`)
+      const path = `${directory}/journal`
+      writeFileSync(path, bytes)
+      const file = new JournalFile({ disk: systemDisk, path, isQuiet: () => true })
       try {
         attempt(() => file.refresh())
-        const ends = file.frames.map(({ end }) => end)
-        for (const end of ends) {
-          expect(Buffer.compare(bytes.subarray(0, end), honest.subarray(0, end))).toBe(0)
-        }
+        const intact = new Set(
+          whole.filter(({ start, end }) => {
+            return Buffer.compare(bytes.subarray(start, end), honest.subarray(start, end)) === 0
+          }),
+        )
+        const unharmed = whole.findIndex((batch) => !intact.has(batch))
+        const expected = whole.slice(0, unharmed === -1 ? whole.length : unharmed)
+        expect(file.frames.slice(0, Math.max(0, expected.length - 1))).toEqual(
+          expected.flatMap((batch) => batch.frames),
+        )
       } finally {
         file.close()
-        rmSync(`${directory}/journal`)
+        rmSync(path)
       }
     })
     fc.assert(property, runs)

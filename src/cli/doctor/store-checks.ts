@@ -2,7 +2,7 @@
 // caches, and what stock git says about it.
 
 import { spawnSync } from 'node:child_process'
-import { StoreError } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
 import { isLiveProcess } from '../../git/process-owner.ts'
 import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
@@ -16,6 +16,7 @@ import { amountJson, erasedText, repeatedText, surplusJson, unreachableText } fr
 import { clockText } from '../times.ts'
 import { fail, failed, ok, warn } from './finding.ts'
 import type { Finding } from './finding.ts'
+import { checkJournals } from './journal-checks.ts'
 
 const TAMPERED = 11
 const PACKS_MANY = 50
@@ -44,6 +45,7 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
     surplus = { ...surplusJson(status.surplus), unreachable: found }
   } catch (error) {
     findings.push(failed('Store', error))
+    if (hasCode(error, 'journal_corrupt')) findings.push(...checkJournals(context.environment))
   }
   findings.push(checkCaches(context), checkGit(context))
   return { findings, surplus }

@@ -1,0 +1,42 @@
+// What `doctor` says of a journal that is damaged: which file, where, what is intact on both sides,
+// and how to go on. Asked only after the store was refused for that: a file that somebody writes at
+// this moment looks damaged too. Reads only.
+
+import { systemDisk } from '../../git/disk.ts'
+import { framesOf, surveyJournals } from '../../git/journal-survey.ts'
+import type { JournalSurvey } from '../../git/journal-survey.ts'
+import { ownDirectoryName } from '../../git/repository.ts'
+import type { Environment } from '../environment.ts'
+import { countText } from '../sizes.ts'
+import { fail } from './finding.ts'
+import type { Finding } from './finding.ts'
+
+const JOURNAL_DAMAGED = 17
+
+/** One finding for each damaged file. */
+export function checkJournals({ storeDirectory }: Environment): readonly Finding[] {
+  const surveys = surveyJournals(systemDisk, `${storeDirectory}/${ownDirectoryName}`)
+  return [...surveys].flatMap(([name, survey]) => {
+    if (survey.damage === undefined) return []
+    const fix =
+      'Copy the store as it is; then put this file back from a copy of the disk, or move it ' +
+      'away, which gives up what only it holds, and synchronise'
+    return [fail('Journal', damageText(name, survey, survey.damage), fix, JOURNAL_DAMAGED)]
+  })
+}
+
+function damageText(
+  name: string,
+  { before, after }: JournalSurvey,
+  { start, end }: { readonly start: number; readonly end: number },
+): string {
+  const where = end > start ? `bytes ${start} to ${end}` : `cut off at byte ${start}`
+  return (
+    `${ownDirectoryName}/${name} is damaged (${where}); intact are ` +
+    `${commandsText(before)} before that and ${commandsText(after)} behind it`
+  )
+}
+
+function commandsText(batches: JournalSurvey['before']): string {
+  return countText(framesOf(batches).length, 'command', 'commands')
+}

@@ -15,7 +15,7 @@ export class TimeSlice {
   #began = performance.now()
 
   /** A signal that is aborted ends the work at the end of a slice. */
-  constructor(signal?: AbortSignal, stepsMax = Number.POSITIVE_INFINITY) {
+  constructor(signal?: AbortSignal, stepsMax: number = Number.POSITIVE_INFINITY) {
     this.#signal = signal
     this.#stepsMax = stepsMax
   }
@@ -34,5 +34,21 @@ export class TimeSlice {
     await new Promise((resolve) => setImmediate(resolve))
     this.#steps = 0
     this.#began = performance.now()
+  }
+}
+
+/** Does work that yields after each of its steps, and gives way between them. */
+export async function inSlices<T>(work: Generator<undefined, T>, signal?: AbortSignal): Promise<T> {
+  const slice = new TimeSlice(signal)
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value
+    if (slice.isOver()) await slice.next()
+  }
+}
+
+/** The same where nobody has to wait: in a thread of its own, or for a few steps. */
+export function atOnce<T>(work: Generator<undefined, T>): T {
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value
   }
 }

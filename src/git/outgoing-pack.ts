@@ -8,6 +8,7 @@ import { fromHex } from '../bytes.ts'
 import { Sha1 } from '../crypto/sha1.ts'
 import { assert, StoreError } from '../errors.ts'
 import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
+import { inSlices, TimeSlice } from '../time-slice.ts'
 import { CompactionSource } from './compaction-source.ts'
 import type { Disk } from './disk.ts'
 import type { OutgoingPack } from './exchange.ts'
@@ -29,8 +30,6 @@ import { findThinBases } from './thin-bases.ts'
 const fewObjectsMax = 10_000
 const fewBytesMax = 8 * MEBIBYTE
 const chunkBytes = 64 * KIBIBYTE
-/** Between two moments at which others may run. */
-const sliceEntries = 2000
 
 export interface OutgoingParts {
   readonly disk: Disk
@@ -48,9 +47,9 @@ export async function makeOutgoingPack(
   atReceiver?: Oid,
 ): Promise<OutgoingPack> {
   const rest = oids[Symbol.iterator]()
-  const first = takeFirst(rest)
+  const first = await takeFirst(rest)
   assert(first.size > 0, 'a pack without objects')
-  const few = first.size > fewObjectsMax ? undefined : readFew(parts, first)
+  const few = first.size > fewObjectsMax ? undefined : await readFew(parts, first)
   if (few !== undefined) return packInRam(few, parts.find, atReceiver)
   const packs = openPacks(parts, await parts.packs())
   try {
@@ -66,19 +65,25 @@ export async function makeOutgoingPack(
 }
 
 /** All, or one more than are packed anew. */
-function takeFirst(oids: Iterator<Oid>): ReadonlySet<Oid> {
+async function takeFirst(oids: Iterator<Oid>): Promise<ReadonlySet<Oid>> {
   const first = new Set<Oid>()
+  const slice = new TimeSlice()
   while (first.size <= fewObjectsMax) {
     const next = oids.next()
     if (next.done === true) break
     first.add(next.value)
+    if (slice.isOver()) await slice.next()
   }
   return first
 }
 
 /** Undefined if they are too large together. */
-function readFew({ find }: OutgoingParts, oids: Iterable<Oid>): PackObject[] | undefined {
+async function readFew(
+  { find }: OutgoingParts,
+  oids: Iterable<Oid>,
+): Promise<PackObject[] | undefined> {
   const objects: PackObject[] = []
+  const slice = new TimeSlice()
   let bytes = 0
   for (const oid of oids) {
     const object = find(oid)
@@ -86,6 +91,7 @@ function readFew({ find }: OutgoingParts, oids: Iterable<Oid>): PackObject[] | u
     bytes += object.body.length
     if (bytes > fewBytesMax) return undefined
     objects.push({ oid, ...object })
+    if (slice.isOver()) await slice.next()
   }
   return objects
 }
@@ -98,16 +104,16 @@ function openPacks({ disk, directory }: OutgoingParts, names: readonly string[])
 }
 
 /** A pack of objects that are in RAM, thin if a commit of the receiver is given. */
-export function packInRam(
+export async function packInRam(
   objects: readonly PackObject[],
   find: OutgoingParts['find'],
   atReceiver: Oid | undefined,
-): OutgoingPack {
-  const ordered = orderForPack(objects)
+): Promise<OutgoingPack> {
+  const ordered = await inSlices(orderForPack(objects))
   const newest = objects.findLast(({ type }) => type === 'commit')
-  if (newest === undefined || atReceiver === undefined) return new PackInRam(ordered)
-  const bases = findThinBases(find, newest.oid, atReceiver)
-  return new PackInRam(
+  if (newest === undefined || atReceiver === undefined) return PackInRam.of(ordered)
+  const bases = await inSlices(findThinBases(find, newest.oid, atReceiver))
+  return PackInRam.of(
     ordered.map(({ oid, type, body, base }) => {
       return { oid, type, body, base, thinBase: bases.get(oid) }
     }),
@@ -119,14 +125,19 @@ class PackInRam implements OutgoingPack, EntrySink {
   readonly #parts: Uint8Array[]
   #bytes: number
 
-  constructor(ordered: readonly PackInput[]) {
-    this.objects = ordered.length
-    this.#parts = [encodePackHeader(ordered.length)]
+  private constructor(count: number) {
+    this.objects = count
+    this.#parts = [encodePackHeader(count)]
     this.#bytes = packHeaderBytes
-    writeObjects(this, ordered)
+  }
+
+  static async of(ordered: readonly PackInput[]): Promise<PackInRam> {
+    const pack = new PackInRam(ordered.length)
+    await inSlices(writeObjects(pack, ordered))
     const sha1 = new Sha1()
-    for (const part of this.#parts) sha1.update(part)
-    this.#append(sha1.digest())
+    for (const part of pack.#parts) sha1.update(part)
+    pack.#append(sha1.digest())
+    return pack
   }
 
   get bytes(): number {
@@ -176,7 +187,7 @@ class PackCopy implements OutgoingPack {
 
   /** Keeps a byte of each: what is chosen may be found only as it is asked for. */
   async choose(oids: Iterable<Oid>): Promise<void> {
-    let done = 0
+    const slice = new TimeSlice()
     for (const oid of oids) {
       const number = this.#source.find(fromHex(oid))
       if (number === undefined) this.#others.add(oid)
@@ -184,8 +195,7 @@ class PackCopy implements OutgoingPack {
         this.#chosen[number] = 1
         this.#packed += 1
       }
-      done += 1
-      if (done % sliceEntries === 0) await nextTurn()
+      if (slice.isOver()) await slice.next()
     }
   }
 
@@ -223,7 +233,7 @@ class PackCopy implements OutgoingPack {
     const placed = new Float64Array(this.#source.end).fill(NaN)
     yield encodePackHeader(this.objects)
     let at = packHeaderBytes
-    let done = 0
+    const slice = new TimeSlice()
     for (let number = 0; number < placed.length; number += 1) {
       if (this.#chosen[number] === 0) continue
       const entry = this.#entry(number, { at, placed })
@@ -231,14 +241,14 @@ class PackCopy implements OutgoingPack {
       at += entry.header.length + entry.deflated.length
       yield entry.header
       yield entry.deflated
-      done += 1
-      if (done % sliceEntries === 0) await nextTurn()
+      if (slice.isOver()) await slice.next()
     }
     for (const oid of this.#others) {
       const object = this.#find(oid)
       if (object === undefined) throw missing(oid)
       yield encodeEntryHeader(object.type, object.body.length)
       yield deflate(object.body, 0)
+      if (slice.isOver()) await slice.next()
     }
   }
 
@@ -286,12 +296,6 @@ class Chunks {
     this.#filled = 0
     return [chunk]
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }
 
 function missing(oid: Oid): StoreError {

@@ -2,6 +2,7 @@
 // worker thread. Must not decide when either is due.
 
 import { assert } from '../errors.ts'
+import { atOnce } from '../time-slice.ts'
 import { type CompactionJob, type CompactionWatch, compactPacks } from './compaction.ts'
 import type { Disk } from './disk.ts'
 import { indexIncoming } from './incoming-pack.ts'
@@ -69,7 +70,7 @@ export async function runPackJob(
     await filterPacks(disk, directory, new OidList(job.dead))
     return undefined
   }
-  const ordered = orderForPack(job.objects)
+  const ordered = atOnce(orderForPack(job.objects))
   return job.kind === 'stage'
     ? writeHalfPack(disk, directory, ordered)
     : writePack(disk, directory, ordered)

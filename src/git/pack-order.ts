@@ -11,10 +11,14 @@ import type { PackInput, PackObject } from './pack-writer.ts'
  * The objects without duplicates, newest first, each tree with its base if it has one. They are
  * given oldest first, the objects of a commit before it.
  */
-export function orderForPack(objects: readonly PackObject[]): PackInput[] {
+export function* orderForPack(objects: readonly PackObject[]): Generator<undefined, PackInput[]> {
   const order = new PackOrder(objects)
   const newestFirst = objects.toReversed()
-  for (const object of newestFirst) if (object.type === 'commit') order.addCommit(object)
+  for (const object of newestFirst) {
+    if (object.type !== 'commit') continue
+    order.addCommit(object)
+    yield
+  }
   for (const object of newestFirst) order.take(object.oid)
   return order.inputs()
 }

@@ -5,6 +5,7 @@
 import { fromHex } from '../bytes.ts'
 import { gitHash } from '../crypto/sha1.ts'
 import { assert, StoreError } from '../errors.ts'
+import { atOnce } from '../time-slice.ts'
 import { makeDelta } from './delta.ts'
 import type { Disk } from './disk.ts'
 import type { ObjectType, Oid } from './object.ts'
@@ -45,7 +46,7 @@ export async function writePack(
 ): Promise<PackStatus> {
   const unique = withoutRepetitions(objects)
   return writeWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
-    writeObjects(output, unique)
+    atOnce(writeObjects(output, unique))
   })
 }
 
@@ -57,7 +58,7 @@ export async function writeHalfPack(
 ): Promise<HalfPack> {
   const unique = withoutRepetitions(objects)
   return writeHalfWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
-    writeObjects(output, unique)
+    atOnce(writeObjects(output, unique))
   })
 }
 
@@ -74,9 +75,15 @@ export interface EntrySink {
 }
 
 /** Appends objects, each once, none before its base. */
-export function writeObjects(output: EntrySink, objects: readonly PackInput[]): void {
+export function* writeObjects(
+  output: EntrySink,
+  objects: readonly PackInput[],
+): Generator<undefined, void> {
   const written = new Map<Oid, Written>()
-  for (const object of objects) written.set(object.oid, writeObject(output, object, written))
+  for (const object of objects) {
+    written.set(object.oid, writeObject(output, object, written))
+    yield
+  }
 }
 
 interface Written {

@@ -9,22 +9,32 @@ import type { PackObject } from './pack-writer.ts'
 type Find = (oid: Oid) => GitObject | undefined
 
 /** Tree of `newer` → the tree of `older` at the same path, where they differ. */
-export function findThinBases(find: Find, newer: Oid, older: Oid): ReadonlyMap<Oid, PackObject> {
+export function* findThinBases(
+  find: Find,
+  newer: Oid,
+  older: Oid,
+): Generator<undefined, ReadonlyMap<Oid, PackObject>> {
   const bases = new Map<Oid, PackObject>()
   const [after, before] = [rootOf(find, newer), rootOf(find, older)]
-  if (after !== undefined && before !== undefined) compare(find, bases, after, before)
+  if (after !== undefined && before !== undefined) yield* compare(find, bases, after, before)
   return bases
 }
 
-function compare(find: Find, bases: Map<Oid, PackObject>, newer: Oid, older: Oid): void {
+function* compare(
+  find: Find,
+  bases: Map<Oid, PackObject>,
+  newer: Oid,
+  older: Oid,
+): Generator<undefined, void> {
   if (newer === older) return
+  yield
   const [after, before] = [find(newer), find(older)]
   if (after?.type !== 'tree' || before?.type !== 'tree') return
   bases.set(newer, { oid: older, ...before })
   const olderTrees = subtrees(before)
   for (const [name, oid] of subtrees(after)) {
     const counterpart = olderTrees.get(name)
-    if (counterpart !== undefined) compare(find, bases, oid, counterpart)
+    if (counterpart !== undefined) yield* compare(find, bases, oid, counterpart)
   }
 }
 

@@ -12,7 +12,7 @@ import type { History, VersionEntry } from './history.ts'
 import { momentOf, momentOrNow, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
 import type { TextState } from './restoration.ts'
-import { compareTrees } from './tree-diff.ts'
+import { compareDistantTrees } from './tree-diff.ts'
 import type { VerifyOptions } from './verify.ts'
 import { isAtOrBelow } from './versions.ts'
 
@@ -55,8 +55,8 @@ export async function compareMoments(
 ): Promise<Difference> {
   const [from, to] = [momentOf(history, moments.from), momentOrNow(history, moments.to)]
   const pairs = differingPairs(history, [from, to], options)
-  const blobsBefore = findBlobs(source.objects, from, to)
-  const blobsAfter = findBlobs(source.objects, to, from)
+  const blobsBefore = await findBlobs(source.objects, from, to)
+  const blobsAfter = await findBlobs(source.objects, to, from)
   const changes: PointDifference[] = []
   const slice = new TimeSlice(options.signal, BATCH)
   for (const [index, { memoryId, before, after }] of pairs.entries()) {
@@ -79,13 +79,17 @@ export async function compareMoments(
  * The blobs of a moment in which another one differs, by memory: found in one go. Where clones were
  * apart, no tree holds all that was there; then each is found by its own commit.
  */
-function findBlobs(objects: ObjectSource, moment: Moment, other: Moment): ReadonlyMap<string, Oid> {
+async function findBlobs(
+  objects: ObjectSource,
+  moment: Moment,
+  other: Moment,
+): Promise<ReadonlyMap<string, Oid>> {
   const blobs = new Map<string, Oid>()
   if (moment.tips.length + other.tips.length > 2) return blobs
   const [tree, otherTree] = [moment, other].map(({ commit }) => {
     return findMemoriesTree(objects, commit.oid)
   })
-  compareTrees(objects, otherTree, tree, {
+  await compareDistantTrees(objects, otherTree, tree, {
     tree: () => undefined,
     blob: (memoryId, oid) => oid !== undefined && blobs.set(memoryId, oid),
   })

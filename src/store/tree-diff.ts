@@ -2,6 +2,7 @@
 // both sides are not read. Trusts the trees: they belong to verified commits.
 
 import type { Oid, TreeEntry } from '../git/object.ts'
+import { atOnce, inSlices } from '../time-slice.ts'
 import { getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 
@@ -19,7 +20,17 @@ export function compareTrees(
   newer: Oid | undefined,
   visitor: TreeVisitor,
 ): void {
-  new Comparison(objects, visitor).compare('', older, newer)
+  atOnce(new Comparison(objects, visitor).compare('', older, newer))
+}
+
+/** The same for trees between which much may have changed. */
+export async function compareDistantTrees(
+  objects: ObjectSource,
+  older: Oid | undefined,
+  newer: Oid | undefined,
+  visitor: TreeVisitor,
+): Promise<void> {
+  await inSlices(new Comparison(objects, visitor).compare('', older, newer))
 }
 
 class Comparison {
@@ -31,12 +42,21 @@ class Comparison {
     this.#visitor = visitor
   }
 
-  compare(prefix: string, older: Oid | undefined, newer: Oid | undefined): void {
+  *compare(
+    prefix: string,
+    older: Oid | undefined,
+    newer: Oid | undefined,
+  ): Generator<undefined, void> {
     if (older === newer) return
+    yield
     const before = this.#entries(older)
     const after = this.#entries(newer)
     if (newer !== undefined) this.#visitor.tree(prefix, newer)
-    if (isSplit(before) && isSplit(after)) return this.#compareSplit(prefix, before, after)
+    if (isSplit(before) && isSplit(after)) yield* this.#compareSplit(prefix, before, after)
+    else this.#compareMixed(prefix, before, after)
+  }
+
+  #compareMixed(prefix: string, before: readonly TreeEntry[], after: readonly TreeEntry[]): void {
     const blobsBefore = new Map<string, Oid>()
     const blobsAfter = new Map<string, Oid>()
     this.#collect(prefix, before, blobsBefore, false)
@@ -44,13 +64,17 @@ class Comparison {
     this.#compareBlobs(blobsBefore, blobsAfter)
   }
 
-  #compareSplit(prefix: string, before: readonly TreeEntry[], after: readonly TreeEntry[]): void {
+  *#compareSplit(
+    prefix: string,
+    before: readonly TreeEntry[],
+    after: readonly TreeEntry[],
+  ): Generator<undefined, void> {
     const old = new Map(before.map((entry) => [entry.name, entry.oid]))
     for (const { name, oid } of after) {
-      this.compare(prefix + name, old.get(name), oid)
+      yield* this.compare(prefix + name, old.get(name), oid)
       old.delete(name)
     }
-    for (const [name, oid] of old) this.compare(prefix + name, oid, undefined)
+    for (const [name, oid] of old) yield* this.compare(prefix + name, oid, undefined)
   }
 
   #compareBlobs(before: ReadonlyMap<string, Oid>, after: ReadonlyMap<string, Oid>): void {

@@ -6,6 +6,7 @@ import { assert } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { treeOf } from '../../format/commit-sections.ts'
 import type { GitObject, Oid, TreeEntry } from '../../git/object.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../decoded-commit.ts'
 import { Frontier } from '../frontier.ts'
 import { getTree } from '../git-reads.ts'
@@ -20,11 +21,12 @@ export interface OutgoingCommit {
 }
 
 /** Oldest first: the commits in the past of `head` that are not in that of any of `known`. */
-export function findOutgoing(
+export async function findOutgoing(
   objects: ObjectSource,
   head: Oid,
   known: readonly Oid[],
-): readonly OutgoingCommit[] {
+): Promise<readonly OutgoingCommit[]> {
+  const slice = new TimeSlice()
   const read = new Map<Oid, OutgoingCommit>()
   const commitOf = (oid: Oid): OutgoingCommit => {
     const commit = read.get(oid) ?? readCommit(objects, oid)
@@ -40,6 +42,7 @@ export function findOutgoing(
     read.delete(next.commit)
     if (next.reach === 'ours') outgoing.push(commit)
     for (const parent of commit.parents) frontier.add(parent, next.reach)
+    if (slice.isOver()) await slice.next()
   }
   return outgoing.toReversed()
 }

@@ -47,5 +47,5 @@ async function countUnsent(session: StoreSession, remote: Remote): Promise<numbe
   const { commit } = await session.reading(({ head }) => head)
   if (seen.oid === commit) return 0
   const there = await known.commitsBehind(seen.oid, {})
-  return findOutgoing(session.objects, commit, there).length
+  return (await findOutgoing(session.objects, commit, there)).length
 }

@@ -96,7 +96,7 @@ export class Sender {
   ): Promise<Sent> {
     const { objects, exchange } = this.#session
     const there = await this.#commitsThere(expected)
-    const commits = findOutgoing(objects, head.commit, there)
+    const commits = await findOutgoing(objects, head.commit, there)
     const oids = objectsOf(objects, commits)
     const takesThin = !connection.refs.capabilities.has('no-thin')
     const pack = await exchange.pack(oids, takesThin ? there[0] : undefined)

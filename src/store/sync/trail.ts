@@ -2,6 +2,7 @@
 // as `audit` verifies it, and kept current. Nothing is merged, enrolled or sent: an auditor writes
 // nothing. What was redacted elsewhere is erased here.
 
+import { TimeSlice } from '../../time-slice.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -164,8 +165,8 @@ async function takeOver(objects: ObjectStore, place: Move, options: TrailOptions
   const trail = await verifyTrail(objects, place, options)
   const source = withEpochsOf(objects, place, trail, options)
   const left = await findLeft(source, place, trail, options)
-  const commits = findOutgoing(objects, head, [before]).length
-  const dead = erasedBetween(source, before, head)
+  const { length: commits } = await findOutgoing(objects, head, [before])
+  const dead = await erasedBetween(source, before, head)
   // Each version has a blob of its own, and nothing else of a history goes that is a blob.
   const erased = [...dead].filter((oid) => objects.read(oid)?.type === 'blob').length
   const { snapshot } = trail
@@ -259,17 +260,25 @@ async function findCommon(
  * What redactions have erased: of the commits that have other names in the new history, what that
  * leads to no more. Commits that it leaves out stay on the disk, on no branch.
  */
-function erasedBetween(source: CommitSource, before: Oid, head: Oid): ReadonlySet<Oid> {
+async function erasedBetween(
+  source: CommitSource,
+  before: Oid,
+  head: Oid,
+): Promise<ReadonlySet<Oid>> {
   const { objects } = source
-  const gone = findOutgoing(objects, before, [head])
+  const gone = await findOutgoing(objects, before, [head])
   if (gone.length === 0) return new Set()
   const hashOf = ({ oid }: { readonly oid: Oid }): string => toHex(headAt(source, oid).record)
-  const news = new Set(findOutgoing(objects, head, [before]).map(hashOf))
+  const news = new Set((await findOutgoing(objects, head, [before])).map(hashOf))
   const renamed = gone.filter((commit) => news.has(hashOf(commit)))
   const erased = new Set(objectsOf(objects, renamed))
   if (erased.size === 0) return erased
   // A tree may be that of another commit, too: all of the history is looked at.
-  for (const oid of objectsOf(objects, findOutgoing(objects, head, []))) erased.delete(oid)
+  const slice = new TimeSlice()
+  for (const oid of objectsOf(objects, await findOutgoing(objects, head, []))) {
+    erased.delete(oid)
+    if (slice.isOver()) await slice.next()
+  }
   return erased
 }
 

@@ -4,6 +4,9 @@
 import { expect, test, vi } from 'vitest'
 import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
 import { countOn } from '../../../src/store/commit-count.ts'
+import { findOutgoing, objectsOf } from '../../../src/store/sync/outgoing.ts'
+import { compareDistantTrees } from '../../../src/store/tree-diff.ts'
+import { findMemoriesTree } from '../../../src/store/contents.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 import { inSlices, mostInOneTurn } from '../../support/turns.ts'
 import { TimeSlice } from '../../../src/time-slice.ts'
@@ -68,5 +71,59 @@ test('counting commits: each that is read', async () => {
   expect(turns.length).toBeGreaterThan(20)
   // Its links and the height of its parent; both ends in the first turn.
   expect(mostInOneTurn(turns)).toBeLessThanOrEqual(4)
+  await objects.close()
+})
+
+test('a push: each commit that is found, each object that is chosen, read and packed', async () => {
+  const { store, place } = await newStore()
+  for (let n = 0; n < 20; n += 1) {
+    await store.apply([{ type: 'create', path: `/${n}.md`, content: `${n}` }], author)
+  }
+  const { head } = await store.status()
+  await store.close()
+  const objects = await openDiskObjectStore(place)
+  const turns: number[] = []
+  await inSlices(async (turn) => {
+    const read = (oid: string) => {
+      turns.push(turn())
+      return objects.read(oid)
+    }
+    const commits = await findOutgoing({ read }, head, [])
+    expect(commits).toHaveLength(21)
+    expect(mostInOneTurn(turns)).toBeLessThanOrEqual(3)
+    const oids = new Set(objectsOf(objects, commits))
+    const next = vi.spyOn(TimeSlice.prototype, 'next')
+    const pack = await objects.exchange.pack(oids)
+    expect(pack.objects).toBe(oids.size)
+    expect(next.mock.calls.length).toBeGreaterThanOrEqual(3 * oids.size)
+    next.mockRestore()
+    pack.close()
+  })
+  await objects.close()
+})
+
+test('comparing the trees of two moments: each directory', async () => {
+  const { store, place } = await newStore()
+  const before = await store.status()
+  const creates = Array.from({ length: 100 }, (_, n) => {
+    return { type: 'create', path: `/${n}.md`, content: '' } as const
+  })
+  await store.apply(creates, author)
+  const after = await store.status()
+  await store.close()
+  const objects = await openDiskObjectStore(place)
+  const [older, newer] = [before, after].map(({ head }) => findMemoriesTree(objects, head))
+  const [turns, blobs]: [number[], string[]] = [[], []]
+  await inSlices((turn) => {
+    const read = (oid: string) => {
+      turns.push(turn())
+      return objects.read(oid)
+    }
+    const visitor = { tree: () => undefined, blob: (id: string) => blobs.push(id) }
+    return compareDistantTrees({ read }, older, newer, visitor)
+  })
+  expect(blobs).toHaveLength(100)
+  expect(turns).toHaveLength(17)
+  expect(mostInOneTurn(turns)).toBe(1)
   await objects.close()
 })

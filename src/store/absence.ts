@@ -73,7 +73,7 @@ export async function proveAbsence(
       await slice.next()
     }
   }
-  const cached = versionsInCaches(session.local.read(session.contents))
+  const cached = versionsInCaches(await session.local.read(session.contents))
   found.push(...cached.filter((id) => redacted.has(id)).map(cacheResidue))
   const { journalBytes, purgePending } = session.objects.status()
   const searched = { objects: ids.length, journalBytes, cached: cached.length }

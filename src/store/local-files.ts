@@ -98,9 +98,9 @@ export class LocalFiles {
     readHistory(caches, cacheDirectory, history)
   }
 
-  read(source: HistorySource): CachedFiles {
+  async read(source: HistorySource): Promise<CachedFiles> {
     const { caches, cacheDirectory } = this.#parts
-    const found = findState(caches, `${cacheDirectory}/state`, {
+    const found = await findState(caches, `${cacheDirectory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
       readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })

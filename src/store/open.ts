@@ -296,7 +296,7 @@ async function resume(
   options: OpenOptions,
 ): Promise<Verified | undefined> {
   try {
-    const found = findState(caches, `${cacheDirectory}/state`, {
+    const found = await findState(caches, `${cacheDirectory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
       readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })

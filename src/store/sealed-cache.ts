@@ -3,6 +3,7 @@
 // device is as good as none; whether that is tolerable is the caller's to say.
 
 import { utf8, utf8Text } from '../bytes.ts'
+import type { Sealed } from '../bytes.ts'
 import { deriveKey } from '../crypto/derive.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
@@ -49,10 +50,8 @@ export function readCache<T extends CacheFile>(
   version: T['version'],
 ): T | undefined {
   return readCacheBytes(owner, place, (padded) => {
-    // Nothing but zeros can follow the text: the envelope is authenticated.
-    const end = padded.indexOf(0)
     // Sealed by this device for this place: of the version that we write it has the shape we write.
-    const file: T = JSON.parse(utf8Text(end === -1 ? padded : padded.subarray(0, end)))
+    const file: T = JSON.parse(utf8Text(untilPadding(padded)))
     if (file.version === version) return file
     throw otherRelease()
   })
@@ -94,10 +93,24 @@ export async function writeCacheBytes(
   place: CachePlace,
   plaintext: Uint8Array,
 ): Promise<void> {
-  const keys = keysFor(owner, place)
-  const sealed = sealEnvelope('cache', keys, contextOf(owner, place), owner.random(32), plaintext)
   await makeParent(owner.disk, place.path)
-  await atomicWrite(owner.disk, place.path, sealed)
+  await atomicWrite(owner.disk, place.path, sealCache(owner, place, plaintext))
+}
+
+export function sealCache(owner: CacheOwner, place: CachePlace, plaintext: Uint8Array): Sealed {
+  const keys = keysFor(owner, place)
+  return sealEnvelope('cache', keys, contextOf(owner, place), owner.random(32), plaintext)
+}
+
+/** The padded plaintext. Throws an envelope code. */
+export function openCache(owner: CacheOwner, place: CachePlace, bytes: Uint8Array): Uint8Array {
+  return openEnvelope('cache', keysFor(owner, place), contextOf(owner, place), bytes)
+}
+
+/** The text of a padded plaintext: the envelope is authenticated, so only zeros can follow it. */
+export function untilPadding(padded: Uint8Array): Uint8Array {
+  const end = padded.indexOf(0)
+  return end === -1 ? padded : padded.subarray(0, end)
 }
 
 export function otherRelease(): StoreError {
@@ -111,10 +124,11 @@ function readCacheBytes<T>(
 ): T | undefined {
   const bytes = owner.disk.readFile(place.path)
   if (bytes === undefined) return undefined
-  return decode(openEnvelope('cache', keysFor(owner, place), contextOf(owner, place), bytes))
+  return decode(openCache(owner, place, bytes))
 }
 
-function wholeOrNone<T>(read: () => T | undefined): T | undefined {
+/** Undefined for what is damaged, from another device or from another release. */
+export function wholeOrNone<T>(read: () => T | undefined): T | undefined {
   try {
     return read()
   } catch (error) {
@@ -124,7 +138,7 @@ function wholeOrNone<T>(read: () => T | undefined): T | undefined {
   }
 }
 
-async function makeParent(disk: Disk, path: string): Promise<void> {
+export async function makeParent(disk: Disk, path: string): Promise<void> {
   const directory = path.slice(0, path.lastIndexOf('/'))
   if (disk.stat(directory) !== undefined) return
   disk.makeDirectory(directory)

@@ -4,9 +4,11 @@
 
 import { fromHex, toHex } from '../bytes.ts'
 import type { Operation } from '../format/record.ts'
+import { TimeSlice } from '../time-slice.ts'
 import type { CommitCount } from './commit-count.ts'
-import { findCache, writeCache } from './sealed-cache.ts'
-import type { CacheOwner, CachePlace } from './sealed-cache.ts'
+import { findParts, writeParts } from './parted-cache.ts'
+import type { PartedPlace } from './parted-cache.ts'
+import type { CacheOwner } from './sealed-cache.ts'
 import { Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState, KeyringState, SettingsState } from './snapshot.ts'
 
@@ -22,17 +24,25 @@ type MemoryRow = [memoryId: string, versionId: string, Operation, created: numbe
 
 type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
 
-interface StateFile {
-  readonly version: 2
+/** What comes first. */
+interface StateHeader {
+  readonly version: 3
   readonly head: { commit: string; record: string; height: number; tree: string }
   readonly keyring: { record: string; oid: string }
   readonly settings: { oid: string; record: string; height: number }
   readonly devices: readonly DeviceRow[]
-  readonly redacted: readonly string[]
-  readonly memories: readonly MemoryRow[]
   /** How many commits were in the past of one: the head, or one of before. */
   readonly counted?: CommitCount | undefined
 }
+
+/** What follows, any number of times. */
+interface StateRows {
+  readonly memories?: readonly MemoryRow[]
+  readonly redacted?: readonly string[]
+}
+
+/** Rows of one part: some hundred kilobytes. */
+const rowsAtOnce = 512
 
 export interface CachedState {
   readonly snapshot: Snapshot
@@ -46,23 +56,34 @@ export interface StateReader {
 }
 
 /** The cached snapshot, or undefined if there is none. */
-export function findState(
+export async function findState(
   owner: CacheOwner,
   path: string,
   reader: StateReader,
-): CachedState | undefined {
-  const file = findCache<StateFile>(owner, placeOf(path), 2)
-  if (file === undefined) return undefined
+): Promise<CachedState | undefined> {
+  const parts = await findParts<Partial<StateHeader> & StateRows>(owner, placeOf(path))
+  if (parts === undefined) return undefined
+  const [file, ...rest] = parts
+  if (!isHeader(file)) return undefined
   const keyring = reader.readKeyring(file.keyring.oid, fromHex(file.keyring.record))
   const head = { ...file.head, record: fromHex(file.head.record) }
   const { oid, record, height } = file.settings
   const settings = reader.readSettings(oid, fromHex(record), height)
   const snapshot = new Snapshot(head, keyring, settings)
-  const memories = new Map(file.memories.map((row) => [row[0], fromRow(row)]))
   const devices = new Map(file.devices.map((row) => [row[0], fromDeviceRow(row)]))
-  snapshot.apply({ head, memories, devices, keyring: undefined, settings: undefined })
-  for (const versionId of file.redacted) snapshot.redacted.add(versionId)
+  const same = { head, devices, keyring: undefined, settings: undefined }
+  const slice = new TimeSlice()
+  snapshot.apply({ ...same, memories: new Map() })
+  for (const { memories: rows = [], redacted = [] } of rest) {
+    snapshot.apply({ ...same, memories: new Map(rows.map((row) => [row[0], fromRow(row)])) })
+    for (const versionId of redacted) snapshot.redacted.add(versionId)
+    if (slice.isOver()) await slice.next()
+  }
   return { snapshot, counted: file.counted }
+}
+
+function isHeader(part: Partial<StateHeader> | undefined): part is StateHeader {
+  return part?.version === 3
 }
 
 export async function writeState(
@@ -70,9 +91,13 @@ export async function writeState(
   path: string,
   { snapshot, counted }: CachedState,
 ): Promise<void> {
+  await writeParts(owner, placeOf(path), partsOf(snapshot, counted))
+}
+
+function* partsOf(snapshot: Snapshot, counted: CommitCount | undefined): Generator<object> {
   const { head, keyring, settings } = snapshot
-  const file: StateFile = {
-    version: 2,
+  const header: StateHeader = {
+    version: 3,
     head: { ...head, record: toHex(head.record) },
     keyring: { record: toHex(keyring.record), oid: keyring.oid },
     settings: { oid: settings.oid, record: toHex(settings.record), height: settings.height },
@@ -83,15 +108,31 @@ export async function writeState(
       state.time,
       state.forked,
     ]),
-    redacted: [...snapshot.redacted],
-    memories: [...snapshot.current].map(toRow),
     counted,
   }
-  await writeCache(owner, placeOf(path), file)
+  yield header
+  for (const memories of inGroups(snapshot.current)) {
+    const rows: StateRows = { memories: memories.map(toRow) }
+    yield rows
+  }
+  for (const redacted of inGroups(snapshot.redacted)) {
+    const rows: StateRows = { redacted }
+    yield rows
+  }
 }
 
-function placeOf(path: string): CachePlace {
-  return { path, role: 'state', generation: 0 }
+function* inGroups<T>(values: Iterable<T>): Generator<readonly T[]> {
+  let group: T[] = []
+  for (const value of values) {
+    if (group.push(value) < rowsAtOnce) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
+}
+
+function placeOf(path: string): PartedPlace {
+  return { path, role: 'state' }
 }
 
 function fromDeviceRow([, sequence, record, time, forked]: DeviceRow): DeviceState {

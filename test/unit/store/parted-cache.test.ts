@@ -1,0 +1,109 @@
+// A cache in parts is read back whole, or it is none: whatever is done to its bytes.
+
+import { beforeEach, expect, test, vi } from 'vitest'
+import { systemRandom } from '../../../src/crypto/random.ts'
+import { systemDisk } from '../../../src/git/disk.ts'
+import { generateIdentity } from '../../../src/keys/identity.ts'
+import { findParts, writeParts } from '../../../src/store/parted-cache.ts'
+import type { PartedPlace } from '../../../src/store/parted-cache.ts'
+import type { CacheOwner } from '../../../src/store/sealed-cache.ts'
+import { TimeSlice } from '../../../src/time-slice.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+import { inSlices } from '../../support/turns.ts'
+
+const values = Array.from({ length: 6 }, (_, n) => ({ n, text: 'x'.repeat(n * 100) }))
+let owner: CacheOwner
+let place: PartedPlace
+
+beforeEach(async () => {
+  const identity = await generateIdentity()
+  owner = { disk: systemDisk, storeId: '11'.repeat(16), identity, random: systemRandom }
+  place = { path: `${temporaryDirectory()}/cache/state`, role: 'state' }
+})
+
+/** The parts of the file, each with its length. */
+function partsOf(bytes: Uint8Array): Uint8Array[] {
+  const parts: Uint8Array[] = []
+  for (let at = 0; at < bytes.length;) {
+    const end = at + 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(at)
+    parts.push(bytes.subarray(at, end))
+    at = end
+  }
+  return parts
+}
+
+function read(): Uint8Array {
+  return systemDisk.readFile(place.path) ?? new Uint8Array()
+}
+
+function write(parts: readonly Uint8Array[]): void {
+  const fd = systemDisk.open(place.path, 'w+')
+  systemDisk.write(fd, Buffer.concat(parts), 0)
+  systemDisk.close(fd)
+}
+
+test('the values come back, in their order', async () => {
+  expect(await findParts(owner, place)).toBeUndefined()
+  await writeParts(owner, place, values)
+  expect(await findParts(owner, place)).toEqual(values)
+  expect(partsOf(read())).toHaveLength(values.length + 1)
+  await writeParts(owner, place, [])
+  expect(await findParts(owner, place)).toEqual([])
+})
+
+test('every part that is missing, repeated, moved or of another file is noticed', async () => {
+  await writeParts(owner, place, values)
+  const other = partsOf(read())
+  await writeParts(owner, place, values)
+  const parts = partsOf(read())
+  for (const [n, part] of parts.entries()) {
+    const variants = [
+      parts.toSpliced(n, 1),
+      parts.toSpliced(n, 0, part),
+      parts.toSpliced(n, 1, other[n] ?? part),
+      [...parts.toSpliced(n, 1), part],
+      parts.slice(0, n),
+    ]
+    for (const variant of variants.filter((one) => one.some((each, at) => each !== parts[at]))) {
+      write(variant)
+      expect(await findParts(owner, place)).toBeUndefined()
+    }
+    write(parts.slice(0, n))
+    expect(await findParts(owner, place)).toBeUndefined()
+  }
+  write([...parts, ...parts])
+  expect(await findParts(owner, place)).toBeUndefined()
+  write(parts)
+  expect(await findParts(owner, place)).toEqual(values)
+})
+
+test('every cut and many a flipped byte are noticed', async () => {
+  await writeParts(owner, place, values.slice(0, 2))
+  const whole = read()
+  for (let end = 0; end < whole.length; end += 29) {
+    write([whole.subarray(0, end)])
+    expect(await findParts(owner, place)).toBeUndefined()
+  }
+  for (let at = 0; at < whole.length; at += 37) {
+    write([whole.map((byte, n) => (n === at ? byte ^ 0x40 : byte))])
+    expect(await findParts(owner, place)).toBeUndefined()
+  }
+})
+
+test('another device, store or kind of file has no use for it', async () => {
+  await writeParts(owner, place, values)
+  const stranger = { ...owner, identity: await generateIdentity() }
+  expect(await findParts(stranger, place)).toBeUndefined()
+  expect(await findParts({ ...owner, storeId: '22'.repeat(16) }, place)).toBeUndefined()
+  expect(await findParts(owner, { ...place, role: 'reads' })).toBeUndefined()
+})
+
+test('each part is sealed, and opened, in a slice of its own', async () => {
+  const next = vi.spyOn(TimeSlice.prototype, 'next')
+  await inSlices(() => writeParts(owner, place, values))
+  expect(next).toHaveBeenCalledTimes(values.length)
+  next.mockClear()
+  await inSlices(() => findParts(owner, place))
+  expect(next).toHaveBeenCalledTimes(values.length)
+  next.mockRestore()
+})

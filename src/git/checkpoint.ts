@@ -208,20 +208,20 @@ export class Checkpointer {
     const { files, journal, exclusive } = this.#parts
     await exclusive(async () => {
       const tracking = trackingRefs(files.disk, files.directory)
-      sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
-      this.#removeHalfPacks()
+      await sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
+      await this.#removeHalfPacks()
       if (final) await journal.truncate()
     })
   }
 
   /** All but those that come in are written under one of the two locks; git's have other names. */
-  #removeHalfPacks(): void {
+  async #removeHalfPacks(): Promise<void> {
     const { disk, directory, ownDirectory } = this.#parts.files
     const packDirectory = `${directory}/objects/pack`
     for (const name of disk.list(packDirectory)) {
       if (halfPackPattern.test(name)) disk.remove(`${packDirectory}/${name}`)
     }
-    sweepIncoming(disk, packDirectory, ownDirectory)
+    await sweepIncoming(disk, packDirectory, ownDirectory)
     removeLoneIndexes(disk, packDirectory)
   }
 }

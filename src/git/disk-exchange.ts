@@ -48,6 +48,7 @@ export class DiskExchange implements PackExchange {
     const { signal } = options
     const limits = { ...receiveLimits, ...options.limits }
     await makeOwnDirectory(files)
+    await files.identity.write()
     const pack = new IncomingPack(this.#disk, directory, files.identity, limits)
     try {
       for await (const chunk of chunks) {

@@ -290,7 +290,7 @@ class DiskObjectStore implements ObjectStore {
       this.#checkpointLock.abandon()
       this.#writerLock.abandon()
     }
-    this.#files.identity.remove()
+    await this.#files.identity.remove()
   }
 
   async #exclusive<T>(work: () => Promise<T>): Promise<T> {

@@ -27,7 +27,8 @@ import {
 } from 'node:fs'
 import { promisify } from 'node:util'
 import { StoreError, type ErrorCode } from '../errors.ts'
-import { isLiveProcess, thisProcess, type ProcessOwner } from './process-owner.ts'
+import { listenAt, type Life, type Listener } from './life-socket.ts'
+import { lifeOf, thisProcess, type ProcessOwner } from './process-owner.ts'
 
 const syncData = promisify(fdatasync)
 const syncAll = promisify(fsync)
@@ -45,6 +46,8 @@ export interface FileStatus {
   readonly size: number
   readonly inode: number
   readonly mtimeMs: number
+  /** The mounted file system: another while this one is in use has another number. */
+  readonly device: number
 }
 
 /**
@@ -84,8 +87,10 @@ export interface Disk {
   syncDirectory(path: string): Promise<void>
   /** Who this process is, for lock files. */
   owner(): ProcessOwner
-  /** Whether the process that `owner` names may still run. */
-  isAlive(owner: ProcessOwner): boolean
+  /** A socket at `path` that ends with this process; undefined where there can be none. */
+  listen(path: string): Promise<Listener | undefined>
+  /** Whether the process of `owner` still runs, which listens at `socket` if that is given. */
+  lifeOf(owner: ProcessOwner, socket: string | undefined): Promise<Life>
 }
 
 /**
@@ -165,7 +170,8 @@ export const systemDisk: Disk = {
   stat(path) {
     return attempt('examine a file', () => {
       const found = statSync(path, { throwIfNoEntry: false })
-      return found && { size: found.size, inode: found.ino, mtimeMs: found.mtimeMs }
+      if (found === undefined) return undefined
+      return { size: found.size, inode: found.ino, mtimeMs: found.mtimeMs, device: found.dev }
     })
   },
   rename(from, to) {
@@ -199,7 +205,8 @@ export const systemDisk: Disk = {
     }
   },
   owner: thisProcess,
-  isAlive: isLiveProcess,
+  listen: listenAt,
+  lifeOf,
 }
 
 /**

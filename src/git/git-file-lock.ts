@@ -32,7 +32,7 @@ export async function replaceUnderLock(
   const { disk, directory, identity } = context
   const target = `${directory}/${name}`
   const pending = `${context.ownDirectory}/pending.${identity.token}.${name.replaceAll('/', '-')}`
-  identity.write()
+  await identity.write()
   await writeWhole(disk, pending, bytes)
   await linkWhenFree(context, name, pending)
   try {
@@ -52,16 +52,19 @@ export async function replaceUnderLock(
  * Removes what dead processes left in the store's own directory. Must be called while holding every
  * lock of the store: then no live process is about to break one, or to replace a file.
  */
-export function sweepDead(context: GitFileLockContext, lockedNames: readonly string[]): void {
+export async function sweepDead(
+  context: GitFileLockContext,
+  lockedNames: readonly string[],
+): Promise<void> {
   const { disk, ownDirectory } = context
-  for (const name of lockedNames) removeStaleLock(context, name)
+  for (const name of lockedNames) await removeStaleLock(context, name)
   for (const name of disk.list(ownDirectory)) {
     const path = `${ownDirectory}/${name}`
     const [kind, token] = name.split('.')
     const ofOwner = kind === 'owner' || kind === 'pending'
     const heldBy = ofOwner ? `${ownDirectory}/owner.${token}` : path
     const temporary = ofOwner || name.includes('.break.')
-    if (temporary && !isHeldByLive(disk, heldBy)) disk.remove(path)
+    if (temporary && !(await isHeldByLive(disk, heldBy))) disk.remove(path)
   }
 }
 
@@ -82,7 +85,7 @@ async function linkWhenFree(
 ): Promise<void> {
   const deadline = performance.now() + context.waitMs
   for (let attempt = 0; !context.disk.link(pending, lockOf(context, name)); attempt += 1) {
-    if (removeStaleLock(context, name)) continue
+    if (await removeStaleLock(context, name)) continue
     if (performance.now() >= deadline) {
       context.disk.remove(pending)
       throw lockedError(name)
@@ -91,7 +94,7 @@ async function linkWhenFree(
   }
 }
 
-function removeStaleLock(context: GitFileLockContext, name: string): boolean {
+async function removeStaleLock(context: GitFileLockContext, name: string): Promise<boolean> {
   const { disk, ownDirectory } = context
   const inode = disk.stat(lockOf(context, name))?.inode
   if (inode === undefined) return true
@@ -101,10 +104,10 @@ function removeStaleLock(context: GitFileLockContext, name: string): boolean {
   const token = pending?.split('.')[1]
   if (token === undefined) return false
   // One of this handle is left over too, from when its removal failed.
-  const ownOrDead =
-    token === context.identity.token || !isHeldByLive(disk, `${ownDirectory}/owner.${token}`)
-  if (!ownOrDead) return false
-  disk.remove(lockOf(context, name))
+  const own = token === context.identity.token
+  if (!own && (await isHeldByLive(disk, `${ownDirectory}/owner.${token}`))) return false
+  // Another lock may be in its place by now, of git or of ours.
+  if (disk.stat(lockOf(context, name))?.inode === inode) disk.remove(lockOf(context, name))
   return true
 }
 

@@ -80,9 +80,8 @@ export class IncomingPack {
   readonly #fd: number
   #open = true
 
-  /** `directory` is `objects/pack`; the file of `owner` says that its process is alive. */
+  /** `directory` is `objects/pack`; the file of `owner`, which is written, says that it lives. */
   constructor(disk: Disk, directory: string, owner: LockIdentity, limits: ReceiveLimits) {
-    owner.write()
     // Nothing secret: the name must only differ from that of any other pack.
     this.token = `incoming_${owner.token}_${toHex(systemRandom(8))}`
     this.#disk = disk
@@ -122,10 +121,15 @@ export class IncomingPack {
 }
 
 /** Removes what dead processes were receiving. Must be called while holding every lock. */
-export function sweepIncoming(disk: Disk, directory: string, ownDirectory: string): void {
+export async function sweepIncoming(
+  disk: Disk,
+  directory: string,
+  ownDirectory: string,
+): Promise<void> {
   for (const name of disk.list(directory)) {
     const token = incomingPattern.exec(name)?.[1]
-    if (token === undefined || isHeldByLive(disk, `${ownDirectory}/owner.${token}`)) continue
+    if (token === undefined) continue
+    if (await isHeldByLive(disk, `${ownDirectory}/owner.${token}`)) continue
     disk.remove(`${directory}/${name}`)
   }
 }

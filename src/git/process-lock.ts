@@ -1,12 +1,14 @@
 // A lock among processes, for one handle of a store: a second name (link) for a file that says who
-// holds it. A lock of a dead process is broken; one of a live process is waited for. Node has no
-// flock, so the kernel does not release it for us. No fsync: a lock need not survive a power loss,
-// and a lock file that one left empty counts as dead.
+// holds it, beside the socket at which that process listens. A lock of a dead process is broken;
+// one of a live process is waited for. Node has no flock, so the kernel does not release it for us.
+// No fsync: a lock need not survive a power loss, and a lock file that one left empty counts as
+// dead.
 
 import { asciiText, toHex, utf8 } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import type { Disk } from './disk.ts'
+import type { Life, Listener } from './life-socket.ts'
 import type { ProcessOwner } from './process-owner.ts'
 
 /** Retries that only let other work of this process go first, before the lock is polled. */
@@ -17,9 +19,14 @@ const settleMsMax = 2 ** 31 - 1
 /** Breakers of one lock that may have died one after the other. */
 const breakersMax = 64
 
+/** How long a holder that was found alive is not asked again, while its lock is waited for. */
+const askMs = 100
+
 interface Holder {
   readonly owner: ProcessOwner
   readonly token: string
+  /** The file system as the holder sees it: through another one, its socket seems dead. */
+  readonly device?: number | undefined
 }
 
 /** The file of one handle that its locks are links to. `directory` is the store's `gitlocket/`. */
@@ -27,45 +34,76 @@ export class LockIdentity {
   readonly token: string
   readonly path: string
   readonly #disk: Disk
-  #written = false
+  readonly #directory: string
+  #written: Promise<void> | undefined
+  #listener: Listener | undefined
 
   constructor(disk: Disk, directory: string, random: Random) {
     this.#disk = disk
+    this.#directory = directory
     this.token = toHex(random(16))
     this.path = `${directory}/owner.${this.token}`
   }
 
-  write(): void {
-    if (this.#written) return
-    this.#create()
-    this.#written = true
+  async write(): Promise<void> {
+    this.#written ??= this.#create()
+    try {
+      await this.#written
+    } catch (error) {
+      this.#written = undefined
+      throw error
+    }
   }
 
   /** Gives the file a second name; false if that exists already. */
-  linkTo(path: string): boolean {
+  async linkTo(path: string): Promise<boolean> {
     try {
       return this.#disk.link(this.path, path)
     } catch (error) {
       // Who sweeps up after dead processes may have seen the file before it was whole.
       if (this.#disk.stat(this.path) !== undefined) throw error
-      this.#create()
+      await this.#create()
       return this.#disk.link(this.path, path)
     }
   }
 
-  remove(): void {
-    if (this.#written) this.#disk.remove(this.path)
-    this.#written = false
+  async remove(): Promise<void> {
+    if (this.#written === undefined) return
+    await this.#written.catch(() => undefined)
+    // First: nobody can tell whose a file is that has no socket any more.
+    this.#disk.remove(this.path)
+    this.#disk.remove(socketOf(this.path))
+    this.#listener?.close()
+    this.#listener = undefined
+    this.#written = undefined
   }
 
-  #create(): void {
+  /** The file comes first: by it, who sweeps up tells that the socket is not left over. */
+  async #create(): Promise<void> {
     const fd = this.#disk.open(this.path, 'w+')
     try {
-      const holder: Holder = { owner: this.#disk.owner(), token: this.token }
+      const device = this.#disk.stat(this.#directory)?.device
+      const holder: Holder = { owner: this.#disk.owner(), token: this.token, device }
       this.#disk.write(fd, utf8(`${JSON.stringify(holder)}\n`), 0)
     } finally {
       this.#disk.close(fd)
     }
+    await this.#listen()
+  }
+
+  /** Under another name until it listens: a socket that does not is taken for a dead one. */
+  async #listen(): Promise<void> {
+    const fresh = `${socketOf(this.path)}.new`
+    const listener = await this.#disk.listen(fresh)
+    if (listener === undefined) return
+    try {
+      this.#disk.rename(fresh, socketOf(this.path))
+    } catch (error) {
+      listener.close()
+      throw error
+    }
+    this.#listener?.close()
+    this.#listener = listener
   }
 }
 
@@ -85,6 +123,7 @@ export class ProcessLock {
   readonly #random: Random
   readonly #purpose: string
   readonly #turns = new TurnQueue()
+  #asked: { token: string; life: Life; at: number } | undefined
 
   constructor(options: LockOptions) {
     this.#disk = options.disk
@@ -141,30 +180,31 @@ export class ProcessLock {
   }
 
   async #acquire(deadline: number): Promise<void> {
-    this.#identity.write()
-    for (let attempt = 0; !this.#identity.linkTo(this.#path); attempt += 1) {
-      if (this.#breakIfDead()) continue
+    await this.#identity.write()
+    this.#asked = undefined
+    for (let attempt = 0; !(await this.#identity.linkTo(this.#path)); attempt += 1) {
+      if (await this.#breakIfDead()) continue
       if (performance.now() >= deadline) throw this.#lockedError()
       await pause(attempt, this.#random)
     }
   }
 
   /** Returns whether it is worth trying again at once. */
-  #breakIfDead(): boolean {
+  async #breakIfDead(): Promise<boolean> {
     const mark = this.#mark()
     if (mark === undefined) return true
     if (mark.token === this.#identity.token) {
       this.abandon()
       return true
     }
-    if (mark.live) return false
+    if ((await this.#lifeOf(mark)) !== 'ended') return false
     // The right to remove this very lock belongs to whoever creates the break file of its token;
     // if that process died, to whoever creates the next one.
     const claims: string[] = []
     for (let level = 1; level <= breakersMax; level += 1) {
       const claim = `${this.#path}.break.${mark.token}.${level}`
       claims.push(claim)
-      if (this.#identity.linkTo(claim)) {
+      if (await this.#identity.linkTo(claim)) {
         try {
           if (this.#mark()?.token === mark.token) this.#disk.remove(this.#path)
         } finally {
@@ -173,25 +213,33 @@ export class ProcessLock {
         }
         return true
       }
-      if (isHeldByLive(this.#disk, claim)) return false
+      if (await isHeldByLive(this.#disk, claim)) return false
     }
     return false
   }
 
-  /** What the lock file says now: which instance of the lock it is and whether its holder lives. */
-  #mark(): { token: string; live: boolean } | undefined {
+  /** Which instance of the lock there is now, and whose: nobody's if its file is damaged. */
+  #mark(): { token: string; holder: Holder | undefined } | undefined {
     const status = this.#disk.stat(this.#path)
     if (status === undefined) return undefined
     const holder = readHolder(this.#disk, this.#path)
-    if (holder === undefined) return { token: `damaged-${status.inode}`, live: false }
-    return { token: holder.token, live: this.#disk.isAlive(holder.owner) }
+    return { token: holder?.token ?? `damaged-${status.inode}`, holder }
+  }
+
+  async #lifeOf({ token, holder }: { token: string; holder: Holder | undefined }): Promise<Life> {
+    const now = performance.now()
+    const asked = this.#asked
+    if (asked !== undefined && asked.token === token && now < asked.at + askMs) return asked.life
+    const life = holder === undefined ? 'ended' : await findLife(this.#disk, this.#path, holder)
+    this.#asked = { token, life, at: now }
+    return life
   }
 
   #lockedError(): StoreError {
     const holder = this.holder()
     const what = `The ${this.#purpose} lock was not free in time`
-    if (holder !== undefined && holder.namespace !== this.#disk.owner().namespace) {
-      // Its process id means nothing here, so nobody here can tell whether it still runs.
+    const elsewhere = holder !== undefined && holder.namespace !== this.#disk.owner().namespace
+    if (elsewhere && this.#asked?.life === 'unknown') {
       const file = this.#path.slice(this.#path.lastIndexOf('/') + 1)
       return new StoreError(
         'locked',
@@ -199,15 +247,52 @@ export class ProcessLock {
           `gitlocket/${file} of the store`,
       )
     }
-    const who = holder === undefined ? 'another process' : `process ${holder.pid}`
+    // The process id of another container means nothing here.
+    const who = elsewhere
+      ? 'a process in another container'
+      : holder === undefined
+        ? 'another process'
+        : `process ${holder.pid}`
     return new StoreError('locked', `${what}: ${who} holds it; wait for it or end it`)
   }
 }
 
-/** Whether the file names a live process. A missing or damaged one does not. */
-export function isHeldByLive(disk: Disk, path: string): boolean {
+/** Whether the file names a process that may live. A missing or damaged one does not. */
+export async function isHeldByLive(disk: Disk, path: string): Promise<boolean> {
   const holder = readHolder(disk, path)
-  return holder !== undefined && disk.isAlive(holder.owner)
+  return holder !== undefined && (await findLife(disk, path, holder)) !== 'ended'
+}
+
+/** Whether the name is of the file of a handle, not of its socket. */
+export function isOwnerFile(name: string): boolean {
+  return /^owner\.[0-9a-f]{32}$/.test(name)
+}
+
+/** Who holds the lock at `path`, and the socket at which it may be asked. */
+export interface LockHolder {
+  readonly owner: ProcessOwner
+  readonly socket: string | undefined
+}
+
+/** Undefined if nobody holds it. */
+export function findLockHolder(disk: Disk, path: string): LockHolder | undefined {
+  const holder = readHolder(disk, path)
+  return holder && { owner: holder.owner, socket: findSocket(disk, path, holder) }
+}
+
+function findLife(disk: Disk, path: string, holder: Holder): Promise<Life> {
+  return disk.lifeOf(holder.owner, findSocket(disk, path, holder))
+}
+
+/** The kernel finds who listens at a socket only within one mounted file system. */
+function findSocket(disk: Disk, path: string, { token, device }: Holder): string | undefined {
+  const directory = path.slice(0, path.lastIndexOf('/'))
+  if (device === undefined || disk.stat(directory)?.device !== device) return undefined
+  return socketOf(`${directory}/owner.${token}`)
+}
+
+function socketOf(ownerFile: string): string {
+  return `${ownerFile}.sock`
 }
 
 /** A short wait between tries: at first only other callbacks, then milliseconds with jitter. */
@@ -263,10 +348,12 @@ function readHolder(disk: Disk, path: string): Holder | undefined {
 function isHolder(value: unknown): value is Holder {
   if (!isRecord(value) || !isRecord(value['owner'])) return false
   const { pid, startTime, bootId, namespace } = value['owner']
+  const device = value['device']
   return (
     typeof value['token'] === 'string' &&
     /^[0-9a-f]{32}$/.test(value['token']) &&
     typeof pid === 'number' &&
+    (device === undefined || typeof device === 'number') &&
     [startTime, bootId, namespace].every((field) => typeof field === 'string')
   )
 }

@@ -1,9 +1,11 @@
-// Which process holds a lock, and whether it still runs. A process id alone is reused; id, start
-// time and boot id together are not. Must only read: it decides nothing about locks.
-// Elsewhere than on Linux the process id alone is compared.
+// Which process holds a lock, and whether it still runs. Its socket tells, from any container.
+// Where there is none, the process id tells with start time and boot id, since an id alone is
+// reused. Must only read: it decides nothing about locks. Elsewhere than on Linux the process id
+// alone is compared.
 
 import { readFileSync, readlinkSync } from 'node:fs'
 import { kill, pid } from 'node:process'
+import { askAt, type Life } from './life-socket.ts'
 
 /** Fields are '' where the platform does not tell. */
 export interface ProcessOwner {
@@ -29,20 +31,32 @@ export function thisProcess(): ProcessOwner {
 }
 
 /**
- * Whether the process may still run. In doubt it does: taking a lock from a live process loses
- * data, waiting for a dead one loses time.
+ * Whether the process still runs. `socket` is the path at which it listens, if it may be asked
+ * there. 'ended' is certain: taking a lock from a live process loses data.
  */
-export function isLiveProcess(owner: ProcessOwner): boolean {
+export async function lifeOf(owner: ProcessOwner, socket: string | undefined): Promise<Life> {
   const here = thisProcess()
-  if (owner.bootId !== here.bootId) return false
-  if (owner.namespace !== here.namespace) return true
-  if (here.startTime !== '') return startTimeOf(String(owner.pid)) === owner.startTime
+  if (differ(owner.bootId, here.bootId)) return 'ended'
+  const told = socket === undefined ? undefined : await askAt(socket)
+  if (told !== undefined) return told
+  if (owner.namespace !== here.namespace) return 'unknown'
+  return isListed(owner) ? 'living' : 'ended'
+}
+
+/** Among the processes of this container. */
+function isListed(owner: ProcessOwner): boolean {
+  if (thisProcess().startTime !== '') return startTimeOf(String(owner.pid)) === owner.startTime
   try {
     kill(owner.pid, 0)
     return true
   } catch (error) {
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
   }
+}
+
+/** Where the platform does not tell, they may be the same. */
+function differ(bootId: string, other: string): boolean {
+  return bootId !== '' && other !== '' && bootId !== other
 }
 
 /**

@@ -1,7 +1,7 @@
 // T4: who changes the packs, indexes, references or the journal of a store on its disk cannot make
 // it show another content: a reader shows what was written, or refuses with a code. FORMAT §2, §8.
 
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generateIdentity } from '../../src/keys/identity.ts'
@@ -10,7 +10,7 @@ import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { createStore, openStore } from '../../src/store/open.ts'
 import { countingRandom, flipBit } from '../support/forge-seal.ts'
 import { full } from '../support/seed.ts'
-import { sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { verdictOf } from '../support/verdict.ts'
 
 const author = { actor: { type: 'user', id: 'me' } } as const
@@ -27,11 +27,11 @@ beforeAll(async () => {
   const { store } = await createStore({ ...places, identity })
   await write(store, 0, 20)
   await store.close()
-  cpSync(join(shared, 'made'), packed, { recursive: true })
+  copyDirectory(join(shared, 'made'), packed)
   const again = await openStore({ ...places, identity })
   await write(again, 20, 24)
   // As a crash would leave it: these four are in the journal alone, and nobody holds the lock.
-  cpSync(join(shared, 'made'), running, { recursive: true })
+  copyDirectory(join(shared, 'made'), running)
   for (const name of filesOf(running, /(?:^|[/.])lock$/)) rmSync(join(running, name))
   await again.close()
 })
@@ -89,7 +89,7 @@ async function verdictsOn(
   const size = statSync(join(root, file)).size
   for (let index = 0; index < places; index += 1) {
     const copy = temporaryDirectory()
-    cpSync(root, copy, { recursive: true })
+    copyDirectory(root, copy)
     const target = join(copy, file)
     const at = Math.floor((size * (index + 0.5)) / places)
     writeFileSync(target, flipBit(8 * at + (index % 8))(readFileSync(target)), { mode: 0o600 })
@@ -156,7 +156,7 @@ describe('T4: a pack or an index that is cut off', () => {
       whole.length - 1,
     ]) {
       const copy = temporaryDirectory()
-      cpSync(packed, copy, { recursive: true })
+      copyDirectory(packed, copy)
       writeFileSync(join(copy, file), whole.subarray(0, length), { mode: 0o600 })
       verdicts.add((await readAll(copy)).verdict)
     }

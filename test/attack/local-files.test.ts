@@ -21,7 +21,7 @@ import { generateIdentity } from '../../src/keys/identity.ts'
 import { createStore, openStore } from '../../src/store/open.ts'
 import { countingRandom, flipBit } from '../support/forge-seal.ts'
 import { sample } from '../support/seed.ts'
-import { sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { verdictOf } from '../support/verdict.ts'
 
 const author = { actor: { type: 'user', id: 'me' } } as const
@@ -52,7 +52,7 @@ async function makeStores(): Promise<typeof made> {
   await store.versions()
   await store.close()
   const older = join(origin, 'older')
-  cpSync(cacheDirectory(site), older, { recursive: true })
+  copyDirectory(cacheDirectory(site), older)
   const again = await openStore(site)
   await fill(again, 290, 300)
   await again.close()
@@ -86,7 +86,7 @@ async function fill(
 /** A copy, to spoil. */
 function copied(): Site {
   const root = temporaryDirectory()
-  cpSync(join(origin, 'one'), root, { recursive: true })
+  copyDirectory(join(origin, 'one'), root)
   const { identity } = made.site
   return { directory: join(root, 'store'), stateDirectory: join(root, 'state'), identity }
 }

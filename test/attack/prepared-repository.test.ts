@@ -4,7 +4,6 @@
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -19,7 +18,7 @@ import type { Clone } from '../support/clones.ts'
 import { branchOf, create, pairsOfClones } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
 import { author } from '../support/stores.ts'
-import { cleanEnvironment, git, temporaryDirectory } from '../support/temporary.ts'
+import { cleanEnvironment, copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 
 /** Makes a repository run what leaves `mark` behind. */
 type Prepare = (remote: string, mark: string) => void
@@ -141,7 +140,7 @@ describe('a push to a prepared repository runs nothing of it:', () => {
 function expectRunByGit({ place }: Clone, remote: string, prepare: Prepare): void {
   const root = temporaryDirectory()
   const prepared = `${root}/prepared.git`
-  cpSync(remote, prepared, { recursive: true })
+  copyDirectory(remote, prepared)
   prepare(prepared, `${root}/mark`)
   const args = ['push', '--quiet', prepared, 'main']
   spawnSync('git', args, { cwd: place.directory, env: cleanEnvironment() })

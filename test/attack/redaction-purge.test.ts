@@ -2,7 +2,7 @@
 // write to the disk, or put there again; and what was erased, put back beside the history. Who may
 // write there may remove the store as well, but a list must not make us do it. FORMAT §10.2.
 
-import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { systemDisk } from '../../src/git/disk.ts'
@@ -13,7 +13,7 @@ import { createStore, generateIdentity, openStore } from '../../src/index.ts'
 import type { Identity, MemoryStore } from '../../src/index.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import { author, contentsOf } from '../support/stores.ts'
-import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { verdictOf } from '../support/verdict.ts'
 
 const list = 'gitlocket/purge-0123456789abcdef'
@@ -47,7 +47,7 @@ beforeAll(async () => {
   await store.apply([{ type: 'create', path: '/b.md', content: 'b\n' }], author)
   await store.checkpoint()
   packsBefore = `${root}/packs`
-  cpSync(`${site.directory}/objects/pack`, packsBefore, { recursive: true })
+  copyDirectory(`${site.directory}/objects/pack`, packsBefore)
   await store.redact({ select: { matching: /one/ }, reason: 'leaked_secret' }, author)
   await store.close()
 })
@@ -55,8 +55,8 @@ beforeAll(async () => {
 /** A copy that a test may spoil. */
 function copySite(): Site {
   const copy = temporaryDirectory()
-  cpSync(site.directory, `${copy}/store`, { recursive: true })
-  cpSync(site.stateDirectory, `${copy}/state`, { recursive: true })
+  copyDirectory(site.directory, `${copy}/store`)
+  copyDirectory(site.stateDirectory, `${copy}/state`)
   return { directory: `${copy}/store`, stateDirectory: `${copy}/state`, identity }
 }
 
@@ -145,7 +145,7 @@ describe('T19: a true list that is put back', () => {
 describe('T13: what was erased and is put back beside the history', () => {
   test('is not shown, and the proof of absence finds it', async () => {
     const at = copySite()
-    cpSync(packsBefore, `${at.directory}/objects/pack`, { recursive: true })
+    copyDirectory(packsBefore, `${at.directory}/objects/pack`)
     const store = await openStore(at)
     await store.verify()
     expect(await contentsOf(store)).toEqual(contents)

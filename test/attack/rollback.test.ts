@@ -2,7 +2,7 @@
 // every device that has seen a newer one, while it runs and when it starts; and no sequence number
 // is ever used twice. FORMAT §8.1, §9.
 
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Identity } from '../../src/keys/identity.ts'
@@ -14,7 +14,7 @@ import { writeForged } from '../support/forged-disk.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import { memory, nextRow, standardHistory, version } from '../support/standard-forge.ts'
 import type { Standard } from '../support/standard-forge.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { verdictOf } from '../support/verdict.ts'
 
 const author = { actor: { type: 'user', id: 'me' } } as const
@@ -62,12 +62,12 @@ describe('T14: a repository that was put back is refused', () => {
   ])('rolled_back: %s', async (_, caches) => {
     const site = await newSite()
     expect(await visit(site)).toBe('accepted')
-    cpSync(site.directory, `${site.directory}.backup`, { recursive: true })
+    copyDirectory(site.directory, `${site.directory}.backup`)
     const store = await openStore(site)
     await write(store, '/new.md')
     await store.close()
     rmSync(site.directory, { recursive: true })
-    cpSync(`${site.directory}.backup`, site.directory, { recursive: true })
+    copyDirectory(`${site.directory}.backup`, site.directory)
     if (!caches) rmSync(join(site.directory, 'gitlocket'), { recursive: true })
     expect(await visit(site)).toBe('rolled_back')
   })
@@ -109,14 +109,14 @@ describe('T14: a repository that was put back is refused', () => {
   test('a backup that was accepted once goes on with unused sequence numbers', async () => {
     const site = await newSite()
     expect(await visit(site)).toBe('accepted')
-    cpSync(site.directory, `${site.directory}.backup`, { recursive: true })
+    copyDirectory(site.directory, `${site.directory}.backup`)
     const before = await openStore(site)
     await write(before, '/one.md')
     await write(before, '/two.md')
     await before.close()
     const used = await sequences(site)
     rmSync(site.directory, { recursive: true })
-    cpSync(`${site.directory}.backup`, site.directory, { recursive: true })
+    copyDirectory(`${site.directory}.backup`, site.directory)
     expect(await visit(site, { acceptRolledBack: true })).toBe('accepted')
     const after = await openStore(site)
     await write(after, '/three.md')

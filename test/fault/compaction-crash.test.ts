@@ -1,7 +1,7 @@
 // A compaction dies, or the power fails, or the disk is full, at every single operation; it is
 // cancelled; others write and read meanwhile. No object is ever out of reach, and nothing is left.
 
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
@@ -16,7 +16,7 @@ import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { noise, object } from '../support/pack-fixtures.ts'
 import { full } from '../support/seed.ts'
-import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
 
 /** One run of stock git's check takes as long as forty crashes. */
@@ -151,7 +151,7 @@ async function survives(template: string, fault: Fault): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'gitlocket-compaction-'))
   const disk = new FaultyDisk(fault)
   try {
-    cpSync(template, directory, { recursive: true })
+    copyDirectory(template, directory)
     const history = new TestHistory(5)
     history.take(preparedCommits)
     const acknowledged = await act(directory, disk, history)
@@ -234,7 +234,7 @@ function expectLoose(store: ObjectStore): void {
 async function largeStore(): Promise<{ directory: string; history: TestHistory }> {
   await (largeTemplate ??= makeLarge())
   const directory = temporaryDirectory()
-  cpSync(shared, directory, { recursive: true })
+  copyDirectory(shared, directory)
   const history = new TestHistory(7)
   history.take(1200)
   return { directory, history }

@@ -2,7 +2,7 @@
 // ref. Afterwards the pack is there whole or not at all, the ref is old or new, nothing is locked,
 // and stock git finds nothing wrong.
 
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import { killed, unplugged, unsynced } from '../support/deaths.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
-import { git, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
 
 const history = new TestHistory(61)
@@ -94,14 +94,14 @@ test.each([killed, unsynced, unplugged])(
     const chunks = await packOf(arriving)
     const counting = new FaultyDisk()
     const whole = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
-    cpSync(prepared, join(whole, 's'), { recursive: true })
+    copyDirectory(prepared, join(whole, 's'))
     await receiveAndTrack(join(whole, 's'), counting, chunks)
     rmSync(whole, { recursive: true })
     expect(counting.operations).toBeGreaterThan(20)
     for (let at = 1; at <= counting.operations; at += stride) {
       const scratch = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
       const directory = join(scratch, 's')
-      cpSync(prepared, directory, { recursive: true })
+      copyDirectory(prepared, directory)
       const disk = new FaultyDisk({ kind: 'death', at, ...death })
       await expect(receiveAndTrack(directory, disk, chunks), `operation ${at}`).rejects.toThrow(
         SimulatedDeath,

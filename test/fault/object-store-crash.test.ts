@@ -2,7 +2,7 @@
 // opens at the head before or after the change that was under way, never behind what was
 // acknowledged; everything the head needs is there; nothing is left locked.
 
-import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/d
 import type { Death } from '../support/deaths.ts'
 import { type Fault, FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
-import { git, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
 import { full } from '../support/seed.ts'
 
@@ -186,7 +186,7 @@ async function survives(scenario: Scenario, template: Template, fault: Fault): P
   const directory = mkdtempSync(join(tmpdir(), 'gitlocket-crash-'))
   const disk = new FaultyDisk(fault)
   try {
-    cpSync(template.directory, directory, { recursive: true })
+    copyDirectory(template.directory, directory)
     const run = newRun(directory)
     // The same transitions as in the template: the history is made from a seed.
     run.history.take(template.acknowledged)

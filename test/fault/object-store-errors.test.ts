@@ -1,7 +1,7 @@
 // Every operation that changes the disk fails once, or for good, as on a full or dying disk. The
 // caller gets a StoreError, nothing half-done shows, and what was acknowledged stays.
 
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import { expectAllReadable } from '../contract/object-store.contract.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
-import { git, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
 
 /** Every n-th operation is enough to notice what breaks; all of them with FULL=1. */
@@ -36,7 +36,7 @@ test.each(cases)('%s, %d times, at each operation', async (code, times) => {
 /** False if the scenario ended before the fault's turn came. */
 async function withFault(template: string, fault: Fault): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'gitlocket-error-'))
-  cpSync(template, directory, { recursive: true })
+  copyDirectory(template, directory)
   const disk = new FaultyDisk(fault)
   try {
     await act(directory, disk)

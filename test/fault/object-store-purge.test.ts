@@ -3,7 +3,7 @@
 // Afterwards the store is the old one or the new one, whole; and once a new one has been
 // checkpointed, nothing that was erased is left in any byte of the directory.
 
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ import type { Death } from '../support/deaths.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
-import { git, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
 
 /** One run of stock git's check takes as long as forty crashes. */
@@ -229,7 +229,7 @@ async function survives(scenario: Scenario, template: Run, fault: Fault): Promis
   const directory = mkdtempSync(join(tmpdir(), 'gitlocket-purge-'))
   const disk = new FaultyDisk(fault)
   try {
-    cpSync(template.directory, directory, { recursive: true })
+    copyDirectory(template.directory, directory)
     const run = { ...template, directory }
     const end = await scenario.act(run, disk).catch((error: unknown) => error)
     if (disk.operations < fault.at) {

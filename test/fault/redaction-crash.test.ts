@@ -3,7 +3,7 @@
 // it verifies, it can be written, the call can be repeated; and where the new one holds, one close
 // later no file has anything of what was erased.
 
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -36,7 +36,7 @@ import {
 import type { Place } from '../support/redaction-places.ts'
 import { full, sample } from '../support/seed.ts'
 import { contentsOf } from '../support/stores.ts'
-import { git, sharedDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, sharedDirectory } from '../support/temporary.ts'
 
 /** One run of stock git's check takes as long as some crashes. */
 const fsckEvery = full ? 10 : 41
@@ -261,7 +261,7 @@ async function survives(scenario: Scenario, template: Template, fault: Fault): P
   const copy = mkdtempSync(join(tmpdir(), 'gitlocket-redaction-'))
   const disk = new FaultyDisk(fault)
   try {
-    cpSync(template.root, copy, { recursive: true })
+    copyDirectory(template.root, copy)
     const done = await attempt(scenario, placeIn(copy), disk, fault)
     const struck = disk.operations >= fault.at
     disk.die('nothing')
@@ -358,7 +358,7 @@ async function newTemplate(scenario: Scenario): Promise<Template> {
   const base = mkdtempSync(join(root, 'template-'))
   const dead = [...(await scenario.prepare(placeIn(base)))]
   const dry = mkdtempSync(join(root, 'dry-'))
-  cpSync(base, dry, { recursive: true })
+  copyDirectory(base, dry)
   const disk = new FaultyDisk()
   const store = await open(placeIn(dry), disk)
   const ids = await someVersions(store)

@@ -4,13 +4,13 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { createStore, formatIdentity, generateIdentity, openStore } from '../../src/index.ts'
 import type { Author, Identity, MemoryStore } from '../../src/index.ts'
 import { full, sample, seed } from '../support/seed.ts'
-import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { seededBytes } from '../support/transitions.ts'
 
 const program = fileURLToPath(new URL('../support/redaction-process.mjs', import.meta.url))
@@ -204,7 +204,7 @@ async function newSite(count: number, length: number = long): Promise<Site> {
   templates.set(length, template)
   const { first, second, deep, root } = await template
   const copy = temporaryDirectory()
-  cpSync(root, copy, { recursive: true })
+  copyDirectory(root, copy)
   const site = { first: moved(first, root, copy), second: moved(second, root, copy) }
   return { ...site, deep, secrets: await writeSecrets(site.first, '/m', count) }
 }

@@ -3,7 +3,7 @@
 // change that was under way, never less than what was acknowledged, verifies as a whole, and can be
 // written.
 
-import { cpSync, existsSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createStore, generateIdentity, openStore } from '../../src/index.ts'
 import type { Author, Change, Identity, MemoryStore } from '../../src/index.ts'
@@ -12,7 +12,7 @@ import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import type { Fault, Loss } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
-import { git, sharedDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, sharedDirectory } from '../support/temporary.ts'
 
 const author: Author = { actor: { type: 'session', id: 'agent-1' }, reason: 'crash test' }
 const fsckEvery = full ? 10 : 61
@@ -74,7 +74,7 @@ beforeAll(async () => {
   const { store } = await createStore({ ...place('base'), identity })
   await store.apply([{ type: 'create', path: '/kept.md', content: text('kept') }], author)
   await store.close()
-  cpSync(`${root}/base`, `${root}/dry`, { recursive: true })
+  copyDirectory(`${root}/base`, `${root}/dry`)
   const dry = await open(place('dry'))
   states.push(await contentsOf(dry))
   for (const command of commands) {
@@ -135,12 +135,12 @@ async function run(scenario: Scenario, at: Place, fault?: Fault): Promise<Outcom
 describe.each(Object.entries(scenarios))('%s', (name, scenario) => {
   test.each(deaths)('survive a death $moment each operation, losing $loss', async (death) => {
     const counting = new FaultyDisk()
-    cpSync(`${root}/base`, `${root}/count`, { recursive: true })
+    copyDirectory(`${root}/base`, `${root}/count`)
     await scenario(place('count'), counting, () => {})
     rmSync(`${root}/count`, { recursive: true })
     expect(counting.operations, name).toBeGreaterThan(10)
     for (let at = 1; at <= counting.operations; at += strideOf(death.loss)) {
-      cpSync(`${root}/base`, `${root}/run`, { recursive: true })
+      copyDirectory(`${root}/base`, `${root}/run`)
       const outcome = await run(scenario, place('run'), { kind: 'death', at, ...death })
       await expectSurvival(
         outcome,
@@ -204,13 +204,13 @@ describe('a disk that refuses', () => {
     'with %s at any operation, loses nothing and says so',
     async (code) => {
       const counting = new FaultyDisk()
-      cpSync(`${root}/base`, `${root}/count`, { recursive: true })
+      copyDirectory(`${root}/base`, `${root}/count`)
       const whole = scenarios['commands with a checkpoint after each']
       if (whole === undefined) throw new Error('The scenario is missing')
       await whole(place('count'), counting, () => {})
       rmSync(`${root}/count`, { recursive: true })
       for (let at = 1; at <= counting.operations; at += stride.others) {
-        cpSync(`${root}/base`, `${root}/run`, { recursive: true })
+        copyDirectory(`${root}/base`, `${root}/run`)
         const acknowledged = await runRefused(whole, { kind: 'error', at, times: 1, code })
         const what = `operation ${at}: ${counting.log[at - 1]}`
         await expectSurvival({ acknowledged, died: false }, what, false)

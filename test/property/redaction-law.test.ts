@@ -3,7 +3,7 @@
 // what survives reads as before, what is erased reads as erased, and stock git and the reference
 // decoder accept the result.
 
-import { cpSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatIdentity } from '../../src/index.ts'
@@ -13,7 +13,7 @@ import { readStore } from '../support/reference/store.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, newStore, reopen } from '../support/stores.ts'
 import type { TestPlace } from '../support/stores.ts'
-import { git, temporaryDirectory } from '../support/temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { changes, toChange } from './store-commands.ts'
 import type { PlannedChange } from './store-model.ts'
@@ -107,8 +107,8 @@ async function redactable(store: MemoryStore): Promise<string[]> {
 
 function copyOf(place: TestPlace): TestPlace {
   const root = temporaryDirectory()
-  cpSync(place.directory, `${root}/store`, { recursive: true })
-  cpSync(place.stateDirectory, `${root}/state`, { recursive: true })
+  copyDirectory(place.directory, `${root}/store`)
+  copyDirectory(place.stateDirectory, `${root}/state`)
   return { ...place, directory: `${root}/store`, stateDirectory: `${root}/state` }
 }
 

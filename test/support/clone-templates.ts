@@ -1,11 +1,11 @@
 // Clones that are made once per file of tests, and copied for each test: to join costs ten times as
 // much as to open a copy. Must not be used where the joining itself is what a test is about.
 
-import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { bareRemote, copyOf } from './clones.ts'
 import type { Clone } from './clones.ts'
-import { sharedDirectory, temporaryDirectory } from './temporary.ts'
+import { copyDirectory, sharedDirectory, temporaryDirectory } from './temporary.ts'
 
 /** Clones by what a test calls them, and the directory of the bare remote that they share. */
 export type World<Name extends string> = Readonly<Record<Name, Clone> & Record<'remote', string>>
@@ -35,7 +35,7 @@ export function worldsOf<Name extends string>(
     first ??= makeFirst()
     const clones = await first
     const remote = join(temporaryDirectory(), 'remote.git')
-    cpSync(template, remote, { recursive: true })
+    copyDirectory(template, remote)
     rmSync(link)
     symlinkSync(remote, link)
     const copies: Record<string, Clone | string> = { remote }

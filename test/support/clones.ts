@@ -1,13 +1,12 @@
 // Clones of one store around a bare remote, each a machine of its own: its directory, its state
 // directory, its identity. The remote is a plain git repository that nobody of ours looks after.
 
-import { cpSync } from 'node:fs'
 import { formatId } from '../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity, joinStore, openStore } from '../../src/index.ts'
 import type { Identity, JoinOptions, MemoryStore, Role, SyncReport } from '../../src/index.ts'
 import { author, newStore } from './stores.ts'
 import type { TestPlace } from './stores.ts'
-import { git, temporaryDirectory } from './temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from './temporary.ts'
 
 export interface Clone {
   readonly place: TestPlace
@@ -46,8 +45,8 @@ export async function joinClone(
 /** Opens a copy of a clone's files, as a backup or a copied machine has them. */
 export async function copyOf({ place }: Pick<Clone, 'place'>): Promise<Clone> {
   const root = temporaryDirectory()
-  cpSync(place.directory, `${root}/store`, { recursive: true })
-  cpSync(place.stateDirectory, `${root}/state`, { recursive: true })
+  copyDirectory(place.directory, `${root}/store`)
+  copyDirectory(place.stateDirectory, `${root}/state`)
   const at = { ...place, directory: `${root}/store`, stateDirectory: `${root}/state` }
   const { directory, stateDirectory, identity } = at
   return { store: await openStore({ directory, stateDirectory, identity }), place: at }

@@ -29,7 +29,8 @@ import {
   type OpenMode,
   systemDisk,
 } from '../../src/git/disk.ts'
-import { isLiveProcess, type ProcessOwner, thisProcess } from '../../src/git/process-owner.ts'
+import type { Life, Listener } from '../../src/git/life-socket.ts'
+import { lifeOf, type ProcessOwner, thisProcess } from '../../src/git/process-owner.ts'
 
 export type Moment = 'before' | 'torn' | 'after'
 /** What a death takes along of that which was written and never synced. */
@@ -71,6 +72,7 @@ export class FaultyDisk implements Disk {
   readonly #tracked: Map<number, TrackedFile> = new Map()
   readonly #open: Set<number> = new Set()
   readonly #paths: Map<number, string> = new Map()
+  readonly #listeners: Listener[] = []
   #undo: Array<{ directory: string; run: () => void }> = []
   #graveyard: string | undefined
   #dead = false
@@ -93,7 +95,7 @@ export class FaultyDisk implements Disk {
   die(loss: Loss): void {
     if (this.#dead) return
     this.#dead = true
-    livingProcesses.delete(this.#name)
+    this.#leave()
     if (loss === 'contents and names') this.#loseNames()
     if (loss !== 'nothing') for (const file of this.#tracked.values()) restore(file)
   }
@@ -104,7 +106,7 @@ export class FaultyDisk implements Disk {
     for (const { fd } of this.#tracked.values()) closeSync(fd)
     this.#open.clear()
     this.#tracked.clear()
-    livingProcesses.delete(this.#name)
+    this.#leave()
     if (this.#graveyard !== undefined) rmSync(this.#graveyard, { recursive: true, force: true })
   }
 
@@ -246,10 +248,24 @@ export class FaultyDisk implements Disk {
     return { ...thisProcess(), startTime: this.#name }
   }
 
-  isAlive(owner: ProcessOwner): boolean {
+  async listen(path: string): Promise<Listener | undefined> {
+    const listener = await this.#change(`listen at ${nameOf(path)}`, () => systemDisk.listen(path))
+    if (listener !== undefined) this.#listeners.push(listener)
+    return listener
+  }
+
+  /** The process id is that of the process that simulates it, so the name stands for the rest. */
+  async lifeOf(owner: ProcessOwner, socket: string | undefined): Promise<Life> {
     this.#assertAlive()
-    if (owner.startTime.startsWith('simulated-')) return livingProcesses.has(owner.startTime)
-    return isLiveProcess(owner)
+    if (!owner.startTime.startsWith('simulated-')) return lifeOf(owner, socket)
+    const life = await lifeOf({ ...owner, startTime: thisProcess().startTime }, socket)
+    return life === 'living' && !livingProcesses.has(owner.startTime) ? 'ended' : life
+  }
+
+  /** The others see that this process is gone. */
+  #leave(): void {
+    livingProcesses.delete(this.#name)
+    for (const listener of this.#listeners.splice(0)) listener.close()
   }
 
   /** In a directory that was moved or removed as a whole there is nothing to go back to. */

@@ -3,7 +3,7 @@
 // memories as they are.
 
 import { createHash } from 'node:crypto'
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
@@ -19,6 +19,7 @@ import type {
 import { MEBIBYTE } from '../../src/limits.ts'
 import { FaultyDisk, SimulatedDeath } from './faulty-disk.ts'
 import { inlinePacker } from './inline-packer.ts'
+import { copyDirectory } from './temporary.ts'
 
 export interface Place {
   readonly directory: string
@@ -107,7 +108,7 @@ export async function prepareCutOff(place: Place): Promise<readonly Oid[]> {
   const parent = mkdtempSync(join(tmpdir(), 'gitlocket-whole-'))
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
   const copy = placeIn(parent)
-  cpSync(join(place.directory, '..'), join(copy.directory, '..'), { recursive: true })
+  copyDirectory(join(place.directory, '..'), join(copy.directory, '..'))
   const disk = new FaultyDisk()
   const whole = await open(copy, disk)
   const dead = await redact(whole, oldLeak)

@@ -1,7 +1,7 @@
 // Machines around one remote for tests that kill a sync: made once, copied for every death. All of
 // it lies below one directory that never moves, since a store knows its remote by its path.
 
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { formatId } from '../../src/format/id.ts'
@@ -12,7 +12,7 @@ import { FaultyDisk } from './faulty-disk.ts'
 import { joiningPacker } from './inline-packer.ts'
 import { full, seed } from './seed.ts'
 import { author } from './stores.ts'
-import { git } from './temporary.ts'
+import { copyDirectory, git } from './temporary.ts'
 
 /** Stock git's checks, and what other machines make of it, take longer than a crash. */
 export const thoroughEvery: number = full ? 7 : 2
@@ -46,10 +46,10 @@ export class SyncSite {
   keep(): () => void {
     const copy = mkdtempSync(join(this.#root, 'kept-'))
     const live = join(this.#root, 'live')
-    cpSync(live, copy, { recursive: true })
+    copyDirectory(live, copy)
     return () => {
       rmSync(live, { recursive: true, force: true })
-      cpSync(copy, live, { recursive: true })
+      copyDirectory(copy, live)
     }
   }
 

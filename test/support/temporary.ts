@@ -2,7 +2,7 @@
 // user configuration, no prompts, no hooks or identity of the machine that runs the tests.
 
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
@@ -19,6 +19,11 @@ export function sharedDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
   afterAll(() => removeDirectory(directory))
   return directory
+}
+
+/** Copies a directory in which a store may be open: without sockets, which stand for a process. */
+export function copyDirectory(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() })
 }
 
 function removeDirectory(directory: string): void {

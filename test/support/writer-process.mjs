@@ -1,11 +1,10 @@
 // A process that writes to a store as fast as it can: `node writer-process.mjs <directory>
 // <count>`. Prints each commit once it is acknowledged. Loads the compiled product.
 
-import { randomBytes } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { argv } from 'node:process'
 import { openDiskObjectStore } from '../../dist/git/disk-object-store.js'
-import { encodeTree, newObject } from '../../dist/git/object.js'
+import { nextTransition } from './next-transition.mjs'
 
 const [, , directory, count] = argv
 const store = await openDiskObjectStore({ directory, idleMs: 5 })
@@ -20,13 +19,3 @@ for (let written = 0; written < Number(count); written += 1) {
   if (written % 20 === 19) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 await store.close()
-
-function nextTransition(head) {
-  const blob = newObject('blob', new Uint8Array(randomBytes(600)))
-  const tree = newObject('tree', encodeTree([{ mode: '100644', name: 'file', oid: blob.oid }]))
-  const parent = head === undefined ? '' : `parent ${head}\n`
-  const who = 'a <a@localhost> 1000000000 +0000'
-  const text = `tree ${tree.oid}\n${parent}author ${who}\ncommitter ${who}\n\nchange\n`
-  const commit = newObject('commit', Buffer.from(text))
-  return { objects: [blob, tree, commit], expected: head, next: commit.oid }
-}

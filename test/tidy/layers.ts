@@ -64,6 +64,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:fs': ['git', 'cli', 'tour'],
   'node:http': ['transport'],
   'node:https': ['transport'],
+  'node:net': ['src/git/life-socket.ts'],
   'node:os': ['cli', 'tour', 'src/store/verify-pool.ts'],
   'node:path': ['git', 'store', 'cli', 'tour'],
   'node:process': ['cli', 'tour', 'src/git/process-owner.ts'],

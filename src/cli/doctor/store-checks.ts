@@ -1,10 +1,9 @@
-// What `doctor` looks at in the store: whether this device can open it, its locks, packs and
-// caches, and what stock git says about it.
+// What `doctor` looks at in the store: whether this device can open it, its packs and caches, and
+// what stock git says about it. The locks are another file's.
 
 import { spawnSync } from 'node:child_process'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
-import { isLiveProcess } from '../../git/process-owner.ts'
 import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
 import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
@@ -17,6 +16,7 @@ import { clockText } from '../times.ts'
 import { fail, failed, ok, warn } from './finding.ts'
 import type { Finding } from './finding.ts'
 import { checkJournals } from './journal-checks.ts'
+import { checkLocks } from './lock-checks.ts'
 
 const TAMPERED = 11
 const PACKS_MANY = 50
@@ -31,15 +31,19 @@ interface StoreCheck {
 }
 
 export async function checkStore(context: Context): Promise<StoreCheck> {
+  const locks = await checkLocks(context.environment.storeDirectory)
   const findings: Finding[] = []
   let surplus: StoreCheck['surplus']
   try {
     const { status, unreachable } = await withStore(context, async (store) => {
       // The status first: the search checkpoints, which erases what waits for it.
-      return { status: await store.status(), unreachable: await findUnreachable(context, store) }
+      return {
+        status: await store.status(),
+        unreachable: locks.held ? inUse : await findUnreachable(context, store),
+      }
     })
     findings.push(ok('Store', `${status.storeId}, ${status.role}`))
-    findings.push(checkClock(status), checkLock(status), checkPacks(status), checkPurge(status))
+    findings.push(checkClock(status), checkPacks(status), checkPurge(status))
     findings.push(checkSurplus(status, unreachable), checkSize(context, status))
     const found = 'error' in unreachable ? null : amountJson(unreachable)
     surplus = { ...surplusJson(status.surplus), unreachable: found }
@@ -47,11 +51,14 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
     findings.push(failed('Store', error))
     if (hasCode(error, 'journal_corrupt')) findings.push(...checkJournals(context.environment))
   }
-  findings.push(checkCaches(context), checkGit(context))
+  findings.push(...locks.findings, checkCaches(context), checkGit(context))
   return { findings, surplus }
 }
 
 type Unreachable = ObjectAmount | { readonly error: StoreError }
+
+/** The search packs the journal first, and would wait for the locks. */
+const inUse = { error: new StoreError('locked', 'another process holds a lock of the store') }
 
 /** What stands in the way of the search says nothing of the store, unless it found damage. */
 async function findUnreachable(context: Context, store: MemoryStore): Promise<Unreachable> {
@@ -70,14 +77,6 @@ function checkClock({ clockLeap }: StoreStatus): Finding {
   if (clockLeap === undefined) return ok('Clock', 'agrees with the newest record')
   const fix = 'Set the clock if it is wrong. If the record is, the next write puts it in its place'
   return warn('Clock', clockText(clockLeap), fix)
-}
-
-function checkLock({ storage }: StoreStatus): Finding {
-  const owner = storage.lockOwner
-  if (owner === undefined) return ok('Lock', 'free')
-  const who = `held by process ${owner.pid}`
-  if (isLiveProcess(owner)) return ok('Lock', `${who}, which runs`)
-  return ok('Lock', `${who}, which has ended; the next writer takes it over`)
 }
 
 function checkPacks({ storage }: StoreStatus): Finding {

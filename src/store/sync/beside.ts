@@ -7,7 +7,7 @@ import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import { StoreError } from '../../errors.ts'
 import type { Disk } from '../../git/disk.ts'
-import { isHeldByLive, LockIdentity } from '../../git/process-lock.ts'
+import { isHeldByLive, isOwnerFile, LockIdentity } from '../../git/process-lock.ts'
 
 /** After the directory's name: the repository of an attempt; after that, what is local to it. */
 const MARK = '.join-'
@@ -33,18 +33,19 @@ export class Beside {
     if (disk.list(this.#directory).length > 0) {
       throw new StoreError('store_exists', 'The directory for the store is not empty')
     }
-    this.#sweepDead()
   }
 
   /** Moves the repository that `work` has made and closed into its place. */
   async make<T>(work: (scratch: Scratch) => Promise<T>): Promise<T> {
+    await this.#sweepDead()
     const [disk, directory] = [this.#disk, this.#directory]
     const repository = `${directory}${MARK}${toHex(this.#random(8))}`
     const state = `${repository}${STATE}`
+    const identity = new LockIdentity(disk, state, this.#random)
     try {
       disk.makeDirectory(state)
       // Who joins at the same time must see that this is no leftover.
-      new LockIdentity(disk, state, this.#random).write()
+      await identity.write()
       const result = await work({ repository, state })
       disk.removeTree(state)
       disk.rename(repository, directory)
@@ -52,12 +53,13 @@ export class Beside {
       return result
     } finally {
       disk.removeTree(repository)
+      await identity.remove()
       disk.removeTree(state)
     }
   }
 
   /** Removes what attempts for this directory have left whose processes are dead. */
-  #sweepDead(): void {
+  async #sweepDead(): Promise<void> {
     const [disk, directory] = [this.#disk, this.#directory]
     const parent = parentOf(directory)
     const start = `${directory.slice(directory.lastIndexOf('/') + 1)}${MARK}`
@@ -65,11 +67,17 @@ export class Beside {
       const token = /^([0-9a-f]{16})(?:\.state)?$/.exec(name.slice(start.length))?.[1]
       if (token === undefined) continue
       const state = `${parent}/${start}${token}${STATE}`
-      const owners = disk.list(state).filter((file) => file.startsWith('owner.'))
-      if (owners.some((owner) => isHeldByLive(disk, `${state}/${owner}`))) continue
+      if (await isAnyHeld(disk, state)) continue
       disk.removeTree(`${parent}/${name}`)
     }
   }
+}
+
+async function isAnyHeld(disk: Disk, state: string): Promise<boolean> {
+  for (const file of disk.list(state).filter(isOwnerFile)) {
+    if (await isHeldByLive(disk, `${state}/${file}`)) return true
+  }
+  return false
 }
 
 function parentOf(directory: string): string {

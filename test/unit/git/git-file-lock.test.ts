@@ -36,7 +36,7 @@ describe("replacing a file by git's lock protocol", () => {
     for (const oid of [oidA, oidB, oidA]) await move(oid, files)
     expect(readFileSync(join(directory, name), 'utf8')).toBe(`${oidA}\n`)
     expect(readdirSync(join(directory, 'refs/heads'))).toEqual(['main'])
-    files.identity.remove()
+    await files.identity.remove()
     expect(readdirSync(join(directory, 'gitlocket'))).toEqual([])
   })
 
@@ -70,7 +70,7 @@ describe("replacing a file by git's lock protocol", () => {
     expect(() => git(['update-ref', name, commit.trim()], directory)).toThrow('lock')
   })
 
-  test.each(['link', 'rename'])(
+  test.each(['link pending', 'rename main.lock'])(
     'a lock of a process that died at the %s is removed',
     async (at) => {
       const directory = temporaryDirectory()
@@ -80,7 +80,7 @@ describe("replacing a file by git's lock protocol", () => {
       const disk = new FaultyDisk({
         kind: 'death',
         at: number,
-        moment: at === 'link' ? 'after' : 'before',
+        moment: at === 'link pending' ? 'after' : 'before',
         loss: 'nothing',
       })
       await expect(move(oidB, context(directory, disk))).rejects.toThrow('process')
@@ -95,7 +95,7 @@ describe("replacing a file by git's lock protocol", () => {
   test('a lock of a live process of ours is not', async () => {
     const directory = temporaryDirectory()
     const other = context(directory)
-    other.identity.write()
+    await other.identity.write()
     const pending = join(directory, 'gitlocket', `pending.${other.identity.token}.main`)
     writeFileSync(pending, `${oidB}\n`)
     linkSync(pending, join(directory, `${name}.lock`))
@@ -107,16 +107,17 @@ describe("replacing a file by git's lock protocol", () => {
     const own = join(directory, 'gitlocket')
     const disk = new FaultyDisk()
     const dead = context(directory, disk)
-    dead.identity.write()
+    await dead.identity.write()
     writeFileSync(join(own, `pending.${dead.identity.token}.main`), '')
     linkSync(join(own, `pending.${dead.identity.token}.main`), join(directory, `${name}.lock`))
     writeFileSync(join(own, 'lock.break.0.1'), '')
     writeFileSync(join(own, 'journal-a'), '')
     disk.die('nothing')
     const living = context(directory)
-    living.identity.write()
-    sweepDead(living, [name])
-    expect(readdirSync(own).toSorted()).toEqual(['journal-a', `owner.${living.identity.token}`])
+    await living.identity.write()
+    await sweepDead(living, [name])
+    const file = `owner.${living.identity.token}`
+    expect(readdirSync(own).toSorted()).toEqual(['journal-a', file, `${file}.sock`])
     expect(readdirSync(join(directory, 'refs/heads'))).toEqual([])
   })
 })

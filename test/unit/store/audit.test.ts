@@ -1,7 +1,7 @@
 // The trail as an auditor lists it: every commit, what it did to which ids, who let whom in, and a
 // store that was put back is noticed.
 
-import { cpSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { formatDeviceCard } from '../../../src/format/device-card.ts'
 import { formatId } from '../../../src/format/id.ts'
@@ -12,6 +12,7 @@ import type { Audit, AuditOptions } from '../../../src/store/audit.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
 import type { TestPlace } from '../../support/stores.ts'
+import { copyDirectory } from '../../support/temporary.ts'
 
 let store: MemoryStore
 let place: TestPlace
@@ -121,12 +122,12 @@ describe('the trail', () => {
 describe('a store that was put back', () => {
   test('is rolled_back for an auditor who has seen more, until that is accepted', async () => {
     await audited()
-    cpSync(place.directory, `${place.directory}-old`, { recursive: true })
+    copyDirectory(place.directory, `${place.directory}-old`)
     store = await reopen(place)
     await write('/a', 'a')
     await audited()
     rmSync(place.directory, { recursive: true })
-    cpSync(`${place.directory}-old`, place.directory, { recursive: true })
+    copyDirectory(`${place.directory}-old`, place.directory)
     await expect(audited()).rejects.toMatchObject({ code: 'rolled_back' })
     expect((await audited({ acceptRolledBack: true })).entries).toHaveLength(2)
     expect((await audited()).entries).toHaveLength(2)

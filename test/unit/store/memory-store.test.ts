@@ -1,12 +1,12 @@
 // The store as a whole: opening, other handles, lost caches, settings, passphrases, recovery,
 // restored backups, and stock git on what it leaves.
 
-import { chmodSync, cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { createStore, generateIdentity, openStore } from '../../../src/index.ts'
 import type { Change } from '../../../src/index.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
-import { git, temporaryDirectory } from '../../support/temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from '../../support/temporary.ts'
 import { requires } from '../../support/tools.ts'
 
 const create = (path: string, content = `${path}\n`): Change => ({ type: 'create', path, content })
@@ -258,13 +258,13 @@ describe('a store that was put back', () => {
     const { store, place } = await newStore()
     await store.apply([create('/a')], author)
     await store.close()
-    cpSync(place.directory, `${place.directory}.backup`, { recursive: true })
+    copyDirectory(place.directory, `${place.directory}.backup`)
     const later = await reopen(place)
     await later.apply([create('/b')], author)
     await later.apply([create('/c')], author)
     await later.close()
     rmSync(place.directory, { recursive: true })
-    cpSync(`${place.directory}.backup`, place.directory, { recursive: true })
+    copyDirectory(`${place.directory}.backup`, place.directory)
     await expect(reopen(place)).rejects.toMatchObject({ code: 'rolled_back' })
     const restored = await reopen(place, { acceptRolledBack: true })
     await restored.apply([create('/d')], author)
@@ -278,7 +278,7 @@ describe('a store that was put back', () => {
     const { store, place } = await newStore()
     await store.apply([create('/a')], author)
     await store.close()
-    cpSync(place.directory, `${place.directory}.fork`, { recursive: true })
+    copyDirectory(place.directory, `${place.directory}.fork`)
     const ours = await reopen(place)
     await ours.apply([create('/ours')], author)
     await ours.close()

@@ -1,18 +1,19 @@
 // What a handle must not do to others, to the anchor, or to itself: each case was possible once.
 
-import { cpSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Author, Change } from '../../../src/index.ts'
 import { systemDisk } from '../../../src/git/disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
 import type { TestPlace } from '../../support/stores.ts'
+import { copyDirectory } from '../../support/temporary.ts'
 
 const create = (path: string): Change => ({ type: 'create', path, content: `${path}\n` })
 
 function putBack(place: TestPlace, copy: string): void {
   rmSync(place.directory, { recursive: true })
-  cpSync(copy, place.directory, { recursive: true })
+  copyDirectory(copy, place.directory)
 }
 
 describe('the anchor', () => {
@@ -22,7 +23,7 @@ describe('the anchor', () => {
     const slow = await reopen(place)
     if (what === 'wrote') await slow.apply([create('/a')], author)
     else await slow.read('/a')
-    cpSync(place.directory, `${place.directory}.copy`, { recursive: true })
+    copyDirectory(place.directory, `${place.directory}.copy`)
     const quick = await reopen(place)
     for (const path of ['/b', '/c', '/d']) await quick.apply([create(path)], author)
     await quick.close()

@@ -2,7 +2,6 @@
 // ever sealed to it: every keyring of the history is tried with its identity, and every record,
 // every detail and every live memory with what comes out (FORMAT §4, §7).
 
-import { cpSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { parseCommit } from '../../../src/format/commit.ts'
 import { formatDeviceCard } from '../../../src/format/device-card.ts'
@@ -25,7 +24,7 @@ import type { StillReadable } from '../../../src/store/still-readable.ts'
 import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
 import type { TestPlace } from '../../support/stores.ts'
-import { git, gitBytes, temporaryDirectory } from '../../support/temporary.ts'
+import { copyDirectory, git, gitBytes, temporaryDirectory } from '../../support/temporary.ts'
 
 let store: MemoryStore
 let place: TestPlace
@@ -91,7 +90,7 @@ describe('a removed device', () => {
     await store.addDevice(formatDeviceCard(other), 'writer', author)
     await store.close()
     const root = temporaryDirectory()
-    cpSync(place.directory, `${root}/store`, { recursive: true })
+    copyDirectory(place.directory, `${root}/store`)
     store = await reopen(place)
     const lowered = await store.changeRole(id, 'auditor', author)
     await write('/hidden')

@@ -1,7 +1,7 @@
 // A store that was put back to before what its state directory knows of a remote (FORMAT §9): what
 // the remote has shown since is taken over again, and not taken from it.
 
-import { cpSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { sync, syncAll } from '../../../support/clones.ts'
 import type { Clone } from '../../../support/clones.ts'
@@ -14,7 +14,7 @@ import {
   redact,
 } from '../../../support/hostile-remotes.ts'
 import { contentsOf, reopen } from '../../../support/stores.ts'
-import { git, temporaryDirectory } from '../../../support/temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from '../../../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
 /** A store does its idle work two seconds after it wrote. */
@@ -24,7 +24,7 @@ const SETTLED_MS = 2600
 async function backUp(clone: Clone): Promise<string> {
   await clone.store.close()
   const backup = `${temporaryDirectory()}/store`
-  cpSync(clone.place.directory, backup, { recursive: true })
+  copyDirectory(clone.place.directory, backup)
   return backup
 }
 
@@ -42,7 +42,7 @@ describe('what the remote has shown since is taken over by', () => {
     await later.store.close()
     const head = branchOf(remote)
     rmSync(a.place.directory, { recursive: true })
-    cpSync(backup, a.place.directory, { recursive: true })
+    copyDirectory(backup, a.place.directory)
     const restored = { ...a, store: await reopen(a.place, { acceptRolledBack: true }) }
     expect(await sync(restored)).toMatchObject({ received: { commits: 1 }, sent: { commits: 0 } })
     expectStillThere(remote, head)
@@ -59,7 +59,7 @@ describe('what the remote has shown since is taken over by', () => {
     await sync(dying)
     // The anchor follows when there is time; what the remote has shown is noted at once.
     const stateDirectory = `${temporaryDirectory()}/state`
-    cpSync(a.place.stateDirectory, stateDirectory, { recursive: true })
+    copyDirectory(a.place.stateDirectory, stateDirectory)
     await dying.store.close()
     const head = branchOf(remote)
     const place = { ...a.place, directory, stateDirectory }

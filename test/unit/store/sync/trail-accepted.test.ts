@@ -1,7 +1,7 @@
 // How an auditor goes on where the others have left out what it had verified: by itself if they
 // were right to as far as it can tell, else once its user says so.
 
-import { cpSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { auditStore } from '../../../../src/index.ts'
 import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
@@ -30,7 +30,7 @@ import {
 } from '../../../support/hostile-remotes.ts'
 import { nextRow, standardHistory } from '../../../support/standard-forge.ts'
 import { author } from '../../../support/stores.ts'
-import { git, temporaryDirectory } from '../../../support/temporary.ts'
+import { copyDirectory, git, temporaryDirectory } from '../../../support/temporary.ts'
 
 function placesFor(identity: TrailOptions['identity']): TrailOptions {
   const root = temporaryDirectory()
@@ -135,12 +135,12 @@ test('a clone that was put back notices a remote that was put back as far', asyn
   const auditor = await joinedAuditor(owner, remote)
   const old = branchOf(remote)
   const backup = `${temporaryDirectory()}/backup`
-  cpSync(auditor.directory, backup, { recursive: true })
+  copyDirectory(auditor.directory, backup)
   await create(owner, '/more.md')
   await sync(owner)
   await syncTrail(auditor)
   rmSync(auditor.directory, { recursive: true })
-  cpSync(backup, auditor.directory, { recursive: true })
+  copyDirectory(backup, auditor.directory)
   const newest = branchOf(remote)
   moveBranch(remote, old)
   await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })

@@ -1,0 +1,80 @@
+// What `doctor` says of the locks of a store: who holds them, whether it still runs, and what to
+// do. Takes no lock, and waits no longer than it takes a holder at work to answer or to let go.
+
+import { setTimeout } from 'node:timers'
+import { systemDisk } from '../../git/disk.ts'
+import { answersAt } from '../../git/life-socket.ts'
+import { findLockHolder } from '../../git/process-lock.ts'
+import { thisProcess, type ProcessOwner } from '../../git/process-owner.ts'
+import { failed, ok, warn } from './finding.ts'
+import type { Finding } from './finding.ts'
+
+const PATIENCE_MS = 1000
+const POLL_MS = 50
+
+type State = 'running' | 'silent' | 'ended' | 'unknown'
+
+export interface LockCheck {
+  readonly findings: readonly Finding[]
+  /** Whether somebody who may still run keeps one of them. */
+  readonly held: boolean
+}
+
+export async function checkLocks(storeDirectory: string): Promise<LockCheck> {
+  const directory = `${storeDirectory}/gitlocket`
+  const [writer, packer] = await Promise.all([
+    examine(directory, 'Lock', 'lock'),
+    examine(directory, 'Checkpoint lock', 'checkpoint.lock'),
+  ])
+  return { findings: [writer.finding, packer.finding], held: writer.held || packer.held }
+}
+
+async function examine(
+  directory: string,
+  check: string,
+  name: string,
+): Promise<{ readonly finding: Finding; readonly held: boolean }> {
+  try {
+    const keeper = await findKeeper(`${directory}/${name}`)
+    if (keeper === undefined) return { finding: ok(check, 'free'), held: false }
+    return { finding: findingOf(check, name, keeper), held: keeper.state !== 'ended' }
+  } catch (error) {
+    return { finding: failed(check, error), held: false }
+  }
+}
+
+interface Keeper {
+  readonly owner: ProcessOwner
+  readonly state: State
+}
+
+/** Who holds the lock and does not let go of it, as a writer at work soon does. */
+async function findKeeper(path: string): Promise<Keeper | undefined> {
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    const holder = findLockHolder(systemDisk, path)
+    if (holder === undefined) return undefined
+    const { owner, socket } = holder
+    const life = await systemDisk.lifeOf(owner, socket)
+    if (life !== 'living') return { owner, state: life }
+    const silent = socket !== undefined && !(await answersAt(socket, PATIENCE_MS))
+    if (silent) return { owner, state: 'silent' }
+    if (performance.now() >= deadline) return { owner, state: 'running' }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+function findingOf(check: string, name: string, { owner, state }: Keeper): Finding {
+  // The process id of another container means nothing here.
+  const elsewhere = owner.namespace !== thisProcess().namespace
+  const who = `held by ${elsewhere ? 'a process in another container' : `process ${owner.pid}`}`
+  if (state === 'running') return ok(check, `${who}, which runs`)
+  if (state === 'ended') return ok(check, `${who}, which has ended; the next writer takes it over`)
+  if (state === 'silent') {
+    const which = elsewhere ? 'that container' : `it (\`kill -CONT ${owner.pid}\`)`
+    const fix = `Continue ${which}, or end it: nobody else can write until then`
+    return warn(check, `${who}, which is stopped or too busy to answer`, fix)
+  }
+  const fix = `If it is gone, delete gitlocket/${name} in the store; if it runs, let it finish`
+  return warn(check, `${who}; whether it still runs cannot be told from here`, fix)
+}

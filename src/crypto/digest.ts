@@ -26,6 +26,11 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   return digest('sha256', bytes)
 }
 
+/** Of its UTF-8 bytes, 64 hex digits: without making them. */
+export function sha256OfText(text: string): string {
+  return hash('sha256', text, 'hex')
+}
+
 export function sha512(bytes: Uint8Array): Uint8Array {
   return digest('sha512', bytes)
 }

@@ -2,8 +2,7 @@
 // Pure: reads the snapshot, writes nothing, makes no ids but the ones that `random` gives. A
 // request that cannot be done throws and leaves no trace.
 
-import { toHex, utf8 } from '../bytes.ts'
-import { sha256 } from '../crypto/digest.ts'
+import { sha256OfText } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
 import { assert, StoreError } from '../errors.ts'
 import { formatId, newId } from '../format/id.ts'
@@ -349,12 +348,11 @@ class Plan {
       return { memoryId, versionId, base, operation: 'deleted', path, ...nothing, created }
     }
     const content = after.content ?? ''
-    const bytes = utf8(content)
     const digest = digestOf(content)
     if (before?.path === after.path && before.sha256 === digest) return undefined
     const operation = before === undefined ? 'created' : 'modified'
     const { path, created } = after
-    const text = { content, size: bytes.length, sha256: digest }
+    const text = { content, size: Buffer.byteLength(content), sha256: digest }
     return { memoryId, versionId, base, operation, path, ...text, created }
   }
 }
@@ -371,7 +369,7 @@ export function checkRowCount(actual: number): void {
 
 /** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */
 export function digestOf(content: string): string {
-  return toHex(sha256(utf8(content)))
+  return sha256OfText(content)
 }
 
 function draftOf(memory: LiveMemory): Draft {

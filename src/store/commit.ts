@@ -11,7 +11,8 @@ import { StoreError } from '../errors.ts'
 import { encodeCommit } from '../format/commit.ts'
 import { detailCommitment, encodeDetail } from '../format/detail.ts'
 import type { DetailRow } from '../format/detail.ts'
-import { detailContext, memoryContext, recordContext, sealEnvelope } from '../format/envelope.ts'
+import { detailContext, memoryContext, recordContext } from '../format/envelope.ts'
+import { sealEnvelope, sealInThread } from '../format/envelope.ts'
 import { encodeMemoryBlob } from '../format/memory-blob.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
 import { zeroHash, zeroId } from '../format/record.ts'
@@ -21,7 +22,7 @@ import type { NewObject } from '../git/object.ts'
 import type { Oids } from '../git/oid-set.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { NewKeyring } from '../keys/keyring.ts'
-import { commitBytesMax } from '../limits.ts'
+import { commitBytesMax, contentBytesDefault } from '../limits.ts'
 import { TimeSlice } from '../time-slice.ts'
 import type { PlannedRow } from './changes.ts'
 import { parentsOf, signNext } from './new-record.ts'
@@ -30,6 +31,9 @@ import { encodeRoot } from './root-tree.ts'
 import { authorState, beforeGenesis, Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState, Head, KeyringState, SettingsState } from './snapshot.ts'
 import type { Undo } from './snapshot.ts'
+
+/** A larger content is sealed in another thread, which costs more than it takes. */
+const inlineBytesMax = contentBytesDefault
 
 /** Who asked for a change, and why. */
 export interface Author {
@@ -169,7 +173,7 @@ async function buildRows(
   const slice = new TimeSlice()
   for (const [index, row] of planned.entries()) {
     if (slice.isOver()) await slice.next()
-    const version = sealMemory(context, row, details[index]?.blinding ?? zeroHash, objects)
+    const version = await sealMemory(context, row, details[index]?.blinding ?? zeroHash, objects)
     memories.set(row.memoryId, version)
   }
   const detail = sealEnvelope(
@@ -292,22 +296,30 @@ function recordRow(row: MergeRow, detail: DetailRow | undefined): RecordRow {
   return { memoryId, versionId, base, secondBase, operation, commitment }
 }
 
-function sealMemory(
+async function sealMemory(
   context: CommitContext,
   row: PlannedRow,
   blinding: Uint8Array,
   objects: NewObject[],
-): CurrentVersion {
+): Promise<CurrentVersion> {
   const { memoryId, versionId, operation, created, path, content, sha256, size } = row
   if (content === undefined) return { versionId, operation, created, live: undefined }
   const plaintext = encodeMemoryBlob({ path, content, versionId, created, sha256: fromHex(sha256) })
   const ctx = memoryContext(context.storeId, memoryId)
-  const sealed = sealEnvelope('memory', context.epoch.memory, ctx, blinding, plaintext)
-  const blob = push(objects, newObject('blob', sealed)).oid
+  const { memory: keys } = context.epoch
+  const sealing: Sealing = ['memory', keys, ctx, blinding, plaintext]
+  const blob = push(objects, await newBlob(size > inlineBytesMax, sealing)).oid
   const { kid } = context.epoch
   const times = { created, updated: context.time }
   const live = { memoryId, versionId, path, size, sha256, blob, kid, ...times }
   return { versionId, operation, created, live }
+}
+
+type Sealing = Parameters<typeof sealEnvelope>
+
+async function newBlob(isLarge: boolean, sealing: Sealing): Promise<NewObject> {
+  if (!isLarge) return newObject('blob', sealEnvelope(...sealing))
+  return { type: 'blob', ...(await sealInThread(...sealing)) }
 }
 
 /** Moves the snapshot, then encodes the trees that changed and the commit. */

@@ -1,0 +1,79 @@
+// Sealing of large plaintexts in a thread of its own: hashing and encrypting a megabyte takes ten
+// milliseconds, for which the event loop would stand still. The plaintext is handed over, not
+// copied, and never leaves the process. The thread ends when nothing has come for a while.
+
+import { Worker } from 'node:worker_threads'
+import type { Sealed } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import { workerUrl } from '../worker-url.ts'
+import type { SaltInput, SealInput } from './aead.ts'
+
+export interface SealJob extends SaltInput, Omit<SealInput, 'salt'> {
+  readonly plaintext: Uint8Array<ArrayBuffer>
+}
+
+/** The envelope, and its name as a git blob. */
+export interface SealedBlob {
+  readonly body: Sealed
+  readonly oid: string
+}
+
+interface Waiting {
+  readonly resolve: (blob: SealedBlob) => void
+  readonly reject: (error: StoreError) => void
+}
+
+interface Thread {
+  readonly worker: Worker
+  /** Who waits for its jobs, in their order. */
+  readonly waiting: Waiting[]
+}
+
+const idleMs = 2000
+
+let thread: Thread | undefined
+let idle: NodeJS.Timeout | undefined
+
+/**
+ * As `sealBytes` with the salt of `deriveSalt`. The plaintext must have its memory for itself and
+ * is gone afterwards. Rejects with `storage_failed` if the thread dies.
+ */
+export function sealInThread(job: SealJob): Promise<SealedBlob> {
+  clearTimeout(idle)
+  const { worker, waiting } = (thread ??= start())
+  worker.ref()
+  return new Promise((resolve, reject) => {
+    waiting.push({ resolve, reject })
+    worker.postMessage(job, [job.plaintext.buffer])
+  })
+}
+
+function start(): Thread {
+  const worker = new Worker(workerUrl(import.meta.url, 'seal-worker'))
+  const waiting: Waiting[] = []
+  worker.on('message', (blob: SealedBlob) => {
+    waiting.shift()?.resolve(blob)
+    if (waiting.length > 0) return
+    worker.unref()
+    idle = setTimeout(() => void forget(worker).terminate(), idleMs).unref()
+  })
+  const fail = (cause?: unknown): void => {
+    forget(worker)
+    for (const { reject } of waiting.splice(0)) reject(stopped(cause))
+  }
+  worker.once('error', fail)
+  worker.once('exit', () => fail())
+  return { worker, waiting }
+}
+
+/** What comes next gets another one. */
+function forget(worker: Worker): Worker {
+  if (thread?.worker === worker) thread = undefined
+  return worker
+}
+
+function stopped(cause: unknown): StoreError {
+  return new StoreError('storage_failed', 'The sealing thread stopped before its work was done', {
+    cause,
+  })
+}

@@ -1,0 +1,109 @@
+// A clone of the store in a process of its own, which is killed and started again.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { cleanEnvironment } from '../bench/machine.ts'
+import type { Answers, Ask, Message, Pulse, Request } from './message.ts'
+import type { ClonePlace } from './soak-child.ts'
+
+const childModule = fileURLToPath(new URL('soak-child.js', import.meta.url))
+
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** The process has ended before it answered. */
+export class Killed extends Error {
+  override readonly name = 'Killed'
+}
+
+/** The process answered that it failed. */
+export class Failed extends Error {
+  override readonly name = 'Failed'
+  readonly code: string | undefined
+
+  constructor(code: string | undefined, words: string) {
+    super(words)
+    this.code = code
+  }
+}
+
+interface Waiting {
+  resolve(this: void, value: unknown): void
+  readonly reject: (error: Error) => void
+}
+
+export class CloneProcess {
+  readonly #child: ChildProcess
+  readonly #waiting: Map<number, Waiting> = new Map()
+  #asked = 0
+  #ended = false
+
+  private constructor(child: ChildProcess, onPulse: (pulse: Pulse) => void) {
+    this.#child = child
+    child.on('message', (message: Message) => {
+      if (message.type === 'pulse') onPulse(message.pulse)
+      else if (message.type === 'answer') this.#take(message.id)?.resolve(message.value)
+      else if (message.type === 'failed')
+        this.#take(message.id)?.reject(new Failed(message.code, message.words))
+    })
+    child.once('exit', () => {
+      this.#ended = true
+      running.delete(child)
+      for (const id of this.#waiting.keys()) this.#take(id)?.reject(new Killed())
+    })
+    running.add(child)
+  }
+
+  /** Resolves once the store is open. */
+  static async start(place: ClonePlace, onPulse: (pulse: Pulse) => void): Promise<CloneProcess> {
+    const env = cleanEnvironment(dirname(place.directory))
+    const child = fork(childModule, [JSON.stringify(place)], { env })
+    const clone = new CloneProcess(child, onPulse)
+    const opened = once(child, 'message').then(() => true)
+    const ended = once(child, 'exit').then(() => false)
+    if (await Promise.race([opened, ended])) return clone
+    throw new Error(`${place.directory} could not be opened`)
+  }
+
+  /** Rejects with Killed or Failed. */
+  ask<R extends Request>(request: R): Promise<Answers[R['type']]> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended) {
+        reject(new Killed())
+        return
+      }
+      this.#asked += 1
+      this.#waiting.set(this.#asked, { resolve, reject })
+      const ask: Ask = { id: this.#asked, request }
+      // What fails to go out is rejected when the process has ended.
+      this.#child.send(ask, () => undefined)
+    })
+  }
+
+  async kill(): Promise<void> {
+    if (this.#ended) return
+    const ended = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await ended
+  }
+
+  /** Open files of the process; undefined where nobody tells. */
+  countHandles(): number | undefined {
+    try {
+      return readdirSync(`/proc/${this.#child.pid}/fd`).length
+    } catch {
+      return undefined
+    }
+  }
+
+  #take(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    return waiting
+  }
+}

@@ -1,0 +1,135 @@
+// A process that keeps a clone open and does what it is asked, several things at once, until it is
+// killed. Started by clone.ts.
+
+import { openStore, parseIdentity, StoreError } from 'gitlocket'
+import type { MemoryStore } from 'gitlocket'
+import { memoryToolHandlers } from 'gitlocket/anthropic'
+import type { MemoryToolHandlers } from 'gitlocket/anthropic'
+import { readFileSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { IntervalHistogram } from 'node:perf_hooks'
+import type { Ask, Message, Proof, Pulse, Request, ToolCommand } from './message.ts'
+import { hashOf } from './text-hash.ts'
+
+/** Given as JSON in the only argument. */
+export interface ClonePlace {
+  readonly directory: string
+  readonly stateDirectory: string
+  readonly identityFile: string
+}
+
+const author = { actor: { type: 'user', id: 'soak' } } as const
+/** What the delay of a loop without any work is, ms. */
+const resolution = 5
+const pulseMs = 1000
+
+async function serve({ identityFile, ...places }: ClonePlace): Promise<void> {
+  const lately = monitorEventLoopDelay({ resolution })
+  const always = monitorEventLoopDelay({ resolution })
+  lately.enable()
+  always.enable()
+  const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+  const store = await openStore({ ...places, identity })
+  const handlers = memoryToolHandlers(store, { session: 'soak' })
+  process.on('disconnect', () => process.exit(1))
+  process.on('message', ({ id, request }: Ask) => {
+    answer(store, handlers, request).then(
+      (value) => tell({ type: 'answer', id, value }),
+      (error: unknown) => tell({ type: 'failed', id, ...describe(error) }),
+    )
+  })
+  setInterval(() => tell({ type: 'pulse', pulse: pulseOf(lately, always) }), pulseMs).unref()
+  tell({ type: 'open' })
+}
+
+function tell(message: Message): void {
+  process.send?.(message)
+}
+
+function describe(error: unknown): Omit<Extract<Message, { type: 'failed' }>, 'type' | 'id'> {
+  const code = error instanceof StoreError ? error.code : undefined
+  const details = error instanceof StoreError ? ` ${JSON.stringify(error.details)}` : ''
+  const words = error instanceof Error ? `${error.message}${details}` : String(error)
+  return { code, words }
+}
+
+function pulseOf(lately: IntervalHistogram, always: IntervalHistogram): Pulse {
+  const { rss, heapUsed: heap } = process.memoryUsage()
+  const stallMax = lately.max / 1e6 - resolution
+  lately.reset()
+  return { rss, heap, stallMax, stallUsual: always.percentile(99.9) / 1e6 - resolution }
+}
+
+async function answer(
+  store: MemoryStore,
+  handlers: MemoryToolHandlers,
+  request: Request,
+): Promise<unknown> {
+  switch (request.type) {
+    case 'tool':
+      return call(handlers, request.input)
+    case 'versions':
+      return (await store.versions({ path: request.path, limit: 20 })).versions.length
+    case 'sync':
+      return (await store.sync(author)).head
+    case 'redact':
+      return redact(store, request.text)
+    case 'contents':
+      return contentsOf(store)
+    case 'read':
+      return (await store.read(request.path))?.content
+    case 'prove':
+      return prove(store, request.text)
+    case 'close':
+      return store.close()
+    default:
+      throw new TypeError('There is no such request')
+  }
+}
+
+function call(handlers: MemoryToolHandlers, input: ToolCommand): Promise<unknown> {
+  switch (input.command) {
+    case 'view':
+      return Promise.resolve(handlers.view(input))
+    case 'create':
+      return Promise.resolve(handlers.create(input))
+    case 'str_replace':
+      return Promise.resolve(handlers.str_replace(input))
+    case 'insert':
+      return Promise.resolve(handlers.insert(input))
+    case 'delete':
+      return Promise.resolve(handlers.delete(input))
+    case 'rename':
+      return Promise.resolve(handlers.rename(input))
+    default:
+      throw new TypeError('There is no such command')
+  }
+}
+
+async function redact(store: MemoryStore, text: string): Promise<number> {
+  const request = { select: { matching: new RegExp(text) }, reason: 'leaked_secret' } as const
+  const { plan } = await store.redact(request, author)
+  return plan.versions.length
+}
+
+async function contentsOf(store: MemoryStore): Promise<readonly [path: string, hash: string][]> {
+  const found: [string, string][] = []
+  const waiting = [await store.list('/')]
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    waiting.push(...node.children)
+    if (node.type !== 'file') continue
+    const memory = await store.read(node.path)
+    found.push([node.path, hashOf(memory?.content ?? '')])
+  }
+  return found
+}
+
+async function prove(store: MemoryStore, text: string): Promise<Proof> {
+  const { head, versions } = await store.verify()
+  const { found } = await store.proveAbsence()
+  const select = { matching: new RegExp(text) }
+  const { versions: left } = await store.planRedaction({ select, reason: 'leaked_secret' })
+  return { head, versions, residues: found.length + left.length }
+}
+
+await serve(JSON.parse(process.argv[2] ?? '{}'))

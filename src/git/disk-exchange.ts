@@ -82,8 +82,12 @@ export class DiskExchange implements PackExchange {
 
   async track(remote: string, next: Oid | undefined): Promise<void> {
     if (this.tracked(remote) === next) return
-    const { exclusive, files } = this.#parts
-    await exclusive(() => writeTrackingRef(files, remote, next))
+    const { exclusive, files, has, rescan } = this.#parts
+    await exclusive(async () => {
+      // Looked at anew: a redaction may have erased it from packs that are still open here.
+      rescan()
+      await writeTrackingRef(files, remote, next !== undefined && has(next) ? next : undefined)
+    })
   }
 
   remotes(): readonly Remote[] {

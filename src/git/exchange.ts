@@ -53,7 +53,10 @@ export interface PackExchange {
   pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack>
   /** The commit of refs/remotes/<remote>/main. Throws `invalid_input` for a name git refuses. */
   tracked(remote: string): Oid | undefined
-  /** Moves that ref, durably; undefined removes it. Not inside `exclusive`. */
+  /**
+   * Moves that ref, durably; undefined removes it, and so does a commit that is not stored, which a
+   * redaction may have erased a moment ago. Not inside `exclusive`.
+   */
   track(remote: string, next: Oid | undefined): Promise<void>
   /** The remotes that the repository's config names, in its order. */
   remotes(): readonly Remote[]

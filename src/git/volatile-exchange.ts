@@ -67,7 +67,7 @@ export class VolatileExchange implements PackExchange {
 
   async track(remote: string, next: Oid | undefined): Promise<void> {
     checkRemoteName(remote)
-    if (next === undefined) this.#tracked.delete(remote)
+    if (next === undefined || !this.#objects.has(next)) this.#tracked.delete(remote)
     else this.#tracked.set(remote, next)
   }
 

@@ -183,6 +183,18 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     await store.close()
   })
 
+  test('a tracking ref names no commit that is not stored', async () => {
+    const store = await create()
+    const [transition] = new TestHistory(24).take(1)
+    if (transition === undefined) throw new Error('unreachable')
+    await store.exclusive(() => store.commit([transition]))
+    await store.exchange.track('origin', transition.next)
+    // As of a head that somebody has erased meanwhile.
+    await store.exchange.track('origin', 'a'.repeat(40))
+    expect(store.exchange.tracked('origin')).toBeUndefined()
+    await store.close()
+  })
+
   test.each([
     '',
     '-x',

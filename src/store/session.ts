@@ -279,7 +279,7 @@ export class StoreSession {
 
   async checkpoint(): Promise<void> {
     this.#checkOpen()
-    await this.#writer.idle()
+    await this.#writer.settled()
     await this.objects.checkpoint()
   }
 

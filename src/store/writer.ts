@@ -71,6 +71,12 @@ export class Writer {
     return this.#made.get(oid)
   }
 
+  /** Resolves when all that was submitted before is done, whatever comes meanwhile. */
+  async settled(): Promise<void> {
+    if (this.#running === undefined) return
+    await this.submit(async () => ({ built: undefined, result: undefined }))
+  }
+
   /** Resolves when nothing is queued or running. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running

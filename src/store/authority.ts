@@ -245,7 +245,8 @@ export function roleOf(snapshot: Snapshot, deviceId: string): Role | undefined {
   return device?.removed === 0 ? device.role : undefined
 }
 
-function forkedError(): StoreError {
+/** FORMAT §8.2: what such a device writes is refused by everybody who knows of both machines. */
+export function forkedError(): StoreError {
   return new StoreError(
     'device_forked',
     'Two machines wrote as one device: it was copied, or put back from a backup, and may not go on',

@@ -17,6 +17,7 @@ import type { StoreSession } from './session.ts'
 import type { Snapshot } from './snapshot.ts'
 import { keysOfDevices, keysOfMember, readableWith, readKeyrings } from './still-readable.ts'
 import type { StillReadable } from './still-readable.ts'
+import type { Build } from './writer.ts'
 
 export interface DeviceAdded extends Applied {
   /** `dev_…` */
@@ -127,7 +128,7 @@ function rekeying(
   author: Author,
   plan: (snapshot: Snapshot) => Rekeying | undefined,
 ): Promise<KeysChanged> {
-  return session.writing(async () => {
+  const write: Build<KeysChanged> = async () => {
     const { snapshot, identity } = session
     checkMayWrite(snapshot, identity.deviceId, 'keyring')
     const planned = plan(snapshot)
@@ -136,7 +137,8 @@ function rekeying(
     const stillReadable = loses.length === 0 ? undefined : await readableSoFar(session, loses)
     const built = await changeEpoch(session, changes, author)
     return { built, result: { ...appliedBy(built), stillReadable } }
-  })
+  }
+  return session.writing(write, true)
 }
 
 const unchanged: KeysChanged = { commit: undefined, versionIds: [], stillReadable: undefined }

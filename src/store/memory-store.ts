@@ -216,8 +216,8 @@ export class MemoryStore {
 
   /** Every device that the store has or had, in the order in which they came. */
   devices(options: VerifyOptions = {}): Promise<readonly Device[]> {
-    const list = async (history: History): Promise<readonly Device[]> =>
-      listDevices(this.#session, this.#session.snapshot, history)
+    const list = (history: History): Promise<readonly Device[]> =>
+      this.#session.reading((snapshot) => listDevices(this.#session, snapshot, history))
     return askHistory(this.#session, list, options)
   }
 
@@ -286,8 +286,9 @@ export class MemoryStore {
   }
 
   /**
-   * Takes over what a remote has, merges, and sends what it lacks. Rejects with a remote code, and
-   * with the code of what is wrong with the remote's history; local work is safe in any case.
+   * Takes over what a remote has, merges, and sends what it lacks, all that was acknowledged before
+   * the call at least: of several at once, each waits for the one before. Rejects with a remote
+   * code, and with the code of what is wrong with the remote's history; local work is safe anyway.
    */
   async sync(author: Author, options: StoreSyncOptions = {}): Promise<SyncReport> {
     const { syncStore } = await import('./sync/sync.ts')

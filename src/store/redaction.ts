@@ -77,13 +77,12 @@ export async function redact(
     () => step(session, selector, { request, author }, options),
     true,
   )
-  const { plan, outcome } = done
+  const { plan, outcome, awaited } = done
   // Also if nothing was to be done: an earlier attempt may have been cut off before this.
   if (outcome === undefined) {
     await session.erase()
-    return { plan, certificate: undefined, awaited: [] }
+    return { plan, certificate: undefined, awaited }
   }
-  const awaited = otherDevices(session.snapshot, session.identity.deviceId)
   await session.forget(outcome)
   const certify = (): RedactionCertificate => signCertificate(session, request, author, outcome)
   try {
@@ -112,7 +111,8 @@ async function step(
   const history = await session.historyNow(options)
   const selected = await selector.search(history, options)
   const { plan, entries } = describePlan(history, session.snapshot, selected, request.current)
-  if (entries.length === 0) return { built: undefined, result: { plan, outcome: undefined } }
+  const nothing: Done = { plan, outcome: undefined, awaited: [] }
+  if (entries.length === 0) return { built: undefined, result: nothing }
   checkConfirmed(request, entries)
   const { built, outcome } = await buildStep(
     session,
@@ -121,12 +121,14 @@ async function step(
     options,
   )
   await session.seenRemotes.noteRewrite(lowestOf(history, outcome.rewritten))
-  return { built, result: { plan, outcome } }
+  const awaited = otherDevices(session.snapshot, session.identity.deviceId)
+  return { built, result: { plan, outcome, awaited } }
 }
 
 interface Done {
   readonly plan: RedactionPlan
   readonly outcome: Outcome | undefined
+  readonly awaited: readonly AwaitedDevice[]
 }
 
 async function search(

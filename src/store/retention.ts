@@ -86,7 +86,7 @@ export async function expire(
     })
     return { commit: undefined, versionIds: [], expired: expired.map(describeMemory) }
   }
-  const step = () => session.writing(() => expireSome(session, reads, rule, author))
+  const step = () => session.writing(() => expireSome(session, reads, rule, author), true)
   let done = await step()
   while (done.expired.length > 0 && done.expired.length % rowsMax === 0) {
     const more = await step()

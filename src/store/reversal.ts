@@ -19,6 +19,7 @@ import type { StoreSession } from './session.ts'
 import type { LiveMemory } from './snapshot.ts'
 import { pause } from './pause.ts'
 import type { VerifyOptions } from './verify.ts'
+import type { Build } from './writer.ts'
 
 export interface ReversalOptions extends Omit<VerifyOptions, 'onCommit'> {
   /** Says what would be done, and does nothing. */
@@ -45,7 +46,7 @@ export async function reverse(
       return { commit: undefined, versionIds: [], steps, left }
     })
   }
-  return session.writing<Reversal>(async () => {
+  const write: Build<Reversal> = async () => {
     checkMayWrite(session.snapshot, session.identity.deviceId, 'change')
     const { planned, rows, time } = await planRows(session, plan, options)
     const { steps, left, note } = planned
@@ -58,7 +59,8 @@ export async function reverse(
     const built = await buildChange(context, session.snapshot, rows, { ...checked, reason })
     const versionIds = rows.map((row) => formatId('version', row.versionId))
     return { built, result: { commit: built.head.commit, versionIds, steps, left } }
-  })
+  }
+  return session.writing(write, true)
 }
 
 async function planRows(

@@ -4,7 +4,7 @@
 
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
-import { hasCode, StoreError } from '../errors.ts'
+import { assert, hasCode, StoreError } from '../errors.ts'
 import { zeroHash } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
 import type { PackExchange } from '../git/exchange.ts'
@@ -15,7 +15,7 @@ import type { CommitContext, OtherParent } from './commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { ContentCache } from './content-cache.ts'
 import type { ContentSource } from './contents.ts'
-import { findKeyring, openHeadKeyring } from './authority.ts'
+import { findKeyring, forkedError, openHeadKeyring } from './authority.ts'
 import { followHead } from './follow.ts'
 import { Gate } from './gate.ts'
 import type { PlannedRow } from './changes.ts'
@@ -60,6 +60,8 @@ export class StoreSession {
   readonly reads: Reads
   readonly seenRemotes: SeenRemotes
   readonly local: LocalFiles
+  /** One sync at a time: each sends all that was acknowledged before it was asked for. */
+  readonly syncs: Gate = new Gate()
   readonly #parts: SessionParts
   readonly #gate = new Gate()
   readonly #historyGate = new Gate()
@@ -68,7 +70,6 @@ export class StoreSession {
   readonly #cache = new ContentCache()
   #epochs: Epochs
   #snapshot: Snapshot
-  /** How often the history below the head was rewritten while it was open. */
   #rewrites = 0
   /** The newest head that is certainly on disk. */
   #durable: Head | undefined
@@ -98,8 +99,18 @@ export class StoreSession {
     })
   }
 
+  /**
+   * Only in a turn (`reading`, `writing`, `planning`): between turns it may be ahead of the disk,
+   * by a batch that is being written.
+   */
   get snapshot(): Snapshot {
+    assert(!this.#gate.free, 'the snapshot is looked at in a turn')
     return this.#snapshot
+  }
+
+  /** How often the history below the head was made again: what was read before may be erased. */
+  get rewrites(): number {
+    return this.#rewrites
   }
 
   get epochs(): Epochs {
@@ -149,11 +160,7 @@ export class StoreSession {
       this.objects.refresh()
       if (this.objects.head === this.#snapshot.head.commit) return read(this.#snapshot)
     }
-    return this.#gate.run(async () => {
-      this.objects.refresh()
-      await this.#catchUp()
-      return read(this.#snapshot)
-    })
+    return this.planning(async () => read(this.#snapshot))
   }
 
   /** With `alone`, no other command shares the batch. */
@@ -190,8 +197,9 @@ export class StoreSession {
     }
   }
 
-  /** While writing or planning: the history up to the snapshot, with what the batch has made. */
+  /** While writing alone, or planning: no commit comes into it that is not on the disk. */
   async historyNow(options: VerifyOptions = {}): Promise<History> {
+    assert(!this.#writer.hasMade, 'who reads the history while writing has the batch alone')
     await this.#fillHistory(this.#snapshot.head.commit, options)
     return this.#history
   }
@@ -384,12 +392,4 @@ export class StoreSession {
       if (!hasCode(error, 'locked', 'storage_denied')) throw error
     }
   }
-}
-
-/** FORMAT §8.2: what such a device writes is refused by everybody who knows of both machines. */
-function forkedError(): StoreError {
-  return new StoreError(
-    'device_forked',
-    'The identity of this device writes from two machines at once, so that it may write no more',
-  )
 }

@@ -21,27 +21,27 @@ export interface VerifiedAgain {
 }
 
 /**
- * `known` is a verified snapshot, perhaps of the commit that all the rest descends from; it stays
- * as it is. Throws what verification refuses.
+ * `copyAt` gives a verified snapshot of the commit that all the rest descends from, if there is one
+ * at hand. Throws what verification refuses.
  */
 export async function verifyRewritten(
   source: HistorySource,
   history: History,
   head: Oid,
   options: VerifyOptions = {},
-  known?: Snapshot,
+  copyAt: (commit: Oid) => Promise<Snapshot | undefined> = async () => undefined,
 ): Promise<VerifiedAgain> {
   const isCut = (oid: Oid, height: number): boolean => {
     return history.findCommit(oid, height)?.isCut === true
   }
   const found = await findNewCommits(source, head, isCut, -1, options)
-  const base = found?.base === undefined ? undefined : findPosition(history, found.base)
-  if (found === undefined || base === undefined) {
+  const below = found?.base
+  const base = below === undefined ? undefined : findPosition(history, below)
+  if (found === undefined || below === undefined || base === undefined) {
     const { snapshot } = await verifyHistory(source, head, options)
     return { snapshot, base: -1 }
   }
-  const same = known?.head.commit === found.base ? known : undefined
-  const snapshot = same?.copy() ?? snapshotAt(source, history, base)
+  const snapshot = (await copyAt(below)) ?? snapshotAt(source, history, base)
   checkBelow(history, base, found.redacted)
   for (const versionId of found.redacted) snapshot.redacted.add(versionId)
   const findMemory = (versionId: string): string | undefined => {

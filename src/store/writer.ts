@@ -67,6 +67,11 @@ export class Writer {
     })
   }
 
+  /** Whether the batch under way has commits that are not on the disk. */
+  get hasMade(): boolean {
+    return this.#made.size > 0
+  }
+
   findMade(oid: Oid): NewObject | undefined {
     return this.#made.get(oid)
   }

@@ -3,16 +3,21 @@
 
 import type { AwaitedDevice } from '../adoption.ts'
 import { listDevices } from '../devices.ts'
+import type { Device } from '../devices.ts'
+import type { History } from '../history.ts'
 import type { StoreSession } from '../session.ts'
+import { askHistory } from '../steady-history.ts'
 
 /** `before` is how many versions were redacted here before the sync. */
 export async function findAwaited(
   session: StoreSession,
   before: number,
 ): Promise<readonly AwaitedDevice[]> {
-  if (session.snapshot.redacted.size === before) return []
-  const history = await session.loadHistory()
-  return listDevices(session, session.snapshot, history)
+  if ((await session.reading(({ redacted }) => redacted.size)) === before) return []
+  const list = (history: History): Promise<readonly Device[]> =>
+    session.reading((snapshot) => listDevices(session, snapshot, history))
+  const devices = await askHistory(session, list, {})
+  return devices
     .filter(({ unadopted }) => unadopted.length > 0)
     .map(({ deviceId, role, lastRecord, canShowAdoption }) => {
       return { deviceId, role, lastRecord, canShow: canShowAdoption }

@@ -23,7 +23,8 @@ export function chooseHaves(
   for (const oid of walkBack(objects, head)) haves.add(oid)
   for (let back = WALK_MAX; back <= known.length; back *= 2) {
     const entry = known[known.length - back]
-    if (entry !== undefined) haves.add(entry.oid)
+    // Another process may have redacted since, and have given it another name.
+    if (entry !== undefined && objects.read(entry.oid) !== undefined) haves.add(entry.oid)
   }
   return [...haves]
 }

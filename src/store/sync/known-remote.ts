@@ -29,18 +29,22 @@ export class KnownRemote {
   async seenHere(): Promise<SeenHead | undefined> {
     const seen = this.seen()
     if (seen === undefined) return undefined
-    // Of now: another process may have erased what the one of before led to.
-    const { commit } = await this.#session.reading(({ head }) => head)
+    return this.#session.reading(({ head }) =>
+      this.#leadsTo(head.commit, seen) ? seen : undefined,
+    )
+  }
+
+  #leadsTo(head: Oid, wanted: SeenHead): boolean {
     const { objects, storeId, epochs } = this.#session
-    const reached = new Set([commit])
+    const reached = new Set([head])
     for (const oid of reached) {
       const bytes = readCommitBytes(objects, oid)
       const { height, parents } = parseLinks(bytes)
-      if (height > seen.height) for (const parent of parents) reached.add(parent)
-      if (height !== seen.height) continue
-      if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, seen.record)) return seen
+      if (height > wanted.height) for (const parent of parents) reached.add(parent)
+      if (height !== wanted.height) continue
+      if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, wanted.record)) return true
     }
-    return undefined
+    return false
   }
 
   /** Durably, and as the ref that git's tools look at. */
@@ -48,9 +52,7 @@ export class KnownRemote {
     const { name, url } = this.#remote
     const { objects, exchange, seenRemotes } = this.#session
     await objects.exclusive(() => seenRemotes.note(name, url, head))
-    // A redaction may have erased it a moment ago.
-    const isHere = objects.read(head.oid) !== undefined
-    await exchange.track(name, isHere ? head.oid : undefined)
+    await exchange.track(name, head.oid)
   }
 
   /** After a sync: what was refused before has been overcome. */

@@ -12,12 +12,12 @@ import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, RemoteAccess } from '../../transport/remote-access.ts'
 import type { Author } from '../commit.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
-import { findDivergence } from '../divergence.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import type { CommitEntry, History, HistorySource } from '../history.ts'
 import { findLate, isLate } from '../late.ts'
 import type { LateHead } from '../late.ts'
 import type { StoreSession } from '../session.ts'
+import type { Snapshot } from '../snapshot.ts'
 import { canBeKept } from './evidence.ts'
 import { chooseHaves } from './haves.ts'
 import type { KnownRemote } from './known-remote.ts'
@@ -105,7 +105,6 @@ export class Receiver {
   ): Promise<Received> {
     const bytes = await this.#fetch(connection, head)
     const history = await this.#session.loadHistory(this.#options)
-    const before = history.commits.length
     const [theirs, ...others] = await this.#judge(history, head, seen)
     if (theirs === undefined) return { ...nothing, head, bytes }
     const united = await this.#unite(history, theirs, author)
@@ -114,9 +113,7 @@ export class Receiver {
     if (!this.#repairs && taken !== undefined) {
       await this.#known.note({ ...taken, intactBelow: unified.theirsIntactBelow })
     }
-    const { length } = (await this.#session.loadHistory(this.#options)).commits
-    const merges = unified.merge === undefined ? 0 : 1
-    return { head, bytes, commits: Math.max(0, length - before - merges), unified, late }
+    return { head, bytes, commits: unified.received, unified, late }
   }
 
   /**
@@ -157,8 +154,10 @@ export class Receiver {
 
   async #keepEvidence(history: History, head: Oid, verdict: StoreError): Promise<void> {
     if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
-    const { redacted } = this.#session.snapshot
-    if (!canBeKept(this.#session, history, head, redacted)) return
+    const mayKeep = await this.#session.reading(({ redacted }) => {
+      return canBeKept(this.#session, history, head, redacted)
+    })
+    if (!mayKeep) return
     await this.#exchange.track(refusedName(this.#remote.name), head)
   }
 
@@ -205,19 +204,21 @@ export class Receiver {
     let unified = nothingMoved
     let taken: SeenHead | undefined
     for (;;) {
-      const { snapshot } = session
+      const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
       const source = this.#sourceWith(theirs)
       const how = { signal: this.#options.signal, alsoLetIn: this.#repairs }
-      const late = await findLate(source, snapshot, theirs.snapshot, how)
-      if (late === undefined) {
-        const done = await this.#unify(theirs, theirs, author)
-        const left = done.leftLate === true ? await this.#leftBy(source, snapshot.head.commit) : []
-        return { unified: addUnified(unified, done), taken: headOf(theirs), late: left }
+      const late = await findLate(source, tip, theirs.snapshot, how)
+      const part = late === undefined ? theirs : await this.#findPart(source, history, late)
+      if (part === undefined) {
+        const left = await this.#leave(theirs, late?.commits ?? [])
+        return { unified, taken, late: [...unified.leftLate, ...left] }
       }
-      const part = await this.#findPart(source, history, late)
-      if (part === undefined) return { unified, taken, late: await this.#leave(theirs, late) }
-      unified = addUnified(unified, await this.#unify(theirs, part, author))
+      const done = await this.#unify(theirs, part, tip, author)
+      // Who may write has changed here meanwhile, and with it what is late.
+      if (done === undefined) continue
+      unified = addUnified(unified, done)
       taken = headOf(part)
+      if (late === undefined) return { unified, taken, late: unified.leftLate }
     }
   }
 
@@ -240,9 +241,14 @@ export class Receiver {
   }
 
   /** What is not taken over brings nothing back that is redacted here. */
-  async #unify(theirs: Theirs, part: Theirs, author: Author): Promise<Unified> {
+  async #unify(
+    theirs: Theirs,
+    part: Theirs,
+    tip: Pick<Snapshot, 'keyring'>,
+    author: Author,
+  ): Promise<Unified | undefined> {
     try {
-      return await unify(this.#session, part, author, this.#options)
+      return await unify(this.#session, part, tip, author, this.#options)
     } catch (error) {
       if (isVerdict(error)) await eraseBroughtBack(this.#session, theirs, this.#options)
       throw error
@@ -267,7 +273,7 @@ export class Receiver {
   }
 
   /** What a head has that is no part of ours, and will not be. */
-  async #leave(theirs: Theirs, { commits }: LateHead): Promise<readonly LateChange[]> {
+  async #leave(theirs: Theirs, commits: readonly Oid[]): Promise<readonly LateChange[]> {
     const source = this.#sourceWith(theirs)
     const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
     const left = commits.filter((oid) => !isOurs(oid))
@@ -295,19 +301,14 @@ export class Receiver {
     }
   }
 
-  /** What was newest here and is late, now that the branch has moved on without it. */
-  async #leftBy(source: HistorySource, before: Oid): Promise<readonly LateChange[]> {
-    const { commit } = this.#session.snapshot.head
-    const { ours } = await findDivergence(source, before, commit, this.#options.signal)
-    return readLateChanges(source, ours.commits)
-  }
-
   /** Returns how many bytes came. */
   async #fetch(connection: FetchConnection, head: Oid): Promise<number> {
-    const { objects } = this.#session
+    const { objects, knownCommits } = this.#session
     if (objects.read(head) !== undefined) return 0
-    const { snapshot, knownCommits } = this.#session
-    const haves = chooseHaves(objects, snapshot.head.commit, this.#known.seen()?.oid, knownCommits)
+    const seen = this.#known.seen()?.oid
+    const haves = await this.#session.reading((ours) => {
+      return chooseHaves(objects, ours.head.commit, seen, knownCommits)
+    })
     const { bytes } = await connection.fetch({
       want: head,
       haves,

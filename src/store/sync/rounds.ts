@@ -4,8 +4,11 @@
 import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/remotes.ts'
 import type { Author } from '../commit.ts'
+import type { History } from '../history.ts'
+import { hasMoved } from '../one-state.ts'
 import type { StoreSession } from '../session.ts'
 import type { Head } from '../snapshot.ts'
+import { askHistory } from '../steady-history.ts'
 import { findConflicts } from './conflicts.ts'
 import type { Conflict } from './conflicts.ts'
 import type { KnownRemote } from './known-remote.ts'
@@ -41,22 +44,31 @@ export async function receiveAndSend(
   const total = { commits: 0, bytes: 0 }
   let unified = nothingMoved
   const late = new Map<string, LateChange>()
-  for (let attempt = 1; ; attempt += 1) {
+  let isBehind = false
+  const round = async (): Promise<Moved> => {
+    // A push alone takes nothing over: what the remote has more than it has shown stays there.
+    isBehind = options.only === 'push'
     const received = await receiver.receive(author)
+    isBehind = false
     total.commits += received.commits
     total.bytes += received.bytes
     unified = addUnified(unified, received.unified)
     // Another attempt may meet them again.
     for (const change of received.late) late.set(change.commit, change)
+    const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
+    const { merge, outcomes, keyrings, settings, builtOnRedacted, erased } = unified
+    const mergedElsewhere =
+      total.commits === 0 ? [] : await findMergedElsewhere(session, before, options)
+    const made = { merge, outcomes, mergedElsewhere, keyrings, settings, builtOnRedacted, erased }
+    return { received: total, ...made, late: [...late.values()], sent }
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const { rewrites } = session
     try {
-      const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
-      const { merge, outcomes, keyrings, settings, builtOnRedacted, erased } = unified
-      const mergedElsewhere =
-        total.commits === 0 ? [] : await findMergedElsewhere(session, before, options)
-      const made = { merge, outcomes, mergedElsewhere, keyrings, settings, builtOnRedacted, erased }
-      return { received: total, ...made, late: [...late.values()], sent }
+      return await round()
     } catch (error) {
-      if (!hasCode(error, 'remote_moved') || attempt === ATTEMPTS) throw error
+      const isFinal = attempt === ATTEMPTS || (isBehind && hasCode(error, 'remote_moved'))
+      if (isFinal || !(await hasMoved(session, rewrites, error))) throw error
       await wait(session.random(1)[0] ?? 0, attempt)
     }
   }
@@ -68,15 +80,17 @@ async function findMergedElsewhere(
   before: Head,
   options: SyncOptions,
 ): Promise<readonly Conflict[]> {
-  const history = await session.loadHistory(options)
-  const known = findRecord(session, history, before)
-  // Left, since others had removed its device.
-  if (known === undefined) return []
-  const isKnown = history.pastOf(known)
-  const { deviceId: own } = session.identity
-  return findConflicts(history, { limit: Infinity }, ({ position, deviceId }) => {
-    return deviceId !== own && !isKnown(position)
-  })
+  const find = async (history: History): Promise<readonly Conflict[]> => {
+    const known = findRecord(session, history, before)
+    // Left, since others had removed its device.
+    if (known === undefined) return []
+    const isKnown = history.pastOf(known)
+    const { deviceId: own } = session.identity
+    return findConflicts(history, { limit: Infinity }, ({ position, deviceId }) => {
+      return deviceId !== own && !isKnown(position)
+    })
+  }
+  return askHistory(session, find, options)
 }
 
 /** Two clones that lost a race together do not lose the next one together. */

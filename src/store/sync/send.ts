@@ -9,6 +9,7 @@ import type {
   RemoteAccess,
   TransferProgress,
 } from '../../transport/remote-access.ts'
+import { hasMoved } from '../one-state.ts'
 import type { StoreSession } from '../session.ts'
 import type { Head } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
@@ -47,15 +48,22 @@ export class Sender {
    */
   async sendAtOnce(): Promise<Sent | undefined> {
     if (this.#options.repair === true) return undefined
+    const { rewrites } = this.#session
+    try {
+      return await this.#sendToSeen()
+    } catch (error) {
+      if (await hasMoved(this.#session, rewrites, error)) return undefined
+      throw error
+    }
+  }
+
+  async #sendToSeen(): Promise<Sent | undefined> {
     const expected = (await this.#remote.seenHere())?.oid
-    if (expected === undefined || expected === this.#session.snapshot.head.commit) return undefined
+    if (expected === undefined || expected === (await this.#head()).commit) return undefined
     const connection = await this.#tryConnect()
     try {
       if (connection?.refs.head !== expected) return undefined
       return await this.#sendOver(connection, expected, await this.#packedHead())
-    } catch (error) {
-      if (hasCode(error, 'remote_moved')) return undefined
-      throw error
     } finally {
       await connection?.close()
     }
@@ -86,6 +94,10 @@ export class Sender {
   /** A head that git sees too: the ref that remembers the remote is to lead to it. */
   async #packedHead(): Promise<Head> {
     await this.#session.checkpoint()
+    return this.#head()
+  }
+
+  #head(): Promise<Head> {
     return this.#session.reading(({ head }) => head)
   }
 

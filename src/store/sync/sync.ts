@@ -21,14 +21,22 @@ import { Sender } from './send.ts'
  * `rolled_back`, `store_id_mismatch`, `wrong_key`, `keyring_conflict`, or what verification
  * refuses; local work is untouched then.
  */
-export async function syncStore(
+export function syncStore(
+  session: StoreSession,
+  author: Author,
+  options: StoreSyncOptions,
+): Promise<SyncReport> {
+  return session.syncs.run(() => syncAlone(session, author, options))
+}
+
+async function syncAlone(
   session: StoreSession,
   author: Author,
   options: StoreSyncOptions,
 ): Promise<SyncReport> {
   const remote = chooseRemote(session.exchange.remotes(), options.remote)
   const known = new KnownRemote(session, remote)
-  const redacted = session.snapshot.redacted.size
+  const redacted = await session.reading((snapshot) => snapshot.redacted.size)
   const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
   await known.forgetRefused()
   const awaited = await findAwaited(session, redacted)

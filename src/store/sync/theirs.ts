@@ -16,6 +16,7 @@ import type { ObjectSource } from '../git-reads.ts'
 import type { CommitEntry, History, HistorySource } from '../history.ts'
 import type { JudgedCommit } from '../judged-commit.ts'
 import { wasLeftLate } from '../late.ts'
+import { onOneState } from '../one-state.ts'
 import type { StoreSession } from '../session.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
@@ -42,8 +43,20 @@ export interface TheirsOptions extends VerifyOptions {
   readonly wasShown?: boolean | undefined
 }
 
-/** Throws `store_id_mismatch`, `not_a_store`, `wrong_key`, or what verification refuses. */
-export async function verifyTheirs(
+/**
+ * Throws `store_id_mismatch`, `not_a_store`, `wrong_key`, or what verification refuses;
+ * `ref_conflict` if our own history, by which it is judged, was made again meanwhile.
+ */
+export function verifyTheirs(
+  session: StoreSession,
+  history: History,
+  head: Oid,
+  options: TheirsOptions,
+): Promise<Theirs> {
+  return onOneState(session, () => verifyHead(session, history, head, options))
+}
+
+async function verifyHead(
   session: StoreSession,
   history: History,
   head: Oid,
@@ -60,7 +73,9 @@ export async function verifyTheirs(
     versions.add(commit)
   }
   const how = { ...options, onCommit }
-  const verified = await verifyRewritten(source, history, head, how, session.snapshot)
+  const copyAt = (commit: Oid): Promise<Snapshot | undefined> =>
+    session.reading((now) => (now.head.commit === commit ? now.copy() : undefined))
+  const verified = await verifyRewritten(source, history, head, how, copyAt)
   versions.checkNew(source, history)
   const { snapshot, base } = verified
   const { oid = '', height = 0 } = history.commits[base] ?? {}

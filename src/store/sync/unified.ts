@@ -4,6 +4,7 @@ import type { Oid } from '../../git/object.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import { addJoined } from './joined-keyrings.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'
+import type { LateChange } from './late-changes.ts'
 import type { SettingsOutcome } from './report.ts'
 
 /** What became of the two heads. */
@@ -16,8 +17,10 @@ export interface Unified {
   readonly keyrings?: JoinedKeyrings | undefined
   /** Our redactions made their commits again from this height on. */
   readonly theirsIntactBelow?: number | undefined
-  /** What was newest here was late, of a device that was removed, and is no more a part of it. */
-  readonly leftLate?: boolean | undefined
+  /** Commits of theirs that our history did not have. */
+  readonly received: number
+  /** What was newest here and late, of a device that was removed: it is no part of it any more. */
+  readonly leftLate: readonly LateChange[]
   readonly settings: SettingsOutcome | undefined
   /** Ids of memories whose current version may repeat what was redacted (`builtOnRedacted`). */
   readonly builtOnRedacted: readonly string[]
@@ -27,16 +30,20 @@ export const nothingMoved: Unified = {
   merge: undefined,
   outcomes: [],
   erased: 0,
+  received: 0,
+  leftLate: [],
   settings: undefined,
   builtOnRedacted: [],
 }
 
-/** What both did, one after the other. `leftLate` is of one step, and who did that has told it. */
+/** What both did, one after the other. */
 export function addUnified(a: Unified, b: Unified): Unified {
   return {
     merge: b.merge ?? a.merge,
     outcomes: [...a.outcomes, ...b.outcomes],
     erased: a.erased + b.erased,
+    received: a.received + b.received,
+    leftLate: [...a.leftLate, ...b.leftLate],
     keyrings: addJoined(a.keyrings, b.keyrings),
     theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
     settings: b.settings ?? a.settings,

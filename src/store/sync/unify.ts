@@ -26,7 +26,9 @@ import type { Rewritten } from '../rewrite.ts'
 import type { StoreSession } from '../session.ts'
 import type { CurrentVersion, Head, Snapshot, Undo } from '../snapshot.ts'
 import type { VerifyOptions } from '../verify.ts'
+import type { Build } from '../writer.ts'
 import { describeJoin, joinFor } from './joined-keyrings.ts'
+import { readLateChanges } from './late-changes.ts'
 import { mergeInput } from './merge-source.ts'
 import { containsRecord, findRecord } from './theirs.ts'
 import type { Theirs } from './theirs.ts'
@@ -34,22 +36,31 @@ import { nothingMoved } from './unified.ts'
 import type { Unified } from './unified.ts'
 import { builtOnRedacted, compareSettings } from './unnoticed.ts'
 
-/** The branch has moved, durably, when it resolves. Throws `keyring_conflict` and storage codes. */
+/**
+ * The branch has moved, durably, when it resolves. Undefined, with nothing done, if the keyring
+ * here is not that of `tip` any more, by which theirs was found not to be late. Throws
+ * `keyring_conflict` and storage codes.
+ */
 export async function unify(
   session: StoreSession,
   theirs: Theirs,
+  tip: Pick<Snapshot, 'keyring'>,
   author: Author,
   options: VerifyOptions,
-): Promise<Unified> {
-  const unified = await session.writing(async () => {
+): Promise<Unified | undefined> {
+  const write: Build<Unified | undefined> = async () => {
+    if (!equalBytes(session.snapshot.keyring.record, tip.keyring.record)) {
+      return { built: undefined, result: undefined }
+    }
     const history = await session.historyNow(options)
     const unifier = new Unifier(session, history, theirs, options)
     if (findRecord(session, history, theirs.snapshot.head) !== undefined) {
       return { built: await unifier.buildErasure(), result: nothingMoved }
     }
     return unifier.build(author)
-  }, true)
-  if (unified.erased > 0) session.forgetAll()
+  }
+  const unified = await session.writing(write, true)
+  if (unified !== undefined && unified.erased > 0) session.forgetAll()
   return unified
 }
 
@@ -126,20 +137,34 @@ class Unifier {
     await this.#rewriteTheirs(missing)
     if (oursIsPast) {
       assert(missing.size === 0, 'a history has the redactions of what it contains')
-      return { built: this.#adopt(), result: { ...nothingMoved, ...noticed, erased } }
+      const received = this.#countNews()
+      return { built: this.#adopt(), result: { ...nothingMoved, ...noticed, erased, received } }
     }
     const divergence = await this.#divergence()
+    const moved = {
+      ...nothingMoved,
+      ...noticed,
+      erased,
+      received: divergence.theirs.commits.length,
+    }
     if (this.#mustLeaveOurs(divergence, missing)) {
       await this.#noteLeft(divergence)
       const isSame = equalBytes(ours.settings.record, theirs.settings.record)
       const settings = isSame ? undefined : 'replaced'
-      const result: Unified = { ...nothingMoved, ...noticed, settings, erased, leftLate: true }
-      return { built: this.#adopt(), result }
+      const leftLate = readLateChanges(this.#source(), divergence.ours.commits)
+      return { built: this.#adopt(), result: { ...moved, settings, leftLate } }
     }
     const { built, ...merged } = await this.#merge(author, divergence)
     const theirsIntactBelow = this.#theirsIntactBelow
     const merge = built.head.commit
-    return { built, result: { merge, ...merged, ...noticed, erased, theirsIntactBelow } }
+    return { built, result: { ...moved, merge, ...merged, theirsIntactBelow } }
+  }
+
+  /** Of a history that contains ours: what it has above the base, without what ours has there. */
+  #countNews(): number {
+    const { base, records } = this.#theirs
+    const common = base && this.#history.findCommit(base.oid, base.height)
+    return records.size - (this.#history.commits.length - 1 - (common?.position ?? -1))
   }
 
   /**

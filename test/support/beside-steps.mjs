@@ -1,0 +1,80 @@
+// What one handle of a store does while others do the same: `runSteps` in the process of a test, or
+// as one of its own, `node beside-steps.mjs <directory> <state directory> <identity file> <name>
+// <steps as JSON>`. A step starts before the one before it has ended. Says what the store has
+// acknowledged, and what it has refused.
+
+import { readFileSync, writeSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** So many steps of a handle run at once. */
+const LANES = 3
+/** So many writes join one batch. */
+const AT_ONCE = 12
+
+/**
+ * `steps` are names of steps. `say` is told `wrote` or `redacted` with a path, or `refused` with
+ * the step, the code and the stack.
+ */
+export async function runSteps(store, name, steps, say) {
+  const author = { actor: { type: 'session', id: name } }
+  const create = async (path) => {
+    await store.apply([{ type: 'create', path, content: `${name} wrote ${path}\n` }], author)
+    say('wrote', path)
+  }
+  const does = {
+    write: (index) => create(`/${name}/${index}.md`),
+    batch: (index) =>
+      Promise.all(Array.from({ length: AT_ONCE }, (_, n) => create(`/${name}/${index}-${n}.md`))),
+    edit: async () => {
+      const edit = { type: 'edit', path: '/shared.md', edit: (text) => `${text}${name}\n` }
+      await store.apply([edit], author)
+    },
+    redact: async (index) => {
+      const path = `/${name}/secret-${index}.md`
+      await store.apply([{ type: 'create', path, content: 'a secret\n' }], author)
+      const select = { path }
+      await store.redact({ select, reason: 'leaked_secret', current: 'delete' }, author)
+      say('redacted', path)
+    },
+    restore: async (index) => {
+      const path = `/${name}/back-${index}.md`
+      const { versionIds } = await store.apply([{ type: 'create', path, content: 'x\n' }], author)
+      await store.apply([{ type: 'delete', path }], author)
+      await store.restore({ memory: path, to: { versionId: versionIds[0] } }, author)
+      say('wrote', path)
+    },
+    sync: () => store.sync(author),
+    pull: () => store.sync(author, { only: 'pull' }),
+    push: () => store.sync(author, { only: 'push' }),
+    compact: () => store.compact(),
+    checkpoint: () => store.checkpoint(),
+    status: () => store.status(),
+    versions: () => store.versions(),
+  }
+  const waiting = [...steps.entries()]
+  const lane = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, step] = next
+      try {
+        await does[step](index)
+      } catch (error) {
+        say('refused', step, error.code ?? 'internal', error.stack)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { openStore, parseIdentity } = await import('../../dist/index.js')
+  const [directory, stateDirectory, identityFile, name, steps] = process.argv.slice(2)
+  const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+  const store = await openStore({ directory, stateDirectory, identity })
+  await runSteps(store, name, JSON.parse(steps), print)
+  await store.close()
+}
+
+/** Synchronous: what is printed was acknowledged, also if the next instruction is the last. */
+function print(...words) {
+  writeSync(1, `${JSON.stringify(words)}\n`)
+}

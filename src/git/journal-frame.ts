@@ -32,7 +32,7 @@ export const magicBytes: number = 4
 const sumBytes = 16
 const magic = Uint8Array.of(0x47, 0x4c, 0x4a, 0x32)
 const mark = Uint8Array.of(0xff)
-const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
+export const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
 const zeroOid = '0'.repeat(40)
 
 export interface JournalObject {

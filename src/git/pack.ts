@@ -66,6 +66,21 @@ export class Pack {
     }
   }
 
+  /**
+   * A pack of which nothing is believed but what an index says that was made of its bytes. The
+   * trailer may be missing, so entries are read up to the end of the file.
+   */
+  static openSalvaged(
+    disk: Disk,
+    directory: string,
+    name: string,
+    index: PackIndex,
+  ): Pack | undefined {
+    const fd = disk.openExisting(`${directory}/${name}.pack`, 'r')
+    if (fd === undefined) return undefined
+    return new Pack(disk, fd, { name, index, bytes: disk.size(fd) + packTrailerBytes })
+  }
+
   private constructor(
     disk: Disk,
     fd: number,

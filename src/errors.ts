@@ -49,6 +49,7 @@ type StorageCode =
   | 'object_corrupt'
   | 'pack_corrupt'
   | 'journal_corrupt'
+  | 'ref_corrupt'
 
 /** A remote, or the way to it. Local work is safe. */
 type RemoteCode =

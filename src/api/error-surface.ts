@@ -4,6 +4,7 @@
 
 import { StoreError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
+import { afterBackup, keepStateApart, mendStore } from './advice.ts'
 import type { ExitCode } from './exit-codes.ts'
 
 /** `error.type` of an answer of the Memory Stores API. */
@@ -30,7 +31,6 @@ export interface ErrorSurface {
 
 const distrust =
   'Do not use this copy; compare it with another device or a backup, and ask how it came to differ'
-const restore = 'Put the missing or damaged files back from a backup or another copy of the store'
 const makeRoom = 'Delete what is no longer needed, or let an owner raise the limit'
 
 /** Every code, in the order of errors.ts. */
@@ -99,15 +99,16 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   storage_denied: storage('Check owner and permissions of the files of the store'),
   storage_failed: storage('Check the disk and the log of the system'),
   ref_conflict: row(409, 'conflict_error', 10, 'Try again; something else moved the branch', true),
-  object_missing: tampered(restore),
-  object_corrupt: tampered(restore),
-  pack_corrupt: tampered(restore),
+  object_missing: tampered(mendStore),
+  object_corrupt: tampered(mendStore),
+  pack_corrupt: tampered(mendStore),
   journal_corrupt: row(
     500,
     'api_error',
     17,
     'Write nothing; run `gitlocket doctor`, which says what is intact and how to go on',
   ),
+  ref_corrupt: tampered(mendStore),
 
   remote_unreachable: offline('Check the network and the address; synchronise again later'),
   remote_timeout: offline('Synchronise again later; the other side or the network is too slow'),
@@ -188,13 +189,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   ),
   settings_malformed: tampered(distrust),
   settings_mismatch: tampered(distrust),
-  anchor_corrupt: tampered('Put the state directory of this device back from a backup'),
-  rolled_back: row(
-    500,
-    'api_error',
-    12,
-    'Get the newest copy; accept the older one only if you put it back on purpose',
+  anchor_corrupt: tampered(
+    `Run \`gitlocket doctor --repair\`, which verifies the store and makes a new one; ${keepStateApart}`,
   ),
+  rolled_back: row(500, 'api_error', 12, `${afterBackup}; otherwise compare with another copy`),
 }
 
 /** For errors that are no StoreError: a fault of the program. */

@@ -125,11 +125,5 @@ function explained(error: unknown): unknown {
     const hint = '`gitlocket audit` does that, and `gitlocket sync` brings what is new'
     return new CommandError('permission_denied', error.message, hint)
   }
-  if (hasCode(error, 'rolled_back')) {
-    const hint =
-      'Compare with another copy; `gitlocket verify --accept-rolled-back` accepts a backup that ' +
-      'was put back on purpose'
-    return new CommandError('rolled_back', error.message, hint)
-  }
   return error
 }

@@ -44,7 +44,7 @@ export class Branch {
     this.#value = this.read()
   }
 
-  /** The commit right now. Throws `ref_conflict` if the branch file is damaged. */
+  /** The commit right now. Throws `ref_corrupt` if the branch file is damaged. */
   read(): Oid | undefined {
     const loose = this.#disk.readFile(this.#loose)
     if (loose !== undefined) return this.#parseLoose(asciiText(loose))
@@ -58,9 +58,10 @@ export class Branch {
   #parseLoose(text: string): Oid {
     const match = /^([0-9a-f]{40})\n?$/.exec(text)
     if (match?.[1] === undefined) {
+      const state = text === '' ? 'empty' : 'damaged'
       throw new StoreError(
-        'ref_conflict',
-        `The file ${this.#name} is damaged: it must hold the 40 hex digits of a commit`,
+        'ref_corrupt',
+        `The file ${this.#name} is ${state}: it must hold the 40 hex digits of a commit`,
       )
     }
     return match[1]

@@ -12,9 +12,9 @@ import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 /** The store's own directory in a repository: journals, locks and caches. Git ignores it. */
 export const ownDirectoryName: string = 'gitlocket'
 
-const headText = `ref: ${branchName}\n`
+export const headText: string = `ref: ${branchName}\n`
 
-const newConfig = `[core]
+export const newConfig: string = `[core]
 \trepositoryformatversion = 0
 \tfilemode = false
 \tbare = true
@@ -45,6 +45,9 @@ export async function initRepository(disk: Disk, directory: string): Promise<voi
   else checkRepository(disk, directory)
   if (new Branch(disk, directory).read() !== undefined) {
     throw new StoreError('store_exists', 'This directory holds a store already: open it instead')
+  }
+  if (disk.list(`${directory}/objects/pack`).some((name) => name.endsWith('.pack'))) {
+    throw new StoreError('ref_corrupt', `${branchName} is missing, though objects are there`)
   }
   for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
   const config = disk.readFile(`${directory}/config`) ?? utf8(newConfig)

@@ -13,7 +13,7 @@ const remotesDirectory = 'refs/remotes'
 /** A subset of what git allows in a ref, so that it is a plain name in a file system too. */
 const remotePattern = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,99}$/
 
-/** The commit that it names. Throws `invalid_input`, or `ref_conflict` if the file is damaged. */
+/** The commit that it names. Throws `invalid_input`, or `ref_corrupt` if the file is damaged. */
 export function readTrackingRef(disk: Disk, directory: string, remote: string): Oid | undefined {
   return new Branch(disk, directory, trackingRefName(remote)).read()
 }

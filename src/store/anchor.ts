@@ -89,6 +89,14 @@ export class Anchor {
     await this.#write(head, this.#file?.nextSequence ?? 1, this.#file?.holder ?? '')
   }
 
+  /**
+   * In the place of an anchor that was damaged: `lastSequence` is the device's last number that is
+   * known, and what was reserved above it is not.
+   */
+  async renew(head: VerifiedHead, lastSequence: number): Promise<void> {
+    await this.#write(head, lastSequence + 1 + RESERVED_BLOCK, '')
+  }
+
   /** Gives back what is left of this handle's block. */
   async settle(): Promise<void> {
     this.#reload()
@@ -116,8 +124,7 @@ export class Anchor {
       if (hasCode(error, 'upgrade_required')) throw error
       throw new StoreError(
         'anchor_corrupt',
-        'The anchor in the state directory is damaged or belongs to another identity; move it ' +
-          'away only if you are sure that the store was not put back to an older state',
+        'The anchor in the state directory is damaged or belongs to another identity',
         { cause: error },
       )
     }

@@ -2,6 +2,7 @@
 // what stock git says about it. The locks are another file's.
 
 import { spawnSync } from 'node:child_process'
+import { mendStore } from '../../api/advice.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
 import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
@@ -148,7 +149,7 @@ function checkGit(context: Context): Finding {
   const { status, stderr } = git('fsck', '--strict', '--no-dangling', '--no-progress')
   if (status === 0) return ok(check, 'clean')
   const first = stderr.split('\n').find((line) => line !== '') ?? `status ${status}`
-  return fail(check, first, 'Run `gitlocket verify`; restore from another copy', TAMPERED)
+  return fail(check, first, mendStore, TAMPERED)
 }
 
 /** Stock git, without anybody's configuration. */

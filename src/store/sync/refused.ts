@@ -26,6 +26,7 @@ const circumstances: readonly ErrorCode[] = [
   'storage_denied',
   'storage_failed',
   'ref_conflict',
+  'ref_corrupt',
   'pack_corrupt',
   'journal_corrupt',
   ...failuresOfRemote,

@@ -1,6 +1,9 @@
 // The table of error codes as a whole: what must hold for every row, and how the rows relate.
 
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { afterBackup, keepStateApart, mendStore } from '../../../src/api/advice.ts'
 import { errorSurface, surfaceOf, unexpectedSurface } from '../../../src/api/error-surface.ts'
 import { exitCodes, syncExitCodes } from '../../../src/api/exit-codes.ts'
 import { StoreError } from '../../../src/errors.ts'
@@ -47,6 +50,19 @@ describe('the error surface', () => {
     expect(codes.length).toBeGreaterThan(20)
     expect(codes.filter(([, { exitCode }]) => exitCode !== 11)).toEqual([])
     expect(errorSurface.rolled_back.exitCode).toBe(12)
+  })
+
+  test('the README gives the same advice about the anchor, backups and damage', () => {
+    const file = fileURLToPath(new URL('../../../README.md', import.meta.url))
+    const text = readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ').toLowerCase()
+    for (const advice of [keepStateApart, afterBackup, mendStore]) {
+      expect(text).toContain(`${advice.toLowerCase()}.`)
+    }
+    expect(errorSurface.anchor_corrupt.advice).toContain(keepStateApart)
+    expect(errorSurface.rolled_back.advice).toContain(afterBackup)
+    for (const code of ['object_missing', 'pack_corrupt', 'ref_corrupt'] as const) {
+      expect(errorSurface[code].advice).toBe(mendStore)
+    }
   })
 
   test('what is not a StoreError is unexpected', () => {

@@ -325,7 +325,7 @@ describe('a closed store', () => {
       const path = join(directory, 'refs/heads/main')
       writeFileSync(path, '')
       utimesSync(path, 1, 1)
-      await expect(open(directory)).rejects.toMatchObject({ code: 'ref_conflict' })
+      await expect(open(directory)).rejects.toMatchObject({ code: 'ref_corrupt' })
     },
   )
 })

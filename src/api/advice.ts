@@ -13,5 +13,5 @@ export const afterBackup: string =
 
 /** About files that are damaged or missing. */
 export const mendStore: string =
-  'Run `gitlocket doctor --repair`; with `--from` and a remote, a backup or another clone, it takes ' +
-  'what is missing from there'
+  'Run `gitlocket doctor --repair`; with `--from` and a remote, a backup or another clone, it ' +
+  'takes what is missing from there'

@@ -190,7 +190,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   settings_malformed: tampered(distrust),
   settings_mismatch: tampered(distrust),
   anchor_corrupt: tampered(
-    `Run \`gitlocket doctor --repair\`, which verifies the store and makes a new one; ${keepStateApart}`,
+    `Run \`gitlocket doctor --repair\`, which makes a new one; ${keepStateApart}`,
   ),
   rolled_back: row(500, 'api_error', 12, `${afterBackup}; otherwise compare with another copy`),
 }

@@ -200,7 +200,12 @@ export const commands: readonly Command[] = [
     name: 'doctor',
     summary: 'Check the set-up, and say how to mend it',
     positionals: [],
-    options: [{ name: 'leaks', summary: 'Search a scratch store for plaintext, everywhere' }],
+    options: [
+      { name: 'repair', summary: 'Mend damaged and missing files from what is left' },
+      { name: 'from', value: 'where', summary: 'With --repair: take what is missing from there' },
+      { name: 'dry-run', summary: 'With --repair: say what would be done' },
+      { name: 'leaks', summary: 'Search a scratch store for plaintext, everywhere' },
+    ],
     notes: [
       'Counts the objects that no ref leads to as well, for which it packs the journal and reads ' +
         'every commit and tree: refused fetches and lost races leave some. Nothing removes them ' +
@@ -208,6 +213,13 @@ export const commands: readonly Command[] = [
       'The exit code is that of the first failure. --leaks makes a store in a temporary ' +
         'directory, writes canaries into contents, paths, reasons, sessions, actors and keys, ' +
         'searches every file and object for them, and exits with 11 if it finds one.',
+      '--repair reads packs, loose objects, the journal and refs, and writes what is readable ' +
+        'anew, once the history verifies from its first commit on. --from names a remote, its ' +
+        'address, the directory of a backup, or another clone; without it no remote is asked. ' +
+        'Work that was never sent is kept. Damaged files are moved to gitlocket/damaged in the ' +
+        'store, and a later repair reads them again; a redaction erases them. What is lost is ' +
+        'listed: the exit code is then 11, or 12 if the anchor names later work. A sound one is ' +
+        'not touched.',
     ],
     run: async (...call) => (await import('./commands/doctor.ts')).doctor(...call),
   },

@@ -16,6 +16,7 @@ import { sweepBrokenPacks, sweepFiles } from './purge-files.ts'
 import type { PurgeIntent } from './purge-intent.ts'
 import type { PurgeIntents } from './purge-intents.ts'
 import { listRefs, sweepRefs } from './purge-refs.ts'
+import { repairNames } from './repair-names.ts'
 
 /** How long a running git may take between the two parts of a pack. */
 const renameMsMax = 100
@@ -74,6 +75,7 @@ export class Purge {
     await sweepRefs(files, { sweep, isErased, isGone: (oid) => !has(oid) })
     await journal.scrub()
     sweep.empty(`${ownDirectory}/cache`)
+    for (const name of repairNames) sweep.empty(`${ownDirectory}/${name}`)
     await sweep.sync()
     await intents.remove(due)
   }

@@ -22,7 +22,6 @@ import { decodeIntent, intentPattern } from './purge-intent.ts'
 import { asideName } from './repair-names.ts'
 import { ownDirectoryName } from './repository.ts'
 
-
 /** A file that is not as it was written. */
 export interface Damage {
   /** Its path in the repository. */

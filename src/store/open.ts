@@ -47,6 +47,7 @@ import { SeenRemotes } from './sync/seen-remotes.ts'
 import type { Head, Snapshot } from './snapshot.ts'
 import { findState } from './state-cache.ts'
 import { getBlob, getTree } from './git-reads.ts'
+import type { ObjectSource } from './git-reads.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
 import type { Progress } from './verify.ts'
 
@@ -224,21 +225,38 @@ export function localFiles(
   readonly seenRemotes: SeenRemotes
   readonly cacheDirectory: string
 } {
+  const { caches, anchorFile, remotesFile, cacheDirectory } = localPlaces(options, storeId)
+  const anchor = new Anchor(caches, anchorFile)
+  return { caches, anchor, seenRemotes: new SeenRemotes(caches, remotesFile), cacheDirectory }
+}
+
+/** Where this device keeps what belongs to it alone. Reads nothing. */
+export function localPlaces(
+  options: Places & Environment,
+  storeId: string,
+): {
+  readonly caches: CacheOwner
+  readonly anchorFile: string
+  readonly remotesFile: string
+  readonly cacheDirectory: string
+} {
   const { identity, directory, stateDirectory } = options
   const { disk, random } = environmentOf(options)
-  const caches: CacheOwner = { disk, storeId, identity, random }
   const device = formatId('device', identity.deviceId)
   const state = `${stateDirectory}/${formatId('store', storeId)}/${device}`
   return {
-    caches,
-    anchor: new Anchor(caches, `${state}.anchor`),
-    seenRemotes: new SeenRemotes(caches, `${state}.remotes`),
+    caches: { disk, storeId, identity, random },
+    anchorFile: `${state}.anchor`,
+    remotesFile: `${state}.remotes`,
     cacheDirectory: `${directory}/gitlocket/cache/${device}`,
   }
 }
 
 export function getHead(objects: ObjectStore): Oid {
   if (objects.head !== undefined) return objects.head
+  for (const _ of objects.objectIds()) {
+    throw new StoreError('ref_corrupt', 'refs/heads/main is missing, though objects are there')
+  }
   throw new StoreError('not_a_store', 'The repository has no commit: it is not a gitlocket store')
 }
 
@@ -322,9 +340,11 @@ async function startOver(source: Source, head: Oid, options: OpenOptions): Promi
   return { snapshot, history: new History(), cachedHeight: -1, counted }
 }
 
+type RecordSource = Omit<Source<AuditKeys>, 'objects'> & { readonly objects: ObjectSource }
+
 /** FORMAT §9: the head must contain the record that this device verified last. */
 export function checkFreshness(
-  source: Source<AuditKeys>,
+  source: RecordSource,
   { verified }: Pick<Anchor, 'verified'>,
   { head }: { readonly head: Pick<Head, 'commit'> },
 ): void {
@@ -357,8 +377,8 @@ export async function keepUp(
 }
 
 /** Both parents of merges are looked behind: the record may be on either side. */
-function containsRecord(
-  { objects, storeId, epochs }: Source<AuditKeys>,
+export function containsRecord(
+  { objects, storeId, epochs }: RecordSource,
   head: Oid,
   { height, record }: { readonly height: number; readonly record: Uint8Array },
 ): boolean {

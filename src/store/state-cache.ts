@@ -55,6 +55,22 @@ export interface StateReader {
   readSettings(oid: string, record: Uint8Array, height: number): SettingsState
 }
 
+export interface CachedHead {
+  readonly commit: string
+  readonly redacted: readonly string[]
+}
+
+/** What a cache says of its head, where the history that it belongs to may be damaged. */
+export async function findCachedHead(
+  owner: CacheOwner,
+  path: string,
+): Promise<CachedHead | undefined> {
+  const parts = await findParts<Partial<StateHeader> & StateRows>(owner, placeOf(path))
+  const [file, ...rest] = parts ?? []
+  if (!isHeader(file)) return undefined
+  return { commit: file.head.commit, redacted: rest.flatMap(({ redacted = [] }) => redacted) }
+}
+
 /** The cached snapshot, or undefined if there is none. */
 export async function findState(
   owner: CacheOwner,

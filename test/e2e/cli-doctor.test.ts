@@ -186,3 +186,58 @@ function emptyDirectory(directory: string): void {
   rmSync(directory, { recursive: true })
   mkdirSync(directory)
 }
+
+describe('doctor --repair', () => {
+  test('touches nothing of a sound store', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    expect(await home.ok('doctor', '--repair')).toBe('The store is sound: nothing was changed\n')
+    expect(readdirSync(join(home.store, 'gitlocket'))).not.toContain('damaged')
+  })
+
+  test.each([
+    ['empty', ''],
+    ['damaged', 'no commit\n'],
+  ])('names a branch file that is %s, and mends it', async (state, text) => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    writeFileSync(join(home.store, 'refs/heads/main'), text)
+    const refused = await home.call(['ls'])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      11,
+      expect.stringContaining(`refs/heads/main is ${state}`),
+    ])
+    expect(refused.stderr).toContain('doctor --repair')
+    const planned = await home.json('doctor', '--repair', '--dry-run')
+    expect(planned).toMatchObject({ sound: false, whole: true })
+    expect((await home.call(['ls'])).exitCode).toBe(11)
+    expect(await home.ok('doctor', '--repair')).toMatch(/^damaged {2}refs\/heads\/main: /)
+    expect(await home.ok('cat', 'a.md')).toBe('a')
+  })
+
+  test('takes from a backup what is missing, and says before that what is', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'kept.md', '--text', 'kept')
+    const backup = `${home.store}-backup`
+    cpSync(home.store, backup, { recursive: true })
+    for (const name of readdirSync(join(home.store, 'objects/pack'))) {
+      rmSync(join(home.store, 'objects/pack', name))
+    }
+    const alone = await home.call(['doctor', '--repair'])
+    expect(alone.exitCode).toBe(11)
+    expect(alone.stderr).toContain('No commit of the store can be read here')
+    const mended = await home.json('doctor', '--repair', '--from', backup)
+    expect(mended).toMatchObject({ whole: true, anchor: 'kept', missing: [], lost_changes: [] })
+    expect(await home.ok('cat', 'kept.md')).toBe('kept')
+  })
+
+  test('takes its options together alone', async () => {
+    const home = await newHomeWithStore()
+    expect((await home.call(['doctor', '--from', home.store])).exitCode).toBe(2)
+    const elsewhere = await home.call(['doctor', '--repair', '--from', '/nowhere'])
+    expect([elsewhere.exitCode, elsewhere.stderr]).toEqual([
+      7,
+      expect.stringContaining('no repository'),
+    ])
+  })
+})

@@ -1,5 +1,6 @@
 // `doctor`: is everything set up as it should be? Each line says how to mend what is not.
 
+import { usageError } from '../command.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { checkFiles } from '../doctor/file-checks.ts'
@@ -9,6 +10,11 @@ import { checkStore } from '../doctor/store-checks.ts'
 
 export async function doctor(context: Context, input: Input): Promise<Answer> {
   if (input.flag('leaks')) return findLeaks(context)
+  if (input.flag('repair')) return (await import('../doctor/repair.ts')).repair(context, input)
+  for (const option of ['from', 'dry-run']) {
+    const given = input.flag(option) || input.text(option) !== undefined
+    if (given) throw usageError(`--${option} goes with --repair`, 'doctor')
+  }
   // Before the store is opened, which makes what is missing of the state directory.
   const files = checkFiles(context.environment)
   const store = await checkStore(context)

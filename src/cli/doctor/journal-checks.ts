@@ -2,6 +2,7 @@
 // and how to go on. Asked only after the store was refused for that: a file that somebody writes at
 // this moment looks damaged too. Reads only.
 
+import { mendStore } from '../../api/advice.ts'
 import { systemDisk } from '../../git/disk.ts'
 import { framesOf, surveyJournals } from '../../git/journal-survey.ts'
 import type { JournalSurvey } from '../../git/journal-survey.ts'
@@ -18,10 +19,7 @@ export function checkJournals({ storeDirectory }: Environment): readonly Finding
   const surveys = surveyJournals(systemDisk, `${storeDirectory}/${ownDirectoryName}`)
   return [...surveys].flatMap(([name, survey]) => {
     if (survey.damage === undefined) return []
-    const fix =
-      'Copy the store as it is; then put this file back from a copy of the disk, or move it ' +
-      'away, which gives up what only it holds, and synchronise'
-    return [fail('Journal', damageText(name, survey, survey.damage), fix, JOURNAL_DAMAGED)]
+    return [fail('Journal', damageText(name, survey, survey.damage), mendStore, JOURNAL_DAMAGED)]
   })
 }
 

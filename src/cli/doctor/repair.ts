@@ -1,0 +1,172 @@
+// `doctor --repair`: mends the store from what is left of it and a copy, and says what was damaged,
+// what was mended from where, and what is lost. Decides nothing: store/repair/ does.
+
+import { afterBackup } from '../../api/advice.ts'
+import { surfaceOf } from '../../api/error-surface.ts'
+import type { ExitCode } from '../../api/exit-codes.ts'
+import { repairStore } from '../../store/repair/repair.ts'
+import type { LostChange, LostObject, RepairReport } from '../../store/repair/report.ts'
+import type { Answer, Input } from '../command.ts'
+import { checkIsDirectory, getIdentity } from '../context.ts'
+import type { Context } from '../context.ts'
+import { withProgress } from '../progress.ts'
+import { remoteAccess, transferProgress } from '../remote-access.ts'
+import { countText } from '../sizes.ts'
+
+const DAMAGED: ExitCode = 11
+const BEHIND: ExitCode = 12
+/** So many lines of a kind are printed; --json has all. */
+const LINES_MAX = 20
+
+export async function repair(context: Context, input: Input): Promise<Answer> {
+  const { environment, interrupts } = context
+  const { storeDirectory: directory, stateDirectory } = environment
+  checkIsDirectory(directory)
+  const identity = getIdentity(environment)
+  const [from, dryRun] = [input.text('from'), input.flag('dry-run')]
+  const report = await withProgress(context, 'Reading what is left', (progress) =>
+    repairStore({
+      directory,
+      stateDirectory,
+      identity,
+      from,
+      dryRun,
+      progress,
+      access: remoteAccess(context),
+      transfer: transferProgress(progress),
+      signal: interrupts.signal,
+    }),
+  )
+  const exitCode = report.whole ? 0 : report.anchor === 'behind' ? BEHIND : DAMAGED
+  return { text: repairText(report, { from, dryRun }), json: repairJson(report), exitCode }
+}
+
+interface Request {
+  readonly from: string | undefined
+  readonly dryRun: boolean
+}
+
+/** What is asked for and what came of it, as lines for people. */
+export function repairText(report: RepairReport, request: Request): string {
+  const lines = report.sound
+    ? ['The store is sound: nothing was changed']
+    : [
+        ...listed(report.damages, ({ file, problem }) => `damaged  ${file}: ${problem}`),
+        ...mendedLines(report, request.dryRun),
+        ...listed(report.missing, missingLine),
+        ...listed(report.detached, detachedLine),
+        ...verdictLines(report),
+      ]
+  return `${[...lines, ...anchorLines(report), ...nextLines(report, request)].join('\n')}\n`
+}
+
+function listed<T>(items: readonly T[], line: (item: T) => string): readonly string[] {
+  const rest = items.length - LINES_MAX
+  const more = rest > 0 ? [`         and ${rest} more; --json lists them all`] : []
+  return [...items.slice(0, LINES_MAX).map(line), ...more]
+}
+
+function mendedLines(report: RepairReport, dryRun: boolean): readonly string[] {
+  const { head, saved, aside, forgotten } = report
+  const copied = countText(saved.elsewhere, 'object', 'objects')
+  const own = countText(saved.here, 'object', 'objects')
+  return [
+    `${dryRun ? 'to save ' : 'saved   '} ${own} read here, ${copied} taken from the copy`,
+    `head     ${head.commit}, at height ${head.height}`,
+    ...(aside === undefined ? [] : [`kept     the damaged files, in ${aside} of the store`]),
+    ...forgotten.map((name) => `forgot   where the remote ${name} was; a sync finds it again`),
+  ]
+}
+
+function missingLine({ type, oid, commit, time, path }: LostObject): string {
+  const what = path === undefined ? `the ${type} ${oid}` : `a version of ${path}`
+  return `missing  ${what}, written in the commit ${commit}${timeText(time)}`
+}
+
+function detachedLine({ commit, kind, time, paths }: LostChange): string {
+  const what = paths.length > 0 ? `: ${paths.join(', ')}` : kind === undefined ? '' : `: ${kind}`
+  return `lost     the change of the commit ${commit}${timeText(time)}${what}`
+}
+
+function timeText(time: number | undefined): string {
+  return time === undefined ? '' : `, ${new Date(time).toISOString()}`
+}
+
+function verdictLines({ verdict }: RepairReport): readonly string[] {
+  if (verdict === undefined) return []
+  return [`refused  The history does not verify: ${verdict.message}`]
+}
+
+function anchorLines({ anchor }: RepairReport): readonly string[] {
+  if (anchor === 'none')
+    return ['anchor   There is none: whether the store was put back cannot be told']
+  if (anchor === 'renewed') {
+    return [
+      'anchor   It was damaged, so whether the store was put back cannot be told. A new one ' +
+        'names the verified head; the old one is beside it',
+    ]
+  }
+  if (anchor === 'damaged') return ['anchor   It is damaged, and stays until the history verifies']
+  if (anchor === 'behind') return ['anchor   It names later work than the store has']
+  return []
+}
+
+function nextLines(report: RepairReport, { from, dryRun }: Request): readonly string[] {
+  const { whole, anchor, unmerged, verdict, missing, detached } = report
+  const next: string[] = []
+  if (dryRun && !report.sound) next.push('`gitlocket doctor --repair` does that')
+  if (!whole) {
+    const another = from === undefined ? '' : 'another '
+    const lost = missing.length + detached.length > 0 || verdict !== undefined
+    if (lost || anchor === 'behind') {
+      next.push(
+        `\`gitlocket doctor --repair --from <remote or backup>\` takes what is missing from ` +
+          `${another || 'a '}copy that has it; what is damaged is kept until then`,
+      )
+    }
+    if (anchor === 'behind') next.push(afterBackup)
+  }
+  if (unmerged !== undefined) {
+    next.push(
+      'The copy has changes that are not here: `gitlocket sync` takes over those of a remote',
+    )
+  }
+  if (whole && (anchor === 'none' || anchor === 'renewed')) {
+    next.push('`gitlocket sync` before you write, so that nothing is written twice')
+  }
+  return next.map((line) => `next     ${line}`)
+}
+
+function repairJson(report: RepairReport): Readonly<Record<string, unknown>> {
+  const { storeId, sound, whole, damages, head, saved, aside, forgotten, anchor, unmerged } = report
+  const { verdict } = report
+  return {
+    memory_store_id: storeId,
+    sound,
+    whole,
+    damages,
+    head,
+    saved: { here: saved.here, from_copy: saved.elsewhere },
+    kept_in: aside ?? null,
+    forgotten_remotes: forgotten,
+    missing: report.missing.map(({ oid, type, commit, time, path }) => {
+      return { object_id: oid, type, commit, time: jsonTime(time), path: path ?? null }
+    }),
+    lost_changes: report.detached.map(({ commit, kind, time, deviceId, paths }) => {
+      return {
+        commit,
+        kind: kind ?? null,
+        time: jsonTime(time),
+        device_id: deviceId ?? null,
+        paths,
+      }
+    }),
+    verdict: verdict && { code: verdict.code, exit_code: surfaceOf(verdict).exitCode },
+    anchor,
+    unmerged: unmerged ?? null,
+  }
+}
+
+function jsonTime(time: number | undefined): string | null {
+  return time === undefined ? null : new Date(time).toISOString()
+}

@@ -1,0 +1,113 @@
+// What this device keeps beside the history, as far as it tells a repair which head is right: the
+// anchor and the cached snapshot. A damaged anchor is never replaced silently: the old file stays
+// beside the new one, which names a head that was verified.
+
+import { hasCode, StoreError } from '../../errors.ts'
+import { parseId } from '../../format/id.ts'
+import { systemDisk } from '../../git/disk.ts'
+import type { Oid } from '../../git/object.ts'
+import { Anchor } from '../anchor.ts'
+import type { ObjectSource } from '../git-reads.ts'
+import { wasLeftLate } from '../late.ts'
+import { checkFreshness, localPlaces } from '../open.ts'
+import type { Environment, Places } from '../open.ts'
+import type { CacheOwner } from '../sealed-cache.ts'
+import { findCachedHead } from '../state-cache.ts'
+import type { CachedHead } from '../state-cache.ts'
+import type { SoundHead } from './heads.ts'
+import type { AnchorFate } from './report.ts'
+
+interface Source {
+  readonly objects: ObjectSource
+  readonly storeId: string
+}
+
+export class LocalState {
+  readonly #caches: CacheOwner
+  readonly #file: string
+  readonly #anchor: Anchor | 'damaged'
+  readonly #cached: CachedHead | undefined
+
+  static async read(options: Places & Environment, storeId: string): Promise<LocalState> {
+    const { caches, anchorFile, cacheDirectory } = localPlaces(options, storeId)
+    const cached = await findCachedHead(caches, `${cacheDirectory}/state`)
+    return new LocalState(caches, anchorFile, cached)
+  }
+
+  private constructor(caches: CacheOwner, file: string, cached: CachedHead | undefined) {
+    this.#caches = caches
+    this.#file = file
+    this.#anchor = openAnchor(caches, file)
+    this.#cached = cached
+  }
+
+  /** Commits that this device has verified; sealed, so that nobody else has put them there. */
+  get heads(): readonly Oid[] {
+    const anchored = this.#anchor === 'damaged' ? undefined : this.#anchor.verified?.commit
+    return [anchored, this.#cached?.commit].flatMap((oid) => oid ?? [])
+  }
+
+  /** Versions that this device knows to be redacted. */
+  get redacted(): readonly string[] {
+    return this.#cached?.redacted ?? []
+  }
+
+  /** What is to become of the anchor with this head. */
+  async judge(source: Source, head: Oid, sound: SoundHead | undefined): Promise<AnchorFate> {
+    if (this.#anchor === 'damaged') return sound === undefined ? 'damaged' : 'renewed'
+    const { verified } = this.#anchor
+    if (verified === undefined) return 'none'
+    // Nothing can be compared where the history cannot be followed.
+    if (sound === undefined) return verified.commit === head ? 'kept' : 'behind'
+    const known = { ...source, epochs: sound.epochs }
+    try {
+      checkFreshness(known, this.#anchor, { head: { commit: head } })
+      return 'kept'
+    } catch (error) {
+      if (!hasCode(error, 'rolled_back')) throw error
+      const { commit } = verified
+      const isLate = commit !== undefined && (await wasLeftLate(known, commit, head))
+      return isLate ? 'kept' : 'behind'
+    }
+  }
+
+  /** After `judge` has said `renewed`. Under the writer lock. */
+  async renew({ snapshot }: SoundHead): Promise<void> {
+    const { disk, identity } = this.#caches
+    let number = 1
+    while (disk.stat(`${this.#file}.damaged-${number}`) !== undefined) number += 1
+    disk.rename(this.#file, `${this.#file}.damaged-${number}`)
+    const last = snapshot.devices.get(identity.deviceId)?.sequence ?? 0
+    await new Anchor(this.#caches, this.#file).renew(snapshot.head, last)
+  }
+}
+
+/** The one store of which this device has an anchor; undefined if there are several, or none. */
+export function findKnownStore(options: Places & Environment): string | undefined {
+  const { disk = systemDisk, stateDirectory } = options
+  const known = disk.list(stateDirectory).flatMap((name) => {
+    const storeId = storeIdOf(name)
+    if (storeId === undefined) return []
+    const { anchorFile } = localPlaces(options, storeId)
+    return disk.stat(anchorFile) === undefined ? [] : [storeId]
+  })
+  return known.length === 1 ? known[0] : undefined
+}
+
+function storeIdOf(name: string): string | undefined {
+  try {
+    return parseId('store', name)
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
+
+function openAnchor(caches: CacheOwner, file: string): Anchor | 'damaged' {
+  try {
+    return new Anchor(caches, file)
+  } catch (error) {
+    if (hasCode(error, 'anchor_corrupt')) return 'damaged'
+    throw error
+  }
+}

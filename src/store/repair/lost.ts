@@ -1,0 +1,88 @@
+// What is lost, in words that its owner knows: which change, when, by which device, which memory.
+// Opened with the keys of the store where that can be done; what cannot be opened has its id alone.
+
+import { StoreError } from '../../errors.ts'
+import { treeOf } from '../../format/commit-sections.ts'
+import { formatId } from '../../format/id.ts'
+import type { Oid } from '../../git/object.ts'
+import { decodeCommit, openDetail, readCommitBytes } from '../decoded-commit.ts'
+import type { DecodedCommit, Epochs } from '../decoded-commit.ts'
+import { getTree } from '../git-reads.ts'
+import type { ObjectSource } from '../git-reads.ts'
+import { findBlob } from '../memory-tree.ts'
+import type { MissingObject } from './reach.ts'
+import type { LostChange, LostObject } from './report.ts'
+
+export interface OpenSource {
+  readonly objects: ObjectSource
+  readonly storeId: string
+  readonly epochs: Epochs
+}
+
+export function describeChange(source: OpenSource, commit: Oid): LostChange {
+  const opened = open(source, commit)
+  if (opened === undefined) {
+    return { commit, kind: undefined, time: undefined, deviceId: undefined, paths: [] }
+  }
+  const { record } = opened
+  const paths = [...rowsOf(source, opened).values()]
+  const deviceId = formatId('device', record.deviceId)
+  return { commit, kind: record.kind, time: record.time, deviceId, paths: [...new Set(paths)] }
+}
+
+export function describeMissing(source: OpenSource, missing: MissingObject): LostObject {
+  const { oid, type, commit } = missing
+  const opened = open(source, commit)
+  const path = opened && type === 'blob' ? pathOf(source, opened, oid) : undefined
+  return { oid, type, commit, time: opened?.record.time, path }
+}
+
+/** Every version that a readable redaction among these commits names. */
+export function redactedIn(source: OpenSource, commits: Iterable<Oid>): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (const oid of commits) {
+    const record = open(source, oid)?.record
+    if (record?.kind !== 'redact') continue
+    for (const { versionId } of record.rows) found.add(versionId)
+  }
+  return found
+}
+
+function open(source: OpenSource, oid: Oid): DecodedCommit | undefined {
+  const { objects, storeId, epochs } = source
+  return orUndefined(() => decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)))
+}
+
+/** Memory id → path. */
+function rowsOf({ storeId }: OpenSource, commit: DecodedCommit): ReadonlyMap<string, string> {
+  const rows = orUndefined(() => openDetail(storeId, commit)) ?? new Map()
+  const paths = new Map<string, string>()
+  for (const [row, { path }] of rows) {
+    const memoryId = commit.record.rows[row]?.memoryId
+    if (memoryId !== undefined) paths.set(memoryId, path)
+  }
+  return paths
+}
+
+/** Of the memory whose blob this is in the tree of the commit. */
+function pathOf(source: OpenSource, commit: DecodedCommit, blob: Oid): string | undefined {
+  const { objects } = source
+  return orUndefined(() => {
+    const tree = treeOf(readCommitBytes(objects, commit.oid))
+    const memories = getTree(objects, tree).find(({ name }) => name === 'm')?.oid
+    if (memories === undefined) return undefined
+    const found = [...rowsOf(source, commit)].find(([memoryId]) => {
+      return findBlob(objects, memories, memoryId) === blob
+    })
+    return found?.[1]
+  })
+}
+
+function orUndefined<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,270 @@
+// Mends a store from what is left of it and, if one is named, from a copy: a remote, a backup or
+// another clone. Reads everything first, decides for a head, verifies it from genesis, and only
+// then writes: objects, the branch, and last the damaged files aside. A store that is sound is not
+// touched. What cannot be saved is said.
+
+import { StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import { systemRandom } from '../../crypto/random.ts'
+import { systemDisk } from '../../git/disk.ts'
+import type { GitObject, Oid } from '../../git/object.ts'
+import { RepairSite } from '../../git/repair-site.ts'
+import type { Damage, RepositorySurvey } from '../../git/repository-survey.ts'
+import { openHeadKeyring } from '../authority.ts'
+import type { Epochs } from '../decoded-commit.ts'
+import type { Environment, Places } from '../open.ts'
+import { isVerdict } from '../sync/refused.ts'
+import { readForeignStoreId } from '../sync/theirs.ts'
+import type { Progress } from '../verify.ts'
+import { HeadSearch, nothingReadable } from './heads.ts'
+import type { ChosenHead } from './heads.ts'
+import { findKnownStore, LocalState } from './local-state.ts'
+import { describeChange, describeMissing, redactedIn } from './lost.ts'
+import type { OpenSource } from './lost.ts'
+import { findCommit, reachOf } from './reach.ts'
+import type { Reach } from './reach.ts'
+import type { AnchorFate, LostChange, RepairReport } from './report.ts'
+import { openCopy, RepairSource } from './sources.ts'
+import type { CopyOptions } from './sources.ts'
+
+export interface RepairOptions extends Places, Environment, CopyOptions {
+  /** Says what would be done, and writes nothing. */
+  readonly dryRun?: boolean | undefined
+  readonly progress?: Progress | undefined
+}
+
+/**
+ * Mends the store. Throws `locked`, `not_a_store`, a storage or remote code, `wrong_key`, or
+ * `object_missing` where nothing is left to read; nothing has changed then.
+ */
+export async function repairStore(options: RepairOptions): Promise<RepairReport> {
+  const { disk = systemDisk, random = systemRandom } = options
+  const site = new RepairSite(disk, options.directory, random)
+  return site.hold(async () => {
+    const here = site.survey()
+    const objects = new RepairSource(here, await openCopy(site, options))
+    try {
+      const storeId = findStoreId(objects) ?? findKnownStore(options)
+      if (storeId === undefined) throw nothingReadable()
+      const local = await LocalState.read(options, storeId)
+      return await new Repair({ site, objects, storeId, local }, options).run()
+    } finally {
+      objects.close()
+    }
+  })
+}
+
+/** What was found, and what is to be done about it. */
+interface Plan {
+  readonly chosen: ChosenHead
+  readonly reach: Reach
+  readonly anchor: AnchorFate
+  /** Whether journal and branch stay as they are. */
+  readonly isHead: boolean
+  /** What the head leads to and no file holds that stays. */
+  readonly toSave: readonly Oid[]
+}
+
+interface RepairParts {
+  readonly site: RepairSite
+  readonly objects: RepairSource
+  readonly storeId: string
+  readonly local: LocalState
+}
+
+class Repair {
+  readonly #site: RepairSite
+  readonly #objects: RepairSource
+  readonly #options: RepairOptions
+  readonly #storeId: string
+  readonly #local: LocalState
+  readonly #search: HeadSearch
+  readonly #branch: Oid | undefined
+
+  constructor({ site, objects, storeId, local }: RepairParts, options: RepairOptions) {
+    this.#site = site
+    this.#objects = objects
+    this.#options = options
+    this.#storeId = storeId
+    this.#local = local
+    const branch = site.branch()
+    this.#branch = 'value' in branch ? branch.value : undefined
+    this.#search = new HeadSearch(
+      { objects, storeId, identity: options.identity },
+      (epochs) => this.#redactions(epochs),
+      { signal: options.signal, progress: options.progress },
+    )
+  }
+
+  async run(): Promise<RepairReport> {
+    const { here, copy } = this.#objects
+    const own = [...headsOf(here), ...this.#local.heads]
+    const others = [...this.#site.tracked().flatMap(({ oid }) => oid ?? []), ...headsOf(copy)]
+    const all = (): Iterable<Oid> => here.commitIds()
+    const chosen = await this.#search.choose({ branch: this.#branch, own, others, all })
+    const reach = await reachOf(this.#objects, chosen.oid, this.#options.signal)
+    const source = { objects: this.#objects, storeId: this.#storeId }
+    const anchor = await this.#local.judge(source, chosen.oid, chosen.sound)
+    const journal = this.#branch === undefined ? undefined : this.#site.journalOn(this.#branch)
+    const isHead = journal?.head === chosen.oid
+    const stays = (oid: Oid): boolean => {
+      return (isHead && journal.oids.has(oid)) || here.readStaying(oid) !== undefined
+    }
+    const toSave = [...reach.oids].filter((oid) => !stays(oid))
+    const plan = { chosen, reach, anchor, isHead, toSave }
+    const found = await this.#describe(plan, own)
+    const damages = this.#damages(plan)
+    const sound = found.whole && damages.length === 0 && isHead
+    const writes = !sound && this.#options.dryRun !== true
+    const done = writes ? await this.#write(plan) : this.#nothingDone(plan)
+    return { ...found, ...done, damages, sound }
+  }
+
+  #damages({ toSave, anchor }: Plan): readonly Damage[] {
+    const { here } = this.#objects
+    const found = this.#site.damages(here)
+    const lacking = toSave.filter((oid) => here.read(oid) === undefined).length
+    const objects = lacking === 0 ? [] : [{ file: 'objects', problem: `${lacking} are missing` }]
+    const isDamaged = anchor === 'renewed' || anchor === 'damaged'
+    const anchors = isDamaged ? [{ file: 'the anchor', problem: 'it does not open' }] : []
+    return [...found, ...objects, ...anchors]
+  }
+
+  async #describe(
+    { chosen, reach, anchor }: Plan,
+    own: readonly Oid[],
+  ): Promise<Omit<RepairReport, 'damages' | 'sound' | 'saved' | 'aside' | 'forgotten'>> {
+    const epochs = chosen.sound?.epochs ?? (await this.#tryKeys(chosen.oid))
+    const source = { objects: this.#objects, storeId: this.#storeId, epochs }
+    const detached = this.#detached(source, chosen, own)
+    const missing = reach.missing.map((one) => describeMissing(source, one))
+    const { verdict, sound, oid } = chosen
+    const whole = sound !== undefined && missing.length + detached.length === 0
+    return {
+      storeId: formatId('store', this.#storeId),
+      whole: whole && anchor !== 'behind',
+      head: { commit: oid, height: findCommit(this.#objects, oid)?.height ?? 0 },
+      detached,
+      missing,
+      verdict,
+      anchor,
+      unmerged: await this.#unmerged(oid),
+    }
+  }
+
+  /** What is known to have been the head, and is not in the history. */
+  #detached(source: OpenSource, { oid }: ChosenHead, own: readonly Oid[]): readonly LostChange[] {
+    const sealed = new Set(this.#local.heads)
+    const lost = [...new Set(own)].flatMap((one) => {
+      const height = findCommit(this.#objects, one)?.height
+      // What only looks like the name of a commit is none.
+      if (height === undefined) return sealed.has(one) ? [{ one, height: Infinity }] : []
+      return this.#search.contains(oid, one) ? [] : [{ one, height }]
+    })
+    const sorted = lost.toSorted((a, b) => b.height - a.height)
+    return sorted.map(({ one }) => describeChange(source, one))
+  }
+
+  async #unmerged(head: Oid): Promise<Oid | undefined> {
+    for (const oid of this.#objects.copy?.branches ?? []) {
+      const known = findCommit(this.#objects, oid) === undefined || this.#search.contains(head, oid)
+      if (known || (await this.#search.verify(oid)) instanceof StoreError) continue
+      return oid
+    }
+    return undefined
+  }
+
+  #nothingDone({ toSave }: Plan): Pick<RepairReport, 'saved' | 'aside' | 'forgotten'> {
+    const own = toSave.filter((oid) => this.#objects.here.read(oid) !== undefined).length
+    const saved = { here: own, elsewhere: toSave.length - own }
+    return { saved, aside: undefined, forgotten: [] }
+  }
+
+  /** Adds first and takes away last, so that nothing readable is ever in fewer places. */
+  async #write(plan: Plan): Promise<Pick<RepairReport, 'saved' | 'aside' | 'forgotten'>> {
+    const { chosen, anchor, isHead } = plan
+    const { here } = this.#objects
+    const saved = { here: 0, elsewhere: 0 }
+    await this.#site.addObjects(this.#toSave(plan, saved))
+    await this.#site.addIndexes(here)
+    await this.#site.mendSetup()
+    if (!isHead) await this.#site.moveBranch(chosen.oid)
+    const forgotten = await this.#forgetLost(plan)
+    await this.#site.moveDamagedAside(here)
+    if (anchor === 'renewed' && chosen.sound !== undefined) await this.#local.renew(chosen.sound)
+    return { saved, aside: this.#site.aside, forgotten }
+  }
+
+  *#toSave(
+    { toSave }: Plan,
+    saved: { here: number; elsewhere: number },
+  ): Generator<{ readonly oid: Oid } & GitObject> {
+    const { here } = this.#objects
+    for (const oid of toSave) {
+      const own = here.read(oid)
+      const object = own ?? this.#objects.read(oid)
+      if (object === undefined) continue
+      if (own === undefined) saved.elsewhere += 1
+      else saved.here += 1
+      yield { oid, ...object }
+    }
+  }
+
+  /** A ref to what is no longer there would keep git from working with the repository. */
+  async #forgetLost({ reach }: Plan): Promise<readonly string[]> {
+    const lost = this.#site.tracked().filter(({ oid }) => {
+      if (oid === undefined) return true
+      return !reach.oids.has(oid) && this.#objects.here.readStaying(oid) === undefined
+    })
+    for (const { remote } of lost) await this.#site.dropTracked(remote)
+    return lost.map(({ remote }) => remote)
+  }
+
+  #redactions(epochs: Epochs): ReadonlySet<string> {
+    const source = { objects: this.#objects, storeId: this.#storeId, epochs }
+    const readable = redactedIn(source, this.#objects.here.commitIds())
+    return new Set([...this.#local.redacted, ...readable])
+  }
+
+  /** Of a head that does not verify, to say what is lost of it. */
+  async #tryKeys(head: Oid): Promise<Epochs> {
+    try {
+      const unlock = { type: 'identity', identity: this.#options.identity } as const
+      return (await openHeadKeyring(this.#objects, this.#storeId, unlock, head)).epochs
+    } catch (error) {
+      if (isVerdict(error)) return new Map()
+      throw error
+    }
+  }
+}
+
+/** Commits that files of a repository name as its head. */
+function headsOf(survey: RepositorySurvey | undefined): readonly Oid[] {
+  if (survey === undefined) return []
+  return [...survey.branches, ...survey.namedHeads, ...survey.journalCommits()]
+}
+
+/** As the first readable commit says. Throws `store_id_mismatch` for a copy of another store. */
+function findStoreId({ here, copy }: RepairSource): string | undefined {
+  const [own, others] = [storeIdIn(here), copy && storeIdIn(copy)]
+  if (own !== undefined && others !== undefined && own !== others) {
+    throw new StoreError('store_id_mismatch', 'What to mend from holds another store than this one')
+  }
+  return own ?? others
+}
+
+function storeIdIn(survey: RepositorySurvey): string | undefined {
+  for (const oid of commitsOf(survey)) {
+    try {
+      return readForeignStoreId(survey, oid)
+    } catch (error) {
+      if (!isVerdict(error)) throw error
+    }
+  }
+  return undefined
+}
+
+function* commitsOf(survey: RepositorySurvey): Generator<Oid> {
+  yield* headsOf(survey)
+  yield* survey.commitIds()
+}

@@ -1,0 +1,81 @@
+// Where a repair reads: what is left here, then a copy to mend from, which may be a directory or a
+// remote. A remote is fetched whole into the store's own directory, and read there as any copy. No
+// copy is trusted: its objects are hashed, and its heads verified.
+
+import { StoreError } from '../../errors.ts'
+import type { Disk } from '../../git/disk.ts'
+import type { GitObject, Oid } from '../../git/object.ts'
+import type { RepairSite } from '../../git/repair-site.ts'
+import { RepositorySurvey } from '../../git/repository-survey.ts'
+import { parseRemoteUrl } from '../../transport/remote-url.ts'
+import type { TransferProgress } from '../../transport/remote-access.ts'
+import type { ObjectSource } from '../git-reads.ts'
+import { fetchInto } from '../sync/join.ts'
+import type { RemoteOptions } from '../sync/options.ts'
+
+export interface CopyOptions {
+  /** The name of a remote, an address as git takes it, or the path of a copy or a bare clone. */
+  readonly from?: string | undefined
+  readonly access?: RemoteOptions | undefined
+  readonly transfer?: ((progress: TransferProgress) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Objects of this store first, then those of the copy. */
+export class RepairSource implements ObjectSource {
+  readonly here: RepositorySurvey
+  readonly copy: RepositorySurvey | undefined
+
+  constructor(here: RepositorySurvey, copy: RepositorySurvey | undefined) {
+    this.here = here
+    this.copy = copy
+  }
+
+  read(oid: Oid): GitObject | undefined {
+    return this.here.read(oid) ?? this.copy?.read(oid)
+  }
+
+  close(): void {
+    this.here.close()
+    this.copy?.close()
+  }
+}
+
+/** Undefined if none is named. Throws `not_a_store` or a remote code. */
+export async function openCopy(
+  site: RepairSite,
+  options: CopyOptions,
+): Promise<RepositorySurvey | undefined> {
+  const { from } = options
+  if (from === undefined) return undefined
+  const { disk } = site
+  const named = site.remotes().find(({ name }) => name === from)
+  const directory = findRepository(disk, named?.url ?? from)
+  if (directory !== undefined) return new RepositorySurvey(disk, directory)
+  const { access, transfer, signal } = options
+  const url = named?.url ?? from
+  if (!isAddress(url)) {
+    throw new StoreError(
+      'not_a_store',
+      'There is no repository to mend from: name a remote, an address or a directory',
+    )
+  }
+  await fetchInto(site.fetched, { url, access, transfer, signal, disk }, async () => undefined)
+  return new RepositorySurvey(disk, site.fetched)
+}
+
+/** Where the objects are: of a path, of a file:// address, and of a clone with a working tree. */
+function findRepository(disk: Disk, place: string): string | undefined {
+  const path = pathOf(place)
+  return [path, `${path}/.git`].find((one) => disk.stat(`${one}/objects`) !== undefined)
+}
+
+function pathOf(place: string): string {
+  if (!place.startsWith('file://')) return place
+  const url = parseRemoteUrl(place)
+  return url.kind === 'file' ? url.path : place
+}
+
+function isAddress(text: string): boolean {
+  return /^[a-z]+:\/\//i.test(text) || /^[^/]+:/.test(text)
+}

@@ -31,7 +31,7 @@ export interface PackObject {
 export interface PackInput extends PackObject {
   /** An earlier object of the same pack and type that this one resembles. Only a hint. */
   readonly base?: Oid | undefined
-  /** One of the same type that is not in the pack, but where it is sent to. Only a hint. */
+  /** One of the same type at the receiver. Only a hint: the pack may hold it, too. */
   readonly thinBase?: PackObject | undefined
 }
 
@@ -80,10 +80,22 @@ export function* writeObjects(
   objects: readonly PackInput[],
 ): Generator<undefined, void> {
   const written = new Map<Oid, Written>()
+  const names = new Set(objects.map(({ oid }) => oid))
   for (const object of objects) {
-    written.set(object.oid, writeObject(output, object, written))
+    written.set(object.oid, writeObject(output, withOwnBasesOnly(object, names), written))
     yield
   }
+}
+
+/**
+ * A delta names a base elsewhere only if the pack does not hold it. Else that base may itself be
+ * made of the object, in a circle of deltas, and git refuses a base that it finds twice.
+ */
+function withOwnBasesOnly(object: PackInput, names: ReadonlySet<Oid>): PackInput {
+  const { thinBase } = object
+  return thinBase !== undefined && names.has(thinBase.oid)
+    ? { ...object, thinBase: undefined }
+    : object
 }
 
 interface Written {

@@ -48,6 +48,27 @@ describe.each(kinds)('a thin pack (%s)', (_, create) => {
     await store.close()
   })
 
+  test('never builds on a tree that it brings itself', async () => {
+    const history = new TestHistory(33)
+    const store = await create()
+    const before = history.take(200)
+    const news = history.take(4)
+    await store.exclusive(() => store.commit([...before, ...news]))
+    const repository = temporaryDirectory()
+    bareRepository(repository)
+    git(['config', 'receive.unpackLimit', '1'], repository)
+    const access = { url: repository, environment: cleanEnvironment() }
+    const [expected, next] = [before.at(-1)?.next, history.head ?? '']
+    const first = await store.exchange.pack(oidsOf(before))
+    await pushPack(access, { expected: undefined, next: expected ?? '', pack: first })
+
+    // The trees of the remote's head, each of which would be the base of its successor.
+    const again = await store.exchange.pack(oidsOf([...before.slice(-1), ...news]), expected)
+    await pushPack(access, { expected, next, pack: again })
+    expect(git(['fsck', '--strict', '--full', '--no-dangling'], repository)).toBe('')
+    await store.close()
+  })
+
   test('is refused by a store of ours, which takes whole packs only', async () => {
     const history = new TestHistory(32)
     const transitions = history.take(30)

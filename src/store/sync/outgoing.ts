@@ -13,6 +13,9 @@ import { getTree } from '../git-reads.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import { compareTrees } from '../tree-diff.ts'
 
+/** Of a receiver's trees so many are kept at hand, some kilobytes each. */
+const knownTreesMax = 1000
+
 export interface OutgoingCommit {
   readonly oid: Oid
   readonly tree: Oid
@@ -54,18 +57,25 @@ function readCommit(objects: ObjectSource, oid: Oid): OutgoingCommit {
 }
 
 /**
- * The objects of these commits that none of their parents has, each commit after its own. An object
- * may come twice. Found as they are asked for: of a long history they are many.
+ * The objects of these commits that none of their parents has, each commit after its own. Left out
+ * are trees that a commit `there` has at the same place, as what is deleted again brings them back.
+ * An object may come twice. Found as they are asked for: of a long history they are many.
  */
 export function* objectsOf(
   objects: ObjectSource,
   commits: readonly OutgoingCommit[],
+  there: readonly Oid[] = [],
 ): Generator<Oid> {
   const latest = new LatestObjects(objects)
+  const treesThere = there.map(
+    (oid) => new PlacedTrees(objects, treeOf(readCommitBytes(objects, oid))),
+  )
   const trees = new Map(commits.map(({ oid, tree }) => [oid, tree]))
   const treeOfCommit = (oid: Oid): Oid => trees.get(oid) ?? treeOf(readCommitBytes(objects, oid))
   for (const { oid, tree, parents } of commits) {
-    yield* newInAll(latest, parents.map(treeOfCommit), tree)
+    for (const [found, prefix] of newInAll(latest, parents.map(treeOfCommit), tree)) {
+      if (!treesThere.some((placed) => placed.has(prefix, found))) yield found
+    }
     yield oid
     latest.forgetOlder()
   }
@@ -93,36 +103,72 @@ class LatestObjects implements ObjectSource {
   }
 }
 
-/** What a tree has and none of the others. */
+/** Trees of one commit, looked up by the digits before them. */
+class PlacedTrees {
+  readonly #objects: ObjectSource
+  readonly #memories: Oid | undefined
+  /** Of the trees on the way to those that were asked for. */
+  readonly #subtrees: Map<Oid, ReadonlyMap<string, Oid>> = new Map()
+
+  constructor(objects: ObjectSource, root: Oid) {
+    this.#objects = objects
+    this.#memories = memoriesOf(getTree(objects, root))
+  }
+
+  /** Never what is no tree below `m`, which has no digits. */
+  has(prefix: string | undefined, oid: Oid): boolean {
+    if (prefix === undefined) return false
+    let tree = this.#memories
+    for (const digit of prefix) {
+      if (tree === undefined) return false
+      tree = this.#subtreesOf(tree).get(digit)
+    }
+    return tree === oid
+  }
+
+  #subtreesOf(tree: Oid): ReadonlyMap<string, Oid> {
+    const known = this.#subtrees.get(tree)
+    if (known !== undefined) return known
+    const trees = getTree(this.#objects, tree).filter(({ mode }) => mode === '40000')
+    const subtrees = new Map(trees.map(({ name, oid }) => [name, oid]))
+    if (this.#subtrees.size >= knownTreesMax) this.#subtrees.clear()
+    this.#subtrees.set(tree, subtrees)
+    return subtrees
+  }
+}
+
+/** What a tree has and none of the others: trees below `m` with the digits before them. */
+type NewObjects = Map<Oid, string | undefined>
+
 function newInAll(
   objects: ObjectSource,
   [older, ...others]: readonly Oid[],
   newer: Oid,
-): ReadonlySet<Oid> {
+): NewObjects {
   const found = newerObjects(objects, older, newer)
   // What a merge took over from its other parent came with that one.
   for (const other of others) {
     const news = newerObjects(objects, other, newer)
-    for (const oid of found) if (!news.has(oid)) found.delete(oid)
+    for (const oid of found.keys()) if (!news.has(oid)) found.delete(oid)
   }
   return found
 }
 
-function newerObjects(objects: ObjectSource, older: Oid | undefined, newer: Oid): Set<Oid> {
-  const found = new Set<Oid>()
+function newerObjects(objects: ObjectSource, older: Oid | undefined, newer: Oid): NewObjects {
+  const found: NewObjects = new Map()
   if (older === newer) return found
   const before = older === undefined ? [] : getTree(objects, older)
   const after = getTree(objects, newer)
   for (const { name, mode, oid } of after) {
     if (mode === '40000' || before.some((entry) => entry.oid === oid)) continue
     assert(name !== 'm', 'memories are in a directory')
-    found.add(oid)
+    found.set(oid, undefined)
   }
   compareTrees(objects, memoriesOf(before), memoriesOf(after), {
-    tree: (_, oid) => found.add(oid),
-    blob: (_, oid) => oid !== undefined && found.add(oid),
+    tree: (prefix, oid) => found.set(oid, prefix),
+    blob: (_, oid) => oid !== undefined && found.set(oid, undefined),
   })
-  found.add(newer)
+  found.set(newer, undefined)
   return found
 }
 

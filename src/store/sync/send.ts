@@ -109,7 +109,7 @@ export class Sender {
     const { objects, exchange } = this.#session
     const there = await this.#commitsThere(expected)
     const commits = await findOutgoing(objects, head.commit, there)
-    const oids = objectsOf(objects, commits)
+    const oids = objectsOf(objects, commits, there)
     const takesThin = !connection.refs.capabilities.has('no-thin')
     const pack = await exchange.pack(oids, takesThin ? there[0] : undefined)
     try {

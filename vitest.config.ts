@@ -2,6 +2,7 @@
 // tests, SEED replays their random choices, REBUILD=1 compiles dist/ even if it looks fresh.
 // REPORT names a file for a JSON report beside the printed one; `.ci/run` counts from it. MUTANT is
 // the deliberate defect of one run of `npm run mutants`.
+// GITS names the directory where `.ci/gits.sh` has put the gits of other Debian suites.
 
 import { availableParallelism } from 'node:os'
 import { env } from 'node:process'

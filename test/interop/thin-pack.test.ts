@@ -2,7 +2,10 @@
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Sealed } from '../../src/bytes.ts'
+import { assert } from '../../src/errors.ts'
 import { createDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { newObject } from '../../src/git/object.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { createVolatileObjectStore } from '../../src/git/volatile-object-store.ts'
 import { pushPack } from '../support/transfer.ts'
@@ -66,6 +69,33 @@ describe.each(kinds)('a thin pack (%s)', (_, create) => {
     const again = await store.exchange.pack(oidsOf([...before.slice(-1), ...news]), expected)
     await pushPack(access, { expected, next, pack: again })
     expect(git(['fsck', '--strict', '--full', '--no-dangling'], repository)).toBe('')
+    await store.close()
+  })
+
+  test('of more objects than are packed anew holds a tree that recurs only once', async () => {
+    const [first] = new TestHistory(34).take(1)
+    assert(first !== undefined, 'a transition')
+    // Small, so that their number decides and not their size.
+    const blobs = Array.from({ length: 10_001 }, (__, n) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stands for an envelope
+      const sealed = Uint8Array.of(n >> 8, n & 255) as Sealed
+      return newObject('blob', sealed)
+    })
+    const transition = { ...first, objects: [...blobs, ...first.objects] }
+    const store = await create()
+    await store.exclusive(() => store.commit([transition]))
+    const repository = temporaryDirectory()
+    bareRepository(repository)
+    git(['config', 'receive.unpackLimit', '1'], repository)
+    const access = { url: repository, environment: cleanEnvironment() }
+
+    const oids = oidsOf([transition])
+    const trees = first.objects.filter(({ type }) => type === 'tree').map(({ oid }) => oid)
+    const pack = await store.exchange.pack([...trees, ...oids, ...trees])
+    expect(pack.objects).toBe(oids.length)
+    await pushPack(access, { expected: undefined, next: first.next, pack })
+    expect(git(['fsck', '--strict', '--full', '--no-dangling'], repository)).toBe('')
+    pack.close()
     await store.close()
   })
 

@@ -123,7 +123,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   remote_not_found: refusedByRemote('Check the address, or create the repository on the host'),
   remote_protocol: refusedByRemote('Check that the address is that of a git repository'),
   remote_moved: row(409, 'conflict_error', 10, 'Synchronise again; another device pushed', true),
-  push_rejected: refusedByRemote('Do what the message says on the host, then synchronise again'),
+  push_rejected: refusedByRemote('Do what the message says, then synchronise again'),
   pack_refused: tampered('Do not trust this remote; nothing that it sent was kept'),
 
   envelope_truncated: tampered(distrust),

@@ -53,6 +53,13 @@ const advices: readonly Advice[] = [
     words: 'this account may not write there',
   },
   { phrases: ['hook declined'], words: 'a hook there declines it' },
+  {
+    // Last: why the programs of git end so is said above, where it is known.
+    phrases: ['abnormal exit', 'unpacker error', 'unresolved delta', 'index-pack'],
+    words:
+      'git there could not take in what was sent; `sync --repair` sends everything whole, built ' +
+      'on nothing that is there, and if that is refused too, `git fsck` there names the damage',
+  },
 ]
 
 /** A ref that was not where we said, in the words of git's own server and of others. */

@@ -3,6 +3,7 @@
 // the same directory apart. A host that indexes what it gets refuses a pack whose deltas go round
 // in a circle, and would refuse every later push too.
 
+import { readdirSync, rmSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change, DirectoryListing } from '../../src/index.ts'
@@ -10,6 +11,7 @@ import { worldsOf } from '../support/clone-templates.ts'
 import type { World } from '../support/clone-templates.ts'
 import { checkWithGit, firstClone, headOf, joinClone } from '../support/clones.ts'
 import type { Clone } from '../support/clones.ts'
+import { failureOf } from '../support/faulty-remotes.ts'
 import { installedGit, otherGits } from '../support/gits.ts'
 import type { StockGit } from '../support/gits.ts'
 import { full, sample, seed } from '../support/seed.ts'
@@ -116,6 +118,41 @@ describe('a host that indexes every push takes it', () => {
       await expectInStep(host)
     })
   }
+})
+
+describe('a push that was refused', () => {
+  test('goes through later by an ordinary sync', async () => {
+    const host = await hostOf(installedGit, await newWorld())
+    git(['config', 'receive.maxInputSize', '1'], host.remote)
+    await comeAndGo({ ...host, sync: async () => undefined })
+    expect(await failureOf(host.sync(host.a))).toMatchObject({ code: 'push_rejected' })
+    git(['config', '--unset', 'receive.maxInputSize'], host.remote)
+    await expectInStep(host)
+  })
+
+  test('says what helps where the host has lost a tree that it builds on', async () => {
+    const host = await hostOf(installedGit, await newWorld())
+    const { a, remote } = host
+    git(['repack', '-adq'], remote)
+    const lost = git(['rev-parse', 'main:m'], remote).trim()
+    const kept = git(['rev-list', '--objects', 'main'], remote).split('\n')
+    const names = kept.map((line) => line.slice(0, 40)).filter((oid) => oid !== lost && oid !== '')
+    const without = git(
+      ['pack-objects', '-q', `${remote}/objects/pack/pack`],
+      remote,
+      names.join('\n'),
+    )
+    for (const file of readdirSync(`${remote}/objects/pack`)) {
+      if (!file.includes(without.trim())) rmSync(`${remote}/objects/pack/${file}`)
+    }
+    await apply(a, edit('/shared/0.md'))
+    expect(await failureOf(host.sync(a))).toMatchObject({
+      code: 'push_rejected',
+      message: expect.stringContaining('`sync --repair` sends everything whole'),
+    })
+    await a.store.sync(author, { access: { environment: installedGit.environment }, repair: true })
+    await expectInStep(host)
+  })
 })
 
 type Work = 'create' | 'remove' | 'edit' | 'rename'

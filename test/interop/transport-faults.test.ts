@@ -227,10 +227,10 @@ describe('given a push, a host that', () => {
       /bare/,
     ],
     [
-      'has no room',
+      'cannot take in what was sent',
       report('unpack index-pack abnormal exit\n', ng('unpacker error')),
       'push_rejected',
-      /abnormal exit/,
+      /`sync --repair` sends everything whole.*abnormal exit/,
     ],
     [
       'lets another one win',

@@ -130,6 +130,8 @@ describe('why a push was refused', () => {
     ['disk quota exceeded', 'push_rejected', 'no room'],
     ['repository is archived, so is read-only', 'push_rejected', 'may not write'],
     ['pre-receive hook declined', 'push_rejected', 'a hook there'],
+    ['unpack-objects abnormal exit', 'push_rejected', '`sync --repair` sends everything whole'],
+    ['index-pack abnormal exit: no space left on device', 'push_rejected', 'no room'],
     ['because', 'push_rejected', 'refused the push (it says because)'],
     ['fetch first', 'remote_moved', 'first'],
     ['failed to lock', 'remote_moved', 'first'],

@@ -164,13 +164,10 @@ export class Checkpointer {
       // Who moved the branch may have died before its name was durable.
       await files.disk.syncDirectory(`${files.directory}/refs/heads`)
     }
-    const file = await exclusive(async () => {
-      const cleared = journal.clearSealed()
+    await exclusive(async () => {
+      journal.clearSealed()
       reload()
-      return cleared
     })
-    // Before the branch moves again: frames that came back after a power loss would not lead to it.
-    await file.sync()
   }
 
   async #moveBranch(expected: Oid | undefined, next: Oid): Promise<void> {

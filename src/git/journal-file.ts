@@ -118,7 +118,10 @@ export class JournalFile {
     return 'everything'
   }
 
-  /** Starts a journal without frames. Durable when it resolves. */
+  /**
+   * Starts a journal without frames. Durable when it resolves, and so is that the frames of before
+   * are gone: the branch moves on, and they would not lead to where it is.
+   */
   async start(generation: number, salt: Uint8Array): Promise<void> {
     if (this.#rest !== 'zeros') this.clear()
     const fd = this.#openForWriting()
@@ -172,7 +175,7 @@ export class JournalFile {
     this.#empty(0)
   }
 
-  /** As `clear`, but keeps space for the next journal, with zeros in it. */
+  /** As `clear`, but keeps zeros for the next journal to be written on. Durable after `start`. */
   renew(): void {
     this.#empty(journalPackBytes)
   }

@@ -151,11 +151,12 @@ export class Journal {
     return { frames: this.#live.filter((frame) => sealed.has(frame)), switched }
   }
 
-  /** Empties the sealed file, whose frames are in a durable pack. Under the writer lock. */
-  clearSealed(): JournalFile {
-    const file = this.#older
-    file.renew()
-    return file
+  /**
+   * Empties the sealed file, whose frames are in a durable pack. They may come back after a power
+   * loss, until the file is started again. Under the writer lock.
+   */
+  clearSealed(): void {
+    this.#older.renew()
   }
 
   /** Makes durable that nothing follows the last frames. Under the writer lock. */

@@ -97,7 +97,7 @@ export class FaultyDisk implements Disk {
     this.#dead = true
     this.#leave()
     if (loss === 'contents and names') this.#loseNames()
-    if (loss !== 'nothing') for (const file of this.#tracked.values()) restore(file)
+    if (loss !== 'nothing') for (const file of this.#unsynced().values()) restore(file)
   }
 
   /** Closes what is open and removes what was buried; the end of the test does it too. */
@@ -112,7 +112,7 @@ export class FaultyDisk implements Disk {
 
   /** What the disk has of a file that this process wrote to. */
   syncedContent(inode: number): Uint8Array | undefined {
-    return this.#tracked.get(inode)?.synced
+    return this.#unsynced().get(inode)?.synced
   }
 
   open(path: string, mode: OpenMode): number {
@@ -327,6 +327,12 @@ export class FaultyDisk implements Disk {
 
   #remember(fd: number, change: (content: Uint8Array) => Uint8Array): void {
     this.#tracked.get(inodeOf(fd))?.pending.push(change)
+  }
+
+  /** By inode: a power failure takes along what earlier processes have not synced either. */
+  #unsynced(): ReadonlyMap<number, TrackedFile> {
+    const earlier = this.#earlier === undefined ? [] : this.#earlier.#unsynced()
+    return new Map([...earlier, ...this.#tracked])
   }
 
   #onUndo(path: string, run: () => void): void {

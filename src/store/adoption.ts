@@ -47,9 +47,12 @@ export function findUnadopted(
   deviceId: string,
   added: CommitEntry,
 ): readonly CommitEntry[] {
-  const redactions = history.commits.filter(({ kind }) => kind === 'redact')
-  if (redactions.length === 0) return []
-  const newest = history.commits.findLast((commit) => commit.deviceId === deviceId)
+  const redactions: CommitEntry[] = []
+  let newest: CommitEntry | undefined
+  for (const commit of history.commits) {
+    if (commit.kind === 'redact') redactions.push(commit)
+    if (commit.deviceId === deviceId) newest = commit
+  }
   const isKnown = history.pastOf(added, ...(newest === undefined ? [] : [newest]))
   return redactions.filter(({ position }) => !isKnown(position))
 }

@@ -38,14 +38,16 @@ export class Ancestry {
     return this.#tips.length === 1
   }
 
-  /** Keeps the commits below a place. */
-  truncate(length: number): void {
-    for (let position = length; position < this.#length; position += 1) {
-      this.#parents.delete(position)
-      this.#uncut.delete(position)
+  /** Another one with the commits below a place. */
+  prefix(length: number): Ancestry {
+    const prefix = new Ancestry()
+    for (const [position, parents] of this.#parents) {
+      if (position < length) prefix.#parents.set(position, parents)
     }
-    this.#length = Math.min(length, this.#length)
-    this.#tips = [...this.tipsBefore(this.#length)]
+    for (const position of this.#uncut) if (position < length) prefix.#uncut.add(position)
+    prefix.#length = length
+    prefix.#tips = [...this.tipsBefore(length)]
+    return prefix
   }
 
   /** The commits below a place that have no children there, ascending: they tell which all are. */

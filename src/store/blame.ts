@@ -65,6 +65,7 @@ export async function blameLines(
 
 /** A version that lines were followed to. */
 interface Followed {
+  readonly entry: VersionEntry
   readonly lines: Lines
   /** By place in the newest version, the line here, or -1 for one that is followed elsewhere. */
   readonly at: Int32Array
@@ -75,20 +76,22 @@ class Trace {
   /** By place in the newest version. */
   readonly origins: Origin[] = []
   readonly #history: History
-  readonly #followed: Map<VersionEntry, Followed> = new Map()
+  /** By version. */
+  readonly #followed: Map<string, Followed> = new Map()
 
   constructor(history: History, newest: VersionEntry, lines: Lines) {
     this.#history = history
     if (lines.length === 0) return
-    this.#followed.set(newest, { lines, at: Int32Array.from(lines, (_, index) => index) })
+    const at = Int32Array.from(lines, (_, index) => index)
+    this.#followed.set(newest.versionId, { entry: newest, lines, at })
   }
 
   /** Looks where the lines of one version come from; false if all lines have their origins. */
   goBack(read: (entry: VersionEntry) => string): boolean {
-    const entry = newestOf(this.#followed.keys())
-    const followed = entry && this.#followed.get(entry)
+    const entry = newestOf(Array.from(this.#followed.values(), (one) => one.entry))
+    const followed = entry && this.#followed.get(entry.versionId)
     if (entry === undefined || followed === undefined) return false
-    this.#followed.delete(entry)
+    this.#followed.delete(entry.versionId)
     const { sources, uncertain } = readableInputs(this.#history, entry)
     const texts = sources.map((source) => {
       return { source, older: isSameText(source, entry) ? followed.lines : linesOf(read(source)) }
@@ -123,14 +126,16 @@ class Trace {
 
   /** Takes the lines that an older version has; `places` names them there. */
   #follow(source: VersionEntry, at: Int32Array, lines: Lines, places: Int32Array): void {
-    const known = this.#followed.get(source)?.at
+    const { versionId } = source
+    const known = this.#followed.get(versionId)?.at
     const taken = known ?? new Int32Array(at.length).fill(-1)
     for (const [place, line] of at.entries()) {
       const older = places[line] ?? -1
       if (older === -1) continue
       taken[place] = older
       at[place] = -1
-      if (known === undefined) this.#followed.set(source, { lines, at: taken })
+      if (known !== undefined) continue
+      this.#followed.set(versionId, { entry: source, lines, at: taken })
     }
   }
 }
@@ -154,18 +159,19 @@ function readableInputs(
   history: History,
   entry: VersionEntry,
 ): { readonly sources: readonly VersionEntry[]; readonly uncertain: boolean } {
-  const sources = new Set<VersionEntry>()
-  const passed = new Set([entry])
+  const sources = new Map<string, VersionEntry>()
+  const passed = new Map([[entry.versionId, entry]])
   let uncertain = false
-  for (const one of passed) {
+  for (const one of passed.values()) {
     for (const { entry: input } of inputsOf(history, one)) {
       const isRedacted = input.operation !== 'deleted' && input.sha256 === undefined
       if (isRedacted) uncertain = true
-      if (isRedacted || input.operation === 'deleted') passed.add(input)
-      else sources.add(input)
+      const isPassed = isRedacted || input.operation === 'deleted'
+      const found = isPassed ? passed : sources
+      if (!found.has(input.versionId)) found.set(input.versionId, input)
     }
   }
-  return { sources: [...sources], uncertain }
+  return { sources: [...sources.values()], uncertain }
 }
 
 function isSameText(a: VersionEntry, b: VersionEntry): boolean {
@@ -179,16 +185,16 @@ function findVersion(
   moment: Moment,
 ): VersionEntry | undefined {
   if (pathOrMemoryId.startsWith('mem_')) {
-    const found = history.ofMemory(parseId('memory', pathOrMemoryId))
-    if (found.length > 0) return versionAt(found, moment)
+    const memoryId = parseId('memory', pathOrMemoryId)
+    if (history.firstOf(memoryId) !== undefined) return versionAt(history, memoryId, moment)
     throw new StoreError('not_found', 'There is no such memory')
   }
   const path = checkPath(pathOrMemoryId)
   const found: { entry: VersionEntry; memoryId: string; created: number }[] = []
-  for (const versions of history.memories()) {
-    const entry = versionAt(versions, moment)
+  for (const memoryId of history.memoryIds()) {
+    const entry = versionAt(history, memoryId, moment)
     if (entry?.path !== path || entry.operation === 'deleted') continue
-    found.push({ entry, memoryId: entry.memoryId, created: versions[0]?.commit.time ?? 0 })
+    found.push({ entry, memoryId, created: history.firstOf(memoryId)?.commit.time ?? 0 })
   }
   // More than one only if clones were apart: then the older memory is the one that is shown.
   const [oldest] = found.toSorted(byAge)
@@ -201,10 +207,11 @@ function describe(
   lines: Lines,
   origins: readonly Origin[],
 ): readonly BlameLine[] {
-  const versions = new Map<VersionEntry, Version>()
+  const versions = new Map<string, Version>()
   return origins.map(({ entry, uncertain }, index) => {
-    const version = versions.get(entry) ?? describeVersion(history, entry)
-    versions.set(entry, version)
+    const { versionId } = entry
+    const version = versions.get(versionId) ?? describeVersion(history, entry)
+    versions.set(versionId, version)
     return { line: lines[index] ?? '', version, uncertain }
   })
 }

@@ -11,7 +11,7 @@ import type { Oid } from '../git/object.ts'
 import type { ContentCache } from './content-cache.ts'
 import { readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
-import type { VersionEntry } from './history.ts'
+import type { CommitEntry, VersionEntry } from './history.ts'
 import { getBlob, getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 import { findBlob } from './memory-tree.ts'
@@ -22,6 +22,11 @@ export interface ContentSource {
   readonly storeId: string
   readonly epochs: Epochs
   readonly cache: ContentCache
+}
+
+/** What is known of a version whose content is wanted. */
+type KnownVersion = Pick<VersionEntry, 'versionId' | 'memoryId' | 'path' | 'sha256'> & {
+  readonly commit: Pick<CommitEntry, 'oid'>
 }
 
 /** The content of a live memory. */
@@ -39,14 +44,14 @@ export function readMemory(source: ContentSource, memory: LiveMemory): string {
  */
 export function readVersionContent(
   source: ContentSource,
-  entry: VersionEntry,
+  entry: KnownVersion,
   known?: Oid,
 ): string | undefined {
-  const { sha256, path } = entry
+  const { sha256, path, versionId, memoryId } = entry
   if (sha256 === undefined || path === undefined) return undefined
-  const blob = known ?? findBlobAt(source.objects, entry.commit.oid, entry.memoryId)
+  const blob = known ?? findBlobAt(source.objects, entry.commit.oid, memoryId)
   if (blob === undefined) throw new StoreError('tree_mismatch', 'The tree lacks a memory')
-  return openMemory(source, blob, { ...entry, sha256, path }).content
+  return openMemory(source, blob, { versionId, memoryId, sha256, path }).content
 }
 
 /** The tree `m` of a commit that was verified before; undefined if it has no memories. */

@@ -1,12 +1,18 @@
 // Binary search in the store's ordered lists.
 
+/** An array, or what makes its items when they are asked for. */
+interface Items<T> {
+  readonly length: number
+  at(index: number): T | undefined
+}
+
 /** How many items hold, in a list in which those that do come first. */
-export function countLeading<T>(items: readonly T[], holds: (item: T) => boolean): number {
+export function countLeading<T>(items: Items<T>, holds: (item: T) => boolean): number {
   let low = 0
   let high = items.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    const item = items[middle]
+    const item = items.at(middle)
     if (item !== undefined && holds(item)) low = middle + 1
     else high = middle
   }

@@ -23,7 +23,9 @@ export interface TailCommit {
   readonly bases: ReadonlySet<string>
 }
 
-export type Graph = Pick<History, 'commits' | 'parentsOf' | 'ofMemory'>
+export type Graph = Pick<History, 'parentsOf' | 'ofMemory'> & {
+  readonly commits: Pick<History['commits'], 'length' | 'at'>
+}
 
 /** The position from which on no tree has the version; past the last one if the newest has it. */
 export type EndOf = (version: ErasedVersion) => number
@@ -31,17 +33,28 @@ export type EndOf = (version: ErasedVersion) => number
 /** For versions at or above the position `from`. */
 export function erasedSpans(graph: Graph, tail: readonly TailCommit[], from: number): EndOf {
   const detours = detoursOf(graph, from)
+  const replacements = new Map<string, ReadonlyMap<string, number>>()
   const ends = new Map<string, number>()
   tail.forEach(({ bases }, index) => {
     for (const base of bases) ends.set(base, graph.commits.length + index)
   })
   return ({ versionId, memoryId }) => {
-    const next = graph.ofMemory(memoryId).find(({ base, secondBase }) => {
-      return base === versionId || secondBase === versionId
-    })
-    const replaced = next?.commit.position ?? ends.get(versionId)
+    const known = replacements.get(memoryId) ?? replacementsIn(graph, memoryId)
+    replacements.set(memoryId, known)
+    const replaced = known.get(versionId) ?? ends.get(versionId)
     return replaced === undefined ? Number.POSITIVE_INFINITY : afterDetour(detours, replaced)
   }
+}
+
+/** By version of a memory, the position of the first one that is based on it. */
+function replacementsIn(graph: Graph, memoryId: string): ReadonlyMap<string, number> {
+  const positions = new Map<string, number>()
+  for (const { base, secondBase, commit } of graph.ofMemory(memoryId)) {
+    for (const id of [base, secondBase]) {
+      if (!positions.has(id)) positions.set(id, commit.position)
+    }
+  }
+  return positions
 }
 
 /** Positions that a line of parents passes by, both included. */
@@ -54,7 +67,7 @@ interface Detour {
 function detoursOf(graph: Graph, from: number): readonly Detour[] {
   const detours: Detour[] = []
   for (let position = from + 1; position < graph.commits.length; position += 1) {
-    const commit = graph.commits[position]
+    const commit = graph.commits.at(position)
     for (const parent of commit === undefined ? [] : graph.parentsOf(commit)) {
       let start = parent.position + 1
       if (start === position) continue

@@ -15,41 +15,37 @@ type RecordAt = Pick<Head, 'height' | 'record'>
 
 /** What of this device's own decides. */
 interface Local {
-  /** Reads the history up to the known head. */
-  readonly fill: () => Promise<unknown>
   /** The head that another process of it has left a record for, as late (FORMAT §7.4). */
   readonly findLeftFor: (record: Uint8Array) => RecordAt | undefined
 }
 
 /**
- * Returns the snapshot to go on with: `snapshot`, moved, or another one. Throws `rolled_back` if
- * the head does not hold what was known, or what verification refuses; nothing has moved then.
+ * `fill` reads the history up to the known head. Returns the snapshot to go on with: `snapshot`,
+ * moved, or another one. Throws `rolled_back` if the head does not hold what was known, or what
+ * verification refuses; nothing has moved then.
  */
 export async function followHead(
   source: HistorySource,
   snapshot: Snapshot,
   head: Oid,
-  history: History,
+  fill: () => Promise<History>,
   local: Local,
 ): Promise<Snapshot> {
-  const filled = await tryToFill(local.fill)
-  if (filled && (await verifyDescent(source, snapshot, head, history))) return snapshot
+  const filled = await tryToFill(fill)
+  if (filled !== undefined && (await verifyDescent(source, snapshot, head, filled))) return snapshot
   const known = { head: snapshot.head, leftFor: local.findLeftFor(snapshot.head.record) }
-  const other = await replace(source, known, history, (options) => {
-    if (!filled) return verifyHistory(source, head, options)
-    return verifyRewritten(source, history, head, options)
+  return replace(source, known, filled, (options) => {
+    if (filled === undefined) return verifyHistory(source, head, options)
+    return verifyRewritten(source, filled, head, options)
   })
-  history.isSuperseded = true
-  return other
 }
 
-/** False if the known head is gone: what it led to was redacted and erased. */
-async function tryToFill(fill: () => Promise<unknown>): Promise<boolean> {
+/** Undefined if the known head is gone: what it led to was redacted and erased. */
+async function tryToFill(fill: () => Promise<History>): Promise<History | undefined> {
   try {
-    await fill()
-    return true
+    return await fill()
   } catch (error) {
-    if (hasCode(error, 'object_missing')) return false
+    if (hasCode(error, 'object_missing')) return undefined
     throw error
   }
 }
@@ -69,7 +65,7 @@ interface Known {
 async function replace(
   source: HistorySource,
   { head: known, leftFor }: Known,
-  history: History,
+  history: History | undefined,
   verify: (options: VerifyOptions) => Promise<Verified>,
 ): Promise<Snapshot> {
   // Where a redaction has erased what was left, what it was left for says that this was right.
@@ -84,7 +80,7 @@ async function replace(
     },
   })
   // What stands up to the base is in the past of both heads: only later commits were made again.
-  const position = history.findCommit(known.commit, known.height)?.position
+  const position = history?.findCommit(known.commit, known.height)?.position
   if (contained || (position !== undefined && position <= base)) return snapshot
   // Another process was right to leave the rest, in a sync (FORMAT §7.4).
   if (await wasLeftLate(source, known.commit, snapshot.head.commit)) return snapshot

@@ -4,6 +4,7 @@
 
 import type { History } from './history.ts'
 import { appendSegment, encodeSegment } from './history-segment.ts'
+import { pause } from './pause.ts'
 import { findCacheBytes, writeCacheBytes } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 
@@ -14,9 +15,15 @@ const SEGMENT = 4096
 const PREFIX = 'versions-'
 
 /** Appends every segment that continues what `history` has, which is whole segments or nothing. */
-export function readHistory(owner: CacheOwner, directory: string, history: History): void {
+export async function readHistory(
+  owner: CacheOwner,
+  directory: string,
+  history: History,
+  signal?: AbortSignal,
+): Promise<void> {
   for (const start of segmentStarts(owner, directory)) {
     if (start !== history.commits.length) return
+    await pause(signal)
     const append = (padded: Uint8Array): boolean => appendSegment(history, padded)
     if (findCacheBytes(owner, placeOf(directory, start), append) !== true) return
     history.cachedCommits = history.commits.length

@@ -103,22 +103,22 @@ function differingPairs(
 ): readonly Pair[] {
   if (path !== undefined && path !== '/') checkPath(path)
   const pairs: Pair[] = []
-  for (const versions of history.memories()) {
-    const [before, after] = moments.map((moment) => liveVersion(versions, moment))
+  for (const memoryId of history.memoryIds()) {
+    const [before, after] = moments.map((moment) => liveVersion(history, memoryId, moment))
     if (!differ(before, after) || !concerns(before, after, path)) continue
-    pairs.push({ memoryId: versions[0]?.memoryId ?? '', before, after })
+    pairs.push({ memoryId, before, after })
   }
   return pairs
 }
 
-function liveVersion(versions: readonly VersionEntry[], moment: Moment): VersionEntry | undefined {
-  const entry = versionAt(versions, moment)
+function liveVersion(history: History, memoryId: string, moment: Moment): VersionEntry | undefined {
+  const entry = versionAt(history, memoryId, moment)
   return entry?.operation === 'deleted' ? undefined : entry
 }
 
 /** Whether the states may differ: of redacted ones nobody can tell. */
 function differ(before: VersionEntry | undefined, after: VersionEntry | undefined): boolean {
-  if (before === after) return false
+  if (before?.versionId === after?.versionId) return false
   if (isRedacted(before) || isRedacted(after)) return true
   return before?.path !== after?.path || before?.sha256 !== after?.sha256
 }

@@ -7,12 +7,11 @@
 // stand apart so that all become text in one go.
 
 import { ByteReader, ByteWriter, fromHex, toHex, utf8, utf8Text } from '../bytes.ts'
-import { assert } from '../errors.ts'
 import { zeroId } from '../format/record.ts'
-import type { Actor, ActorType, Operation, RecordKind, RedactReason } from '../format/record.ts'
+import type { Actor, ActorType } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
-import { countLeading } from './count-leading.ts'
 import type { CommitEntry, History, VersionEntry, VersionRow } from './history.ts'
+import { codeOf, kinds, operations, reasons, valueOf } from './history-table.ts'
 import { otherRelease } from './sealed-cache.ts'
 
 const VERSION = 3
@@ -20,18 +19,7 @@ const OID_DIGITS = 40
 const ID_DIGITS = 32
 const HASH_DIGITS = 64
 const NO_HASH = '0'.repeat(HASH_DIGITS)
-// Codes in the file are places in these lists; 0 stands for none.
-const KINDS: readonly RecordKind[] = ['genesis', 'change', 'redact', 'keyring', 'settings']
-const OPERATIONS: readonly Operation[] = ['created', 'modified', 'deleted']
 const ACTOR_TYPES: readonly ActorType[] = ['api', 'user', 'service_account', 'session']
-const REASONS: readonly RedactReason[] = [
-  'unspecified',
-  'leaked_secret',
-  'personal_data',
-  'legal',
-  'poisoned',
-  'retention',
-]
 
 // What a row says of its bases.
 const NO_BASE = 0
@@ -41,9 +29,8 @@ const NAMED_BASES = 2
 /** The commits at positions from `start` up to `end`, exclusive. */
 export function encodeSegment(history: History, start: number, end: number): Uint8Array {
   const writer = new SegmentWriter(history)
-  const commits = history.commits.slice(start, end)
-  for (const commit of commits) writer.add(commit)
-  return writer.bytes(start, commits.length)
+  for (const commit of history.commits.range(start, end)) writer.add(commit)
+  return writer.bytes(start, end - start)
 }
 
 /**
@@ -80,13 +67,13 @@ class SegmentWriter {
     this.#ids.raw(fromHex(oid + redacts.join('')))
     this.#addPlace(commit)
     this.#commits
-      .u8(codeOf(KINDS, kind))
+      .u8(codeOf(kinds, kind))
       .u64(time)
       .u32(this.#text(deviceId))
       .u8(codeOf(ACTOR_TYPES, actor?.type))
       .u32(this.#text(actor?.id))
       .u32(this.#text(session))
-      .u8(codeOf(REASONS, reason))
+      .u8(codeOf(reasons, reason))
       .u32(this.#text(note))
       .u16(redacts.length)
       .u16(rows.length)
@@ -127,18 +114,17 @@ class SegmentWriter {
     if (bases === NAMED_BASES) this.#ids.raw(fromHex(base + secondBase))
     this.#commits
       .u32(this.#text(memoryId))
-      .u8(codeOf(OPERATIONS, operation))
+      .u8(codeOf(operations, operation))
       .u8(bases)
       .u32(this.#text(path))
       .u32(size ?? 0)
   }
 
-  #basesOf({ memoryId, base, secondBase, commit }: VersionEntry): number {
+  #basesOf({ versionId, base, secondBase }: VersionEntry): number {
     if (secondBase !== zeroId) return NAMED_BASES
     if (base === zeroId) return NO_BASE
-    const versions = this.#history.ofMemory(memoryId)
-    const earlier = countLeading(versions, (one) => one.commit.position < commit.position)
-    return versions[earlier - 1]?.versionId === base ? VERSION_BEFORE : NAMED_BASES
+    const before = this.#history.findBefore(versionId)
+    return before?.versionId === base ? VERSION_BEFORE : NAMED_BASES
   }
 
   #text(text: string | undefined): number {
@@ -170,12 +156,12 @@ class SegmentReader {
     const oid = this.#id(OID_DIGITS)
     const parents = this.#parents()
     const height = parents === undefined ? this.#nextHeight() : reader.u32()
-    const kind = valueOf(KINDS, reader.u8())
+    const kind = valueOf(kinds, reader.u8())
     const time = reader.u64()
     const deviceId = this.#text()
     const actor = actorOf(valueOf(ACTOR_TYPES, reader.u8()), this.#text())
     const session = this.#text()
-    const reason = valueOf(REASONS, reader.u8())
+    const reason = valueOf(reasons, reader.u8())
     const note = this.#text()
     const redacts = Array.from({ length: reader.u16() }, () => this.#id(ID_DIGITS))
     const rows: VersionRow[] = []
@@ -205,7 +191,7 @@ class SegmentReader {
     const versionId = this.#id(ID_DIGITS)
     const hash = this.#id(HASH_DIGITS)
     const memoryId = this.#text()
-    const operation = valueOf(OPERATIONS, reader.u8())
+    const operation = valueOf(operations, reader.u8())
     if (memoryId === undefined || operation === undefined) throw otherRelease()
     const bases = reader.u8()
     const base = bases === VERSION_BEFORE ? this.#versionBefore(memoryId) : this.#base(bases)
@@ -219,7 +205,7 @@ class SegmentReader {
   }
 
   #versionBefore(memoryId: string): string {
-    const before = this.#history.ofMemory(memoryId).at(-1)
+    const before = this.#history.newestOf(memoryId)
     if (before === undefined) throw otherRelease()
     return before.versionId
   }
@@ -242,15 +228,4 @@ class SegmentReader {
 
 function actorOf(type: ActorType | undefined, id: string | undefined): Actor | undefined {
   return type === undefined || id === undefined ? undefined : { type, id }
-}
-
-function codeOf<T>(values: readonly T[], value: T | undefined): number {
-  if (value === undefined) return 0
-  const index = values.indexOf(value)
-  assert(index !== -1, 'a value that a segment can hold')
-  return index + 1
-}
-
-function valueOf<T>(values: readonly T[], code: number): T | undefined {
-  return code === 0 ? undefined : values[code - 1]
 }

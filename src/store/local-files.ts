@@ -93,9 +93,9 @@ export class LocalFiles {
     return isNew || isWorthWriting(history) || this.reads.dirty
   }
 
-  loadHistory(history: History): void {
+  async loadHistory(history: History, signal: AbortSignal | undefined): Promise<void> {
     const { caches, cacheDirectory } = this.#parts
-    readHistory(caches, cacheDirectory, history)
+    await readHistory(caches, cacheDirectory, history, signal)
   }
 
   async read(source: HistorySource): Promise<CachedFiles> {
@@ -105,7 +105,7 @@ export class LocalFiles {
       readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })
     const history = new History()
-    readHistory(caches, cacheDirectory, history)
+    await readHistory(caches, cacheDirectory, history)
     return { state: found?.snapshot, history }
   }
 
@@ -142,7 +142,13 @@ export class LocalFiles {
     const { caches, cacheDirectory } = this.#parts
     const isNew = this.#countIsNew || snapshot.head.height !== this.#cachedHeight
     if (isNew) await this.#writeState(snapshot)
-    if (isWorthWriting(history)) await writeHistory(caches, cacheDirectory, history)
+    await writeHistory(caches, cacheDirectory, history)
+  }
+
+  /** Idle work. What another process may have redacted is not kept. */
+  async keepHistory(snapshot: Snapshot, history: History): Promise<void> {
+    if (!isWorthWriting(history) || !this.#isPast(snapshot.head)) return
+    await writeHistory(this.#parts.caches, this.#parts.cacheDirectory, history)
   }
 
   async #writeReads({ current }: Snapshot): Promise<void> {

@@ -137,17 +137,9 @@ export async function createStore(
   }
   const epochs = new Map([[epoch.kid, epoch]])
   const parts = { objects, storeId, identity, epochs, snapshot, anchor, caches, cacheDirectory }
-  const history = new History()
-  const session = new StoreSession({
-    ...parts,
-    clock,
-    random,
-    history,
-    cachedHeight: -1,
-    counted: { commit: built.head.commit, commits: 1 },
-    guard: options.guard,
-    seenRemotes,
-  })
+  const counted = { commit: built.head.commit, commits: 1 }
+  const local = { clock, random, cachedHeight: -1, counted, guard: options.guard, seenRemotes }
+  const session = new StoreSession({ ...parts, ...local }, new History())
   return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(recoveryKey) }
 }
 
@@ -170,13 +162,13 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head)
     const source = { objects, storeId, epochs: opened.epochs }
     const known = await resume(source, caches, cacheDirectory, head, options)
-    const found = known ?? (await startOver(source, head, options))
+    const { history, ...found } = known ?? (await startOver(source, head, options))
     const { snapshot } = found
     if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
     const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
     const { guard } = options
     const local = { cacheDirectory, clock, random, guard, seenRemotes }
-    const session = new StoreSession({ ...parts, ...local })
+    const session = new StoreSession({ ...parts, ...local }, history)
     if (options.acceptRolledBack === true)
       await objects.exclusive(() => anchor.accept(snapshot.head))
     else if (anchor.verified === undefined) await pin(objects, anchor, snapshot)
@@ -323,7 +315,7 @@ async function resume(
     const known = { ...found, history: new History(), cachedHeight: snapshot.head.height }
     if (snapshot.head.commit === head) return known
     const { history } = known
-    readHistory(caches, cacheDirectory, history)
+    await readHistory(caches, cacheDirectory, history, options.signal)
     await catchUp(history, source, snapshot.head.commit, options)
     const descends = await verifyDescent(source, snapshot, head, history, options)
     return descends ? known : undefined

@@ -8,7 +8,7 @@ import { checkPath } from '../format/path.ts'
 import type { Oid } from '../git/object.ts'
 import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
-import type { CommitEntry, History, VersionEntry } from './history.ts'
+import type { CommitEntry, History } from './history.ts'
 import { readRecordHash } from './known-commit.ts'
 import { listDirectory } from './listing.ts'
 import type { DirectoryListing } from './listing.ts'
@@ -39,21 +39,21 @@ export interface PastView {
   list(path: string, options?: { depth?: number }): Promise<DirectoryListing | undefined>
 }
 
-/** A memory at its path of then. */
+/** A memory at its path of then. Nothing of it keeps the history in RAM. */
 interface PastMemory {
   readonly memoryId: string
   readonly path: string
   readonly size: number
   readonly sha256: string
-  readonly entry: VersionEntry
+  readonly versionId: string
+  /** The commit that wrote the version, as it is called unless something of then is redacted. */
+  readonly commit: { readonly oid: Oid; readonly time: number }
   /** When its first version was written. */
   readonly created: number
 }
 
-/** A commit, by its name of now and by what it keeps in every rewrite. */
-interface Tip {
-  readonly entry: CommitEntry
-  readonly oid: Oid
+/** A commit, by its name and place of now and by what it keeps in every rewrite. */
+interface Tip extends Pick<CommitEntry, 'position' | 'height' | 'oid'> {
   readonly record: Uint8Array
 }
 
@@ -77,8 +77,8 @@ export function openPast(
 ): Promise<PastView> {
   const open = async (history: History): Promise<PastView> => {
     const moment = momentOf(history, point)
-    const tips = moment.tips.map((entry) => {
-      return { entry, oid: entry.oid, record: readRecordHash(source.contents, entry.oid) }
+    const tips = moment.tips.map(({ position, height, oid }) => {
+      return { position, height, oid, record: readRecordHash(source.contents, oid) }
     })
     return new Past(source, stateAt(history, moment, tips))
   }
@@ -132,23 +132,28 @@ class Past implements PastView {
     if (tips.every((tip) => isThere(history, tip))) return this.#state
     const found = tips.map((tip) => this.#findAgain(history, tip))
     const entries = found.map(({ entry }) => entry).toSorted((a, b) => a.position - b.position)
-    this.#state = stateAt(history, momentAfter(history, entries), found)
+    const moment = momentAfter(history, entries)
+    this.#state = stateAt(
+      history,
+      moment,
+      found.map(({ tip }) => tip),
+    )
     return this.#state
   }
 
-  #findAgain(history: History, { entry: { height }, record }: Tip): Tip {
-    for (const entry of history.atHeight(height)) {
-      const { oid } = entry
-      if (equalBytes(readRecordHash(this.#source.contents, oid), record))
-        return { entry, oid, record }
+  #findAgain(history: History, tip: Tip): { readonly entry: CommitEntry; readonly tip: Tip } {
+    for (const entry of history.atHeight(tip.height)) {
+      const { position, oid } = entry
+      if (!equalBytes(readRecordHash(this.#source.contents, oid), tip.record)) continue
+      return { entry, tip: { ...tip, position, oid } }
     }
     throw new StoreError('not_found', 'The commit of then is gone')
   }
 }
 
 /** Whether nothing has changed up to a commit: then neither have its name and its place. */
-function isThere(history: History, { entry, oid }: Tip): boolean {
-  return history.commits[entry.position] === entry && entry.oid === oid
+function isThere(history: History, { position, oid }: Tip): boolean {
+  return history.commits.at(position)?.oid === oid
 }
 
 function stateAt(history: History, moment: Moment, tips: readonly Tip[]): State {
@@ -165,13 +170,14 @@ function stateAt(history: History, moment: Moment, tips: readonly Tip[]): State 
 function memoriesAt(history: History, moment: Moment): Memories {
   const found: PastMemory[] = []
   let redacted = 0
-  for (const versions of history.memories()) {
-    const entry = versionAt(versions, moment)
+  for (const memoryId of history.memoryIds()) {
+    const entry = versionAt(history, memoryId, moment)
     if (entry === undefined || entry.operation === 'deleted') continue
-    const { path, size, sha256 } = entry
-    const created = versions[0]?.commit.time ?? entry.commit.time
+    const { path, size, sha256, versionId } = entry
+    const { oid, time } = entry.commit
+    const created = history.firstOf(memoryId)?.commit.time ?? time
     if (path === undefined || size === undefined || sha256 === undefined) redacted += 1
-    else found.push({ memoryId: entry.memoryId, path, size, sha256, entry, created })
+    else found.push({ memoryId, path, size, sha256, versionId, commit: { oid, time }, created })
   }
   const wereApart = moment.tips.length > 1
   return { ...place(wereApart ? found.toSorted(byAge) : found, wereApart), redacted }
@@ -192,8 +198,8 @@ function place(
 }
 
 function readPast(source: ContentSource, memory: PastMemory): Memory {
-  const { versionId, memoryId, commit } = memory.entry
-  const content = readVersionContent(source, memory.entry)
+  const { versionId, memoryId, commit } = memory
+  const content = readVersionContent(source, memory)
   assert(content !== undefined, 'a version that is not redacted has a content')
   return {
     memoryId: formatId('memory', memoryId),

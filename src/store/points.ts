@@ -1,7 +1,6 @@
 // Points of the history, and which commits had been made by then. Pure over the history in RAM.
 
 import { assert, StoreError } from '../errors.ts'
-import { countLeading } from './count-leading.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
 import { getVersionEntry } from './versions.ts'
 
@@ -52,18 +51,15 @@ export function momentAfter(history: History, tips: readonly CommitEntry[]): Mom
   return { commit, tips, has: history.pastOf(...tips) }
 }
 
-/** Of one memory's versions, in the order of the history, the one that was current at a moment. */
+/** The version of a memory that was current at a moment. */
 export function versionAt(
-  versions: readonly VersionEntry[],
+  history: History,
+  memoryId: string,
   { commit, has }: Moment,
 ): VersionEntry | undefined {
   // Which descends from all its others of then, or is the later one where clones were apart.
-  const until = countLeading(versions, (entry) => entry.commit.position <= commit.position)
-  for (let index = until - 1; index >= 0; index -= 1) {
-    const entry = versions[index]
-    if (entry !== undefined && has(entry.commit.position)) return entry
-  }
-  return undefined
+  const newest = commit.position
+  return history.newestOf(memoryId, (position) => position <= newest && has(position))
 }
 
 function findByTime(history: History, time: number): readonly CommitEntry[] {
@@ -80,7 +76,8 @@ function findByOid({ commits }: History, digits: string): CommitEntry {
       'A commit is named by 40 hex digits, or 7 or more of them',
     )
   }
-  const found = commits.filter(({ oid }) => oid.startsWith(digits))
+  const found: CommitEntry[] = []
+  for (const commit of commits) if (commit.oid.startsWith(digits)) found.push(commit)
   if (found.length > 1) {
     throw new StoreError('invalid_input', `${found.length} commits begin so; give more digits`)
   }

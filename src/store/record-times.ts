@@ -73,7 +73,7 @@ export class LatestTimes {
       this.#latest = Number.NEGATIVE_INFINITY
     }
     for (; this.#next <= commit.position; this.#next += 1) {
-      const time = this.#history.commits[this.#next]?.time ?? this.#now
+      const time = this.#history.commits.at(this.#next)?.time ?? this.#now
       if (time <= this.#now) this.#latest = Math.max(this.#latest, time)
     }
     return Math.max(this.#latest, placedTime(this.#history, commit))
@@ -96,7 +96,8 @@ function continued(
   head: CommitEntry,
   known: Placement | undefined,
 ): Placement | undefined {
-  if (known === undefined || history.commits[known.position]?.oid !== known.head) return undefined
+  if (known === undefined || history.commits.at(known.position)?.oid !== known.head)
+    return undefined
   const { placement, earliest } = walkBack(history, head, known.position)
   if (earliest < known.settled) return undefined
   return {
@@ -120,7 +121,7 @@ function walkBack(
   let settled = Number.NEGATIVE_INFINITY
   let earliest = Number.POSITIVE_INFINITY
   for (let position = last; position > end; position -= 1) {
-    const commit = history.commits[position]
+    const commit = history.commits.at(position)
     if (commit === undefined) continue
     const { time } = commit
     const bound = Math.min(inLine, below.get(position) ?? Number.POSITIVE_INFINITY)
@@ -130,7 +131,8 @@ function walkBack(
     const least = Math.min(time, bound)
     earliest = Math.min(earliest, least)
     // A million times in a line: asks for nothing and makes nothing.
-    const isInLine = commit.isCut && history.commits[position - 1]?.isCut === true
+    const isInLine =
+      position > 0 && commit.isCut && history.commits.at(position - 1)?.isCut === true
     inLine = isInLine ? least : Number.POSITIVE_INFINITY
     if (isInLine) continue
     for (const parent of history.parentsOf(commit)) {

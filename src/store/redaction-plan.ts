@@ -85,9 +85,8 @@ export class Selector {
     const { versions } = history
     const slice = new TimeSlice(options.signal, BATCH)
     for (; this.#searched < versions.length; this.#searched += 1) {
-      const entry = versions[this.#searched]
-      const isFirst = versions[this.#searched - 1]?.commit !== entry?.commit
-      if (entry !== undefined && this.#isFound(entry, isFirst)) this.#found.push(entry.versionId)
+      const entry = versions.at(this.#searched)
+      if (entry !== undefined && this.#isFound(history, entry)) this.#found.push(entry.versionId)
       if (this.#matching !== undefined && slice.isOver()) {
         options.progress?.(this.#searched + 1, versions.length)
         await slice.next()
@@ -96,13 +95,15 @@ export class Selector {
     return this.#found.flatMap((versionId) => history.find(versionId) ?? [])
   }
 
-  #isFound(entry: VersionEntry, isFirstOfCommit: boolean): boolean {
+  #isFound(history: History, entry: VersionEntry): boolean {
     if (!this.#selects(entry)) return false
     const pattern = this.#matching
     if (pattern === undefined) return true
     // The reason lies in the first row of its change.
-    const note = isFirstOfCommit ? entry.commit.note : undefined
-    if ([entry.path, note].some((text) => text !== undefined && pattern.test(text))) return true
+    const { note, position } = entry.commit
+    const [first] = note === undefined ? [] : history.rowsAt(position)
+    const ownNote = first?.versionId === entry.versionId ? note : undefined
+    if ([entry.path, ownNote].some((text) => text !== undefined && pattern.test(text))) return true
     const content = readVersionContent(this.#source(), entry)
     return content !== undefined && pattern.test(content)
   }
@@ -184,22 +185,22 @@ function conditionOf(
   if (before !== undefined && !(typeof before === 'number' && before >= 0)) {
     throw new StoreError('invalid_input', 'A time must be a number of ms since 1970')
   }
-  const wanted = versionIds && new Set(versionIds.map((id) => getVersionEntry(history, id)))
-  const versions = wanted && new Set([...wanted].map((entry) => entry.versionId))
+  const versions =
+    versionIds && new Set(versionIds.map((id) => getVersionEntry(history, id).versionId))
   const memory = memoryId === undefined ? undefined : getMemory(history, memoryId)
   const latest = new LatestTimes(history, now)
-  return ({ versionId, memoryId: of, path: at, commit }) =>
-    (versions === undefined || versions.has(versionId)) &&
-    (memory === undefined || memory === of) &&
-    (path === undefined || isAtOrBelow(at, path)) &&
-    (actorId === undefined || commit.actor?.id === actorId) &&
-    (session === undefined || commit.session === session) &&
-    (before === undefined || latest.of(commit) < before)
+  return (entry) =>
+    (versions === undefined || versions.has(entry.versionId)) &&
+    (memory === undefined || memory === entry.memoryId) &&
+    (path === undefined || isAtOrBelow(entry.path, path)) &&
+    (actorId === undefined || entry.commit.actor?.id === actorId) &&
+    (session === undefined || entry.commit.session === session) &&
+    (before === undefined || latest.of(entry.commit) < before)
 }
 
 function getMemory(history: History, memoryId: string): string {
   const id = parseId('memory', memoryId)
-  if (history.ofMemory(id).length > 0) return id
+  if (history.firstOf(id) !== undefined) return id
   throw new StoreError('not_found', 'There is no such memory')
 }
 
@@ -208,7 +209,10 @@ function sameText(history: History, chosen: readonly VersionEntry[]): readonly V
   const texts = new Set(chosen.flatMap(({ sha256, size }) => (size === 0 ? [] : sha256)))
   texts.delete(undefined)
   if (texts.size === 0) return []
-  return history.versions.filter(({ versionId, sha256 }) => {
-    return sha256 !== undefined && texts.has(sha256) && !ids.has(versionId)
-  })
+  const found: VersionEntry[] = []
+  for (const entry of history.versions) {
+    const { sha256 } = entry
+    if (sha256 !== undefined && texts.has(sha256) && !ids.has(entry.versionId)) found.push(entry)
+  }
+  return found
 }

@@ -40,7 +40,7 @@ export function replay(
   isUndone: (entry: VersionEntry) => boolean,
 ): Pick<Goal, 'text'> | LeftReason {
   const versions = withJoined(source.history, memoryId)
-  const last = source.history.ofMemory(memoryId).at(-1)
+  const last = source.history.newestOf(memoryId)
   const { without } = new Replay(source, isUndone).run(versions, last)
   switch (without.kind) {
     case 'absent':
@@ -75,9 +75,10 @@ function withJoined(history: History, memoryId: string): readonly VersionEntry[]
 class Replay {
   readonly #source: ReversalSource
   readonly #isUndone: (entry: VersionEntry) => boolean
-  readonly #done: Map<VersionEntry, Replayed> = new Map()
+  /** By version. */
+  readonly #done: Map<string, Replayed> = new Map()
   /** How often each is asked for yet: states hold texts, so none is kept longer than that. */
-  readonly #uses: Map<VersionEntry, number> = new Map()
+  readonly #uses: Map<string, number> = new Map()
 
   constructor(source: ReversalSource, isUndone: (entry: VersionEntry) => boolean) {
     this.#source = source
@@ -93,8 +94,9 @@ class Replay {
     for (const entry of versions) {
       const inputs = this.#inputsOf(entry)
       const replayed = this.#play(entry, inputs)
-      if (entry === last) return replayed
-      if (this.#uses.has(entry)) this.#done.set(entry, replayed)
+      const { versionId } = entry
+      if (versionId === last?.versionId) return replayed
+      if (this.#uses.has(versionId)) this.#done.set(versionId, replayed)
       for (const used of usedBy(inputs)) this.#release(used)
     }
     return nothing
@@ -137,18 +139,21 @@ class Replay {
   }
 
   #replayed(entry: VersionEntry | undefined): Replayed {
-    return (entry && this.#done.get(entry)) ?? nothing
+    return (entry && this.#done.get(entry.versionId)) ?? nothing
   }
 
-  #release(entry: VersionEntry): void {
-    const left = (this.#uses.get(entry) ?? 0) - 1
-    this.#uses.set(entry, left)
-    if (left === 0) this.#done.delete(entry)
+  #release(versionId: string): void {
+    const left = (this.#uses.get(versionId) ?? 0) - 1
+    this.#uses.set(versionId, left)
+    if (left === 0) this.#done.delete(versionId)
   }
 }
 
-function usedBy(inputs: readonly VersionInput[]): readonly VersionEntry[] {
-  return inputs.flatMap(({ entry, common }) => (common === undefined ? [entry] : [entry, common]))
+/** Ids of versions, each as often as it is needed. */
+function usedBy(inputs: readonly VersionInput[]): readonly string[] {
+  return inputs.flatMap(({ entry, common }) => {
+    return common === undefined ? [entry.versionId] : [entry.versionId, common.versionId]
+  })
 }
 
 /**

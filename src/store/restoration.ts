@@ -97,7 +97,7 @@ export async function planRollback(
   const goals: Goal[] = []
   const redacted: LeftAlone[] = []
   for (const memoryId of changedSince(source.history, moment)) {
-    const then = versionAt(source.history.ofMemory(memoryId), moment)
+    const then = versionAt(source.history, memoryId, moment)
     const now = source.snapshot.current.get(memoryId)?.live?.path
     const existed = then !== undefined && then.operation !== 'deleted'
     const text = existed ? textOf(source, then, commit) : undefined
@@ -116,14 +116,13 @@ export async function planRollback(
 function findMemory({ history, snapshot }: ReversalSource, memory: string): string {
   if (memory.startsWith('mem_')) {
     const memoryId = parseId('memory', memory)
-    if (history.ofMemory(memoryId).length > 0) return memoryId
+    if (history.firstOf(memoryId) !== undefined) return memoryId
     throw new StoreError('not_found', 'There has never been such a memory')
   }
   const live = snapshot.paths.findMemory(checkPath(memory))
   if (live !== undefined) return live.memoryId
-  for (let index = history.versions.length - 1; index >= 0; index -= 1) {
-    const entry = history.versions[index]
-    if (entry?.path === memory) return entry.memoryId
+  for (const entry of history.versions.reversed()) {
+    if (entry.path === memory) return entry.memoryId
   }
   throw new StoreError('not_found', 'There is no memory at this path, and none that was', {
     details: { path: memory },
@@ -132,7 +131,7 @@ function findMemory({ history, snapshot }: ReversalSource, memory: string): stri
 
 function getRestorable(history: History, memoryId: string, to: Point): VersionEntry {
   if (!('versionId' in to)) {
-    const entry = versionAt(history.ofMemory(memoryId), momentOf(history, to))
+    const entry = versionAt(history, memoryId, momentOf(history, to))
     if (entry !== undefined && entry.operation !== 'deleted') return entry
     throw new StoreError('not_found', 'The memory did not exist then')
   }
@@ -149,8 +148,8 @@ function getRestorable(history: History, memoryId: string, to: Point): VersionEn
 /** The memories that commits touched which had not been made then. */
 function changedSince(history: History, { has }: Moment): ReadonlySet<string> {
   const changed = new Set<string>()
-  for (const { memoryId, commit } of history.versions) {
-    if (!has(commit.position)) changed.add(memoryId)
+  for (const entry of history.versions) {
+    if (!has(entry.commit.position)) changed.add(entry.memoryId)
   }
   return changed
 }

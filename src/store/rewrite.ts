@@ -77,7 +77,7 @@ export async function rewriteHead(
 export function lowestOf(history: History, { commits }: Rewritten): number {
   let lowest = Number.POSITIVE_INFINITY
   for (const position of commits.keys()) lowest = Math.min(lowest, position)
-  return history.commits[lowest]?.height ?? lowest
+  return history.commits.at(lowest)?.height ?? lowest
 }
 
 export function erasedVersion(
@@ -185,7 +185,7 @@ class Rewriter {
 
   /** Of those that were made again: the new name by the old one. */
   #newParents(position: number): ReadonlyMap<Oid, Oid> {
-    const entry = this.#history.commits[position]
+    const entry = this.#history.commits.at(position)
     const parents =
       entry === undefined
         ? [position - 1]
@@ -269,7 +269,7 @@ class Rewriter {
 
   #oidAt(position: number): Oid {
     const { commits } = this.#history
-    const oid = commits[position]?.oid ?? this.#tail[position - commits.length]?.oid
+    const oid = commits.at(position)?.oid ?? this.#tail[position - commits.length]?.oid
     assert(oid !== undefined, 'a position beyond the newest commit')
     return oid
   }

@@ -18,12 +18,12 @@ import type { ContentSource } from './contents.ts'
 import { findKeyring, forkedError, openHeadKeyring } from './authority.ts'
 import { followHead } from './follow.ts'
 import { Gate } from './gate.ts'
+import { HeldHistory } from './held-history.ts'
 import type { PlannedRow } from './changes.ts'
 import { readMemory } from './contents.ts'
 import { checkGuard, checkReason, guardOf } from './guard.ts'
 import type { ContentGuard } from './guard.ts'
-import { catchUp } from './catch-up.ts'
-import type { CommitEntry, History } from './history.ts'
+import type { History } from './history.ts'
 import { LocalFiles } from './local-files.ts'
 import type { Reads } from './reads.ts'
 import type { LocalFilesParts } from './local-files.ts'
@@ -45,8 +45,6 @@ export interface SessionParts extends LocalFilesParts {
   /** The caller's own, beside that of the settings. */
   readonly guard: ContentGuard | undefined
   readonly seenRemotes: SeenRemotes
-  /** Empty, or what opening has read of it. */
-  readonly history: History
 }
 
 const SETTLE_AFTER_MS = 2000
@@ -64,8 +62,7 @@ export class StoreSession {
   readonly syncs: Gate = new Gate()
   readonly #parts: SessionParts
   readonly #gate = new Gate()
-  readonly #historyGate = new Gate()
-  readonly #history: History
+  readonly #history: HeldHistory
   readonly #writer: Writer
   readonly #cache = new ContentCache()
   #epochs: Epochs
@@ -77,7 +74,8 @@ export class StoreSession {
   #settling: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(parts: SessionParts) {
+  /** `history` is empty, or what opening has read of it. */
+  constructor(parts: SessionParts, history: History) {
     this.#parts = parts
     this.objects = parts.objects
     this.storeId = parts.storeId
@@ -87,8 +85,12 @@ export class StoreSession {
     this.seenRemotes = parts.seenRemotes
     this.#epochs = parts.epochs
     this.#snapshot = parts.snapshot
-    this.#history = parts.history
     this.local = new LocalFiles(parts)
+    this.#history = new HeldHistory(history, {
+      read: (into, signal) => this.local.loadHistory(into, signal),
+      alone: (work) => this.#alone(work),
+      write: (what) => this.local.keepHistory(this.#snapshot, what),
+    })
     this.reads = this.local.reads
     this.#writer = new Writer({
       objects: parts.objects,
@@ -129,8 +131,8 @@ export class StoreSession {
   }
 
   /** The commits as far as they are in RAM already, oldest first. */
-  get knownCommits(): readonly CommitEntry[] {
-    return this.#history.commits
+  get knownCommits(): History['commits'] {
+    return this.#history.now.commits
   }
 
   /** Adds an epoch that a keyring of our own begins; returns how to take it back. */
@@ -187,7 +189,8 @@ export class StoreSession {
       // A head from before a redaction would bring back what that has erased.
       const isNew = (): boolean => this.#rewrites === rewrites
       try {
-        if (await this.#fillHistory(commit, options, isNew)) return this.#history
+        const history = await this.#fillHistory(commit, options, isNew)
+        if (history !== undefined) return history
       } catch (error) {
         if (!hasCode(error, 'object_missing')) throw error
         await this.reading(() => undefined)
@@ -200,8 +203,7 @@ export class StoreSession {
   /** While writing alone, or planning: no commit comes into it that is not on the disk. */
   async historyNow(options: VerifyOptions = {}): Promise<History> {
     assert(!this.#writer.hasMade, 'who reads the history while writing has the batch alone')
-    await this.#fillHistory(this.#snapshot.head.commit, options)
-    return this.#history
+    return this.#historyUpTo(this.#snapshot.head, options)
   }
 
   /** What the next record is stamped with, ms since 1970. */
@@ -259,29 +261,22 @@ export class StoreSession {
   async forget({ oldHead, rewritten, erased }: Outcome): Promise<void> {
     this.#cache.clear()
     this.#rewrites += 1
-    // Until its turn comes, nobody may keep it on disk.
-    this.#history.isSuperseded = true
     const versionIds = new Set(erased.map((version) => version.versionId))
-    await this.#historyGate.run(async () => {
-      // Unless somebody was faster, who has read the commits under their new names.
-      const isOld = this.#history.head?.oid === oldHead
-      this.#history.applyRedaction(isOld ? rewritten.commits : new Map(), versionIds)
-      this.#history.isSuperseded = false
-    })
+    await this.#history.forget(oldHead, rewritten.commits, versionIds)
   }
 
   /** The same after redactions of others were taken over: the history is read again from git. */
   forgetAll(): void {
     this.#cache.clear()
     this.#rewrites += 1
-    this.#history.isSuperseded = true
+    this.#history.now.isSuperseded = true
   }
 
   /** Erases from the whole store what redactions have left, and makes the caches again. */
   async erase(): Promise<void> {
     if (this.objects.status().purgePending === 0) return
     await this.checkpoint()
-    this.local.forget(this.#history)
+    this.local.forget(this.#history.now)
     await this.keepVerified()
   }
 
@@ -310,15 +305,12 @@ export class StoreSession {
     const epochs = await this.#epochsOf(head)
     const { objects, storeId } = this
     const source = { objects, storeId, epochs }
-    const fill = () => this.#fillHistory(this.#snapshot.head.commit, {})
+    const fill = () => this.#historyUpTo(this.#snapshot.head, {})
     const findLeftFor = (record: Uint8Array) => this.seenRemotes.findLeftFor(record)
     const before = this.#snapshot
-    const local = { fill, findLeftFor }
-    this.#snapshot = await followHead(source, before, head, this.#history, local)
-    if (this.#snapshot !== before) {
-      this.#rewrites += 1
-      this.#cache.clear()
-    }
+    const local = { findLeftFor }
+    this.#snapshot = await followHead(source, before, head, fill, local)
+    if (this.#snapshot !== before) this.forgetAll()
     this.#epochs = epochs
   }
 
@@ -331,16 +323,19 @@ export class StoreSession {
     return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
   }
 
-  /** False, with nothing done, if the head is not the one to fill up to any more. */
-  #fillHistory(head: Oid, options: VerifyOptions, isWanted = () => true): Promise<boolean> {
-    return this.#historyGate.run(async () => {
-      if (!isWanted()) return false
-      if (this.#history.commits.length === 0) {
-        this.local.loadHistory(this.#history)
-      }
-      await catchUp(this.#history, this.contents, head, options)
-      return true
-    })
+  async #historyUpTo({ commit }: Head, options: VerifyOptions): Promise<History> {
+    const history = await this.#fillHistory(commit, options)
+    assert(history !== undefined, 'this head is wanted')
+    return history
+  }
+
+  /** Undefined, with nothing done, if the head is not the one to fill up to any more. */
+  #fillHistory(
+    head: Oid,
+    options: VerifyOptions,
+    isWanted = () => true,
+  ): Promise<History | undefined> {
+    return this.#history.upTo(this.contents, head, options, isWanted)
   }
 
   #written(count: number): void {
@@ -375,8 +370,9 @@ export class StoreSession {
     try {
       await this.#writer.idle()
       clearTimeout(this.#settleTimer)
+      this.#history.close()
       await this.#settling
-      const news = this.local.hasNews(this.#snapshot, this.#history)
+      const news = this.local.hasNews(this.#snapshot, this.#history.now)
       if (this.#durable !== undefined || news) await this.#leave()
     } finally {
       this.#cache.clear()
@@ -387,7 +383,7 @@ export class StoreSession {
   /** What a reader may not do, or cannot for another process in the way, loses nothing. */
   async #leave(): Promise<void> {
     try {
-      await this.#alone(() => this.local.leave(this.#durable, this.#snapshot, this.#history))
+      await this.#alone(() => this.local.leave(this.#durable, this.#snapshot, this.#history.now))
     } catch (error) {
       if (!hasCode(error, 'locked', 'storage_denied')) throw error
     }

@@ -11,26 +11,25 @@ import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { DecodedCommit } from './decoded-commit.ts'
 import { forkedState } from './divergence.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
-import type { CommitEntry, History, HistorySource, VersionEntry } from './history.ts'
+import type { CommitEntry, History, HistorySource } from './history.ts'
 import { authorState, Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState } from './snapshot.ts'
 import { compareTrees } from './tree-diff.ts'
 
 /** Right after the commit at `position`, which must be a cut: what stands before it is its past. */
 export function snapshotAt(source: HistorySource, history: History, position: number): Snapshot {
-  const commits = history.commits.slice(0, position + 1)
-  const newest = commits.at(-1)
+  const newest = history.commits.at(position)
   assert(newest?.isCut === true, 'only of a cut, all that is before it is its past')
   const last = decode(source, newest)
   const { hash: record, oid: commit, parts } = last
   const head = { commit, record, height: last.record.height, tree: parts.tree }
   const keyring = decode(
     source,
-    getLast(commits, ({ kind }) => bringsKeyring(kind)),
+    getLast(history, position, ({ kind }) => bringsKeyring(kind)),
   )
   const settings = decode(
     source,
-    getLast(commits, ({ kind }) => kind === 'genesis' || kind === 'settings'),
+    getLast(history, position, ({ kind }) => kind === 'genesis' || kind === 'settings'),
   )
   const snapshot = new Snapshot(
     head,
@@ -42,11 +41,13 @@ export function snapshotAt(source: HistorySource, history: History, position: nu
       settings.record.height,
     ),
   )
-  const kidOf = sealedUnder(source, history, commits)
+  const kidOf = sealedUnder(source, history, position)
   const memories = currentVersions(history, position, blobsOf(source, last), kidOf)
-  const devices = deviceStates(source, history, commits)
+  const devices = deviceStates(source, history, position)
   snapshot.apply({ head, memories, devices, keyring: undefined, settings: undefined })
-  for (const { redacts } of commits) for (const id of redacts) snapshot.redacted.add(id)
+  for (const { redacts } of history.commits.range(0, position + 1)) {
+    for (const versionId of redacts) snapshot.redacted.add(versionId)
+  }
   return snapshot
 }
 
@@ -54,12 +55,12 @@ export function snapshotAt(source: HistorySource, history: History, position: nu
 function sealedUnder(
   source: HistorySource,
   history: History,
-  commits: readonly CommitEntry[],
+  newest: number,
 ): (commit: CommitEntry) => string {
   const kids = new Map<number, string>()
   /** By position, where the newest keyring stands that the children of a commit know. */
-  const known = new Int32Array(commits.length)
-  for (const commit of commits) {
+  const known = new Int32Array(newest + 1)
+  for (const commit of history.commits.range(0, newest + 1)) {
     const { position } = commit
     if (!bringsKeyring(commit.kind)) {
       known[position] = Math.max(
@@ -81,18 +82,13 @@ function currentVersions(
   blobs: ReadonlyMap<string, Oid>,
   kidOf: (commit: CommitEntry) => string,
 ): ReadonlyMap<string, CurrentVersion> {
-  const created = new Map<string, number>()
-  const latest = new Map<string, VersionEntry>()
-  for (const entry of history.versions) {
-    if (entry.commit.position > position) break
-    if (!created.has(entry.memoryId)) created.set(entry.memoryId, entry.commit.time)
-    latest.set(entry.memoryId, entry)
-  }
   const memories = new Map<string, CurrentVersion>()
-  for (const [memoryId, entry] of latest) {
+  for (const memoryId of history.memoryIds()) {
+    const entry = history.newestOf(memoryId, (at) => at <= position)
+    if (entry === undefined) continue
     const { versionId, operation, path, size, sha256, commit } = entry
     const blob = blobs.get(memoryId)
-    const times = { created: created.get(memoryId) ?? 0, updated: commit.time }
+    const times = { created: history.firstOf(memoryId)?.commit.time ?? 0, updated: commit.time }
     const known = path !== undefined && size !== undefined && sha256 !== undefined
     const live =
       blob === undefined || !known
@@ -107,12 +103,14 @@ function currentVersions(
 function deviceStates(
   source: HistorySource,
   history: History,
-  commits: readonly CommitEntry[],
+  position: number,
 ): ReadonlyMap<string, DeviceState> {
   const states = new Map<string, DeviceState>()
-  for (const deviceId of new Set(commits.map((commit) => commit.deviceId))) {
+  const deviceIds = new Set<string>()
+  for (const { deviceId } of history.commits.range(0, position + 1)) deviceIds.add(deviceId)
+  for (const deviceId of deviceIds) {
     const newest = history.newest((commit) => {
-      return commit.position < commits.length && commit.deviceId === deviceId
+      return commit.position <= position && commit.deviceId === deviceId
     })
     for (const entry of newest) {
       const { record, hash } = decode(source, entry)
@@ -137,10 +135,15 @@ function blobsOf(source: HistorySource, head: DecodedCommit): ReadonlyMap<string
 }
 
 function getLast(
-  commits: readonly CommitEntry[],
+  history: History,
+  position: number,
   matches: (commit: CommitEntry) => boolean,
 ): CommitEntry {
-  const found = commits.findLast(matches)
+  let found: CommitEntry | undefined
+  for (let at = position; at >= 0 && found === undefined; at -= 1) {
+    const commit = history.commits.at(at)
+    if (commit !== undefined && matches(commit)) found = commit
+  }
   assert(found !== undefined, 'a history starts with genesis')
   return found
 }

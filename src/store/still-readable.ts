@@ -37,11 +37,14 @@ export interface HeldKeys {
 /** In the order of the history. */
 export function readKeyrings(source: ContentSource, history: History): readonly KeyringEvent[] {
   const { objects } = source
-  return history.commits.flatMap((commit, position) => {
-    if (!bringsKeyring(commit.kind)) return []
+  const events: KeyringEvent[] = []
+  for (const commit of history.commits) {
+    if (!bringsKeyring(commit.kind)) continue
     const blob = findKeyring(objects, commit.oid)
-    return [{ ...readKeyringState(source, blob, zeroHash), commit, position }]
-  })
+    const { position } = commit
+    events.push({ ...readKeyringState(source, blob, zeroHash), commit, position })
+  }
+  return events
 }
 
 /** What some devices together were ever given. */

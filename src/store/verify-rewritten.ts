@@ -55,7 +55,8 @@ export async function verifyRewritten(
 }
 
 function findPosition(history: History, oid: Oid): number | undefined {
-  return history.commits.findLast((commit) => commit.oid === oid)?.position
+  for (const commit of history.commits.reversed()) if (commit.oid === oid) return commit.position
+  return undefined
 }
 
 /** What is redacted in the part that stayed must have been redacted there before. */

@@ -64,7 +64,7 @@ function joinedInto(history: History, entry: VersionEntry): readonly VersionEntr
 function besides(history: History, entry: VersionEntry): readonly VersionEntry[] {
   if (!history.isMerge(entry.commit) || entry.path === undefined) return []
   return history.rowsAt(entry.commit.position).filter((row) => {
-    return row !== entry && row.path === entry.path
+    return row.versionId !== entry.versionId && row.path === entry.path
   })
 }
 
@@ -79,19 +79,27 @@ function findCommon(
   entry: VersionEntry,
 ): VersionEntry | undefined {
   if (earlier.length === 0) return undefined
-  // Which of the two it was reached from: 1, 2, or 3 for both.
-  const reached = new Map(earlier.map((one) => [one, 1]))
-  reached.set(entry, (reached.get(entry) ?? 0) | 2)
+  const reached = new Map<string, Reached>()
+  for (const one of earlier) reach(reached, one, 1)
+  reach(reached, entry, 2)
   for (;;) {
-    const newest = newestOf(reached.keys())
-    if (newest === undefined) return undefined
-    const from = reached.get(newest) ?? 0
-    if (from === 3) return newest
-    reached.delete(newest)
-    for (const base of basesOf(history, newest)) {
-      reached.set(base, (reached.get(base) ?? 0) | from)
-    }
+    const newest = newestOf(Array.from(reached.values(), ({ version }) => version))
+    const { from = 0 } = (newest && reached.get(newest.versionId)) ?? {}
+    if (newest === undefined || from === 3) return newest
+    reached.delete(newest.versionId)
+    for (const base of basesOf(history, newest)) reach(reached, base, from)
   }
+}
+
+interface Reached {
+  readonly version: VersionEntry
+  /** Which of the two it was reached from: 1, 2, or 3 for both. */
+  readonly from: number
+}
+
+function reach(reached: Map<string, Reached>, version: VersionEntry, from: number): void {
+  const { versionId } = version
+  reached.set(versionId, { version, from: (reached.get(versionId)?.from ?? 0) | from })
 }
 
 /** By its place in the history. */

@@ -192,7 +192,7 @@ function findEntries(
   const entries: VersionEntry[] = []
   let index = startOf(history, candidates, step, filter.after)
   for (; index >= 0 && index < candidates.length; index += step) {
-    const entry = candidates[index]
+    const entry = candidates.at(index)
     if (entry === undefined || !matches(entry)) continue
     const last = entries.length === limit ? entries.at(-1) : undefined
     if (last !== undefined) return { entries, next: formatId('version', last.versionId) }
@@ -201,8 +201,13 @@ function findEntries(
   return { entries, next: undefined }
 }
 
+interface Candidates {
+  readonly length: number
+  at(index: number): VersionEntry | undefined
+}
+
 /** Oldest first, the narrowest list that holds every match. */
-function candidatesFor(history: History, filter: VersionFilter): readonly VersionEntry[] {
+function candidatesFor(history: History, filter: VersionFilter): Candidates {
   if (filter.memoryId === undefined) return history.versions
   return history.ofMemory(parseId('memory', filter.memoryId))
 }
@@ -228,17 +233,16 @@ function wroteIt(history: History, commit: CommitEntry, filter: VersionFilter): 
 
 function startOf(
   history: History,
-  candidates: readonly VersionEntry[],
+  candidates: Candidates,
   step: 1 | -1,
   after: string | undefined,
 ): number {
   if (after === undefined) return step === 1 ? 0 : candidates.length - 1
-  const last = history.find(parseId('version', after))
-  const position = last?.commit.position ?? 0
-  // Candidates ascend by position; the few of one commit have no order that is known.
-  const from = countLeading(candidates, ({ commit }) => commit.position < position)
-  const index = last === undefined ? -1 : candidates.indexOf(last, from)
-  if (index === -1) throw new StoreError('invalid_input', 'The cursor belongs to another query')
+  const versionId = parseId('version', after)
+  const last = history.indexOf(versionId) ?? -1
+  const index = countLeading(candidates, (one) => (history.indexOf(one.versionId) ?? 0) < last)
+  if (candidates.at(index)?.versionId !== versionId)
+    throw new StoreError('invalid_input', 'The cursor belongs to another query')
   return index + step
 }
 

@@ -2,6 +2,7 @@
 // past, and what the store held. The history in RAM is the same however it came there, and all
 // questions about the past are answered by what had happened on the way to a commit.
 
+import { commitsOf, versionsOf } from '../support/histories.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatId } from '../../src/format/id.ts'
@@ -34,12 +35,14 @@ async function historyUpTo(branches: Branches, ...heads: readonly Node[]): Promi
 
 /** All that a history says, with the parents by position. */
 function valuesOf(history: History): unknown {
-  const { commits, versions } = history
+  const commits = commitsOf(history)
   return {
     commits,
-    versions,
+    versions: versionsOf(history),
     parents: commits.map((commit) => history.parentsOf(commit).map(({ position }) => position)),
-    memories: [...history.memories()].map((chain) => chain.map(({ versionId }) => versionId)),
+    memories: Array.from(history.memoryIds(), (memoryId) => {
+      return history.ofMemory(memoryId).map(({ versionId }) => versionId)
+    }),
     tips: commits.map(({ position }) => history.tipsBefore(position).map(({ oid }) => oid)),
   }
 }
@@ -159,7 +162,7 @@ test('the history knows the order, the past of each commit, and the cuts', async
       const { branches, head } = await grow(world)
       const history = await historyUpTo(branches, head)
       const nodes = inCanonicalOrder(head.past)
-      const grown = history.commits.slice(-nodes.length)
+      const grown = commitsOf(history).slice(-nodes.length)
       expect(grown.map(({ oid }) => oid)).toEqual(nodes.map(({ oid }) => oid))
       for (const [index, commit] of grown.entries()) {
         const { past } = nodes[index] ?? head
@@ -168,7 +171,7 @@ test('the history knows the order, the past of each commit, and the cuts', async
           nodes.map((node) => past.has(node)),
         )
         expect(commit.isCut).toBe(nodes.slice(0, index).every((node) => past.has(node)))
-        expect(history.findCommit(commit.oid, commit.height)).toBe(commit)
+        expect(history.findCommit(commit.oid, commit.height)?.position).toBe(commit.position)
         const height = commit.height - 1
         expect(history.findCommit(commit.oid, height)).toBeUndefined()
       }
@@ -188,6 +191,11 @@ test('the history is the same however it came there', async () => {
       const atOnce = await historyUpTo(branches, head)
       const expected = valuesOf(atOnce)
       expect(valuesOf(await historyUpTo(branches, ...met, head))).toEqual(expected)
+      const inSlices = new History()
+      for (const { oid } of [...met, head]) {
+        await catchUp(inSlices, branches.source, oid, { atOnce: length - 1 })
+      }
+      expect(valuesOf(inSlices)).toEqual(expected)
       const read = new History()
       for (let start = 0; start < atOnce.commits.length; start += length) {
         const end = Math.min(start + length, atOnce.commits.length)
@@ -208,14 +216,14 @@ test('a segment continues no history but the one that it was made of', async () 
     async (world) => {
       const { branches, head } = await grow(world)
       const history = await historyUpTo(branches, head)
-      const { commits } = history
+      const commits = commitsOf(history)
       for (const start of commits.keys()) {
         const bytes = encodeSegment(history, start, commits.length)
         for (const node of branches.nodes) {
           const other = await historyUpTo(branches, node)
           const same = valuesOf(other)
           other.truncate(start)
-          const isSame = other.commits.every(({ oid }, index) => commits[index]?.oid === oid)
+          const isSame = commitsOf(other).every(({ oid }, index) => commits[index]?.oid === oid)
           const isWhole = other.commits.length === start
           expect(appendSegment(other, bytes)).toBe(isSame && isWhole)
           if (!isSame || !isWhole) continue

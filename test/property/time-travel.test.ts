@@ -10,7 +10,7 @@ import type { Difference } from '../../src/store/history-diff.ts'
 import { openPast } from '../../src/store/past.ts'
 import type { PastView } from '../../src/store/past.ts'
 import type { Point } from '../../src/store/points.ts'
-import { historyOf } from '../support/histories.ts'
+import { commitsOf, historyOf } from '../support/histories.ts'
 import type { ReadHistory } from '../support/histories.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, newStore } from '../support/stores.ts'
@@ -82,7 +82,7 @@ class Trial {
     }
     const page = await this.#store.versions({ order: 'oldest', limit: 1000 })
     for (const [index, { versionId }] of page.versions.entries()) {
-      await this.#compare({ versionId }, versions[index]?.commit.height ?? -1)
+      await this.#compare({ versionId }, versions.at(index)?.commit.height ?? -1)
     }
     for (let height = 0; height < commits.length; height += 5) {
       const other = (height * 7 + 3) % commits.length
@@ -144,7 +144,7 @@ class Trial {
 
   /** The heights at which a version was the current one of its memory. */
   async #heightsOf({ memoryId, versionId }: Version): Promise<readonly number[]> {
-    const { commits } = await this.#read.loadHistory()
+    const commits = commitsOf(await this.#read.loadHistory())
     const { versions } = await this.#store.versions({ memoryId, order: 'oldest', limit: 1000 })
     const index = versions.findIndex((version) => version.versionId === versionId)
     const [from, next] = [versions[index], versions[index + 1]].map((version) => {
@@ -169,7 +169,7 @@ class Trial {
 
   async #compareDifference(from: number, to: number): Promise<void> {
     const { history, contents } = this.#read
-    const pointAt = (height: number) => ({ commit: history.commits[height]?.oid ?? '' })
+    const pointAt = (height: number) => ({ commit: history.commits.at(height)?.oid ?? '' })
     const points = { from: pointAt(from), to: pointAt(to) }
     const found = await compareMoments(history, contents, points, {})
     const lost = [this.#lost[from], this.#lost[to]]
@@ -182,7 +182,7 @@ class Trial {
   /** Each line is in the version that it came from, which was there by then. */
   async #compareLines(height: number, versions: readonly Version[]): Promise<void> {
     const { history, contents } = this.#read
-    const at = { commit: history.commits[height]?.oid ?? '' }
+    const at = { commit: history.commits.at(height)?.oid ?? '' }
     for (const [path, content] of Object.entries(this.#stateAt(height))) {
       const lines = await blameLines(history, contents, path, { at })
       expect(lines.map(({ line }) => line)).toEqual(linesOf(content))

@@ -13,7 +13,7 @@ import { ContentCache } from '../../src/store/content-cache.ts'
 import type { ContentSource } from '../../src/store/contents.ts'
 import { catchUp } from '../../src/store/catch-up.ts'
 import { History } from '../../src/store/history.ts'
-import type { NewCommit, VersionRow } from '../../src/store/history.ts'
+import type { CommitEntry, NewCommit, VersionEntry, VersionRow } from '../../src/store/history.ts'
 import type { TestPlace } from './stores.ts'
 
 export interface ReadHistory {
@@ -74,14 +74,38 @@ export function appendMade(history: History, made: MadeCommit): void {
   const kind: RecordKind = position === 0 ? 'genesis' : 'change'
   const facts = { kind, time: position, deviceId: hex('device', 32), actor: maker, redacts: [] }
   const free = { session: undefined, reason: undefined, note: undefined }
-  const heights = (parents ?? [position - 1]).map((parent) => history.commits[parent]?.height ?? -1)
-  const height = Math.max(...heights) + 1
+  const heights = (parents ?? [position - 1]).map(
+    (parent) => history.commits.at(parent)?.height ?? -1,
+  )
+  const height = Math.max(-1, ...heights) + 1
   const commit = { oid: oidAt(position), height, ...facts, ...free, ...given }
   history.append(
     commit,
     rows.map((row) => madeRow(history, position, row)),
     parents,
   )
+}
+
+/** All that entries say, as values that can be compared. */
+export function commitsOf({ commits }: Pick<History, 'commits'>): readonly CommitEntry[] {
+  return Array.from(commits, commitValues)
+}
+
+export function versionsOf({ versions }: Pick<History, 'versions'>): readonly VersionEntry[] {
+  return Array.from(versions, versionValues)
+}
+
+function commitValues(entry: CommitEntry): CommitEntry {
+  const { oid, position, height, isCut, kind, time, deviceId, actor, session } = entry
+  const { reason, redacts, note } = entry
+  const place = { oid, position, height, isCut, kind, time }
+  return { ...place, deviceId, actor, session, reason, redacts, note }
+}
+
+export function versionValues(entry: VersionEntry): VersionEntry {
+  const { versionId, memoryId, operation, base, secondBase, path, size, sha256 } = entry
+  const commit = commitValues(entry.commit)
+  return { versionId, memoryId, operation, base, secondBase, path, size, sha256, commit }
 }
 
 export function oidAt(position: number, history: string = 'first'): string {
@@ -100,7 +124,7 @@ export function memoryNamed(memory: string): string {
 function madeRow(history: History, position: number, row: MadeRow): VersionRow {
   const { memory, path = `/${memory}` } = row
   const memoryId = memoryNamed(memory)
-  const before = history.ofMemory(memoryId).at(-1)?.versionId ?? zeroId
+  const before = history.newestOf(memoryId)?.versionId ?? zeroId
   const [base = before, secondBase = zeroId] = row.bases ?? []
   const operation = row.operation ?? (base === zeroId ? 'created' : 'modified')
   const hasContent = operation !== 'deleted' && !('path' in row && row.path === undefined)

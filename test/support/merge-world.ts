@@ -93,9 +93,12 @@ export class MergeWorld {
     const divergence = await findDivergence(this.source, from, to)
     if (divergence.theirs.commits.length === 0) return 'nothing'
     if (divergence.ours.commits.length === 0) {
-      const fill = () => catchUp(ours.history, this.source, from, {})
-      const local = { fill, findLeftFor: () => undefined }
-      ours.snapshot = await followHead(this.source, snapshot, to, ours.history, local)
+      const fill = async () => {
+        await catchUp(ours.history, this.source, from, {})
+        return ours.history
+      }
+      const local = { findLeftFor: () => undefined }
+      ours.snapshot = await followHead(this.source, snapshot, to, fill, local)
       return 'moved'
     }
     const { other, open } = compareSnapshots(snapshot, theirs.snapshot, divergence)

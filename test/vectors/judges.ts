@@ -98,7 +98,7 @@ export const judges: Readonly<Record<Group, Judge>> = {
       const history = makeHistory(timedRecords(v))
       return asPlaced(
         v,
-        history.commits.map((one) => placedTime(history, one)),
+        Array.from(history.commits, (one) => placedTime(history, one)),
       )
     },
     reference: (v) => asPlaced(v, placedTimes(timedRecords(v))),

@@ -47,10 +47,10 @@ export function findConflicts(
   isWanted: (commit: CommitEntry) => boolean = () => true,
 ): readonly Conflict[] {
   const conflicts: Conflict[] = []
-  for (let at = history.versions.length - 1; at >= 0 && conflicts.length < limit; at -= 1) {
-    const entry = history.versions[at]
-    if (entry === undefined || !history.isMerge(entry.commit)) continue
-    if (!isWanted(entry.commit)) continue
+  for (const entry of history.versions.reversed()) {
+    if (conflicts.length >= limit) break
+    const { commit } = entry
+    if (!history.isMerge(commit) || !isWanted(commit)) continue
     // Told with the memory that goes on with its text.
     if (joinOf(history, entry) === undefined) conflicts.push(describe(history, entry))
   }

@@ -47,9 +47,9 @@ interface News {
 
 /** Undefined if some of it is not here. Of what our own history leads to, all is. */
 function findNews(objects: ObjectSource, history: History, head: Oid): News | undefined {
-  const newest = history.commits.at(-1)?.oid
+  const newest = history.head?.oid
   const known = newest && treeOf(readCommitBytes(objects, newest))
-  const ours = new Set(history.commits.map(({ oid }) => oid))
+  const ours = history.oids()
   const trees = new TreeWalk(objects)
   const commits: Oid[] = []
   const reached = new Set([head])

@@ -16,13 +16,13 @@ export function chooseHaves(
   objects: ObjectSource,
   head: Oid,
   tracked: Oid | undefined,
-  known: readonly { readonly oid: Oid }[],
+  known: { readonly length: number; at(index: number): { readonly oid: Oid } | undefined },
 ): readonly Oid[] {
   const haves = new Set<Oid>([head])
   if (tracked !== undefined && objects.read(tracked) !== undefined) haves.add(tracked)
   for (const oid of walkBack(objects, head)) haves.add(oid)
   for (let back = WALK_MAX; back <= known.length; back *= 2) {
-    const entry = known[known.length - back]
+    const entry = known.at(-back)
     // Another process may have redacted since, and have given it another name.
     if (entry !== undefined && objects.read(entry.oid) !== undefined) haves.add(entry.oid)
   }

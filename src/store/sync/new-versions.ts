@@ -53,12 +53,13 @@ export class NewVersions {
       const known = history.find(versionId)
       if (known !== undefined) {
         const { commit } = known
-        if (last?.commit !== commit) last = { commit, record: readHash(source, commit) }
+        if (last?.commit.position !== commit.position)
+          last = { commit, record: readHash(source, commit) }
         // A redaction gives the commit of a record another name.
         if (compareBytes(last.record, place.record()) === 0) continue
         throw new StoreError('row_version_reused', 'A version id is used twice')
       }
-      if (isFirst && history.ofMemory(memoryId).length > 0) {
+      if (isFirst && history.firstOf(memoryId) !== undefined) {
         throw new StoreError('row_memory_exists', 'A memory is created twice')
       }
     }

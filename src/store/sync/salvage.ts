@@ -89,7 +89,7 @@ class News {
   readonly #children: Map<Oid, Oid[]> = new Map()
 
   constructor(objects: ObjectSource, history: History, head: Oid) {
-    const ours = new Set(history.commits.map(({ oid }) => oid))
+    const ours = history.oids()
     const reached = new Set([head])
     for (const oid of reached) {
       const parents = parentsOf(objects, oid).filter((parent) => !ours.has(parent))

@@ -78,7 +78,7 @@ async function verifyHead(
   const verified = await verifyRewritten(source, history, head, how, copyAt)
   versions.checkNew(source, history)
   const { snapshot, base } = verified
-  const { oid = '', height = 0 } = history.commits[base] ?? {}
+  const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
   const common = oid === '' ? undefined : { oid, height }
   return { snapshot, epochs, base: common, records, versions }
 }

@@ -36,10 +36,11 @@ export function builtOnRedacted(
   const news = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))
   if (news.size === 0) return [...memories]
   const common = theirs.base?.height ?? -1
-  for (const { versionId, memoryId, base, secondBase, commit } of history.versions) {
-    const isUnknown = commit.height > common && !theirs.versions.has(versionId)
-    const bases = [base, secondBase].filter((id) => id !== zeroId)
-    if (isUnknown && bases.some((id) => news.has(id))) memories.add(memoryId)
+  for (const entry of history.versions.reversed()) {
+    if (entry.commit.height <= common) break
+    const isUnknown = !theirs.versions.has(entry.versionId)
+    const bases = [entry.base, entry.secondBase].filter((id) => id !== zeroId)
+    if (isUnknown && bases.some((id) => news.has(id))) memories.add(entry.memoryId)
   }
   return [...memories]
 }

@@ -6,7 +6,7 @@ import { utf8 } from '../../../src/bytes.ts'
 import { findSections, treeOf } from '../../../src/format/commit-sections.ts'
 import { parseCommit } from '../../../src/format/commit.ts'
 import { readCommitBytes } from '../../../src/store/decoded-commit.ts'
-import { historyOf } from '../../support/histories.ts'
+import { commitsOf, historyOf } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'
 
 describe('the sections of a commit', () => {
@@ -21,7 +21,7 @@ describe('the sections of a commit', () => {
     await store.redact({ select: { versionIds }, reason: 'legal' }, author)
     const read = await historyOf(store, place)
     const { history, contents } = read
-    const kinds = history.commits.map(({ kind }) => kind)
+    const kinds = commitsOf(history).map(({ kind }) => kind)
     expect(kinds).toEqual(['genesis', 'change', 'settings', 'keyring', 'change', 'redact'])
     for (const { oid } of history.commits) {
       const bytes = readCommitBytes(contents.objects, oid)

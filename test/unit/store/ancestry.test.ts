@@ -67,8 +67,7 @@ describe('the newest commits', () => {
 })
 
 test.each(fork.map((_, length) => length))('a part of %i commits goes on as it began', (length) => {
-  const ancestry = made(fork)
-  ancestry.truncate(length)
+  const ancestry = made(fork).prefix(length)
   expect(ancestry.tipsBefore(length)).toEqual(made(fork).tipsBefore(length))
   const cuts = fork.slice(length).map((parents) => ancestry.append(parents))
   expect(cuts).toEqual(fork.map((_, position) => made(fork).isCut(position)).slice(length))

@@ -190,7 +190,7 @@ describe('at an earlier point', () => {
     const made = await written(['a\n'])
     const { memoryId = '' } = (await made.store.read(path)) ?? {}
     const read = await historyOf(made.store, made.place)
-    const at = { commit: read.history.commits[0]?.oid ?? '' }
+    const at = { commit: read.history.commits.at(0)?.oid ?? '' }
     await read.close()
     await expect(blame(made, memoryId, { at })).rejects.toThrow(
       expect.objectContaining({ code: 'not_found' }),

@@ -47,7 +47,7 @@ async function compare(
   options: DifferenceOptions = {},
 ): Promise<Difference> {
   const read = await historyOf(store, place)
-  const pointAt = (height: number) => ({ commit: read.history.commits[height]?.oid ?? '' })
+  const pointAt = (height: number) => ({ commit: read.history.commits.at(height)?.oid ?? '' })
   const points = { from: pointAt(from), to: to === undefined ? undefined : pointAt(to) }
   try {
     return await compareMoments(read.history, read.contents, points, options)

@@ -3,8 +3,11 @@
 import { describe, expect, test } from 'vitest'
 import { catchUp } from '../../../src/store/catch-up.ts'
 import { History } from '../../../src/store/history.ts'
+import type { VersionEntry } from '../../../src/store/history.ts'
 import { readVersionContent } from '../../../src/store/contents.ts'
 import {
+  commitsOf,
+  versionsOf,
   appendMade,
   historyOf,
   makeHistory,
@@ -32,15 +35,26 @@ function valuesOf(history: History): unknown {
     rows.map(({ memory }) => versionAt(height, memory)),
   )
   return {
-    commits: history.commits,
-    versions: history.versions,
-    found: versionIds.map((id) => [history.find(id), history.findMemory(id)]),
-    redactions: versionIds.map((id) => history.findRedaction(id)),
-    memories: ['a', 'b', 'c', 'd'].map((name) => history.ofMemory(memoryNamed(name))),
-    all: [...history.memories()],
-    rows: history.commits.map(({ height }) => history.rowsAt(height)),
-    head: history.head,
+    commits: commitsOf(history),
+    versions: versionsOf(history),
+    found: versionIds.map((id) => [idOf(history.find(id)), history.findMemory(id)]),
+    places: versionIds.map((id) => history.indexOf(id)),
+    before: versionIds.map((id) => idOf(history.findBefore(id))),
+    redactions: versionIds.map((id) => history.findRedaction(id)?.position),
+    memories: ['a', 'b', 'c', 'd'].map((name) => memoryValues(history, memoryNamed(name))),
+    all: [...history.memoryIds()],
+    rows: commitsOf(history).map(({ height }) => history.rowsAt(height).map(idOf)),
+    head: history.head?.oid,
   }
+}
+
+function idOf(entry: VersionEntry | undefined): string | undefined {
+  return entry?.versionId
+}
+
+function memoryValues(history: History, memoryId: string): unknown {
+  const ids = history.ofMemory(memoryId).map(idOf)
+  return [ids, idOf(history.firstOf(memoryId)), idOf(history.newestOf(memoryId))]
 }
 
 describe('truncating', () => {
@@ -88,8 +102,8 @@ describe('a redaction', () => {
     const made = makeHistory(expected)
     made.applyRedaction(rewritten, new Set())
     expect(valuesOf(history)).toEqual(valuesOf(made))
-    expect(history.find(versionAt(2, 'b'))).toBe(entry)
-    expect(history.commits.map(({ oid }) => oid)).toEqual([
+    expect(entry?.path).toBeUndefined()
+    expect(commitsOf(history).map(({ oid }) => oid)).toEqual([
       oidAt(0),
       oidAt(1),
       ...[2, 3, 4, 5, 6, 7].map((height) => oidAt(height, 'new')),
@@ -102,7 +116,17 @@ describe('a redaction', () => {
   ])('leaves the reason unless it takes the first row', ({ redacted, note }) => {
     const history = makeHistory(commits)
     history.applyRedaction(new Map(), new Set([redacted]))
-    expect(history.commits[4]?.note).toBe(note)
+    expect(commitsOf(history)[4]?.note).toBe(note)
+  })
+
+  test('leaves a path that another version has, and what is there is read on', () => {
+    const history = makeHistory([{}, { rows: [{ memory: 'a' }] }, { rows: [{ memory: 'a' }] }])
+    const [first, second] = [versionAt(1, 'a'), versionAt(2, 'a')]
+    history.applyRedaction(new Map(), new Set([first]))
+    expect([history.find(first)?.path, history.find(second)?.path]).toEqual([undefined, '/a'])
+    history.applyRedaction(new Map(), new Set([second]))
+    appendMade(history, { rows: [{ memory: 'b', path: '/a' }] })
+    expect(versionsOf(history).map(({ path }) => path)).toEqual([undefined, undefined, '/a'])
   })
 
   test('makes cached commits stale from the first that it changes', () => {
@@ -147,7 +171,7 @@ describe('catching up', () => {
     await store.apply([{ type: 'delete', path: '/b' }], { ...author, reason: 'done' })
     expect(await counted(read, history)).toBe(1)
     expect(history.head).toMatchObject({ height: 4, kind: 'change', note: 'done' })
-    expect(history.versions.map(({ path, operation }) => [path, operation])).toEqual([
+    expect(versionsOf(history).map(({ path, operation }) => [path, operation])).toEqual([
       ['/a', 'created'],
       ['/b', 'created'],
       ['/c', 'created'],
@@ -169,18 +193,18 @@ describe('catching up', () => {
     }
     const read = await historyOf(store, place)
     const { history } = read
-    const kept = history.commits.slice(0, 7)
+    const kept = commitsOf(history).slice(0, 7)
     const request = { select: { versionIds: [ids[6] ?? ''] }, reason: 'legal' } as const
     await store.redact({ ...request, current: 'delete' }, author)
     // Seven commits stay, the last is read; four are rewritten, one deletes and one redacts.
     expect(await counted(read, history)).toBe(7)
-    expect(history.commits.slice(0, 7)).toEqual(kept)
+    expect(commitsOf(history).slice(0, 7)).toEqual(kept)
     const fresh = new History()
     await catchUp(fresh, read.contents, read.contents.objects.head ?? '', {})
     expect(valuesOf(history)).toEqual(valuesOf(fresh))
     expect(history.commits).toHaveLength(13)
-    expect(history.commits[7]?.note).toBeUndefined()
-    const paths = history.versions.map(({ path }) => path ?? 'redacted')
+    expect(commitsOf(history)[7]?.note).toBeUndefined()
+    const paths = versionsOf(history).map(({ path }) => path ?? 'redacted')
     expect(paths.join(' ')).toBe('/0 /1 /2 /3 /4 /5 redacted /7 /8 /9 redacted')
     await read.close()
     await store.close()
@@ -199,9 +223,13 @@ describe('catching up', () => {
     )
     const read = await historyOf(store, place)
     expect((await store.versions()).versions.map(({ commit }) => commit)).toEqual(
-      read.history.versions.map(({ commit }) => commit.oid).toReversed(),
+      versionsOf(read.history)
+        .map(({ commit }) => commit.oid)
+        .toReversed(),
     )
-    const contents = read.history.versions.map((entry) => readVersionContent(read.contents, entry))
+    const contents = versionsOf(read.history).map((entry) =>
+      readVersionContent(read.contents, entry),
+    )
     expect(contents).toEqual([undefined, 'two', 'b'])
     await read.close()
     await store.close()

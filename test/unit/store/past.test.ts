@@ -55,7 +55,7 @@ describe('a past view', () => {
   test('holds what the store held after each commit, by commit and by time', async () => {
     const story = await told()
     for (const [height, state] of story.states.entries()) {
-      const { oid, time } = story.read.history.commits[height] ?? { oid: '', time: 0 }
+      const { oid, time } = story.read.history.commits.at(height) ?? { oid: '', time: 0 }
       const view = await story.at({ commit: oid })
       expect([view.commit, view.time, view.redacted]).toEqual([oid, time, 0])
       expect(await allContents(view)).toEqual(state)
@@ -89,7 +89,7 @@ describe('a past view', () => {
 
   test('lists directories with sizes, to a depth', async () => {
     const story = await told()
-    const view = await story.at({ commit: story.read.history.commits[3]?.oid ?? '' })
+    const view = await story.at({ commit: story.read.history.commits.at(3)?.oid ?? '' })
     expect(await view.list('/', { depth: 1 })).toEqual({
       type: 'directory',
       name: '',
@@ -131,7 +131,7 @@ describe('a past view', () => {
 describe('a redaction', () => {
   test('takes what it erased out of a view in use, and leaves the rest', async () => {
     const story = await told()
-    const at = { commit: story.read.history.commits[2]?.oid ?? '' }
+    const at = { commit: story.read.history.commits.at(2)?.oid ?? '' }
     const view = await story.at(at)
     expect(await allContents(view)).toEqual({ '/a/one.md': 'one\n', '/b.md': 'bé\n' })
     const { versions } = await story.store.versions({ path: '/a/one.md', operation: 'created' })
@@ -142,11 +142,11 @@ describe('a redaction', () => {
     expect(await view.read('/a/one.md')).toBeUndefined()
     expect(view.redacted).toBe(1)
     expect(view.commit).not.toBe(at.commit)
-    expect(view.commit).toBe(story.read.history.commits[2]?.oid)
+    expect(view.commit).toBe(story.read.history.commits.at(2)?.oid)
     // Not what came after it, and not what was before.
-    const later = await story.at({ commit: story.read.history.commits[3]?.oid ?? '' })
+    const later = await story.at({ commit: story.read.history.commits.at(3)?.oid ?? '' })
     expect([await allContents(later), later.redacted]).toEqual([story.states[3], 0])
-    const earlier = await story.at({ commit: story.read.history.commits[0]?.oid ?? '' })
+    const earlier = await story.at({ commit: story.read.history.commits.at(0)?.oid ?? '' })
     expect([await allContents(earlier), earlier.redacted]).toEqual([{}, 0])
     await close(story)
   })

@@ -54,7 +54,7 @@ const records: fc.Arbitrary<readonly TimedRecord[]> = fc
   })
 
 function placedIn(history: History): readonly number[] {
-  return history.commits.map((commit) => placedTime(history, commit))
+  return Array.from(history.commits, (commit) => placedTime(history, commit))
 }
 
 describe('placed times', () => {
@@ -88,7 +88,7 @@ describe('placed times', () => {
 
   test('doubt nothing within 24 hours, and nothing that has no successor', () => {
     const history = makeHistory([{ time: now + DAY }, { time: now }, { time: far }])
-    expect(history.commits.map((one) => findPlacedTime(history, one))).toEqual([
+    expect(Array.from(history.commits, (one) => findPlacedTime(history, one))).toEqual([
       undefined,
       undefined,
       undefined,
@@ -98,7 +98,7 @@ describe('placed times', () => {
 
 describe('a doubtful record lies', () => {
   const between = (history: History, since: number, until: number): readonly number[] =>
-    history.commits
+    [...history.commits]
       .filter((commit) => mayLieBetween(history, commit, { since, until }))
       .map(({ position }) => position)
 
@@ -120,7 +120,7 @@ describe('the latest time of a record', () => {
   const latestAt = (times: readonly number[], at: number): readonly number[] => {
     const history = makeHistory(times.map((time) => ({ time })))
     const latest = new LatestTimes(history, at)
-    return history.commits.map((commit) => latest.of(commit))
+    return Array.from(history.commits, (commit) => latest.of(commit))
   }
 
   test.each<[name: string, times: readonly number[], latest: readonly number[]]>([

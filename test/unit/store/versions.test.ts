@@ -8,6 +8,7 @@ import type { Version, VersionFilter } from '../../../src/index.ts'
 import type { History } from '../../../src/store/history.ts'
 import { describeVersion, findVersions, readVersions } from '../../../src/store/versions.ts'
 import {
+  versionsOf,
   appendMade,
   historyOf,
   makeHistory,
@@ -30,7 +31,9 @@ const history = makeHistory([
   { rows: [{ memory: 'a', operation: 'created', path: '/a' }], time: 12 },
 ])
 history.applyRedaction(new Map(), new Set([versionAt(2, 'a')]))
-const all = history.versions.map((entry) => describeVersion(history, entry)).toReversed()
+const all = versionsOf(history)
+  .map((entry) => describeVersion(history, entry))
+  .toReversed()
 
 function below({ path }: Version, at: string): boolean {
   return path !== undefined && (at === '/' || `${path}/`.startsWith(`${at}/`))

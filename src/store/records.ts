@@ -1,0 +1,97 @@
+// Records of a fixed width, in chunks, so that growing copies nothing and millions of them take
+// what their bytes take. Numbered from 0. Must not know what they mean.
+
+const CHUNK = 1024
+
+export class Records {
+  readonly width: number
+  readonly #chunks: Buffer[] = []
+  #length = 0
+
+  constructor(width: number) {
+    this.width = width
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Another one that shares nothing with this one. */
+  copy(length: number): Records {
+    const copy = this.prefix(length)
+    for (const [index, chunk] of copy.#chunks.entries()) copy.#chunks[index] = Buffer.from(chunk)
+    return copy
+  }
+
+  /** Another one with the first `length` records. What is changed in either may show in both. */
+  prefix(length: number): Records {
+    const prefix = new Records(this.width)
+    const whole = Math.floor(length / CHUNK)
+    for (const chunk of this.#chunks.slice(0, whole)) prefix.#chunks.push(chunk)
+    if (length > whole * CHUNK) {
+      // What either adds next must not show in the other.
+      const last = Buffer.alloc(CHUNK * this.width)
+      last.set(this.#chunks[whole]?.subarray(0, (length % CHUNK) * this.width) ?? [])
+      prefix.#chunks.push(last)
+    }
+    prefix.#length = length
+    return prefix
+  }
+
+  /** A new record of zeros; returns its number. */
+  add(): number {
+    const index = this.#length
+    if (index % CHUNK === 0) this.#chunks.push(Buffer.alloc(CHUNK * this.width))
+    this.#length += 1
+    return index
+  }
+
+  u8(index: number, field: number): number {
+    return this.#chunkOf(index)[this.#at(index, field)] ?? 0
+  }
+
+  setU8(index: number, field: number, value: number): void {
+    this.#chunkOf(index)[this.#at(index, field)] = value
+  }
+
+  u32(index: number, field: number): number {
+    return this.#chunkOf(index).readUInt32LE(this.#at(index, field))
+  }
+
+  setU32(index: number, field: number, value: number): void {
+    this.#chunkOf(index).writeUInt32LE(value, this.#at(index, field))
+  }
+
+  f64(index: number, field: number): number {
+    return this.#chunkOf(index).readDoubleLE(this.#at(index, field))
+  }
+
+  setF64(index: number, field: number, value: number): void {
+    this.#chunkOf(index).writeDoubleLE(value, this.#at(index, field))
+  }
+
+  /** `length` bytes as hex digits. */
+  hex(index: number, field: number, length: number): string {
+    const at = this.#at(index, field)
+    return this.#chunkOf(index).toString('hex', at, at + length)
+  }
+
+  setHex(index: number, field: number, digits: string): void {
+    this.#chunkOf(index).write(digits, this.#at(index, field), 'hex')
+  }
+
+  setZero(index: number, field: number, length: number): void {
+    const at = this.#at(index, field)
+    this.#chunkOf(index).fill(0, at, at + length)
+  }
+
+  #chunkOf(index: number): Buffer {
+    const chunk = this.#chunks[Math.floor(index / CHUNK)]
+    if (chunk === undefined || index >= this.#length) throw new Error('A record that is not there')
+    return chunk
+  }
+
+  #at(index: number, field: number): number {
+    return (index % CHUNK) * this.width + field
+  }
+}

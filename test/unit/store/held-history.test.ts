@@ -1,0 +1,73 @@
+// Who asks about the past gets one history, which goes when nobody asks, unless it cannot be kept.
+
+import { describe, expect, test } from 'vitest'
+import { StoreError } from '../../../src/errors.ts'
+import { HeldHistory } from '../../../src/store/held-history.ts'
+import type { HistoryShelf } from '../../../src/store/held-history.ts'
+import type { History, HistorySource } from '../../../src/store/history.ts'
+import { commitsOf, makeHistory, oidAt, versionAt } from '../../support/histories.ts'
+
+const length = 300
+const head = oidAt(length - 1)
+/** Nothing is read: what is held reaches the head. */
+const source: HistorySource = {
+  objects: { read: () => undefined },
+  storeId: '5'.repeat(32),
+  epochs: new Map(),
+}
+
+function made(): History {
+  const rows = [{ memory: 'a' }]
+  return makeHistory(Array.from({ length }, (_, position) => ({ rows: position > 0 ? rows : [] })))
+}
+
+function shelf(changes: Partial<HistoryShelf> = {}): HistoryShelf {
+  return {
+    read: async (history) => history.become(made()),
+    alone: (work) => work(),
+    write: async (history) => {
+      history.cachedCommits = history.commits.length
+    },
+    ...changes,
+  }
+}
+
+function fill(held: HeldHistory): Promise<History | undefined> {
+  return held.upTo(source, head, {}, () => true)
+}
+
+describe('a held history', () => {
+  test('that is let go of is the same for who has it still', async () => {
+    const history = made()
+    const held = new HeldHistory(history, shelf())
+    expect(await fill(held)).toBe(history)
+    await held.letGo()
+    const ids = new Set([versionAt(7, 'a')])
+    await held.forget(head, new Map([[7, oidAt(7, 'new')]]), ids)
+    expect(history.find(versionAt(7, 'a'))?.path).toBeUndefined()
+    expect(history.commits.at(7)?.oid).toBe(oidAt(7, 'new'))
+    held.close()
+  })
+
+  test('that cannot be kept stays', async () => {
+    const denied = () => Promise.reject(new StoreError('storage_denied', 'May not write'))
+    const held = new HeldHistory(made(), shelf({ alone: denied }))
+    await expect(held.letGo()).rejects.toMatchObject({ code: 'storage_denied' })
+    expect(held.now.commits).toHaveLength(length)
+    held.close()
+  })
+
+  test('is read from where it was kept when it is asked for again', async () => {
+    const held = new HeldHistory(makeHistory([]), shelf())
+    const history = await fill(held)
+    expect(commitsOf(history ?? held.now)).toEqual(commitsOf(made()))
+    held.close()
+  })
+
+  test('is left alone by a question that nobody wants answered any more', async () => {
+    const held = new HeldHistory(makeHistory([]), shelf())
+    expect(await held.upTo(source, head, {}, () => false)).toBeUndefined()
+    expect(held.now.commits).toHaveLength(0)
+    held.close()
+  })
+})

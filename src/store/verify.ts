@@ -3,15 +3,17 @@
 // forward, judging each commit. A head is accepted as a whole or not at all.
 
 import { toHex } from '../bytes.ts'
-import { hasCode, StoreError } from '../errors.ts'
+import { assert, hasCode, StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
 import { parseLinks } from '../format/commit.ts'
 import { zeroHash } from '../format/record.ts'
 import { TimeSlice } from '../time-slice.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { JudgedCommit } from './judged-commit.ts'
+import { IdIndex } from './id-index.ts'
 import { findNewCommits } from './new-commits.ts'
 import type { NewCommits } from './new-commits.ts'
+import { Records } from './records.ts'
 import { beforeGenesis, Snapshot } from './snapshot.ts'
 import type { KeyringState, SettingsState } from './snapshot.ts'
 import { verifyJudged } from './verify-commit.ts'
@@ -177,38 +179,35 @@ function explain(source: HistorySource, oids: readonly Oid[]): void {
  */
 export class VersionMap implements KnownVersions {
   readonly #known: Pick<KnownVersions, 'findMemory'> | undefined
-  readonly #memories: Map<string, string> = new Map()
-  readonly #memoryIds: Map<string, string> = new Map()
+  readonly #versionIds = new IdIndex()
+  readonly #memoryIds = new IdIndex()
+  /** By number of a version, the number of its memory. */
+  readonly #memories: Records = new Records(4)
 
   constructor(known?: Pick<KnownVersions, 'findMemory'>) {
     this.#known = known
   }
 
   get size(): number {
-    return this.#memories.size
+    return this.#versionIds.size
   }
 
   findMemory(versionId: string): string | undefined {
-    return this.#memories.get(versionId) ?? this.#known?.findMemory(versionId)
+    const version = this.#versionIds.find(versionId)
+    if (version === undefined) return this.#known?.findMemory(versionId)
+    return this.#memoryIds.idAt(this.#memories.u32(version, 0))
   }
 
   hasMemory(memoryId: string): boolean {
-    return this.#memoryIds.has(memoryId)
+    return this.#memoryIds.find(memoryId) !== undefined
   }
 
+  /** A version that is new. */
   add(versionId: string, memoryId: string): void {
-    let known = this.#memoryIds.get(memoryId)
-    if (known === undefined) {
-      known = copyOf(memoryId)
-      this.#memoryIds.set(known, known)
-    }
-    this.#memories.set(copyOf(versionId), known)
+    const version = this.#versionIds.add(versionId)
+    assert(version === this.#memories.length, 'a version id is used once')
+    this.#memories.setU32(this.#memories.add(), 0, this.#memoryIds.add(memoryId))
   }
-}
-
-/** As a part of a longer string, an id would keep the whole of it in memory. */
-function copyOf(id: string): string {
-  return Buffer.from(id, 'latin1').toString('latin1')
 }
 
 function isNeverKnown(): boolean {

@@ -26,10 +26,13 @@ function openJournal(
 /** The head that a new handle finds when the branch does not exist yet. */
 function headIn(directory: string): string | undefined {
   const journal = openJournal(directory)
-  journal.refresh()
-  expect(journal.link(undefined)).toBe(true)
-  journal.close()
-  return journal.head
+  try {
+    journal.refresh()
+    expect(journal.link(undefined)).toBe(true)
+    return journal.head
+  } finally {
+    journal.close()
+  }
 }
 
 /** The file's bytes after each of so many appends; the first are those before any. */

@@ -60,6 +60,8 @@ export const journalStepBytesMax: number = MEBIBYTE
 /** A journal with more than either is packed in the background. */
 export const journalPackBytes: number = 4 * MEBIBYTE
 export const journalPackFrames: number = 1024
+/** Packs are merged without a quiet moment once so many have come since that was tried last. */
+export const packsMergeAfter: number = 16
 /**
  * Writers wait for the packing once the journal is as large as the first, and stop at the second.
  */

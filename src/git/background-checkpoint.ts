@@ -1,15 +1,19 @@
-// When the journal is packed without being asked: at once when it is long, else when the store has
-// been quiet. Keeps the error of an attempt that failed, which loses nothing. Must never keep the
-// process alive by its timer.
+// When the journal is packed without being asked, and packs are merged with it: at once when it is
+// long or packs have become many, else when the store has been quiet. Keeps the error of an attempt
+// that failed, which loses nothing. Must never keep the process alive by its timer.
 
 import { StoreError } from '../errors.ts'
-import { journalPackBytes, journalPackFrames } from '../limits.ts'
+import { journalPackBytes, journalPackFrames, packsMergeAfter } from '../limits.ts'
 import type { Journal } from './journal.ts'
+
+const idleMsDefault = 1000
 
 export interface BackgroundCheckpointOptions {
   readonly journal: Journal
-  /** Quiet time after a write, in milliseconds; Infinity: never by itself. */
-  readonly idleMs: number
+  /** How many packs are open. */
+  readonly countPacks: () => number
+  /** Quiet time after a write, in milliseconds, a second by default; Infinity: never by itself. */
+  readonly idleMs: number | undefined
   /** Packs unless another process is at it. */
   readonly run: () => Promise<unknown>
 }
@@ -21,6 +25,8 @@ export class BackgroundCheckpoint {
   #error: StoreError | undefined
   /** Live frames after the last attempt: more must come before the next one is due. */
   #left = 0
+  /** Packs after the last attempt: a store that is never quiet gets one with each fetch. */
+  #packs = 0
   #stopped = false
 
   constructor(options: BackgroundCheckpointOptions) {
@@ -36,10 +42,11 @@ export class BackgroundCheckpoint {
   schedule(): void {
     clearTimeout(this.#timer)
     if (this.#stopped || this.#running !== undefined) return
-    const { journal, idleMs } = this.#options
+    const { journal, idleMs = idleMsDefault, countPacks } = this.#options
     const frames = journal.liveFrames.length
     const long = frames - this.#left > journalPackFrames
-    if (long || (this.#left === 0 && journal.bytes > journalPackBytes)) this.#start()
+    const many = countPacks() - this.#packs > packsMergeAfter
+    if (long || many || (this.#left === 0 && journal.bytes > journalPackBytes)) this.#start()
     else if (frames > 0 && idleMs !== Infinity) {
       this.#timer = setTimeout(() => this.#start(), idleMs).unref()
     }
@@ -80,6 +87,8 @@ export class BackgroundCheckpoint {
           ? error
           : new StoreError('storage_failed', 'The journal could not be packed', { cause: error })
     }
-    this.#left = this.#error === undefined ? 0 : this.#options.journal.liveFrames.length
+    const { journal, countPacks } = this.#options
+    this.#left = this.#error === undefined ? 0 : journal.liveFrames.length
+    this.#packs = countPacks()
   }
 }

@@ -44,8 +44,6 @@ import { StoredObjects } from './stored-objects.ts'
 
 /** How long another git program may hold the branch's lock file. */
 const gitLockWaitMs = 1000
-/** Quiet time after a write before the journal is packed. */
-const idleMsDefault = 1000
 
 export interface DiskObjectStoreOptions {
   readonly directory: string
@@ -139,7 +137,8 @@ class DiskObjectStore implements ObjectStore {
     this.#checkpointer = this.#createCheckpointer()
     this.#background = new BackgroundCheckpoint({
       journal: this.#journal,
-      idleMs: options.idleMs ?? idleMsDefault,
+      countPacks: () => this.#packs.size,
+      idleMs: options.idleMs,
       run: () => this.#checkpointer.run(0, false),
     })
     this.exchange = this.#createExchange(packDirectory)

@@ -104,6 +104,11 @@ export class PackSet {
     }
   }
 
+  /** How many are open. */
+  get size(): number {
+    return this.#packs.size
+  }
+
   packs(): PackSetEntry[] {
     const files = new Set(this.#listing.split('\n'))
     return Array.from(this.#packs.values(), ({ name, index, bytes }) => {

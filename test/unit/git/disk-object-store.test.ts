@@ -7,6 +7,7 @@ import {
   type DiskObjectStoreOptions,
   openDiskObjectStore,
 } from '../../../src/git/disk-object-store.ts'
+import { type Disk, systemDisk } from '../../../src/git/disk.ts'
 import type { ObjectStore, Transition } from '../../../src/git/object-store.ts'
 import { expectAllReadable } from '../../contract/object-store.contract.ts'
 import { FaultyDisk } from '../../support/faulty-disk.ts'
@@ -40,6 +41,47 @@ function open(directory: string, disk?: FaultyDisk): Promise<ObjectStore> {
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
+
+test('packs and open files stay few where every commit brings a pack', async () => {
+  const opened = new Set<number>()
+  const directory = temporaryDirectory()
+  const remember = <T extends number | undefined>(fd: T): T => {
+    if (fd !== undefined) opened.add(fd)
+    return fd
+  }
+  const disk: Disk = {
+    ...systemDisk,
+    open: (...file) => remember(systemDisk.open(...file)),
+    openExisting: (...file) => remember(systemDisk.openExisting(...file)),
+    close: (fd) => {
+      systemDisk.close(fd)
+      opened.delete(fd)
+    },
+  }
+  const packer = inlinePacker(disk, directory)
+  const store = await createDiskObjectStore({ ...quiet, disk, packer, directory })
+  const history = new TestHistory(1)
+  let [packs, handles] = [0, 0]
+  for (let n = 0; n < 60; n += 1) {
+    await store.exclusive(async () => {
+      const { objects, ...transition } = history.next()
+      await store.stage(objects)
+      await store.commit([{ ...transition, objects: [] }])
+    })
+    packs = Math.max(packs, store.status().packs.length)
+    handles = Math.max(handles, opened.size)
+  }
+  // Those that may come, those of a geometric progression, and what came while they were merged.
+  expect(packs).toBeLessThanOrEqual(30)
+  // A merge opens what it reads once more.
+  expect(handles).toBeLessThanOrEqual(2 * packs + 8)
+  expectAllReadable(store, history.transitions)
+  await store.close()
+  expect(opened.size).toBe(0)
+  const files = readdirSync(join(directory, 'objects/pack'))
+  expect(files.filter((file) => !/^pack-[0-9a-f]{40}[.](?:pack|idx)$/.test(file))).toEqual([])
+  expect(files.length).toBeLessThanOrEqual(2 * 8)
+})
 
 describe('several handles on one store', () => {
   test('see each other’s commits after a refresh, from journal and pack', async () => {

@@ -42,4 +42,60 @@ export const sync: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'store/sync/unify.ts',
+    mutants: [
+      {
+        line: 'if (unified !== undefined && unified.erased > 0) session.forgetAll()',
+        becomes: '',
+        test: 'unit/store/sync/redacted-between.test.ts',
+        name: 'what another machine redacted is in the memory of no open store after its sync',
+      },
+      {
+        line: 'if (!equalBytes(session.snapshot.keyring.record, tip.keyring.record)) {',
+        becomes: 'if (false) {',
+        test: 'unit/store/sync/beside.test.ts',
+        name: 'does not take over what a device wrote that is removed here meanwhile',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/seen-remotes.ts',
+    mutants: [
+      {
+        line: 'Math.min(entry.intactBelow ?? height, height)',
+        becomes: 'height',
+        test: 'unit/store/sync/redacted-between.test.ts',
+        name: 'two redactions between syncs, the older version first: the host gets both',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/receive.ts',
+    mutants: [
+      {
+        line: 'if (!this.#repairs && taken !== undefined) {',
+        becomes: 'if (taken !== undefined) {',
+        test: 'unit/store/sync/failed-repair.test.ts',
+        name: 'a host that was put back, and has gone on with what another machine sent',
+      },
+      {
+        line: 'if (!this.#repairs) await this.#known.note(readSeen(this.#session, known))',
+        becomes: 'await this.#known.note(readSeen(this.#session, known))',
+        test: 'unit/store/sync/failed-repair.test.ts',
+        name: 'a host that shows an older head',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/sync.ts',
+    mutants: [
+      {
+        line: 'session.syncs.run(() => syncAlone(session, author, options))',
+        becomes: 'syncAlone(session, author, options)',
+        test: 'unit/store/sync/beside.test.ts',
+        name: 'waits for another sync of the same store, which leaves it nothing to do',
+      },
+    ],
+  },
 ]

@@ -1,0 +1,55 @@
+// A repair that does not get through to the host: what the host showed wrongly is still wrong, and
+// the next sync says so as before (FORMAT §9).
+
+import { describe, expect, test } from 'vitest'
+import { sync } from '../../../support/clones.ts'
+import { answer, on, pushing } from '../../../support/git-server.ts'
+import {
+  branchOf,
+  copyRemote,
+  create,
+  expectInStep,
+  expectRefused,
+  moveBranch,
+  pairsOfClones,
+  repair,
+  swapRemotes,
+} from '../../../support/hostile-remotes.ts'
+import { serve } from '../../../support/served-pair.ts'
+import type { ServedPair } from '../../../support/served-pair.ts'
+
+const pairOfClones = pairsOfClones()
+
+async function expectStillRefused({ a, b, server, remote }: ServedPair): Promise<void> {
+  await expectRefused(b, 'rolled_back')
+  server.fault = on(pushing, answer(500, 'No'))
+  await expect(repair(b)).rejects.toMatchObject({ code: 'remote_unreachable' })
+  server.fault = undefined
+  await expectRefused(b, 'rolled_back')
+  await repair(b)
+  await sync(b)
+  await sync(a)
+  await expectInStep(remote, [a, b])
+}
+
+describe('a repair whose push fails leaves refused', () => {
+  test('a host that shows an older head', async () => {
+    const pair = await serve(await pairOfClones())
+    const older = branchOf(pair.remote)
+    await create(pair.b, '/since.md')
+    await sync(pair.b)
+    moveBranch(pair.remote, older)
+    await expectStillRefused(pair)
+  })
+
+  test('a host that was put back, and has gone on with what another machine sent', async () => {
+    const pair = await serve(await pairOfClones())
+    const older = copyRemote(pair.remote)
+    await create(pair.b, '/since.md')
+    await sync(pair.b)
+    swapRemotes(pair.remote, older)
+    await create(pair.a, '/other.md')
+    await sync(pair.a)
+    await expectStillRefused(pair)
+  })
+})

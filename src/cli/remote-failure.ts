@@ -95,7 +95,8 @@ function remoteHint(error: StoreError, failed: FailedSync): string {
   if (hasCode(error, 'object_missing', 'object_corrupt')) {
     return (
       'Sync again; if it stays so, `gitlocket verify` tells whether this clone is whole, and ' +
-      `${repair} on one that is sends everything again`
+      `${repair} on one that is sends everything again; an object that is damaged on a host has ` +
+      'to be deleted there first, or push to a new repository'
     )
   }
   if (isAuditor) {

@@ -56,6 +56,10 @@ const syncCommand: Command = {
   notes: [
     codes,
     several,
+    '--repair sends all objects again, so that a host gets those that it has lost. One that is ' +
+      'damaged there git does not replace: at a path it is mended in place, and the damaged file ' +
+      'kept in gitlocket/damaged. On a host, delete the file that `git fsck` names there and run ' +
+      'it again, or `remote add` a new repository and push to that.',
     '--watch says what moved and what went wrong, each once, and waits longer while no remote ' +
       'can be reached. Ctrl-C and SIGTERM end it with 0; what another attempt cannot mend ends ' +
       'it with its own code.',

@@ -94,6 +94,16 @@ export class RepositorySurvey {
     for (const { oid, type } of this.#named()) if (type === 'commit') yield oid
   }
 
+  /** What a damaged pack still gives. */
+  *readableInDamaged(): Generator<Oid> {
+    for (const { state, pack } of this.packs) {
+      if (state !== 'damaged' || pack === undefined) continue
+      for (let position = 0; position < pack.index.count; position += 1) {
+        yield toHex(pack.index.oidAt(position))
+      }
+    }
+  }
+
   /** The commits of the journal. */
   journalCommits(): readonly Oid[] {
     return [...this.#journals].flatMap(([oid, { type }]) => (type === 'commit' ? [oid] : []))

@@ -2,15 +2,21 @@
 // missing one. A repair from nothing, or from any of the copies, leaves a store that verifies with
 // all that was readable anywhere, or says exactly what is lost; and it throws nothing away.
 
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { systemDisk } from '../../src/git/disk.ts'
+import { framesOf, surveyJournals } from '../../src/git/journal-survey.ts'
 import { RepositorySurvey } from '../../src/git/repository-survey.ts'
+import type { MemoryStore } from '../../src/index.ts'
 import { repairStore } from '../../src/store/repair/repair.ts'
 import type { RepairReport } from '../../src/store/repair/report.ts'
 import { copyOfWorld, damagedWorld, filesToHarm, harm, harms } from '../support/damaged-stores.ts'
 import type { DamagedWorld } from '../support/damaged-stores.ts'
+import { everyDeath, killed, unplugged } from '../support/deaths.ts'
+import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
+import { startGitServer } from '../support/git-server.ts'
 import { full, seed } from '../support/seed.ts'
-import { contentsOf, reopen } from '../support/stores.ts'
+import { author, contentsOf, reopen } from '../support/stores.ts'
 import type { TestPlace } from '../support/stores.ts'
 import { git, sharedDirectory } from '../support/temporary.ts'
 
@@ -109,4 +115,152 @@ async function checkRepair(
   await store.close()
   git(['fsck', '--strict', '--no-dangling'], place.directory)
   expect((await repair(place, 'none')).sound, label).toBe(true)
+}
+
+test('What a host holds is fetched over http, and work that was never sent is kept', async () => {
+  const place = copyOfWorld(world)
+  const { url } = await startGitServer({ repository: world.remote })
+  const sent = git(['rev-parse', 'main'], world.remote).trim()
+  const pack = filesToHarm(place).find(({ kind, file }) => {
+    const index = file.replace(/\.pack$/, '.idx')
+    return kind === 'pack' && git(['show-index'], '/', readFileSync(index)).includes(sent)
+  })
+  // What was sent stands first, and the rest builds on it.
+  harm(pack?.file ?? '', 'garbage', 0.02)
+  const { directory, stateDirectory, identity } = place
+  const report = await repairStore({ directory, stateDirectory, identity, from: url })
+  expect(report).toMatchObject({ whole: true, missing: [], detached: [] })
+  expect(report.saved.elsewhere).toBeGreaterThan(0)
+  expect(existsSync(`${directory}/gitlocket/repair`)).toBe(false)
+  const store = await reopen(place)
+  expect(await contentsOf(store)).toEqual(world.contents)
+  await store.close()
+})
+
+/** A pack with a flipped bit, an index that is gone, an empty branch file. */
+function harmMuch(place: TestPlace): void {
+  const files = filesToHarm(place)
+  const [first, last] = [files.find(({ kind }) => kind === 'pack'), files.findLast(isIndex)]
+  harm(first?.file ?? '', 'flip', 0.5)
+  harm(last?.file ?? '', 'remove', 0)
+  harm(`${place.directory}/refs/heads/main`, 'empty', 0)
+}
+
+function isIndex({ kind }: { readonly kind: string }): boolean {
+  return kind === 'index'
+}
+
+describe('A repair that dies', () => {
+  test('at any file operation is finished by the next one', async () => {
+    const counting = new FaultyDisk()
+    const whole = copyOfWorld(world)
+    harmMuch(whole)
+    expect((await repair(whole, 'copy', { disk: counting })).whole).toBe(true)
+    const { operations } = counting
+    expect(operations).toBeGreaterThan(20)
+    const every = full ? 1 : 13
+    for (let at = 1 + (seed % every); at <= operations; at += every) {
+      for (const death of full ? everyDeath : [killed, unplugged]) {
+        const place = copyOfWorld(world)
+        harmMuch(place)
+        const disk = new FaultyDisk({ kind: 'death', at, ...death })
+        await repair(place, 'copy', { disk }).catch((error: unknown) => {
+          if (!(error instanceof SimulatedDeath)) throw error
+        })
+        disk.release()
+        const label = `${disk.log.at(-1)}, ${death.moment}, ${death.loss}`
+        const again = await repair(place, 'copy')
+        expect(again.whole, label).toBe(true)
+        const store = await reopen(place)
+        expect(await contentsOf(store), label).toEqual(world.contents)
+        await store.close()
+      }
+    }
+  }, 600_000)
+})
+
+describe('What a redaction erased', () => {
+  const reason = 'leaked_secret'
+  const forget = async (store: MemoryStore, path: string): Promise<string> => {
+    const [version] = (await store.versions({ path })).versions
+    const versionId = version?.versionId ?? ''
+    await store.apply([{ type: 'delete', path }], author)
+    await store.redact({ select: { versionIds: [versionId] }, reason }, author)
+    return versionId
+  }
+
+  test('does not come back from a backup, and goes from what was put aside', async () => {
+    const redacted = copyOfWorld(world)
+    const store = await reopen(redacted)
+    const versionId = await forget(store, '/packed/1.md')
+    const expected = await contentsOf(store)
+    await store.close()
+    let mended = 0
+    for (const where of [0.2, 0.4, 0.6, 0.8]) {
+      const place = copyOfWorld({ place: redacted })
+      for (const { kind, file } of filesToHarm(place))
+        if (kind === 'pack') harm(file, 'flip', where)
+      // Of before the redaction: it has the objects that both histories share.
+      const report = await repair(place, 'copy')
+      expect(report.damages).not.toEqual([])
+      if (!report.whole) continue
+      mended += 1
+      const again = await reopen(place)
+      expect(await contentsOf(again)).toEqual(expected)
+      expect((await again.version(versionId)).content).toBeUndefined()
+      expect((await again.proveAbsence()).found).toEqual([])
+      await forget(again, '/packed/0.md')
+      await again.close()
+      const aside = `${place.directory}/gitlocket/damaged`
+      const left = readdirSync(aside, { recursive: true, withFileTypes: true })
+      expect(left.filter((entry) => entry.isFile())).toEqual([])
+    }
+    expect(mended).toBeGreaterThan(0)
+  })
+
+  test('stays erased where only a backup of before is whole', async () => {
+    const place = copyOfWorld(world)
+    const store = await reopen(place)
+    await forget(store, '/packed/1.md')
+    await store.close()
+    for (const { kind, file } of filesToHarm(place)) if (kind === 'pack') harm(file, 'empty', 0)
+    await expect(repair(place, 'copy')).rejects.toMatchObject({ code: 'redaction_undone' })
+  })
+})
+
+describe('Commands behind a lost one', () => {
+  test('are listed, kept, and attached once a copy has the lost one', async () => {
+    const place = copyOfWorld(world)
+    const journal = filesToHarm(place).find(({ kind, file }) => {
+      return kind === 'journal' && readFileSync(file).includes(frameOfSecond(place))
+    })
+    const file = journal?.file ?? ''
+    const bytes = readFileSync(file)
+    // In an object of the second command: the name of its commit stands before them.
+    const at = bytes.indexOf(frameOfSecond(place))
+    bytes.fill(0x5a, at + 30, at + 60)
+    writeFileSync(file, bytes)
+    const alone = await repair(place, 'none')
+    const lost = ['/journal/3.md', '/journal/2.md', '/journal/1.md']
+    expect(alone.whole).toBe(false)
+    expect(alone.verdict).toBeUndefined()
+    expect(alone.detached.flatMap(({ paths }) => paths)).toEqual(lost)
+    const store = await reopen(place)
+    expect(Object.keys(await contentsOf(store))).not.toContain('/journal/1.md')
+    await store.close()
+    const mended = await repair(place, 'copy')
+    expect(mended).toMatchObject({ whole: true, detached: [] })
+    const whole = await reopen(place)
+    expect(await contentsOf(whole)).toEqual(world.contents)
+    await whole.close()
+  })
+})
+
+/** The name of the commit of the second command in the journal. */
+function frameOfSecond(place: TestPlace): Buffer {
+  const own = `${place.directory}/gitlocket`
+  const frames = [...surveyJournals(systemDisk, own).values()].flatMap(({ before }) => {
+    return framesOf(before)
+  })
+  return Buffer.from(frames.at(-3)?.next ?? '', 'hex')
 }

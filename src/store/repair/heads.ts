@@ -61,6 +61,8 @@ export class HeadSearch {
   /** Commits below which all others can be read. */
   readonly #whole: Set<Oid> = new Set()
   #tried = 0
+  /** Whether a head was left for what it brings back. */
+  #lacksRedactions = false
 
   /** `findRedactions` gives the versions of which something here says that they were redacted. */
   constructor(
@@ -73,7 +75,7 @@ export class HeadSearch {
     this.#options = options
   }
 
-  /** Throws `object_missing` where nothing leads to a history. */
+  /** Throws `object_missing` where nothing leads to a history, or `redaction_undone`. */
   async choose(known: KnownHeads): Promise<ChosenHead> {
     const start = await this.#start(known)
     const own = await this.#newest(start, known.own)
@@ -115,6 +117,7 @@ export class HeadSearch {
     }
     const [newest] = readable
     if (newest !== undefined) return newest
+    if (this.#lacksRedactions) throw bringsBackError()
     throw nothingReadable()
   }
 
@@ -137,7 +140,9 @@ export class HeadSearch {
     if (found instanceof StoreError) return false
     this.#redactions ??= this.#findRedactions(found.epochs)
     const { redacted } = found.snapshot
-    return [...this.#redactions].every((versionId) => redacted.has(versionId))
+    const isCurrent = [...this.#redactions].every((versionId) => redacted.has(versionId))
+    this.#lacksRedactions ||= !isCurrent
+    return isCurrent
   }
 
   async #verify(head: Oid): Promise<SoundHead> {
@@ -212,6 +217,14 @@ export class HeadSearch {
       throw error
     }
   }
+}
+
+function bringsBackError(): StoreError {
+  return new StoreError(
+    'redaction_undone',
+    'What could be mended from is older than a redaction that this device knows of: nothing was ' +
+      'taken over, since it would bring back what was erased',
+  )
 }
 
 export function nothingReadable(): StoreError {

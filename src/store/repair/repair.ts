@@ -34,8 +34,9 @@ export interface RepairOptions extends Places, Environment, CopyOptions {
 }
 
 /**
- * Mends the store. Throws `locked`, `not_a_store`, a storage or remote code, `wrong_key`, or
- * `object_missing` where nothing is left to read; nothing has changed then.
+ * Mends the store. Throws `locked`, `not_a_store`, a storage or remote code, `wrong_key`,
+ * `object_missing` where nothing is left to read, or `redaction_undone` where only what is older
+ * than a redaction can be read; nothing has changed then.
  */
 export async function repairStore(options: RepairOptions): Promise<RepairReport> {
   const { disk = systemDisk, random = systemRandom } = options

@@ -37,6 +37,11 @@ async function syncAlone(
   const remote = chooseRemote(session.exchange.remotes(), options.remote)
   const known = new KnownRemote(session, remote)
   const redacted = await session.reading((snapshot) => snapshot.redacted.size)
+  if (options.repair === true && options.only !== 'pull') {
+    // Few remotes are damaged.
+    const { mendRemote } = await import('./mend-remote.ts')
+    await mendRemote(session, remote.url, options.signal)
+  }
   const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
   await known.forgetRefused()
   const awaited = await findAwaited(session, redacted)

@@ -9,7 +9,6 @@ import {
   closeSync,
   fchmodSync,
   fdatasync,
-  fdatasyncSync,
   fstatSync,
   fsync,
   ftruncateSync,
@@ -93,13 +92,6 @@ export interface Disk {
   lifeOf(owner: ProcessOwner, socket: string | undefined): Promise<Life>
 }
 
-/**
- * On a fast disk the way to another thread and back costs more than the sync itself, which a single
- * writer would wait for; on a slow one the event loop must stay free. The sync before decides.
- */
-const blockingSyncMsMax = 1
-let lastSyncMs = Number.POSITIVE_INFINITY
-
 /** The real file system. */
 export const systemDisk: Disk = {
   open(path, mode) {
@@ -141,14 +133,12 @@ export const systemDisk: Disk = {
     attempt('shorten a file', () => ftruncateSync(fd, length))
   },
   async sync(fd) {
-    const start = performance.now()
     try {
-      if (lastSyncMs < blockingSyncMsMax) fdatasyncSync(fd)
-      else await syncData(fd)
+      // Never in this thread, however fast the last one was: a pack may keep the device busy.
+      await syncData(fd)
     } catch (error) {
       fail('sync a file', error)
     }
-    lastSyncMs = performance.now() - start
   },
   readFile(path) {
     return attemptUnless('ENOENT', 'read a file', () => {

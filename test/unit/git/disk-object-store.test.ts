@@ -1,6 +1,6 @@
 import { readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
 import {
   createDiskObjectStore,
@@ -81,6 +81,25 @@ test('packs and open files stay few where every commit brings a pack', async () 
   const files = readdirSync(join(directory, 'objects/pack'))
   expect(files.filter((file) => !/^pack-[0-9a-f]{40}[.](?:pack|idx)$/.test(file))).toEqual([])
   expect(files.length).toBeLessThanOrEqual(2 * 8)
+})
+
+test('the thread never waits for the device, however fast it was before', async () => {
+  const fd = systemDisk.open(join(temporaryDirectory(), 'file'), 'w+')
+  // As fast as can be.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+  try {
+    for (let n = 0; n < 3; n += 1) {
+      systemDisk.write(fd, new Uint8Array(10), n * 10)
+      const synced = vi.fn<() => void>()
+      const sync = systemDisk.sync(fd).then(synced)
+      for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
+      expect(synced).not.toHaveBeenCalled()
+      await sync
+    }
+  } finally {
+    clock.mockRestore()
+    systemDisk.close(fd)
+  }
 })
 
 describe('several handles on one store', () => {

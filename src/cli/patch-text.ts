@@ -29,9 +29,38 @@ export interface Labels {
   readonly after?: string
 }
 
-/** A patch for each change. */
+/**
+ * One patch of the files that all changes together make of those before them, in the order of
+ * their paths. `git apply` takes the patches of a file one after the other, and renames from what
+ * was there before any of them: so each path is in one of them only. Memories that took each
+ * other's path are edits here, and a rename is one where nothing else was or comes.
+ */
 export function patchesText(ink: Ink, changes: readonly TextChange[]): string {
-  return changes.map((change) => paintPatch(ink, patchText(change))).join('')
+  const files = fileChanges(changes)
+  return files.map((change) => paintPatch(ink, patchText(change))).join('')
+}
+
+function fileChanges(changes: readonly TextChange[]): readonly TextChange[] {
+  const old = sidesByPath(changes, 'before')
+  const now = sidesByPath(changes, 'after')
+  const files = changes.flatMap(({ before, after }): readonly TextChange[] => {
+    const isLeft = before !== undefined && !now.has(before.path)
+    if (isLeft && after !== undefined && !old.has(after.path)) return [{ before, after }]
+    return [
+      ...(isLeft ? [{ before, after: undefined }] : []),
+      ...(after === undefined ? [] : [{ before: old.get(after.path), after }]),
+    ]
+  })
+  const pathOf = ({ before, after }: TextChange): string => (after ?? before)?.path ?? ''
+  return files.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1))
+}
+
+function sidesByPath(
+  changes: readonly TextChange[],
+  side: keyof TextChange,
+): ReadonlyMap<string, TextSide> {
+  const known = changes.flatMap((change) => change[side] ?? [])
+  return new Map(known.map((each) => [each.path, each]))
 }
 
 /** Of one change, without colours. Empty if nothing changed, else ends in a newline. */

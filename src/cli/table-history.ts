@@ -164,7 +164,8 @@ export const historyCommands: readonly Command[] = [
     ],
     notes: [
       'A path stands for the newest version of the memory there; with --from, for all below it.',
-      `The patch is one that \`git apply\` takes. ${pointForms}`,
+      'The patch is one that `git apply` takes. What is redacted at one of two points looks new ' +
+        `or deleted there, and is named in front. ${pointForms}`,
     ],
     run: async (...call) => (await import('./commands/diff.ts')).diff(...call),
   },

@@ -9,6 +9,7 @@ import { findMemoriesTree, readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { ObjectSource } from './git-reads.ts'
 import type { History, VersionEntry } from './history.ts'
+import { findDisplaced } from './past.ts'
 import { momentOf, momentOrNow, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
 import type { TextState } from './restoration.ts'
@@ -19,7 +20,7 @@ import { isAtOrBelow } from './versions.ts'
 export interface PointDifference {
   /** `mem_…` */
   readonly memoryId: string
-  /** Undefined: there was no memory. */
+  /** Undefined: there was no memory, or it was displaced (`PastView`). */
   readonly before: TextState | undefined
   readonly after: TextState | undefined
 }
@@ -29,6 +30,8 @@ export interface Difference {
   readonly changes: readonly PointDifference[]
   /** Memories that cannot be compared, because a state of theirs is redacted. */
   readonly redacted: number
+  /** Those of them that have one state that is not: the redacted one is undefined here. */
+  readonly halfRedacted: readonly PointDifference[]
 }
 
 export interface DifferenceOptions extends VerifyOptions {
@@ -58,6 +61,7 @@ export async function compareMoments(
   const blobsBefore = await findBlobs(source.objects, from, to)
   const blobsAfter = await findBlobs(source.objects, to, from)
   const changes: PointDifference[] = []
+  const halfRedacted: PointDifference[] = []
   const slice = new TimeSlice(options.signal, BATCH)
   for (const [index, { memoryId, before, after }] of pairs.entries()) {
     if (slice.isOver()) {
@@ -66,13 +70,20 @@ export async function compareMoments(
     }
     const old = stateOf(source, before, blobsBefore)
     const now = stateOf(source, after, blobsAfter)
-    if (old === 'redacted' || now === 'redacted') continue
-    changes.push({ memoryId: formatId('memory', memoryId), before: old, after: now })
+    const [known, nowKnown] = [old, now].map((state) => (state === 'redacted' ? undefined : state))
+    const change = { memoryId: formatId('memory', memoryId), before: known, after: nowKnown }
+    if (old !== 'redacted' && now !== 'redacted') changes.push(change)
+    else if (known !== undefined || nowKnown !== undefined) halfRedacted.push(change)
   }
   return {
-    changes: changes.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1)),
+    changes: changes.toSorted(byPath),
     redacted: pairs.length - changes.length,
+    halfRedacted: halfRedacted.toSorted(byPath),
   }
+}
+
+function byPath(a: PointDifference, b: PointDifference): number {
+  return pathOf(a) < pathOf(b) ? -1 : 1
 }
 
 /**
@@ -102,9 +113,14 @@ function differingPairs(
   { path }: DifferenceOptions,
 ): readonly Pair[] {
   if (path !== undefined && path !== '/') checkPath(path)
+  const displaced = moments.map((moment) => findDisplaced(history, moment))
   const pairs: Pair[] = []
   for (const memoryId of history.memoryIds()) {
-    const [before, after] = moments.map((moment) => liveVersion(history, memoryId, moment))
+    const [before, after] = moments.map((moment, index) => {
+      return displaced[index]?.has(memoryId) === true
+        ? undefined
+        : liveVersion(history, memoryId, moment)
+    })
     if (!differ(before, after) || !concerns(before, after, path)) continue
     pairs.push({ memoryId, before, after })
   }

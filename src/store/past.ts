@@ -60,7 +60,8 @@ interface Tip extends Pick<CommitEntry, 'position' | 'height' | 'oid'> {
 interface Memories {
   readonly paths: PathTree<PastMemory>
   readonly redacted: number
-  readonly displaced: number
+  /** Ids, hex digits. */
+  readonly displaced: readonly string[]
 }
 
 interface State extends Memories {
@@ -107,7 +108,7 @@ class Past implements PastView {
   }
 
   get displaced(): number {
-    return this.#state.displaced
+    return this.#state.displaced.length
   }
 
   async read(path: string): Promise<Memory | undefined> {
@@ -166,6 +167,11 @@ function stateAt(history: History, moment: Moment, tips: readonly Tip[]): State 
   }
 }
 
+/** The memories, by hex id, that an older one kept from being listed at a moment. */
+export function findDisplaced(history: History, moment: Moment): ReadonlySet<string> {
+  return new Set(moment.tips.length > 1 ? memoriesAt(history, moment).displaced : [])
+}
+
 /** The memories that were live at a moment. */
 function memoriesAt(history: History, moment: Moment): Memories {
   const found: PastMemory[] = []
@@ -189,9 +195,9 @@ function place(
   wereApart: boolean,
 ): Pick<Memories, 'paths' | 'displaced'> {
   const paths = new PathTree<PastMemory>()
-  let displaced = 0
+  const displaced: string[] = []
   for (const memory of memories) {
-    if (wereApart && paths.findOccupant(memory.path) !== undefined) displaced += 1
+    if (wereApart && paths.findOccupant(memory.path) !== undefined) displaced.push(memory.memoryId)
     else paths.add(memory)
   }
   return { paths, displaced }

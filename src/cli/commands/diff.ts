@@ -2,15 +2,17 @@
 
 import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Difference } from '../../store/history-diff.ts'
 import type { FullVersion } from '../../store/versions.ts'
 import type { Answer, Input } from '../command.ts'
 import { usageError } from '../command.ts'
 import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
-import { inkOf } from '../ink.ts'
+import { inkOf, plainInk } from '../ink.ts'
 import type { Ink } from '../ink.ts'
-import { nameOf, paintPatch, patchesText, patchText, statText } from '../patch-text.ts'
+import { nameOf, paintPatch, patchText, statText } from '../patch-text.ts'
 import type { TextChange } from '../patch-text.ts'
+import { pointPatch } from '../point-patch.ts'
 import { getPoint, loadHistory, pointJson, pointOf } from '../points.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
@@ -90,15 +92,22 @@ async function betweenPoints(
   const to = await pointOf(context, input, 'to', store)
   const path = input.findArgument(0)
   const options = path === undefined ? {} : { path: storePath(path) }
-  const { changes, redacted } = await store.difference(from, to, options)
+  const found = await store.difference(from, to, options)
+  const { changes, redacted, halfRedacted } = found
   const count = countText(redacted, 'memory', 'memories')
   return {
-    text: formOf(input)(ink, changes),
+    text: textOf(ink, input, found),
     json: {
       from: pointJson(from),
       to: to === undefined ? null : pointJson(to),
       changes: changes.map((change) => changeJson(change)),
       redacted,
+      half_redacted: halfRedacted.map(({ memoryId, before, after }) => ({
+        memory_id: memoryId,
+        path_before: before?.path ?? null,
+        path_after: after?.path ?? null,
+      })),
+      diff: pointPatch(plainInk, found),
     },
     inked: true,
     paged: true,
@@ -106,10 +115,10 @@ async function betweenPoints(
   }
 }
 
-function formOf(input: Input): (ink: Ink, changes: readonly TextChange[]) => string {
-  if (input.flag('stat')) return statText
-  if (!input.flag('name-only')) return patchesText
-  return (ink, changes) => changes.map((change) => `${ink.plain(nameOf(change))}\n`).join('')
+function textOf(ink: Ink, input: Input, found: Difference): string {
+  if (input.flag('stat')) return statText(ink, found.changes)
+  if (!input.flag('name-only')) return pointPatch(ink, found)
+  return found.changes.map((change) => `${ink.plain(nameOf(change))}\n`).join('')
 }
 
 /** A memory that differs, with what it was and what it is. */

@@ -47,6 +47,8 @@ export class RepairSite {
   readonly #files: GitFileLockContext
   readonly #locks: readonly [ProcessLock, ProcessLock]
   readonly #setup: readonly SetupFile[]
+  /** Packs that this repair has written, perhaps in the place of a half or damaged one. */
+  readonly #added: Set<string> = new Set()
   #aside: string | undefined
 
   /** Throws `not_a_store`, or that it is another kind of repository. */
@@ -173,7 +175,10 @@ export class RepairSite {
     let batch: PackObject[] = []
     let [bytes, count] = [0, 0]
     const write = async (): Promise<void> => {
-      if (batch.length > 0) await writePack(this.disk, this.#packDirectory, batch)
+      if (batch.length > 0) {
+        const { name } = await writePack(this.disk, this.#packDirectory, batch)
+        this.#added.add(name)
+      }
       batch = []
       bytes = 0
     }
@@ -217,7 +222,9 @@ export class RepairSite {
 
   /** Last of all: what is needed of them is elsewhere now. */
   async moveDamagedAside(survey: RepositorySurvey): Promise<void> {
-    const damaged = survey.packs.filter(({ state }) => state === 'damaged')
+    const damaged = survey.packs.filter(({ name, state }) => {
+      return state === 'damaged' && !this.#added.has(name)
+    })
     if (damaged.length > 0) removeMultiPackIndex(this.disk, this.#packDirectory)
     const files = this.disk.list(this.#packDirectory)
     for (const { name } of damaged) {

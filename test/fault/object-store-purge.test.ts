@@ -163,12 +163,18 @@ test.each([
   const attempt = store.exclusive(async () => {
     await store.stage(transition.objects)
     // The device has the frame, and says that it has not; the zeros over it never get there.
-    const sync = first.sync.bind(first)
-    let syncs = 0
+    const [write, sync] = [first.write.bind(first), first.sync.bind(first)]
+    let isWritten = false
+    let failures = 0
+    first.write = (fd, bytes, at) => {
+      write(fd, bytes, at)
+      const isJournal = first.log.at(-1)?.startsWith('write journal') === true
+      if (isJournal && Buffer.from(bytes).includes(transition.next, 'hex')) isWritten = true
+    }
     first.sync = async (fd) => {
-      if (first.log.at(-1)?.startsWith('write journal') !== true) return sync(fd)
-      syncs += 1
-      if (syncs === 1) await sync(fd)
+      if (!isWritten || failures === 0) await sync(fd)
+      if (!isWritten) return
+      failures += 1
       throw new StoreError('storage_failed', 'Simulated fault')
     }
     await store.commit([{ ...transition, objects: [] }])

@@ -224,9 +224,9 @@ export class FaultyDisk implements Disk {
   makeDirectory(path: string): void {
     if (systemDisk.stat(path) !== undefined) return
     this.#change(`make directory ${nameOf(path)}`, () => {
-      const top = firstMissing(path)
+      const made = missingOf(path)
       systemDisk.makeDirectory(path)
-      this.#onUndo(top, () => rmSync(top, { recursive: true, force: true }))
+      for (const one of made) this.#onUndo(one, () => rmSync(one, { recursive: true, force: true }))
     })
   }
 
@@ -237,10 +237,7 @@ export class FaultyDisk implements Disk {
   async syncDirectory(path: string): Promise<void> {
     await this.#change(`sync directory ${nameOf(path)}`, async () => {
       await nextTurn()
-      const inode = systemDisk.stat(path)?.inode
-      this.#undo = this.#undo.filter(({ directory }) => {
-        return systemDisk.stat(directory)?.inode !== inode
-      })
+      this.#keepNames(systemDisk.stat(path)?.inode)
     })
   }
 
@@ -268,11 +265,20 @@ export class FaultyDisk implements Disk {
     for (const listener of this.#listeners.splice(0)) listener.close()
   }
 
+  /** Those in a directory are durable, also what earlier processes did there. */
+  #keepNames(inode: number | undefined): void {
+    this.#undo = this.#undo.filter(({ directory }) => {
+      return systemDisk.stat(directory)?.inode !== inode
+    })
+    if (this.#earlier !== undefined) this.#earlier.#keepNames(inode)
+  }
+
   /** In a directory that was moved or removed as a whole there is nothing to go back to. */
   #loseNames(): void {
-    for (const { directory, run } of this.#undo.toReversed()) {
+    for (const { directory, run } of this.#undo.splice(0).toReversed()) {
       if (systemDisk.stat(directory) !== undefined) run()
     }
+    if (this.#earlier !== undefined) this.#earlier.#loseNames()
   }
 
   /** Counts one operation, and strikes if its turn has come. */
@@ -383,7 +389,8 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-function firstMissing(path: string): string {
-  const parent = dirname(path)
-  return statSync(parent, { throwIfNoEntry: false }) === undefined ? firstMissing(parent) : path
+/** The directory and its missing parents, the uppermost first. */
+function missingOf(path: string): readonly string[] {
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return []
+  return [...missingOf(dirname(path)), path]
 }

@@ -6,6 +6,7 @@
 import { utf8 } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { type Branch, branchName } from './branch.ts'
+import { makeDurableDirectory } from './disk.ts'
 import { type GitFileLockContext, replaceUnderLock, sweepDead } from './git-file-lock.ts'
 import { sweepIncoming } from './incoming-pack.ts'
 import type { Frame } from './journal-frame.ts'
@@ -173,11 +174,7 @@ export class Checkpointer {
   async #moveBranch(expected: Oid | undefined, next: Oid): Promise<void> {
     if (expected === next) return
     const { files, branch } = this.#parts
-    const heads = `${files.directory}/refs/heads`
-    if (files.disk.stat(heads) === undefined) {
-      files.disk.makeDirectory(heads)
-      await files.disk.syncDirectory(`${files.directory}/refs`)
-    }
+    await makeDurableDirectory(files.disk, `${files.directory}/refs/heads`)
     await replaceUnderLock(files, branchName, utf8(`${next}\n`), () => {
       if (branch.read() === expected) return
       throw new StoreError(

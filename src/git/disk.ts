@@ -24,8 +24,9 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { StoreError, type ErrorCode } from '../errors.ts'
+import { hasCode, StoreError, type ErrorCode } from '../errors.ts'
 import { listenAt, type Life, type Listener } from './life-socket.ts'
 import { lifeOf, thisProcess, type ProcessOwner } from './process-owner.ts'
 
@@ -213,7 +214,25 @@ export async function atomicWrite(disk: Disk, path: string, bytes: Uint8Array): 
     disk.close(fd)
   }
   disk.rename(temporary, path)
-  await disk.syncDirectory(path.slice(0, path.lastIndexOf('/')))
+  await disk.syncDirectory(dirname(path))
+}
+
+/** Creates the directory and its missing parents, if it is missing. Durable when it resolves. */
+export async function makeDurableDirectory(disk: Disk, path: string): Promise<void> {
+  if (disk.stat(path) !== undefined) return
+  const parents: string[] = []
+  for (let top = path; disk.stat(top) === undefined; top = dirname(top)) parents.push(dirname(top))
+  disk.makeDirectory(path)
+  for (const parent of parents) await syncIfReadable(disk, parent)
+}
+
+/** A parent directory may allow passing through and not reading; then its names are not synced. */
+export async function syncIfReadable(disk: Disk, directory: string): Promise<void> {
+  try {
+    await disk.syncDirectory(directory)
+  } catch (error) {
+    if (!hasCode(error, 'storage_denied')) throw error
+  }
 }
 
 function attempt<T>(action: string, operation: () => T): T {

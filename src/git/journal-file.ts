@@ -184,9 +184,8 @@ export class JournalFile {
   async scrub(): Promise<void> {
     if (this.#open() === undefined) return
     const fd = this.#openForWriting()
-    const size = this.#disk.size(fd)
-    if (this.#end >= size) return
-    this.#writeZeros(fd, this.#end, size)
+    this.#writeZeros(fd, this.#end, this.#disk.size(fd))
+    // Also of a file that is empty: who emptied it may have died before that was durable.
     await this.#disk.sync(fd)
     this.#rest = 'zeros'
   }

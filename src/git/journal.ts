@@ -209,7 +209,9 @@ export class Journal {
     if (this.#prepared) return
     this.#disk.makeDirectory(this.#directory)
     const created = this.#files.map((file) => file.create())
-    if (created.includes(true)) await this.#disk.syncDirectory(this.#directory)
+    // Who created them may have died before their names were durable.
+    const isFirst = created.includes(true) || this.#newer.generation === 0
+    if (isFirst) await this.#disk.syncDirectory(this.#directory)
     this.#prepared = true
   }
 }

@@ -9,7 +9,7 @@ import type { Random } from '../crypto/random.ts'
 import { hasCode } from '../errors.ts'
 import { lockWaitMsDefault, MEBIBYTE } from '../limits.ts'
 import { Branch, branchName } from './branch.ts'
-import { atomicWrite, type Disk } from './disk.ts'
+import { atomicWrite, type Disk, makeDurableDirectory } from './disk.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { Journal } from './journal.ts'
 import { journalNames } from './journal-survey.ts'
@@ -205,8 +205,7 @@ export class RepairSite {
     const branch = this.branch()
     if (!('value' in branch) || branch.value !== head) {
       await this.#keepCopy(branchName)
-      this.disk.makeDirectory(`${this.directory}/refs/heads`)
-      await this.disk.syncDirectory(`${this.directory}/refs`)
+      await makeDurableDirectory(this.disk, `${this.directory}/refs/heads`)
       await replaceUnderLock(this.#files, branchName, utf8(`${head}\n`), () => undefined)
     }
     if (this.journalOn(head)?.head === head) return
@@ -301,9 +300,7 @@ export class RepairSite {
     const { ownDirectory } = this.#files
     const last = asideDirectories(this.disk, ownDirectory).at(-1)?.split('/').at(-1) ?? '0'
     const place = `${ownDirectory}/${asideName}/${Number(last) + 1}`
-    this.disk.makeDirectory(place)
-    await this.disk.syncDirectory(`${ownDirectory}/${asideName}`)
-    await this.disk.syncDirectory(ownDirectory)
+    await makeDurableDirectory(this.disk, place)
     this.#aside = place
     return place
   }

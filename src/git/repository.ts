@@ -2,10 +2,11 @@
 // in files, whole history, and HEAD on refs/heads/main. docs/FORMAT.md §2, §8.3. Must not guess
 // about an extension that it does not know: that could lose data.
 
+import { dirname } from 'node:path'
 import { asciiText, concatBytes, equalBytes, utf8 } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { branchName, Branch } from './branch.ts'
-import { atomicWrite, type Disk } from './disk.ts'
+import { atomicWrite, type Disk, makeDurableDirectory, syncIfReadable } from './disk.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 
@@ -49,13 +50,16 @@ export async function initRepository(disk: Disk, directory: string): Promise<voi
   if (disk.list(`${directory}/objects/pack`).some((name) => name.endsWith('.pack'))) {
     throw new StoreError('ref_corrupt', `${branchName} is missing, though objects are there`)
   }
+  await makeDurableDirectory(disk, directory)
   for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
   const config = disk.readFile(`${directory}/config`) ?? utf8(newConfig)
   await atomicWrite(disk, `${directory}/config`, withSettings(config) ?? config)
   // Last, because it makes the directory a repository.
   await atomicWrite(disk, `${directory}/HEAD`, utf8(headText))
-  for (const name of ['objects', 'refs', '.', '..'])
-    await syncIfReadable(disk, `${directory}/${name}`)
+  await disk.syncDirectory(`${directory}/objects`)
+  await disk.syncDirectory(`${directory}/refs`)
+  // Also where an attempt made it that was interrupted before.
+  await syncIfReadable(disk, dirname(directory))
 }
 
 /**
@@ -80,10 +84,7 @@ export function checkRepository(disk: Disk, directory: string): void {
 
 /** A clone has no directory of the store's own. */
 export async function makeOwnDirectory(context: GitFileLockContext): Promise<void> {
-  const { disk, directory, ownDirectory } = context
-  if (disk.stat(ownDirectory) !== undefined) return
-  disk.makeDirectory(ownDirectory)
-  await disk.syncDirectory(directory)
+  await makeDurableDirectory(context.disk, context.ownDirectory)
 }
 
 /** Sets what a clone lacks of the settings of a store. Under the writer lock. */
@@ -147,15 +148,6 @@ function refuseForeignFiles(disk: Disk, directory: string): void {
     'not_a_store',
     'Could not create a store: the directory is not empty, and is not an empty bare repository',
   )
-}
-
-/** A parent directory may allow passing through and not reading; then its names are not synced. */
-async function syncIfReadable(disk: Disk, directory: string): Promise<void> {
-  try {
-    await disk.syncDirectory(directory)
-  } catch (error) {
-    if (!hasCode(error, 'storage_denied')) throw error
-  }
 }
 
 function readConfig(disk: Disk, directory: string): GitConfig {

@@ -4,7 +4,7 @@
 import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { Branch } from './branch.ts'
-import type { Disk } from './disk.ts'
+import { type Disk, makeDurableDirectory } from './disk.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import type { Oid } from './object.ts'
 import { removeRef } from './purge-refs.ts'
@@ -27,12 +27,7 @@ export async function writeTrackingRef(
   const name = trackingRefName(remote)
   if (next === undefined) return removeRef(files, name)
   const { disk, directory } = files
-  const parent = `${directory}/${remotesDirectory}/${remote}`
-  if (disk.stat(parent) === undefined) {
-    disk.makeDirectory(parent)
-    await disk.syncDirectory(`${directory}/${remotesDirectory}`)
-    await disk.syncDirectory(`${directory}/refs`)
-  }
+  await makeDurableDirectory(disk, `${directory}/${remotesDirectory}/${remote}`)
   await replaceUnderLock(files, name, utf8(`${next}\n`), () => undefined)
 }
 

@@ -4,11 +4,12 @@
 // with 16 random bytes, the same in all parts of a file and no other, so that no part is taken from
 // another file, and the last one has nothing more, so that none is missing at the end.
 
+import { dirname } from 'node:path'
 import { concatBytes, equalBytes, utf8, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { atomicWrite } from '../git/disk.ts'
+import { atomicWrite, makeDurableDirectory } from '../git/disk.ts'
 import { TimeSlice } from '../time-slice.ts'
-import { makeParent, openCache, sealCache, untilPadding, wholeOrNone } from './sealed-cache.ts'
+import { openCache, sealCache, untilPadding, wholeOrNone } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 
 /** Of a file whose parts have the generations. */
@@ -36,7 +37,7 @@ export async function writeParts(
     if (slice.isOver()) await slice.next()
   }
   seal(new Uint8Array())
-  await makeParent(owner.disk, place.path)
+  await makeDurableDirectory(owner.disk, dirname(place.path))
   await atomicWrite(owner.disk, place.path, concatBytes(...sealed))
 }
 

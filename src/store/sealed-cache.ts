@@ -2,6 +2,7 @@
 // identity's local secret (FORMAT §3 type 6, §4). A cache that is missing, damaged or from another
 // device is as good as none; whether that is tolerable is the caller's to say.
 
+import { dirname } from 'node:path'
 import { utf8, utf8Text } from '../bytes.ts'
 import type { Sealed } from '../bytes.ts'
 import { deriveKey } from '../crypto/derive.ts'
@@ -9,7 +10,7 @@ import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { cacheContext, openEnvelope, sealEnvelope } from '../format/envelope.ts'
 import type { EnvelopeKeys } from '../format/envelope.ts'
-import { atomicWrite } from '../git/disk.ts'
+import { atomicWrite, makeDurableDirectory } from '../git/disk.ts'
 import type { Disk } from '../git/disk.ts'
 import type { Identity } from '../keys/identity.ts'
 
@@ -93,7 +94,7 @@ export async function writeCacheBytes(
   place: CachePlace,
   plaintext: Uint8Array,
 ): Promise<void> {
-  await makeParent(owner.disk, place.path)
+  await makeDurableDirectory(owner.disk, dirname(place.path))
   await atomicWrite(owner.disk, place.path, sealCache(owner, place, plaintext))
 }
 
@@ -136,13 +137,6 @@ export function wholeOrNone<T>(read: () => T | undefined): T | undefined {
     if (error.code === 'upgrade_required' || error.code.startsWith('envelope_')) return undefined
     throw error
   }
-}
-
-export async function makeParent(disk: Disk, path: string): Promise<void> {
-  const directory = path.slice(0, path.lastIndexOf('/'))
-  if (disk.stat(directory) !== undefined) return
-  disk.makeDirectory(directory)
-  await disk.syncDirectory(`${directory}/..`)
 }
 
 function keysFor(owner: CacheOwner, place: CachePlace): EnvelopeKeys {

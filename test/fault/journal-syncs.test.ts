@@ -1,6 +1,8 @@
 // What each sync of the journal is for: a process dies or the power fails where that sync alone
 // keeps what was acknowledged, keeps away what was refused, or lets the store be opened.
 
+import { statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/errors.ts'
 import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
@@ -30,7 +32,7 @@ async function headAfter(directory: string): Promise<string | undefined> {
 }
 
 /** A store with one durable commit, and one more that a process died over before it was. */
-async function withUnsyncedFrame(): Promise<{
+async function withUnsyncedFrame(isApart = false): Promise<{
   directory: string
   history: TestHistory
   first: FaultyDisk
@@ -43,8 +45,9 @@ async function withUnsyncedFrame(): Promise<{
     first.die('nothing')
     return Promise.reject(new SimulatedDeath('the process died'))
   }
-  await expect(commit(store, history)).rejects.toMatchObject({ code: 'storage_failed' })
-  return { directory, history, first }
+  const lost = isApart ? new TestHistory(2, history.head) : history
+  await expect(commit(store, lost)).rejects.toMatchObject({ code: 'storage_failed' })
+  return { directory, history: lost, first }
 }
 
 /** Runs `work` with the fault at each of its last `count` operations. */
@@ -128,4 +131,71 @@ test('frames that were packed do not come back once the branch has moved on', as
       expect(await headAfter(directory), disk.log.slice(-3).join(', ')).toBe(history.head)
     }
   })
+})
+
+/** The device has all of a write but its first sector, as the process dies in its sync. */
+function dieWithoutFirstSector(disk: FaultyDisk): void {
+  const sector = 512
+  disk.write = (fd, bytes, position) => {
+    const isEmpty = bytes.every((byte) => byte === 0)
+    FaultyDisk.prototype.write.call(disk, fd, bytes, position)
+    if (isEmpty || bytes.length <= sector) return
+    FaultyDisk.prototype.write.call(disk, fd, new Uint8Array(sector), position)
+    disk.die('nothing')
+  }
+}
+
+test('the first batch of a dead process is durable before another follows it', async () => {
+  const directory = temporaryDirectory()
+  const [history, first] = [new TestHistory(1), new FaultyDisk()]
+  const store = await createDiskObjectStore(optionsOf(directory, first))
+  first.sync = () => {
+    first.die('nothing')
+    return Promise.reject(new SimulatedDeath('the process died'))
+  }
+  await expect(commit(store, history)).rejects.toThrow(SimulatedDeath)
+  const second = new FaultyDisk(undefined, first)
+  const heir = await openDiskObjectStore(optionsOf(directory, second))
+  dieWithoutFirstSector(second)
+  await expect(commit(heir, new TestHistory(2))).rejects.toMatchObject({ code: 'storage_failed' })
+  expect(await headAfter(directory)).toBeUndefined()
+})
+
+test('what is left of a write that did not end does not follow a later one', async () => {
+  const { directory, history, first } = await withUnsyncedFrame(true)
+  const acknowledged = history.transitions[0]?.expected
+  // Two frames go into one write, and only the second one comes to the device.
+  const second = new FaultyDisk(undefined, first)
+  const heir = await openDiskObjectStore(optionsOf(directory, second))
+  expect(heir.head).toBe(history.head)
+  dieWithoutFirstSector(second)
+  await expect(commit(heir, history)).rejects.toMatchObject({ code: 'storage_failed' })
+  const third = new FaultyDisk()
+  const store = await openDiskObjectStore(optionsOf(directory, third))
+  expect(store.head).toBe(acknowledged)
+  // As long as the one that is not there.
+  const other = new TestHistory(3, acknowledged)
+  await commit(store, other)
+  third.die('nothing')
+  expect(await headAfter(directory)).toBe(other.head)
+})
+
+test('a write that does not end finds its space there, and cuts nothing off', async () => {
+  const directory = temporaryDirectory()
+  const [history, disk] = [new TestHistory(1), new FaultyDisk()]
+  const store = await createDiskObjectStore(optionsOf(directory, disk))
+  await commit(store, history)
+  const path = join(directory, 'gitlocket/journal-a')
+  const bytes = statSync(path).size
+  disk.write = (fd, part, position) => {
+    FaultyDisk.prototype.write.call(disk, fd, part, position)
+    if (part.every((byte) => byte === 0)) return
+    // The device has begun with this write, and of the size it has what was synced at least.
+    const size = disk.syncedContent(statSync(path).ino)?.length ?? 0
+    truncateSync(path, Math.max(size, bytes + 512))
+    disk.die('nothing')
+  }
+  const large = store.exclusive(() => store.commit([history.next(2 * bytes)]))
+  await expect(large).rejects.toMatchObject({ code: 'storage_failed' })
+  expect(history.transitions.map(({ next }) => next)).toContain(await headAfter(directory))
 })

@@ -111,12 +111,10 @@ export class PurgeIntents {
     return intents.filter((intent) => fates.get(intent) === 'committed')
   }
 
-  /** After the purge. Durable when it resolves. */
+  /** After the purge. Durable when it resolves: nothing names what was erased. */
   async remove(intents: readonly PurgeIntent[]): Promise<void> {
-    const { disk, ownDirectory } = this.#parts
-    for (const { name } of intents) disk.remove(`${ownDirectory}/${name}`)
-    await disk.syncDirectory(ownDirectory)
-    for (const { name } of intents) this.#forget(name)
+    for (const { name } of intents) this.#remove(name)
+    await this.#parts.disk.syncDirectory(this.#parts.ownDirectory)
   }
 
   /** The names of whole files; forgets what is gone. */
@@ -153,12 +151,11 @@ export class PurgeIntents {
   }
 
   async #cancel(intent: PurgeIntent, head: Oid | undefined): Promise<void> {
-    const { disk, ownDirectory, packDirectory } = this.#parts
+    const { disk, packDirectory } = this.#parts
     // If the head is elsewhere another program has moved it, and who knows what it builds on.
     if (head === intent.expected) await removePacks(disk, packDirectory, intent.packs)
-    disk.remove(`${ownDirectory}/${intent.name}`)
-    await disk.syncDirectory(ownDirectory)
-    this.#forget(intent.name)
+    // If it comes back after a power failure, it is cancelled again.
+    this.#remove(intent.name)
     this.#cancelled += 1
   }
 
@@ -167,6 +164,12 @@ export class PurgeIntents {
     const { disk, ownDirectory } = this.#parts
     for (const name of this.#half) disk.remove(`${ownDirectory}/${name}`)
     this.#half = []
+  }
+
+  #remove(name: string): void {
+    const { disk, ownDirectory } = this.#parts
+    disk.remove(`${ownDirectory}/${name}`)
+    this.#forget(name)
   }
 
   #forget(name: string): void {

@@ -284,7 +284,6 @@ export class RepairSite {
     const place = await this.#makeAside()
     this.disk.rename(path, `${place}/${name}`)
     await this.disk.syncDirectory(place)
-    await this.disk.syncDirectory(path.slice(0, path.lastIndexOf('/')))
   }
 
   /** Of a ref that is about to be replaced. */

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { areas } from '../scripts/mutants/areas.ts'
+import type { MutatedFile } from '../scripts/mutants/mutant.ts'
 import { mutate } from './support/mutant.ts'
 import { git, sharedDirectory } from './support/temporary.ts'
 import {
@@ -18,6 +19,7 @@ import {
   surfaceCodesOf,
   threatRowsOf,
 } from './tidy/agreement.ts'
+import { durabilityLaw } from './tidy/durability.ts'
 import { linkLaw, titleLaw, topLevelLaw } from './tidy/documents.ts'
 import { ambientLaw, layerLaw, sealedLaw } from './tidy/layers.ts'
 import { startLaw } from './tidy/start.ts'
@@ -86,6 +88,43 @@ describe('the kept list of mutants', () => {
     expect(mutate('axb', mutation)).toBe('ayb')
     expect(() => mutate('abc', mutation)).toThrow('does not hold')
     expect(() => mutate('xx', mutation)).toThrow('more than once')
+  })
+})
+
+describe('every sync in git/ and store/', () => {
+  const path = 'src/git/a.ts'
+  const mutants = (line: string, becomes = ''): readonly MutatedFile[] => {
+    return [{ file: 'git/a.ts', mutants: [{ line, becomes, test: '', name: '' }] }]
+  }
+
+  test('is taken out alone by a mutant of the kept list', () => {
+    const listed = Object.values(areas).flat()
+    expect(sources.flatMap((file) => durabilityLaw(file, listed))).toEqual([])
+    expect(listed.filter(({ file }) => file === 'git/pack-file.ts')).not.toEqual([])
+  })
+
+  test.each<[text: string, listed: readonly MutatedFile[]]>([
+    ['await disk.sync(fd)', []],
+    [
+      'await this.#disk.syncDirectory(`${directory}/refs`)',
+      mutants('await this.#disk', 'void this'),
+    ],
+    ['f()\nawait sweep.sync()', mutants('f()')],
+    ['await sweep.sync()', mutants('await sweep.sync()', 'await file.sync()')],
+    ['await a.sync(b)\nawait c.scrub()', mutants('await a.sync(b)\nawait c.scrub()')],
+  ])('is asked for: %s', (text, listed) => {
+    const found = durabilityLaw(sourceFile(path, text), listed)
+    expect(found).not.toEqual([])
+    expect(found[0]).toMatch(/^src\/git\/a.ts:\d: list a mutant/)
+  })
+
+  test.each<[text: string, listed: readonly MutatedFile[]]>([
+    ['await disk.sync(fd)', mutants('await disk.sync(fd)')],
+    ['f()\nawait journal.harden()', mutants('f()\nawait journal.harden()', 'f()')],
+    ['// disk.sync(fd)\nawait store.sync(author)', []],
+  ])('is no more than that: %s', (text, listed) => {
+    expect(durabilityLaw(sourceFile(path, text), listed)).toEqual([])
+    expect(durabilityLaw(sourceFile('src/cli/a.ts', 'disk.sync(fd)'), [])).toEqual([])
   })
 })
 

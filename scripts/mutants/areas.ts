@@ -1,5 +1,6 @@
 // The kept list, by area. Every entry must apply to the code as it is: a law of test/tidy.test.ts.
 
+import { durability } from './list/durability.ts'
 import { handlers } from './list/handlers.ts'
 import { journal } from './list/journal.ts'
 import { keys } from './list/keys.ts'
@@ -14,6 +15,7 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   verification,
   keys,
   journal,
+  durability,
   purge,
   redaction,
   sync,

@@ -154,6 +154,18 @@ describe('a memory that held a secret before the guard was there', () => {
   })
 })
 
+test('a secret in the reason that the program gives is named as that', async () => {
+  const { store } = await newStore()
+  await turnOn(store)
+  const { create: handler } = memoryToolHandlers(store, { session: 's', reason: `key ${aws}` })
+  const { text, refused } = await outcomeOf(handler({ path: '/memories/a', file_text: 'x' }))
+  expect([refused, await store.read('/a')]).toEqual([true, undefined])
+  expect(text).toMatch(
+    /^Error: Cannot write\. The reason of the change would hold sensitive content/,
+  )
+  await store.close()
+})
+
 test('in a turn of several calls only the sensitive one fails', async () => {
   const { store } = await newStore()
   await turnOn(store)

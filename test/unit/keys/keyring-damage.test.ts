@@ -55,6 +55,17 @@ describe('a keyring that is wrong inside:', () => {
       (file) => ({ ...file, directory: directoryOf({ recovery: [] }) }),
     ],
     [
+      'a recovery slot under another id',
+      'keyring_mismatch',
+      (file) => {
+        const recovery = first.directory.recovery.map((one) => ({
+          ...one,
+          slotId: 'ff'.repeat(16),
+        }))
+        return { ...file, directory: directoryOf({ recovery }) }
+      },
+    ],
+    [
       'more active devices than slots',
       'keyring_mismatch',
       (file) => ({ ...file, directory: directoryOf({ devices: members.slice(0, 5) }) }),
@@ -91,6 +102,14 @@ describe('a keyring that is wrong inside:', () => {
         archiveA: archives.archiveA,
         archiveC: sealArchives(storeId, first.epoch, [{ ...other, kid: '0'.repeat(16) }], random)
           .archiveC,
+      }),
+    ],
+    [
+      'archives that hold another A under a kid',
+      'keyring_mismatch',
+      (file) => ({
+        ...file,
+        ...sealArchives(storeId, first.epoch, [{ ...other, auditKey: random(32) }], random),
       }),
     ],
     [

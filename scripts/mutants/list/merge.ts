@@ -1,5 +1,163 @@
-// Mutants of the area "merge".
+// What a merge makes of memories and of texts.
 
 import type { MutatedFile } from '../mutant.ts'
 
-export const merge: readonly MutatedFile[] = []
+export const merge: readonly MutatedFile[] = [
+  {
+    file: 'store/merge/content-merge.ts',
+    mutants: [
+      {
+        line: `if (older === newer) return { content: newer, how: 'same' }`,
+        becomes: '',
+        test: 'unit/store/merge/content-merge.test.ts',
+        name: 'contents become one equal ones stay',
+      },
+      {
+        line: 'if (content !== older && content !== newer && !isFit(content, sides, limit)) {',
+        becomes: 'if (!isFit(content, sides, limit)) {',
+        test: 'unit/store/merge/content-merge.test.ts',
+        name: 'the limit does not cut a side that is larger',
+      },
+      {
+        line: 'if (Buffer.byteLength(content) > limit) return false',
+        becomes: 'if (content.length > limit) return false',
+        test: 'unit/store/merge/content-merge.test.ts',
+        name: 'the limit holds for bytes',
+      },
+      {
+        line: 'return !isJson(older) || !isJson(newer) || isJson(content)',
+        becomes: 'return true',
+        test: 'unit/store/merge/content-merge.test.ts',
+        name: 'JSON stays JSON overlapping values',
+      },
+      {
+        line: `return { content, how: merged.clean ? 'merged' : 'both_kept' }`,
+        becomes: `return { content, how: 'merged' }`,
+        test: 'unit/store/merge/content-merge.test.ts',
+        name: 'contents become one overlapping edits',
+      },
+    ],
+  },
+  {
+    file: 'store/merge/draft.ts',
+    mutants: [
+      {
+        line: 'const live = older.live ?? newer.live',
+        becomes: 'const live = newer.live',
+        test: 'unit/store/merge/open-memories.test.ts',
+        name: 'an open memory stays if one side edited and the other deleted it',
+      },
+      {
+        line: 'return newer === base ? older : undefined',
+        becomes: 'return older',
+        test: 'unit/store/merge/open-memories.test.ts',
+        name: 'an open memory gets the newer path where both moved it',
+      },
+      {
+        line: 'return { path: path ?? newer.path, read: () => content, outcomes }',
+        becomes: 'return { path: path ?? older.path, read: () => content, outcomes }',
+        test: 'unit/store/merge/open-memories.test.ts',
+        name: 'an open memory gets the newer path where both moved it',
+      },
+      {
+        line: `return { ...start, isLive: true, path: live.path, read, outcomes: ['edit_kept'] }`,
+        becomes: 'return { ...start, isLive: true, path: live.path, read, outcomes: [] }',
+        test: 'unit/store/merge/open-memories.test.ts',
+        name: 'an open memory stays if one side edited and the other deleted it',
+      },
+    ],
+  },
+  {
+    file: 'store/merge/joining.ts',
+    mutants: [
+      {
+        line: `= { base: '', older: older.draft.read(),`,
+        becomes: '= { base: older.draft.read(), older: older.draft.read(),',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'at one path are joined into the older memory, lines by the age of the versions',
+      },
+      {
+        line: 'other.isLive = false',
+        becomes: '',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'at one path are joined into the older memory, lines by the age of the versions',
+      },
+      {
+        line: 'other.outcomes.length = 0',
+        becomes: '',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'at one path of which the younger is open keep both bases of its deletion',
+      },
+      {
+        line: `if (how === 'newer_kept') into.outcomes.push(how)`,
+        becomes: '',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'memories at one path of JSON become the newer text',
+      },
+    ],
+  },
+  {
+    file: 'store/merge/placement.ts',
+    mutants: [
+      {
+        line: 'return this.#directories.has(draft.path) ? draft : undefined',
+        becomes: 'return undefined',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'a file and a directory of one name the younger file moves aside',
+      },
+      {
+        line: 'if (file !== undefined) return file',
+        becomes: '',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'a directory of one name the younger files of the directory move aside together',
+      },
+      {
+        line: 'return fits && places.isFree(path) && !input.isOccupied(path)',
+        becomes: 'return fits && places.isFree(path)',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'file and a directory of one name a name that is taken gives way to the whole id',
+      },
+      {
+        line: 'return fits && places.isFree(path) && !input.isOccupied(path)',
+        becomes: 'return places.isFree(path) && !input.isOccupied(path)',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'name a path that cannot grow moves to the root, to the first name that is free',
+      },
+      {
+        line: 'return fits && places.isFree(path) && !input.isOccupied(path)',
+        becomes: 'return fits && !input.isOccupied(path)',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'a file and a directory of one name two that move aside do not meet there',
+      },
+      {
+        line: 'const end = dot > name ? dot : path.length',
+        becomes: 'const end = dot >= name ? dot : path.length',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'file and a directory of one name a name that is taken gives way to the whole id',
+      },
+    ],
+  },
+  {
+    file: 'store/merge/plan.ts',
+    mutants: [
+      {
+        line: 'if (isUnchanged(draft)) return []',
+        becomes: '',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'memories at one path with equal texts leave the older as it is',
+      },
+      {
+        line: 'if (!isLive || settled?.path !== path) return false',
+        becomes: 'if (!isLive) return false',
+        test: 'unit/store/merge/open-memories.test.ts',
+        name: 'an open memory gets the edits of both sides',
+      },
+      {
+        line: 'return outcomes.length === 0 || settled.sha256 === digestOf(read())',
+        becomes: 'return outcomes.length === 0',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'memories at one path with equal texts leave the older as it is',
+      },
+    ],
+  },
+]

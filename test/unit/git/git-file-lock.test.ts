@@ -150,7 +150,7 @@ describe('reading the branch', () => {
     ['zeros of a power loss', '\0'.repeat(41)],
     ['two lines', `${oidA}\n${oidB}\n`],
   ])('%s is damage, even beside packed-refs: never a branch without commits', (_, text) => {
-    const error = expect.objectContaining({ code: 'ref_conflict' })
+    const error = expect.objectContaining({ code: 'ref_corrupt' })
     expect(() => readBranch({ [name]: text, 'packed-refs': packed })).toThrow(error)
   })
 

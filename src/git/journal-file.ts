@@ -184,8 +184,10 @@ export class JournalFile {
   async scrub(): Promise<void> {
     if (this.#open() === undefined) return
     const fd = this.#openForWriting()
-    this.#writeZeros(fd, this.#end, this.#disk.size(fd))
-    // Also of a file that is empty: who emptied it may have died before that was durable.
+    const size = this.#disk.size(fd)
+    // Who emptied the file may have died before that was durable.
+    if (size === 0) this.#disk.truncate(fd, 0)
+    this.#writeZeros(fd, this.#end, size)
     await this.#disk.sync(fd)
     this.#rest = 'zeros'
   }

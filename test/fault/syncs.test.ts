@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../src/crypto/random.ts'
+import { StoreError } from '../../src/errors.ts'
 import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { RepairSite } from '../../src/git/repair-site.ts'
@@ -263,17 +264,22 @@ test('that what was erased is gone, where it was a loose object before a compact
 test('that what was erased is gone, where a process died as it emptied the journal', async () => {
   const directory = join(temporaryDirectory(), 'store')
   const first = new FaultyDisk()
-  const store = await createDiskObjectStore(optionsOf(directory, first))
-  await store.exclusive(() => store.commit(before.slice(0, 1)))
-  await store.checkpoint()
-  await store.exclusive(() => store.commit(before.slice(1)))
+  const options = optionsOf(directory, first)
+  // What it erases is in its journal, and it cannot erase it from a pack.
+  const filter = (): Promise<void> => {
+    return Promise.reject(new StoreError('storage_failed', 'Simulated fault'))
+  }
+  const packer = { ...inlinePacker(first, directory), filter }
+  const store = await createDiskObjectStore({ ...options, packer })
+  await store.exclusive(() => store.commit(before))
+  await store.exclusive(() => store.commit([erasure.transition]))
   first.truncate = (fd, length) => {
     FaultyDisk.prototype.truncate.call(first, fd, length)
     if (['journal-a', 'journal-b'].every((name) => isEmpty(directory, name))) first.die('nothing')
   }
   await expect(store.close()).rejects.toThrow(SimulatedDeath)
   const second = new FaultyDisk(undefined, first)
-  await erase(await open(directory, second))
+  await (await open(directory, second)).checkpoint()
   second.die('contents and names')
   await expectStillErased(directory)
 })

@@ -13,7 +13,7 @@ import type { GitObject, Oid } from './object.ts'
 import { makeOutgoingPack } from './outgoing-pack.ts'
 import { corruptPack } from './pack-entry.ts'
 import { discardHalfPack, type HalfPack, publishPacks, temporaryPath } from './pack-file.ts'
-import { PackIndex } from './pack-index.ts'
+import { PagedIndex } from './paged-index.ts'
 import { refusedName } from './purge-refs.ts'
 import { addRemote, getRemote, readRemotes, type Remote, removeRemote } from './remotes.ts'
 import { makeOwnDirectory } from './repository.ts'
@@ -123,9 +123,12 @@ export class DiskExchange implements PackExchange {
   }
 
   #checkTip({ token }: HalfPack, tip: Oid): void {
-    const index = this.#disk.readFile(temporaryPath(this.#parts.directory, 'idx', token))
+    const path = temporaryPath(this.#parts.directory, 'idx', token)
+    const index = PagedIndex.open(this.#disk, path)
     if (index === undefined) throw purgedMeanwhile()
-    if (new PackIndex(index).find(fromHex(tip)) !== undefined) return
+    const position = index.find(fromHex(tip))
+    index.close()
+    if (position !== undefined) return
     if (!this.#parts.has(tip)) throw corruptPack('it does not hold the commit that was asked for')
   }
 

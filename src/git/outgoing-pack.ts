@@ -98,7 +98,7 @@ async function readFew(
 
 function openPacks({ disk, directory }: OutgoingParts, names: readonly string[]): Pack[] {
   return names.flatMap((name) => {
-    const pack = Pack.open(disk, directory, name)
+    const pack = Pack.openBounded(disk, directory, name)
     return pack === undefined ? [] : [pack]
   })
 }

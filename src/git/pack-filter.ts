@@ -104,7 +104,7 @@ interface Change {
 }
 
 class PackFilter {
-  readonly #pack: Pack
+  readonly #pack: Pack<PackIndex>
   readonly #doomed: Doomed
   readonly #layout: PackLayout
   /** By position: the offset in the new pack, NaN for what is not there. */
@@ -118,7 +118,7 @@ class PackFilter {
   /** Old bytes from here up to the entry at hand are live and not copied yet. */
   #runAt = 0
 
-  constructor(pack: Pack, doomed: Doomed) {
+  constructor(pack: Pack<PackIndex>, doomed: Doomed) {
     this.#pack = pack
     this.#doomed = doomed
     this.#layout = new PackLayout(pack)

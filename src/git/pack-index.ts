@@ -1,6 +1,7 @@
 // A pack index of version 2 (gitformat-pack): where in its pack each object is. Kept as the one
 // buffer it was read into and searched there: a hundred thousand changes open in milliseconds. Must
-// not read files. An index is believed only if its sizes and its SHA-1 are right.
+// not read files; a large one that stays in its file is paged-index.ts's business. An index is
+// believed only if its sizes and its SHA-1 are right.
 
 import { equalBytes } from '../bytes.ts'
 import { Sha1 } from '../crypto/sha1.ts'
@@ -10,12 +11,32 @@ import { corruptPack } from './pack-entry.ts'
 const signature = 0xff74_4f63
 const oidBytes = 20
 const fanoutAt = 8
-const oidsAt = fanoutAt + 256 * 4
-const trailerBytes = 40
 const largeOffset = 0x8000_0000
+/** Signature, version and fan-out table: what every index begins with. */
+export const indexHeadBytes: number = fanoutAt + 256 * 4
+const oidsAt = indexHeadBytes
+/** The checksum of the pack, and that of the index. */
+export const indexTrailerBytes: number = 40
+const trailerBytes = indexTrailerBytes
 
-/** A validated index. Positions number its objects from 0, by ascending oid. */
-export class PackIndex {
+/** Which objects a pack has, and where. Positions number them from 0, by ascending oid. */
+export interface ObjectIndex {
+  readonly count: number
+  /** The 20 bytes at the end of the pack that this index belongs to. */
+  readonly packChecksum: Uint8Array
+  /** The position of the object that these 20 bytes name. */
+  find(oid: Uint8Array): number | undefined
+  /** 20 bytes. */
+  oidAt(position: number): Uint8Array
+  /** Where the entry starts in the pack; not yet known to lie inside it. */
+  offsetAt(position: number): number
+  /** CRC-32 of the entry, header and deflated data. */
+  checksumAt(position: number): number
+  close(): void
+}
+
+/** A validated index. */
+export class PackIndex implements ObjectIndex {
   readonly count: number
   readonly #bytes: Buffer
   readonly #checksumsAt: number
@@ -34,26 +55,14 @@ export class PackIndex {
     this.#largeCount = (view.length - trailerBytes - this.#largeAt) / 8
   }
 
-  /** The 20 bytes at the end of the pack that this index belongs to. */
   get packChecksum(): Uint8Array {
     return this.#bytes.subarray(-trailerBytes, -oidBytes)
   }
 
-  /** The position of the object that these 20 bytes name. */
   find(oid: Uint8Array): number | undefined {
     assert(oid.length === oidBytes, 'an oid has 20 bytes')
-    return this.#search(oid, 0)
-  }
-
-  /** The position of the object that another index has at one of its own. */
-  findSame(other: PackIndex, position: number): number | undefined {
-    return this.#search(other.#bytes, oidsAt + position * oidBytes)
-  }
-
-  /** The oid begins at `start`. */
-  #search(bytes: Uint8Array, start: number): number | undefined {
-    const first = bytes[start] ?? 0
-    const wanted = oidPrefix(bytes, start)
+    const first = oid[0] ?? 0
+    const wanted = oidPrefix(oid)
     let low = first === 0 ? 0 : this.#fanout(first - 1)
     let high = this.#fanout(first)
     while (low < high) {
@@ -62,7 +71,7 @@ export class PackIndex {
       // Four bytes decide nearly always; a call that compares twenty costs more than the rest here.
       const order =
         wanted - this.#bytes.readUInt32BE(at) ||
-        -this.#bytes.compare(bytes, start, start + oidBytes, at, at + oidBytes)
+        -this.#bytes.compare(oid, 0, oidBytes, at, at + oidBytes)
       if (order === 0) return middle
       if (order > 0) low = middle + 1
       else high = middle
@@ -70,21 +79,17 @@ export class PackIndex {
     return undefined
   }
 
-  /** 20 bytes, a view. */
+  /** A view. */
   oidAt(position: number): Uint8Array {
     const at = oidsAt + position * oidBytes
     return this.#bytes.subarray(at, at + oidBytes)
   }
 
-  /** Where the entry starts in the pack; not yet known to lie inside it. */
   offsetAt(position: number): number {
     const offset = this.#bytes.readUInt32BE(this.#offsetsAt + position * 4)
-    if (offset < largeOffset) return offset
-    const row = offset - largeOffset
-    if (row >= this.#largeCount) throw corruptPack('its index points outside its own tables')
-    const large = this.#bytes.readBigUInt64BE(this.#largeAt + row * 8)
-    if (large > BigInt(Number.MAX_SAFE_INTEGER)) throw corruptPack('its index has an absurd offset')
-    return Number(large)
+    const row = largeRow(offset, this.#largeCount)
+    if (row === undefined) return offset
+    return readLargeOffset(this.#bytes, this.#largeAt + row * 8)
   }
 
   /** Oids, 20 bytes each, and CRC-32s, 4 bytes each, by position: views. */
@@ -100,10 +105,12 @@ export class PackIndex {
     return this.#bytes
   }
 
-  /** CRC-32 of the entry, header and deflated data. */
   checksumAt(position: number): number {
     return this.#bytes.readUInt32BE(this.#checksumsAt + position * 4)
   }
+
+  /** Holds no file. */
+  close(): void {}
 
   #fanout(byte: number): number {
     return this.#bytes.readUInt32BE(fanoutAt + byte * 4)
@@ -214,26 +221,49 @@ export function encodePackIndex(
 
 /** The number of objects, once sizes, fan-out and SHA-1 are right. */
 function checkLayout(view: Buffer): number {
-  if (view.length < oidsAt + trailerBytes) throw corruptPack('its index is too short')
-  if (view.readUInt32BE(0) !== signature || view.readUInt32BE(4) !== 2) {
-    throw corruptPack('its index is not of version 2')
-  }
-  let count = 0
-  for (let byte = 0; byte < 256; byte += 1) {
-    const next = view.readUInt32BE(fanoutAt + byte * 4)
-    if (next < count) throw corruptPack('the fan-out of its index goes backwards')
-    count = next
-  }
-  const large = view.length - trailerBytes - oidsAt - count * 28
-  // The first entry of a pack is never far enough from its start to need a large offset.
-  if (large < 0 || large % 8 !== 0 || large / 8 > Math.max(0, count - 1)) {
-    throw corruptPack('the size of its index does not match its count')
-  }
+  const count = countObjects(view.subarray(0, indexHeadBytes), view.length)
   const body = view.subarray(0, -oidBytes)
   if (!equalBytes(new Sha1().update(body).digest(), view.subarray(-oidBytes))) {
     throw corruptPack('the checksum of its index is wrong')
   }
   return count
+}
+
+/** The number of objects of an index of `length` bytes with this head, once both agree. */
+export function countObjects(head: Buffer, length: number): number {
+  if (head.length < oidsAt || length < oidsAt + trailerBytes) {
+    throw corruptPack('its index is too short')
+  }
+  if (head.readUInt32BE(0) !== signature || head.readUInt32BE(4) !== 2) {
+    throw corruptPack('its index is not of version 2')
+  }
+  let count = 0
+  for (let byte = 0; byte < 256; byte += 1) {
+    const next = head.readUInt32BE(fanoutAt + byte * 4)
+    if (next < count) throw corruptPack('the fan-out of its index goes backwards')
+    count = next
+  }
+  const large = length - trailerBytes - oidsAt - count * 28
+  // The first entry of a pack is never far enough from its start to need a large offset.
+  if (large < 0 || large % 8 !== 0 || large / 8 > Math.max(0, count - 1)) {
+    throw corruptPack('the size of its index does not match its count')
+  }
+  return count
+}
+
+/** The row of a large offset, of `count` rows; undefined for an offset that is none. */
+export function largeRow(offset: number, count: number): number | undefined {
+  if (offset < largeOffset) return undefined
+  const row = offset - largeOffset
+  if (row >= count) throw corruptPack('its index points outside its own tables')
+  return row
+}
+
+/** A row of the table of large offsets. */
+export function readLargeOffset(bytes: Buffer, at: number): number {
+  const large = bytes.readBigUInt64BE(at)
+  if (large > BigInt(Number.MAX_SAFE_INTEGER)) throw corruptPack('its index has an absurd offset')
+  return Number(large)
 }
 
 /** How many oids start with each byte or a lower one. */
@@ -246,8 +276,8 @@ function fillFanout(fanout: Buffer, oids: Buffer): void {
 }
 
 /** The first four bytes, as the index is searched by them. */
-function oidPrefix(bytes: Uint8Array, at: number): number {
-  const high = (bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0)
-  const low = (bytes[at + 2] ?? 0) * 256 + (bytes[at + 3] ?? 0)
+function oidPrefix(oid: Uint8Array): number {
+  const high = (oid[0] ?? 0) * 256 + (oid[1] ?? 0)
+  const low = (oid[2] ?? 0) * 256 + (oid[3] ?? 0)
   return high * 65_536 + low
 }

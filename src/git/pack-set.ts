@@ -5,14 +5,14 @@
 import { fromHex, toHex } from '../bytes.ts'
 import { gitHash } from '../crypto/sha1.ts'
 import { hasCode, StoreError } from '../errors.ts'
-import { deltaCacheBytes } from '../limits.ts'
+import { deltaCacheBytes, packIndexBytesMax } from '../limits.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import type { Disk } from './disk.ts'
 import type { GitObject, Oid } from './object.ts'
 import type { PackStatus } from './object-store.ts'
 import { Pack } from './pack.ts'
 import { corruptPack } from './pack-entry.ts'
-import type { PackIndex } from './pack-index.ts'
+import type { ObjectIndex } from './pack-index.ts'
 
 /** Other processes merge packs while this one lists them; each merge needs one more look. */
 const scansMax = 5
@@ -25,6 +25,7 @@ export interface PackSetEntry extends PackStatus {
 export class PackSet {
   readonly #disk: Disk
   readonly #directory: string
+  readonly #indexBytesMax: number
   readonly #packs = new Map<string, Pack>()
   /** Neighbours in a history are neighbours in a pack: the one used last is asked first. */
   #byUse: readonly Pack[] = []
@@ -32,41 +33,30 @@ export class PackSet {
   readonly #cache = new DeltaBaseCache(deltaCacheBytes)
   #listing = ''
 
-  /** `directory` is `objects/pack`. Reads nothing before the first `rescan`. */
-  constructor(disk: Disk, directory: string) {
+  /**
+   * `directory` is `objects/pack`; a larger index than `indexBytesMax` is not kept in RAM. Reads
+   * nothing before the first `rescan`.
+   */
+  constructor(disk: Disk, directory: string, indexBytesMax: number = packIndexBytesMax) {
     this.#disk = disk
     this.#directory = directory
+    this.#indexBytesMax = indexBytesMax
   }
 
   /** Undefined if no pack has it. Throws `pack_corrupt` or `object_corrupt`. */
   read(oid: Oid): GitObject | undefined {
-    const name = fromHex(oid)
-    let failure: StoreError | undefined
-    for (const [rank, pack] of this.#byUse.entries()) {
-      const position = pack.index.find(name)
-      if (position === undefined) continue
-      try {
-        const object = verified(oid, pack.read(pack.index.offsetAt(position), this.#cache))
-        if (rank > 0) this.#prefer(pack)
-        return object
-      } catch (error) {
-        if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) throw error
-        failure ??= error
-      }
-    }
-    if (failure !== undefined) throw failure
-    return undefined
+    return this.#firstOf(oid, (pack, position) => {
+      return verified(oid, pack.read(pack.index.offsetAt(position), this.#cache))
+    })
   }
 
   /** The body of a tag; undefined if no pack has it, or if it is something else. */
   readTag(oid: Oid): Uint8Array | undefined {
-    for (const pack of this.#packs.values()) {
-      const position = pack.index.find(fromHex(oid))
-      if (position === undefined) continue
-      const { type, body } = pack.readAny(pack.index.offsetAt(position), this.#cache)
-      return type === 'tag' && gitHash(type, body) === oid ? body : undefined
-    }
-    return undefined
+    const object = this.#firstOf(oid, (pack, position) => {
+      return pack.readAny(pack.index.offsetAt(position), this.#cache)
+    })
+    if (object?.type !== 'tag') return undefined
+    return gitHash(object.type, object.body) === oid ? object.body : undefined
   }
 
   /** Every oid in the packs, each once. Throws `pack_corrupt` if one cannot be looked into. */
@@ -76,14 +66,9 @@ export class PackSet {
     return idsIn(Array.from(this.#packs.values(), ({ index }) => index))
   }
 
+  /** Throws `pack_corrupt` if the index that may name it is damaged. */
   has(oid: Oid): boolean {
-    const name = fromHex(oid)
-    for (const [rank, pack] of this.#byUse.entries()) {
-      if (pack.index.find(name) === undefined) continue
-      if (rank > 0) this.#prefer(pack)
-      return true
-    }
-    return false
+    return this.#firstOf(oid, () => true) ?? false
   }
 
   /**
@@ -138,6 +123,26 @@ export class PackSet {
     this.#listing = ''
   }
 
+  /** What the first pack gives that is not damaged; if all that may have the object are, throws. */
+  #firstOf<T>(oid: Oid, ask: (pack: Pack, position: number) => T): T | undefined {
+    const name = fromHex(oid)
+    let failure: StoreError | undefined
+    for (const [rank, pack] of this.#byUse.entries()) {
+      try {
+        const position = pack.index.find(name)
+        if (position === undefined) continue
+        const answer = ask(pack, position)
+        if (rank > 0) this.#prefer(pack)
+        return answer
+      } catch (error) {
+        if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) throw error
+        failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
+    return undefined
+  }
+
   #prefer(pack: Pack): void {
     this.#byUse = [pack, ...this.#byUse.filter((other) => other !== pack)]
   }
@@ -165,7 +170,7 @@ export class PackSet {
 
   #open(name: string): boolean {
     try {
-      const pack = Pack.open(this.#disk, this.#directory, name)
+      const pack = Pack.openBounded(this.#disk, this.#directory, name, this.#indexBytesMax)
       if (pack === undefined) return false
       this.#packs.set(name, pack)
     } catch (error) {
@@ -176,7 +181,7 @@ export class PackSet {
   }
 }
 
-function* idsIn(indexes: readonly PackIndex[]): Generator<Oid> {
+function* idsIn(indexes: readonly ObjectIndex[]): Generator<Oid> {
   for (const [n, index] of indexes.entries()) {
     for (let position = 0; position < index.count; position += 1) {
       const oid = index.oidAt(position)

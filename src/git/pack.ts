@@ -1,11 +1,12 @@
-// One pack and its index, read object by object: two small reads of the file at most, never the
-// whole of it. Deltas are followed iteratively, within the bounds of limits.ts. Must not believe
-// anything in the pack; that the object is the one asked for is checked by pack-set.ts.
+// One pack and its index, read object by object: two small reads of the pack at most, never the
+// whole of it; a large index may stay in its file too. Deltas are followed iteratively, within the
+// bounds of limits.ts. Must not believe anything in the pack; that the object is the one asked for
+// is checked by pack-set.ts.
 // The descriptor stays open, so a pack that another process merged away stays readable.
 
 import { equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { deltaChainBytesMax, deltaChainMax } from '../limits.ts'
+import { deltaChainBytesMax, deltaChainMax, packIndexBytesMax } from '../limits.ts'
 import { applyDelta, deltaTargetSize } from './delta.ts'
 import type { DeltaBaseCache } from './delta-base-cache.ts'
 import type { Disk } from './disk.ts'
@@ -21,7 +22,8 @@ import {
   packTrailerBytes,
   type EntryHeader,
 } from './pack-entry.ts'
-import { PackIndex } from './pack-index.ts'
+import { type ObjectIndex, PackIndex } from './pack-index.ts'
+import { PagedIndex } from './paged-index.ts'
 import { ReadBlocks } from './read-blocks.ts'
 
 /** Holds nearly every entry of a store, so that one read is enough. */
@@ -37,10 +39,11 @@ export interface PackedObject {
   readonly body: Uint8Array
 }
 
-export class Pack {
+/** `Index`: a `PackIndex` for a job that uses its tables as a whole. */
+export class Pack<Index extends ObjectIndex = ObjectIndex> {
   /** File name without extension. */
   readonly name: string
-  readonly index: PackIndex
+  readonly index: Index
   readonly bytes: number
   readonly #disk: Disk
   readonly #fd: number
@@ -50,18 +53,47 @@ export class Pack {
   /** The whole object under the delta that was read last: a thousand commits in a row share one. */
   #sharedBase: { readonly offset: number; readonly object: PackedObject } | undefined
 
-  /** Undefined if the index or the pack does not exist. Throws `pack_corrupt`. */
-  static open(disk: Disk, directory: string, name: string): Pack | undefined {
-    const indexFile = disk.readFile(`${directory}/${name}.idx`)
-    if (indexFile === undefined) return undefined
-    const index = new PackIndex(indexFile)
-    const fd = disk.openExisting(`${directory}/${name}.pack`, 'r')
-    if (fd === undefined) return undefined
+  /**
+   * With its index in RAM, verified as a whole: for a job that ends. Undefined if the index or the
+   * pack does not exist. Throws `pack_corrupt`.
+   */
+  static open(disk: Disk, directory: string, name: string): Pack<PackIndex> | undefined {
+    const bytes = disk.readFile(`${directory}/${name}.idx`)
+    if (bytes === undefined) return undefined
+    return Pack.#openBeside(new PackIndex(bytes), disk, directory, name)
+  }
+
+  /** As `open`, for as long as it takes: an index above `indexBytesMax` stays in its file. */
+  static openBounded(
+    disk: Disk,
+    directory: string,
+    name: string,
+    indexBytesMax: number = packIndexBytesMax,
+  ): Pack | undefined {
+    const path = `${directory}/${name}.idx`
+    if ((disk.stat(path)?.size ?? 0) <= indexBytesMax) return Pack.open(disk, directory, name)
+    const index = PagedIndex.open(disk, path)
+    return index && Pack.#openBeside(index, disk, directory, name)
+  }
+
+  /** Owns the index from then on. */
+  static #openBeside<Index extends ObjectIndex>(
+    index: Index,
+    disk: Disk,
+    directory: string,
+    name: string,
+  ): Pack<Index> | undefined {
+    let fd: number | undefined
     try {
-      const bytes = checkEnds(disk, fd, index)
-      return new Pack(disk, fd, { name, index, bytes })
+      fd = disk.openExisting(`${directory}/${name}.pack`, 'r')
+      if (fd !== undefined) {
+        return new Pack(disk, fd, { name, index, bytes: checkEnds(disk, fd, index) })
+      }
+      index.close()
+      return undefined
     } catch (error) {
-      disk.close(fd)
+      index.close()
+      if (fd !== undefined) disk.close(fd)
       throw error
     }
   }
@@ -75,7 +107,7 @@ export class Pack {
     directory: string,
     name: string,
     index: PackIndex,
-  ): Pack | undefined {
+  ): Pack<PackIndex> | undefined {
     const fd = disk.openExisting(`${directory}/${name}.pack`, 'r')
     if (fd === undefined) return undefined
     return new Pack(disk, fd, { name, index, bytes: disk.size(fd) + packTrailerBytes })
@@ -84,7 +116,7 @@ export class Pack {
   private constructor(
     disk: Disk,
     fd: number,
-    parts: { readonly name: string; readonly index: PackIndex; readonly bytes: number },
+    parts: { readonly name: string; readonly index: Index; readonly bytes: number },
   ) {
     this.#disk = disk
     this.#fd = fd
@@ -95,6 +127,7 @@ export class Pack {
   }
 
   close(): void {
+    this.index.close()
     this.#disk.close(this.#fd)
   }
 
@@ -212,7 +245,7 @@ function nextSerial(): number {
 }
 
 /** The size of the pack, once its ends say that it belongs to the index. */
-function checkEnds(disk: Disk, fd: number, index: PackIndex): number {
+function checkEnds(disk: Disk, fd: number, index: ObjectIndex): number {
   const bytes = disk.size(fd)
   const start = new Uint8Array(packHeaderBytes)
   const end = new Uint8Array(packTrailerBytes)

@@ -36,13 +36,11 @@ export function measureRepeated(
 ): ObjectAmount {
   const bySize = packs.toSorted((a, b) => b.index.count - a.index.count)
   return sumOf(
-    bySize.slice(1).map((pack, index) => {
-      const larger = bySize.slice(0, index + 1)
+    bySize.slice(1).map((pack, rank) => {
+      const larger = bySize.slice(0, rank + 1)
       return measureEntries(pack, (position) => {
-        const isSame = (other: Pack): boolean => {
-          return other.index.findSame(pack.index, position) !== undefined
-        }
-        return larger.some(isSame) && isCounted(pack.index.oidAt(position))
+        const oid = pack.index.oidAt(position)
+        return larger.some(({ index }) => index.find(oid) !== undefined) && isCounted(oid)
       })
     }),
   )

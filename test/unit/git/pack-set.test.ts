@@ -2,6 +2,7 @@ import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { toHex } from '../../../src/bytes.ts'
 import { Sha1 } from '../../../src/crypto/sha1.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { makeDelta } from '../../../src/git/delta.ts'
@@ -191,6 +192,72 @@ describe('PackSet', () => {
     set.close()
   })
 })
+
+describe('PackSet with indexes that stay in their files', () => {
+  function openPaged(directory: string): PackSet {
+    const set = new PackSet(systemDisk, directory, 0)
+    set.rescan()
+    return set
+  }
+
+  test('reads, lists and knows the same', async () => {
+    const directory = temporaryDirectory()
+    for (const part of [objects.slice(0, 30), objects.slice(20)]) {
+      await writePack(systemDisk, directory, part)
+    }
+    const [set, whole] = [openPaged(directory), openSet(directory)]
+    expect(unreadable(set, objects)).toEqual([])
+    expect([...set.objectIds()]).toEqual([...whole.objectIds()])
+    expect(set.read('0'.repeat(40))).toBeUndefined()
+    expect(set.has('0'.repeat(40))).toBe(false)
+    set.close()
+    whole.close()
+  })
+
+  test('takes no object for missing after a byte of an index was flipped', async () => {
+    const directory = temporaryDirectory()
+    const { name } = await writePack(systemDisk, directory, objects)
+    const path = join(directory, `${name}.idx`)
+    const bytes = readFileSync(path)
+    const step = full ? 1 : Math.ceil(bytes.length / 100)
+    for (let at = 0; at < bytes.length; at += step) {
+      const flipped = Buffer.from(bytes)
+      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
+      writeFileSync(path, flipped)
+      const set = openPaged(directory)
+      // The name that was damaged is no longer there.
+      const own = toHex(bytes.subarray(at - ((at - 1032) % 20)).subarray(0, 20))
+      const others = objects.filter(({ oid }) => oid !== own)
+      const missing = others.filter(({ oid }) => isMissing(set, oid))
+      expect(set.damaged().length > 0 || missing.length === 0).toBe(true)
+      set.close()
+    }
+  })
+
+  test('takes the copy of another pack if one index is damaged', async () => {
+    const directory = temporaryDirectory()
+    const { name } = await writePack(systemDisk, directory, objects)
+    const path = join(directory, `${name}.idx`)
+    const bytes = readFileSync(path)
+    bytes.fill(0, 1032 + 20, 1032 + 20 * (objects.length - 1))
+    await writePack(systemDisk, directory, objects.toReversed())
+    writeFileSync(path, bytes)
+    const set = openPaged(directory)
+    expect(unreadable(set, objects)).toEqual([])
+    expect(objects.every(({ oid }) => set.has(oid))).toBe(true)
+    set.close()
+  })
+})
+
+/** Whether it says that it has no such object; a refusal says no such thing. */
+function isMissing(set: PackSet, oid: string): boolean {
+  try {
+    return set.read(oid) === undefined
+  } catch (error) {
+    expect(error).toEqual(corrupt)
+    return false
+  }
+}
 
 describe('PackSet against hostile entries', () => {
   const target = object('tree', noise('target', 200))

@@ -212,7 +212,9 @@ function orGone<T>(read: () => T, otherwise: T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return otherwise
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    // A socket has no bytes.
+    if (code === 'ENOENT' || code === 'ENXIO') return otherwise
     throw error
   }
 }

@@ -46,8 +46,8 @@ export const handlers: readonly MutatedFile[] = [
     file: 'anthropic/commands.ts',
     mutants: [
       {
-        line: `if (code === 'not_found') return new Refusal(invalidPathText(path), { prefix: '' })`,
-        becomes: `if (code === 'not_found') return new Refusal(invalidPathText(path))`,
+        line: `Refusal(invalidPathText(path), { prefix: '' })`,
+        becomes: 'Refusal(invalidPathText(path))',
         test: 'conformance/memory-tool-view.test.ts',
         name: 'view of a file: below a file there is nothing',
       },
@@ -72,8 +72,8 @@ export const handlers: readonly MutatedFile[] = [
         name: 'limits a taken path is what create says first',
       },
       {
-        line: `return problem === undefined ? undefined : new Refusal(problem, { prefix: '' })`,
-        becomes: 'return problem === undefined ? undefined : new Refusal(problem)',
+        line: `Refusal(problem, { prefix: '' })`,
+        becomes: 'Refusal(problem)',
         test: 'conformance/memory-tool-edit.test.ts',
         name: 'str_replace occurrences: twice on one line',
       },

@@ -1,5 +1,182 @@
-// Mutants of the area "journal".
+// Durability: the journal, the branch, checkpoints.
 
 import type { MutatedFile } from '../mutant.ts'
 
-export const journal: readonly MutatedFile[] = []
+export const journal: readonly MutatedFile[] = [
+  {
+    file: 'git/journal-survey.ts',
+    mutants: [
+      {
+        line: `isEmpty || rest.length >= sectorBytes ? 'zeros' : 'damaged'`,
+        becomes: `'zeros'`,
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'damaged journal file cut off anywhere is refused, or shows all that was appended',
+      },
+      {
+        line: `if (findBatches(rest, end).some(({ durable }) => durable > end)) return 'damaged'`,
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'journal file with zeros in a sector of an append that others follow is refused',
+      },
+      {
+        line: `return isTorn(rest, end) ? 'torn' : 'damaged'`,
+        becomes: `return 'torn'`,
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'journal file with any bit flipped is refused, or shows all that was appended',
+      },
+      {
+        line: `return isTorn(rest, end) ? 'torn' : 'damaged'`,
+        becomes: `return 'damaged'`,
+        test: 'unit/git/journal.test.ts',
+        name: 'journal scrubs every byte but the live frames, under the eyes of another handle',
+      },
+      {
+        line: 'if (rest[length - 1] === 0) return true',
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'a write that did not end is taken for one, wherever the process was killed in it',
+      },
+      {
+        line: 'if (sectorEnd(length) > rest.length) return false',
+        becomes: 'if (sectorEnd(length) > rest.length) return true',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'damaged journal file cut off anywhere is refused, or shows all that was appended',
+      },
+      {
+        line: 'if (isZero(rest.subarray(at, Math.min(at + sectorBytes, length)))) return true',
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'end is taken for one, whatever sectors of it are on the disk, and written over',
+      },
+    ],
+  },
+  {
+    file: 'git/journal-frame.ts',
+    mutants: [
+      {
+        line: 'if (!equalBytes(headSum(start, fields), sum)) return undefined',
+        becomes: '',
+        test: 'unit/git/journal-frame.test.ts',
+        name: 'a batch decodes to what was encoded, whatever the objects',
+      },
+      {
+        line: 'if (!equalBytes(tail, concatBytes(bodySum(body), mark))) return undefined',
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'journal file with any bit flipped is refused, or shows all that was appended',
+      },
+      {
+        line: 'sha256(new ByteWriter().u64(start).raw(fields).bytes()).subarray(0,',
+        becomes: 'sha256(fields).subarray(0,',
+        test: 'unit/git/journal-frame.test.ts',
+        name: 'a batch decodes to what was encoded, whatever the objects',
+      },
+    ],
+  },
+  {
+    file: 'git/branch.ts',
+    mutants: [
+      {
+        line: 'if (match?.[1] === undefined) {',
+        becomes: `if (match === null && text === '?') {`,
+        test: 'unit/git/disk-object-store.test.ts',
+        name: 'a closed store opening before damage to the branch file fails',
+      },
+    ],
+  },
+  {
+    file: 'git/journal-file.ts',
+    mutants: [
+      {
+        line: 'if (isQuiet && this.doubtful && equalBytes(seen, this.#doubt)) throw damagedError()',
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'journal file with any bit flipped is refused, or shows all that was appended',
+      },
+      {
+        line: '(isQuiet && this.doubtful',
+        becomes: '(this.doubtful',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'file may be one that is being written: who has no lock does not call it damaged',
+      },
+      {
+        line: `      await this.#takeBack(fd, batch.length, error)
+`,
+        becomes: '',
+        test: 'fault/object-store-crash.test.ts',
+        name: 'a commit on top of what a dead process never synced survives a power failure',
+      },
+      {
+        line: `if (this.#appending) return 'nothing'`,
+        becomes: '',
+        test: 'unit/git/journal.test.ts',
+        name: 'journal does not take its own frames for those of others before they are durable',
+      },
+      {
+        line: 'this.#durable = Math.max(this.#durable, batch.durable)',
+        becomes: 'this.#durable = this.#end',
+        test: 'unit/git/journal.test.ts',
+        name: 'journal writes frames of another handle again before its own, in the same write',
+      },
+      {
+        line: 'this.#disk.write(fd, concatBytes(uncertain, batch), this.#durable)',
+        becomes: 'this.#disk.write(fd, batch, this.#end)',
+        test: 'unit/git/journal.test.ts',
+        name: 'journal writes frames of another handle again before its own, in the same write',
+      },
+    ],
+  },
+  {
+    file: 'git/journal.ts',
+    mutants: [
+      {
+        line: 'if (gitHash(object.type, object.body) !== oid) {',
+        becomes: `if (oid === '') {`,
+        test: 'unit/git/journal.test.ts',
+        name: 'the journal refuses an object that another process wrote under a wrong oid',
+      },
+      {
+        line: 'if (at === branch) first ??= index + 1',
+        becomes: 'if (at === branch) first = index + 1',
+        test: 'unit/git/journal.test.ts',
+        name: 'the journal keeps frames that return to where the branch is',
+      },
+      {
+        line: 'if (first === undefined) return false',
+        becomes: 'if (first === undefined) first = 0',
+        test: 'unit/git/journal.test.ts',
+        name: 'the journal does not fit a branch that is nowhere on its way',
+      },
+      {
+        line: 'if (this.#files.some((file) => file.frames.length > 0)) return',
+        becomes: '',
+        test: 'unit/git/journal.test.ts',
+        name: 'the journal truncates only when it holds nothing',
+      },
+    ],
+  },
+  {
+    file: 'git/checkpoint.ts',
+    mutants: [
+      {
+        line: 'if (sealing.switched) return',
+        becomes: 'return',
+        test: 'fault/object-store-crash.test.ts',
+        name: `its first commit' survives a death, 'torn', at each operation, losing 'nothing'`,
+      },
+      {
+        line: `      if (objects.length > 0) await packer.write(objects)
+`,
+        becomes: '',
+        test: 'fault/object-store-crash.test.ts',
+        name: `its first commit' survives a death, 'torn', at each operation, losing 'nothing'`,
+      },
+      {
+        line: 'if (branch.read() === expected) return',
+        becomes: 'if (branch.read() !== undefined) return',
+        test: 'fault/object-store-crash.test.ts',
+        name: `its first commit' survives a death, 'torn', at each operation, losing 'nothing'`,
+      },
+    ],
+  },
+]

@@ -7,8 +7,8 @@ export const keys: readonly MutatedFile[] = [
     file: 'keys/archive.ts',
     mutants: [
       {
-        line: 'if (epoch.kid !== kid || !equalBytes(epoch.contentKeyHash, hashC)) throw mismatch()',
-        becomes: 'if (epoch.kid !== kid) throw mismatch()',
+        line: 'kid || !equalBytes(epoch.contentKeyHash, hashC))',
+        becomes: 'kid)',
         test: 'unit/keys/keyring-damage.test.ts',
         name: 'an archive of A with another hash of C is keyring_mismatch',
       },
@@ -25,8 +25,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'is wrong inside: archives that name one epoch differently is keyring_mismatch',
       },
       {
-        line: 'if (new Set(epochs.map(({ kid }) => kid)).size === epochs.length) return epochs',
-        becomes: 'return epochs',
+        line: 'if (new Set(epochs.map(({ kid }) => kid)).size === epochs.length) return',
+        becomes: 'return',
         test: 'unit/keys/keyring-damage.test.ts',
         name: 'that is wrong inside: the current epoch among the older ones is keyring_mismatch',
       },
@@ -89,8 +89,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'the first directory with a founder who is no owner is keyring_chain',
       },
       {
-        line: `if (next.number !== previous.number + 1) throw broken('its number does not follow')`,
-        becomes: `if (next.number <= previous.number) throw broken('its number does not follow')`,
+        line: '!== previous.number + 1)',
+        becomes: '<= previous.number)',
         test: 'unit/format/directory.test.ts',
         name: 'a later directory with a number skipped is keyring_chain',
       },
@@ -126,8 +126,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'a later directory with a slot with another key is keyring_chain',
       },
       {
-        line: 'if (old === undefined || !equalBytes(recoveryKeys(old), recoveryKeys(entry))) {',
-        becomes: 'if (old === undefined) {',
+        line: 'undefined || !equalBytes(recoveryKeys(old), recoveryKeys(entry)))',
+        becomes: 'undefined)',
         test: 'unit/format/directory.test.ts',
         name: 'a later directory with a slot with another key is keyring_chain',
       },
@@ -138,9 +138,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'a later directory with a slot that went unlisted is keyring_chain',
       },
       {
-        line: 'if (passphrases.length > 1 && passphrases.some((entry) => !kept.includes(entry))) {',
-        becomes:
-          'if (passphrases.length > 4 && passphrases.some((entry) => !kept.includes(entry))) {',
+        line: '(passphrases.length > 1 &&',
+        becomes: '(passphrases.length > 4 &&',
         test: 'unit/format/directory.test.ts',
         name: 'a later directory with a new passphrase beside another is keyring_chain',
       },
@@ -151,8 +150,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'a later directory with a removed device takes a new epoch',
       },
       {
-        line: `const grades: readonly Role[] = entry.type === 'recovery' ? roles : roles.slice(1)`,
-        becomes: 'const grades: readonly Role[] = roles',
+        line: `entry.type === 'recovery' ? roles : roles.slice(1)`,
+        becomes: 'roles',
         test: 'unit/format/directory.test.ts',
         name: 'a recovery identity cannot add an owner by passphrase',
       },
@@ -181,8 +180,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'the layout with a device id that is not its key’s is keyring_malformed',
       },
       {
-        line: 'if (added > number || removed > number || (removed !== 0 && removed <= added)) {',
-        becomes: 'if (added > number || removed > number) {',
+        line: 'number || (removed !== 0 && removed <= added))',
+        becomes: 'number)',
         test: 'unit/format/directory.test.ts',
         name: 'the layout with a removal when it came is keyring_malformed',
       },
@@ -216,8 +215,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'a new epoch never takes a removed device back',
       },
       {
-        line: `if (devices.some((device) => device.role === 'owner' && device.removed === 0)) {`,
-        becomes: `if (devices.some((device) => device.role === 'owner')) {`,
+        line: `'owner' && device.removed === 0))`,
+        becomes: `'owner'))`,
         test: 'unit/keys/keyring.test.ts',
         name: 'a new epoch cannot remove the last owner',
       },
@@ -245,8 +244,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'an envelope is what the format says, re-made without libsodium',
       },
       {
-        line: 'return keyedHash(saltLength, saltKey, start, context, hedge, hash256(plaintext))',
-        becomes: 'return keyedHash(saltLength, saltKey, start, context, hedge)',
+        line: 'hedge, hash256(plaintext))',
+        becomes: 'hedge)',
         test: 'unit/crypto/aead.test.ts',
         name: 'a salt is what the format says, re-made without libsodium',
       },

@@ -60,8 +60,8 @@ export const merge: readonly MutatedFile[] = [
         name: 'an open memory gets the newer path where both moved it',
       },
       {
-        line: `return { ...start, isLive: true, path: live.path, read, outcomes: ['edit_kept'] }`,
-        becomes: 'return { ...start, isLive: true, path: live.path, read, outcomes: [] }',
+        line: `read, outcomes: ['edit_kept']`,
+        becomes: 'read, outcomes: []',
         test: 'unit/store/merge/open-memories.test.ts',
         name: 'an open memory stays if one side edited and the other deleted it',
       },
@@ -157,6 +157,17 @@ export const merge: readonly MutatedFile[] = [
         becomes: 'return outcomes.length === 0',
         test: 'unit/store/merge/clashes.test.ts',
         name: 'memories at one path with equal texts leave the older as it is',
+      },
+    ],
+  },
+  {
+    file: 'store/text-merge.ts',
+    mutants: [
+      {
+        line: 'return a.length === b.length && a.every((line, index) => line === b[index])',
+        becomes: 'return a.every((line, index) => line === b[index])',
+        test: 'unit/store/text-merge.test.ts',
+        name: 'merges insertions at both ends',
       },
     ],
   },

@@ -15,4 +15,162 @@ export const purge: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'git/pack-filter.ts',
+    mutants: [
+      {
+        line: 'if (doomed.count === 0) return',
+        becomes: 'return',
+        test: 'unit/git/pack-filter.test.ts',
+        name: 'a pack made by us without one in a hundred',
+      },
+      {
+        line: 'return erased ? this.#remade(rank, newStart, undefined) : undefined',
+        becomes: 'return undefined',
+        test: 'unit/git/pack-filter.test.ts',
+        name: 'a pack made by git, with oids of bases without every third',
+      },
+      {
+        line: 'if (Number.isNaN(moved)) return this.#remade(rank, newStart, base)',
+        becomes: '',
+        test: 'unit/git/pack-filter.test.ts',
+        name: 'a pack made by us without one in a hundred',
+      },
+      {
+        line: 'if (newStart - moved === distance) return undefined',
+        becomes: 'return undefined',
+        test: 'unit/git/pack-filter.test.ts',
+        name: 'a pack made by us without one in a hundred',
+      },
+      {
+        line: `  await removePacks(disk, directory, [name])
+`,
+        becomes: '',
+        test: 'unit/git/pack-filter.test.ts',
+        name: 'a pack made by us without one in a hundred',
+      },
+    ],
+  },
+  {
+    file: 'git/purge-intent.ts',
+    mutants: [
+      {
+        line: 'if (!equalBytes(sha256(body), bytes.subarray(body.length))) throw damaged()',
+        becomes: '',
+        test: 'attack/redaction-purge.test.ts',
+        name: 'is damaged is refused, and nothing is lost journal_corrupt: a bit of its head',
+      },
+      {
+        line: 'if (reader.remaining > 0 || !dead.isAscending()) throw damaged()',
+        becomes: 'if (reader.remaining > 0) throw damaged()',
+        test: 'unit/git/purge-intent.test.ts',
+        name: 'an intent is refused with dead objects out of order',
+      },
+      {
+        line: 'if (oid === intent.expected || intent.dead.hasOid(oid)) isBefore = true',
+        becomes: 'if (oid === intent.expected) isBefore = true',
+        test: 'unit/git/purge-intent.test.ts',
+        name: 'fate of an intent with the head before its start, but inside of what it erases',
+      },
+      {
+        line: `return isBefore ? 'absent' : undefined`,
+        becomes: `return 'absent'`,
+        test: 'unit/git/purge-intent.test.ts',
+        name: 'the fate of an intent with the head before anything that it erases',
+      },
+      {
+        line: 'if (intent.dead.hasOid(earlier.next)) setCommitted(fates, earlier, intents)',
+        becomes: '',
+        test: 'unit/git/purge-intent.test.ts',
+        name: 'the fate of an intent follows from a later one that erased its outcome',
+      },
+    ],
+  },
+  {
+    file: 'git/purge-intents.ts',
+    mutants: [
+      {
+        line: 'if (head === intent.expected) await removePacks(disk, packDirectory, intent.packs)',
+        becomes: '',
+        test: 'fault/object-store-purge.test.ts',
+        name: 'the device has outlives a power failure after another process has cancelled it',
+      },
+      {
+        line: `      await this.#parts.fenceJournal()
+`,
+        becomes: '',
+        test: 'fault/object-store-purge.test.ts',
+        name: 'a frame that only the device has outlives a power failure at once',
+      },
+      {
+        line: `return intents.filter((intent) => fates.get(intent) === 'committed')`,
+        becomes: 'return intents',
+        test: 'unit/git/purge.test.ts',
+        name: 'the purge leaves what is committed while a checkpoint packs to the next one',
+      },
+    ],
+  },
+  {
+    file: 'git/purge.ts',
+    mutants: [
+      {
+        line: `    sweep.empty(\`\${ownDirectory}/cache\`)
+`,
+        becomes: '',
+        test: 'interop/purge.test.ts',
+        name: `erasing after stock git has left 'what died while it wrote'`,
+      },
+      {
+        line: `    await intents.remove(due)
+`,
+        becomes: '',
+        test: 'fault/object-store-purge.test.ts',
+        name: `what erases, t…' survives a death, 'torn', at each operation, losing 'nothing'`,
+      },
+      {
+        line: `    await packer.filter(dead)
+`,
+        becomes: '',
+        test: 'fault/object-store-purge.test.ts',
+        name: `what erases, t…' survives a death, 'torn', at each operation, losing 'nothing'`,
+      },
+      {
+        line: `    sweepFiles(disk, directory, { sweep, dead })
+`,
+        becomes: '',
+        test: 'interop/purge.test.ts',
+        name: `erasing after stock git has left 'gc with deltas between everything'`,
+      },
+      {
+        line: `    await sweepRefs(files, { sweep, isErased, isGone: (oid) => !has(oid) })
+`,
+        becomes: '',
+        test: 'interop/purge.test.ts',
+        name: `erasing after stock git has left 'branches and notes, loose and packed'`,
+      },
+      {
+        line: 'return at === undefined ? [] : chain',
+        becomes: 'return []',
+        test: 'interop/purge.test.ts',
+        name: `erasing after stock git has left 'tags, loose and packed, and a tag of …'`,
+      },
+    ],
+  },
+  {
+    file: 'git/purge-refs.ts',
+    mutants: [
+      {
+        line: 'if (target && removed.has(target)) removed.add(name)',
+        becomes: 'continue',
+        test: 'interop/purge.test.ts',
+        name: `erasing after stock git has left 'branches and notes, loose and packed'`,
+      },
+      {
+        line: 'if (oids.some(isErased)) sweep.removeKnown(`${directory}/${name}`)',
+        becomes: '',
+        test: 'interop/purge.test.ts',
+        name: `erasing after stock git has left 'ORIG_HEAD and FETCH_HEAD'`,
+      },
+    ],
+  },
 ]

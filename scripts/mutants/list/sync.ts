@@ -1,4 +1,4 @@
-// Mutants of the area "sync".
+// What a sync takes over, sends and remembers.
 
 import type { MutatedFile } from '../mutant.ts'
 
@@ -95,6 +95,23 @@ export const sync: readonly MutatedFile[] = [
         becomes: 'syncAlone(session, author, options)',
         test: 'unit/store/sync/beside.test.ts',
         name: 'waits for another sync of the same store, which leaves it nothing to do',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/evidence.ts',
+    mutants: [
+      {
+        line: 'return redacted.size === 0 || !leadsToErased(source, history, news, redacted)',
+        becomes: 'return true',
+        test: 'unit/store/sync/evidence.test.ts',
+        name: 'a head that leads to what is redacted is not kept under a name that no store has',
+      },
+      {
+        line: 'if (!trees.isWhole(links.tree, known)) return undefined',
+        becomes: '',
+        test: 'unit/store/sync/evidence.test.ts',
+        name: 'a head that leads to what is redacted is not kept under a name that no store has',
       },
     ],
   },

@@ -18,6 +18,251 @@ export const verification: readonly MutatedFile[] = [
         test: 'attack/joined-keyrings.test.ts',
         name: 'record_late: as its second parent',
       },
+      {
+        line: 'checkInTime(before[0], merging.parents)',
+        becomes: 'void 0',
+        test: 'attack/merge-authors.test.ts',
+        name: 'refused record_late: what a removed device wrote outside the past of the keyring',
+      },
+      {
+        line: 'checkJoining(storeId, before, keyring)',
+        becomes: '',
+        test: 'attack/joined-keyrings.test.ts',
+        name: 'T32: a join is refused keyring_chain: that brings a removed device back',
+      },
+      {
+        line: 'if (areTwo(before) && !joins) {',
+        becomes: 'if (joins && !joins) {',
+        test: 'attack/joined-keyrings.test.ts',
+        name: 'T32: a join is refused keyring_conflict: a join for which a merge stands',
+      },
+      {
+        line: '{ keyring: before[1], changes: second.keyringChanges },',
+        becomes: '{ keyring: before[1], changes: [] },',
+        test: 'attack/joined-keyrings.test.ts',
+        name: 'T32: a join is refused record_late: a join of what a removed owner admitted',
+      },
+      {
+        line: '{ keyring: before[0], changes: first.keyringChanges },',
+        becomes: '{ keyring: before[0], changes: [] },',
+        test: 'attack/joined-keyrings.test.ts',
+        name: 'record_late: a join of what an owner admitted who is a writer on the other side',
+      },
+      {
+        line: 'checkNewKeyring(context.storeId, before, keyring, merging)',
+        becomes: '',
+        test: 'attack/keyring.test.ts',
+        name: 'a directory that does not follow is refused keyring_chain: a number is skipped',
+      },
+      {
+        line: 'if (!equalBytes(hash256(bytes), record.keyringHash)) {',
+        becomes: 'if (bytes.length === 0) {',
+        test: 'attack/keyring.test.ts',
+        name: 'refused keyring_mismatch: one bit of it flipped after the record named its hash',
+      },
+      {
+        line: '(snapshot.head !== beforeGenesis',
+        becomes: '(snapshot.head === beforeGenesis',
+        test: 'attack/keyring.test.ts',
+        name: 'not vouch for is refused store_id_mismatch: other random bytes of the founder',
+      },
+      {
+        line: `((record.kind === 'genesis' || joinsKeyrings(record))`,
+        becomes: '(joinsKeyrings(record)',
+        test: 'attack/keyring.test.ts',
+        name: 'refused record_epoch: a genesis that is sealed under another epoch than its own',
+      },
+      {
+        line: 'oids.join() || toHexes(record.parents) !== toHexes(hashes))',
+        becomes: 'oids.join())',
+        test: 'attack/history.test.ts',
+        name: 'T7: a record that claims another place is refused record_parents: another parent',
+      },
+      {
+        line: '(commit.parents.join() !== oids.join() || toHexes(record.parents)',
+        becomes: '(toHexes(record.parents)',
+        test: 'attack/merges.test.ts',
+        name: 'a rule is refused record_parents: the parents of the commit in the other order',
+      },
+      {
+        line: 'if (record.height !== height) refuse(',
+        becomes: 'if (record.height < height) refuse(',
+        test: 'attack/merges.test.ts',
+        name: 'T8: a merge that breaks a rule is refused record_height: another height',
+      },
+      {
+        line: 'if (record.height !== height) refuse(',
+        becomes: 'if (record.height > height) refuse(',
+        test: 'attack/history.test.ts',
+        name: 'a record that claims another place is refused record_height: a smaller height',
+      },
+      {
+        line: `  checkDeviceChain(device, commit)
+`,
+        becomes: '',
+        test: 'attack/history.test.ts',
+        name: 'T7: a record that claims another place is refused record_sequence: a used number',
+      },
+      {
+        line: 'if (!equalBytes(record.previous, before?.record ?? zeroHash)) {',
+        becomes: 'if (before !== undefined && !equalBytes(record.previous, before.record)) {',
+        test: 'attack/history.test.ts',
+        name: `record that claims another place is refused record_chain: another device's chain`,
+      },
+      {
+        line: '!== tree) refuseTree(context, snapshot, tree)',
+        becomes: '=== "") refuseTree(context, snapshot, tree)',
+        test: 'attack/trees.test.ts',
+        name: 'T12: a root tree with a fault is refused tree_mismatch: a file too many',
+      },
+      {
+        line: '[])].filter(([, state]) => state.forked)',
+        becomes: '[])].filter(() => false)',
+        test: 'attack/merge-authors.test.ts',
+        name: 'a merge is refused device_forked: the same, in a clone that has merged the merge',
+      },
+    ],
+  },
+  {
+    file: 'store/verify-rows.ts',
+    mutants: [
+      {
+        line: 'if (context.versions.findMemory(row.versionId) !== undefined) {',
+        becomes: `if (row.versionId === '') {`,
+        test: 'attack/rows.test.ts',
+        name: 'contradict the history are refused row_version_reused: a version id of the past',
+      },
+      {
+        line: 'if (isFirst && context.versions.hasMemory(row.memoryId)) {',
+        becomes: `if (isFirst && row.memoryId === '') {`,
+        test: 'attack/merges.test.ts',
+        name: 'breaks a rule is refused row_memory_exists: one memory created on both sides',
+      },
+      {
+        line: 'sides[0]?.versionId || row.secondBase !== sides[1]?.versionId)',
+        becomes: 'sides[0]?.versionId)',
+        test: 'attack/merges.test.ts',
+        name: 'T8: a merge that breaks a rule is refused row_base_mismatch: one base',
+      },
+      {
+        line: '(row.base !== sides[0]?.versionId || row.secondBase',
+        becomes: '(row.secondBase',
+        test: 'attack/merges.test.ts',
+        name: 'merge that breaks a rule is refused row_base_mismatch: an older version as base',
+      },
+      {
+        line: `if (row.secondBase !== zeroId) {
+`,
+        becomes: `if (row.secondBase === '') {
+`,
+        test: 'attack/rows.test.ts',
+        name: 'rows that contradict the history are refused row_base_mismatch: a second base',
+      },
+      {
+        line: 'if (row.base !== current.versionId) {',
+        becomes: `if (row.base === '') {`,
+        test: 'attack/rows.test.ts',
+        name: 'rows that contradict the history are refused row_base_mismatch: an older base',
+      },
+      {
+        line: `if (row.operation === 'created' && current.operation !== 'deleted') {`,
+        becomes: `if (row.operation === 'created' && current.operation === 'created') {`,
+        test: 'attack/rows.test.ts',
+        name: 'the history are refused row_memory_exists: a restored memory that is not deleted',
+      },
+      {
+        line: `if (row.operation !== 'created' && current.operation === 'deleted') {`,
+        becomes: `if (row.operation === 'modified' && current.operation === 'deleted') {`,
+        test: 'attack/rows.test.ts',
+        name: 'the history are refused row_memory_missing: a deletion of a deleted memory',
+      },
+      {
+        line: `if (row.operation !== 'created' && current.operation === 'deleted') {`,
+        becomes: `if (row.operation === 'deleted' && current.operation === 'deleted') {`,
+        test: 'attack/rows.test.ts',
+        name: 'the history are refused row_memory_missing: a change of a deleted memory',
+      },
+      {
+        line: 'if (!memories.has(memoryId)) {',
+        becomes: `if (memoryId === '') {`,
+        test: 'attack/merges.test.ts',
+        name: 'a merge that breaks a rule is refused row_missing: no row for what both changed',
+      },
+      {
+        line: 'if (live.length > 0 && !live.some((one) => one.path === path)) {',
+        becomes: `if (path === '') {`,
+        test: 'attack/rows.test.ts',
+        name: 'the record commits to are refused detail_mismatch: a deletion at another path',
+      },
+      {
+        line: 'if (commit.isWhole && memory.created !== created) {',
+        becomes: 'if (commit.isWhole && memory.created > created) {',
+        test: 'attack/rows.test.ts',
+        name: 'to are refused memory_mismatch: a memory that was created at another time',
+      },
+      {
+        line: `if (redacted) refuse('redaction_undone', 'A redacted version has its detail back')`,
+        becomes: '',
+        test: 'attack/redaction-rewrite.test.ts',
+        name: 'a detail that is not what was left redaction_undone: the redacted row, as it was',
+      },
+      {
+        line: "if (!redacted) refuse('detail_missing',",
+        becomes: "if (false) refuse('detail_missing',",
+        test: 'attack/redaction.test.ts',
+        name: 'what is missing without a redaction is refused detail_missing: detail and memory',
+      },
+      {
+        line: 'if (memoryId !== row.memoryId || place.isElsewhere(row.versionId)) {',
+        becomes: 'if (memoryId === undefined || place.isElsewhere(row.versionId)) {',
+        test: 'attack/redaction.test.ts',
+        name: 'redaction that may not be is refused redact_target: a version of another memory',
+      },
+      {
+        line: `if (current?.versionId === row.versionId && current.operation !== 'deleted') {`,
+        becomes: `if (row.versionId === '' && current?.operation !== 'deleted') {`,
+        test: 'attack/redaction.test.ts',
+        name: 'that may not be is refused redact_target: the current version of a live memory',
+      },
+    ],
+  },
+  {
+    file: 'store/judged-commit.ts',
+    mutants: [
+      {
+        line: `    checkDetail(row, detail)
+`,
+        becomes: '',
+        test: 'attack/rows.test.ts',
+        name: 'what the record commits to are refused detail_mismatch: a detail of another path',
+      },
+      {
+        line: `      checkDeletion(detail)
+`,
+        becomes: '',
+        test: 'attack/rows.test.ts',
+        name: 'what the record commits to are refused detail_mismatch: a deletion with a text',
+      },
+      {
+        line: 'if (row < this.record.rows.length) continue',
+        becomes: 'if (row >= 0) continue',
+        test: 'attack/rows.test.ts',
+        name: 'commits to are refused detail_malformed: a detail for a row that is not there',
+      },
+      {
+        line: `      memory.versionId === row.versionId &&
+`,
+        becomes: '',
+        test: 'attack/rows.test.ts',
+        name: 'the record commits to are refused memory_mismatch: a memory of another version',
+      },
+      {
+        line: `      memory.path === detail.path &&
+`,
+        becomes: '',
+        test: 'attack/rows.test.ts',
+        name: 'what the record commits to are refused memory_mismatch: a memory at another path',
+      },
     ],
   },
 ]

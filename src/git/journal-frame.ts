@@ -104,7 +104,7 @@ export function batchBytes({ length }: BatchHead): number {
 /** The batch at `start`, with which `bytes` begin; undefined if it is not whole, in every bit. */
 export function findBatch(bytes: Uint8Array, start: number): Batch | undefined {
   const head = findHead(bytes, start)
-  if (head === undefined || batchBytes(head) > bytes.length) return undefined
+  if (head === undefined) return undefined
   const body = bytes.subarray(0, batchHeadBytes + head.length)
   const tail = bytes.subarray(body.length, body.length + batchTailBytes)
   if (!equalBytes(tail, concatBytes(bodySum(body), mark))) return undefined

@@ -17,7 +17,6 @@ import {
   findBatch,
   findHead,
   type Frame,
-  magicBytes,
   type Origin,
   sectorBytes,
   sectorEnd,
@@ -118,7 +117,6 @@ function findIntact(bytes: Uint8Array, start: number): Batch | undefined {
 
 /** Whether zeros in the batch with which `rest` begins tell that it was never written whole. */
 function isTorn(rest: Uint8Array, start: number): boolean {
-  if (isZero(rest.subarray(0, magicBytes))) return rest.length >= sectorBytes
   if (rest.length < sectorBytes) return false
   if (rest[batchHeadBytes - 1] === 0) return true
   const head = findHead(rest, start)

@@ -48,6 +48,33 @@ export const journal: readonly MutatedFile[] = [
         test: 'unit/git/journal-damage.test.ts',
         name: 'end is taken for one, whatever sectors of it are on the disk, and written over',
       },
+      {
+        line: `if (isEmpty && !isZero(rest.subarray(sectorBytes))) return 'damaged'
+`,
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'journal file whose start is gone, and whose only append is damaged, is refused',
+      },
+      {
+        line: 'generation && equalBytes(salt, origin.salt)',
+        becomes: 'generation',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'a damaged journal file does not go on with an append of another use of the file',
+      },
+      {
+        line: `if (rest.length < sectorBytes) return false
+`,
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'journal file that ends within a sector is refused, whatever zeros are in that',
+      },
+      {
+        line: `if (rest[batchHeadBytes - 1] === 0) return true
+`,
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'a write that did not end is taken for one, wherever the process was killed in it',
+      },
     ],
   },
   {
@@ -81,6 +108,12 @@ export const journal: readonly MutatedFile[] = [
         becomes: `if (match === null && text === '?') {`,
         test: 'unit/git/disk-object-store.test.ts',
         name: 'a closed store opening before damage to the branch file fails',
+      },
+      {
+        line: 'undefined && !sameFile(this.#disk.stat(this.#packed), this.#packedStatus)',
+        becomes: 'undefined && false',
+        test: 'unit/git/git-file-lock.test.ts',
+        name: 'notices that git moved it, or packed it',
       },
     ],
   },
@@ -124,6 +157,20 @@ export const journal: readonly MutatedFile[] = [
         test: 'unit/git/journal.test.ts',
         name: 'journal writes frames of another handle again before its own, in the same write',
       },
+      {
+        line: `if (this.generation > 0 && !isOfSame(this.#origin, head)) return undefined
+`,
+        becomes: '',
+        test: 'unit/git/journal-damage.test.ts',
+        name: 'a damaged journal file does not go on with an append of another use of the file',
+      },
+      {
+        line: `if (this.#poisoned !== undefined) throw this.#poisoned
+`,
+        becomes: '',
+        test: 'unit/git/journal.test.ts',
+        name: 'the journal writes nothing after a write that was neither made nor taken back',
+      },
     ],
   },
   {
@@ -152,6 +199,13 @@ export const journal: readonly MutatedFile[] = [
         becomes: '',
         test: 'unit/git/journal.test.ts',
         name: 'the journal truncates only when it holds nothing',
+      },
+      {
+        line: `if (frame.expected !== at) return false
+`,
+        becomes: '',
+        test: 'unit/git/journal.test.ts',
+        name: 'the journal does not fit if its files do not follow each other',
       },
     ],
   },

@@ -108,6 +108,18 @@ export const purge: readonly MutatedFile[] = [
         test: 'unit/git/purge.test.ts',
         name: 'the purge leaves what is committed while a checkpoint packs to the next one',
       },
+      {
+        line: 'if (head === intent.expected) await removePacks(disk,',
+        becomes: 'await removePacks(disk,',
+        test: 'unit/git/purge-intent.test.ts',
+        name: 'packs are kept, at a head to which another program has moved the branch',
+      },
+      {
+        line: `'absent' && !committed.has(intent.name)`,
+        becomes: `'absent'`,
+        test: 'unit/git/purge-intent.test.ts',
+        name: 'keep what was committed once, though another program moves the branch back',
+      },
     ],
   },
   {

@@ -171,5 +171,12 @@ describe('reading the branch', () => {
     git(['pack-refs', '--all'], directory)
     expect(branch.changed()).toBe(true)
     expect(branch.read()).toBe(branch.value)
+    // From one packed state to another, as a repository that is fetched into may change.
+    branch.load()
+    expect(branch.changed()).toBe(false)
+    const third = git(['commit-tree', tree, '-m', 'three'], directory).trim()
+    git(['update-ref', name, third], directory)
+    git(['pack-refs', '--all'], directory)
+    expect(branch.changed()).toBe(true)
   })
 })

@@ -7,7 +7,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { batchHeadBytes, sectorBytes } from '../../../src/git/journal-frame.ts'
+import { batchHeadBytes, magicBytes, sectorBytes } from '../../../src/git/journal-frame.ts'
 import { framesOf, surveyJournal } from '../../../src/git/journal-survey.ts'
 import { Journal } from '../../../src/git/journal.ts'
 import { FaultyDisk } from '../../support/faulty-disk.ts'
@@ -123,6 +123,38 @@ describe('a damaged journal file', () => {
     const bytes = Uint8Array.from(states.at(-1) ?? [])
     writeFileSync(path, bytes.fill(0, start, end))
     expect(verdictIn(directory)).toBe('journal_corrupt')
+  })
+
+  test('whose start is gone, and whose only append is damaged, is refused', async () => {
+    const { directory, path, states } = await appended([1])
+    const bytes = flipped(states[0] ?? new Uint8Array(0), 8 * (sectorBytes + batchHeadBytes))
+    writeFileSync(path, bytes.fill(0, 0, sectorBytes))
+    expect(verdictIn(directory)).toBe('journal_corrupt')
+  })
+
+  test('that ends within a sector is refused, whatever zeros are in that', async () => {
+    const { directory, path, states } = await appended([1, 1])
+    const [before, after] = [states[0] ?? new Uint8Array(0), Uint8Array.from(states[1] ?? [])]
+    const { end } = surveyJournal(before)
+    writeFileSync(path, after.fill(0, end, end + batchHeadBytes).subarray(0, end + sectorBytes - 1))
+    expect(verdictIn(directory)).toBe('journal_corrupt')
+  })
+
+  test('with zeros in the first bytes alone of its last append is refused', async () => {
+    const { directory, path, states } = await appended([1, 1])
+    const { end } = surveyJournal(states[0] ?? new Uint8Array(0))
+    writeFileSync(path, Uint8Array.from(states[1] ?? []).fill(0, end, end + magicBytes))
+    expect(verdictIn(directory)).toBe('journal_corrupt')
+  })
+
+  test('does not go on with an append of another use of the file', async () => {
+    const [file, other] = [await appended([1, 1]), await appended([1, 1])]
+    const { end } = surveyJournal(file.states[0] ?? new Uint8Array(0))
+    const bytes = Uint8Array.from(file.states[1] ?? [])
+    bytes.set(other.states[1]?.subarray(end) ?? [], end)
+    writeFileSync(file.path, bytes)
+    expect(surveyJournal(bytes)).toMatchObject({ end, rest: 'damaged' })
+    expect(verdictIn(file.directory)).toBe('journal_corrupt')
   })
 
   test('is not written by anybody, and can be read again once it is as it was', async () => {
@@ -255,7 +287,8 @@ describe('a write that did not end', () => {
     const [before = new Uint8Array(0), after = new Uint8Array(0)] = states
     const { end: start } = surveyJournal(before)
     const { end } = surveyJournal(after)
-    for (let cut = start; cut < end; cut += full ? 1 : 61) {
+    const stride = (cut: number): number => (cut < start + batchHeadBytes ? 7 : 61)
+    for (let cut = start; cut < end; cut += full ? 1 : stride(cut)) {
       writeFileSync(path, Buffer.concat([after.subarray(0, cut), before.subarray(cut)]))
       expect([cut, [heads[0], heads[1]].includes(verdictIn(directory))]).toEqual([cut, true])
     }

@@ -1,7 +1,8 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
+import { StoreError } from '../../../src/errors.ts'
 import { sectorBytes } from '../../../src/git/journal-frame.ts'
 import { Journal } from '../../../src/git/journal.ts'
 import type { Transition } from '../../../src/git/object-store.ts'
@@ -103,6 +104,41 @@ describe('the journal', () => {
     journal.refresh()
     expect(journal.link('e'.repeat(40))).toBe(false)
     journal.close()
+  })
+
+  test('does not fit if its files do not follow each other', async () => {
+    const { directory } = await written(2)
+    const elsewhere = temporaryDirectory()
+    const other = openJournal(elsewhere)
+    const history = new TestHistory(9)
+    await other.append(history.take(1))
+    await other.seal()
+    await other.append(history.take(1))
+    other.close()
+    copyFileSync(join(elsewhere, 'journal-b'), join(directory, 'journal-b'))
+    const journal = openJournal(directory)
+    journal.refresh()
+    expect(journal.link(undefined)).toBe(false)
+    journal.close()
+  })
+
+  test('writes nothing after a write that was neither made nor taken back', async () => {
+    const { directory, transitions } = await written(1)
+    const disk = new FaultyDisk()
+    const journal = openJournal(directory, disk)
+    journal.refresh()
+    journal.link(undefined)
+    const history = new TestHistory(6, journal.head)
+    disk.sync = () => Promise.reject(new StoreError('storage_failed', 'The disk failed'))
+    const error = { code: 'storage_failed' }
+    await expect(journal.append(history.take(2))).rejects.toMatchObject(error)
+    disk.sync = (fd) => FaultyDisk.prototype.sync.call(disk, fd)
+    const again = new TestHistory(7, journal.head).take(1)
+    await expect(journal.append(again)).rejects.toMatchObject(error)
+    journal.close()
+    expect([transitions, history.transitions].map((all) => all.at(-1)?.next)).toContain(
+      headIn(directory),
+    )
   })
 
   test('keeps frames that return to where the branch is', async () => {

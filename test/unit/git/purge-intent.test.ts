@@ -1,11 +1,18 @@
-// The list of what a transition erases: its bytes, and whether a history contains the transition.
+// The list of what a transition erases: its bytes, whether a history contains the transition, and
+// what becomes of a list whose transition it does not contain.
 
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../../src/crypto/random.ts'
 import { StoreError } from '../../../src/errors.ts'
+import { systemDisk } from '../../../src/git/disk.ts'
 import type { GitObject, Oid } from '../../../src/git/object.ts'
 import { OidList } from '../../../src/git/oid-list.ts'
 import { decodeIntent, encodeIntent, fatesOf } from '../../../src/git/purge-intent.ts'
 import type { PurgeIntent } from '../../../src/git/purge-intent.ts'
+import { PurgeIntents } from '../../../src/git/purge-intents.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
 
 const name = 'purge-0123456789abcdef'
 
@@ -94,5 +101,49 @@ describe('the fate of an intent', () => {
     expect(fatesOf(id('x'), both, history).get(first)).toBe('committed')
     expect(fatesOf(id('x'), both, history).get(second)).toBe('absent')
     expect([...fatesOf(id('c'), both, history).values()]).toEqual(['absent'])
+  })
+})
+
+describe('the intents of a store', () => {
+  const transition = { expected: id('c'), next: id('z'), objects: [] }
+  const pack = `pack-${id('p')}`
+
+  /** With one that brings a pack, in a store whose histories are these. */
+  async function written(): Promise<{ intents: PurgeIntents; files: () => readonly string[] }> {
+    const directory = temporaryDirectory()
+    const packDirectory = join(directory, 'pack')
+    mkdirSync(packDirectory)
+    for (const end of ['idx', 'pack']) writeFileSync(join(packDirectory, `${pack}.${end}`), '')
+    const intents = new PurgeIntents({
+      disk: systemDisk,
+      ownDirectory: directory,
+      packDirectory,
+      random: systemRandom,
+      read: historyOf('f<e<c<b<a', 'z<y<a'),
+      fenceJournal: async () => undefined,
+    })
+    await intents.write(transition, OidList.of(['b', 'c'].map(id)), [pack])
+    return { intents, files: () => readdirSync(packDirectory) }
+  }
+
+  test.each([
+    ['removed, at the head that it was to replace', 'c', 0],
+    ['kept, at a head to which another program has moved the branch', 'f', 2],
+  ])('cancel what was never committed: its packs are %s', async (_, head, left) => {
+    const { intents, files } = await written()
+    expect(await intents.settle(id(head))).toBe(false)
+    expect(intents.cancelled).toBe(1)
+    expect(files()).toHaveLength(left)
+  })
+
+  test('keep what was committed once, though another program moves the branch back', async () => {
+    const { intents, files } = await written()
+    expect(intents.pending(id('z'))).toBe(2)
+    // Another one, that was never committed.
+    await intents.write({ ...transition, next: id('x') }, OidList.of([id('b')]), [])
+    expect(await intents.settle(id('c'))).toBe(true)
+    expect(intents.cancelled).toBe(1)
+    expect(files()).toHaveLength(2)
+    expect(intents.due(id('z')).map(({ next }) => next)).toEqual([id('z')])
   })
 })

@@ -17,7 +17,6 @@ import { openEnvelope, recordContext } from '../format/envelope.ts'
 import { readKid } from '../format/envelope.ts'
 import { deviceIdOf } from '../format/id.ts'
 import type { ChangeRecord, RecordKind } from '../format/record.ts'
-import { joinsKeyrings } from '../format/record-rules.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { Oid } from '../git/object.ts'
 import type { KeyringFile } from '../format/keyring.ts'
@@ -194,12 +193,13 @@ export function checkAuthor(
   const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
   if (recovery !== undefined) {
     commit.checkSignature(recovery.signingKey)
-    if (record.kind !== 'keyring' || joinsKeyrings(record) || keyring === undefined) {
+    if (keyring === undefined) {
       throw new StoreError(
         'record_role',
         'A recovery identity enrols devices and does nothing else',
       )
     }
+    // Genesis begins one, and so does a record that joins two keyrings.
     if (keyring.kid !== before.keyring.kid) {
       throw new StoreError('record_role', 'A recovery identity cannot begin an epoch')
     }

@@ -103,7 +103,7 @@ function verifyInOrder(
   return { own, undo: moveSnapshot(context, snapshot, commit, own, merging) }
 }
 
-/** Parents and height. */
+/** Parents and height. A record without parents is genesis, and no other is (record-rules.ts). */
 function checkPosition(
   snapshot: Snapshot,
   commit: JudgedCommit,
@@ -118,9 +118,6 @@ function checkPosition(
   const hashes = parents.map((parent) => parent.record)
   if (commit.parents.join() !== oids.join() || toHexes(record.parents) !== toHexes(hashes)) {
     refuse('record_parents', 'The parents of the commit are not those that its record names')
-  }
-  if (genesis !== (record.kind === 'genesis')) {
-    refuse('record_parents', 'A history starts with genesis and has no other')
   }
   const height = Math.max(head.height, ...parents.map((parent) => parent.height)) + 1
   if (record.height !== height) refuse('record_height', 'The height does not follow')

@@ -81,6 +81,11 @@ describe('T7: a record that claims another place is refused', () => {
       (f) => f.change([nextRow], fields({ keyring: hashAt(f, 1) })),
     ],
     ['record_sequence', 'a used number', (f) => f.change([nextRow], fields({ sequence: 4 }))],
+    [
+      'record_sequence',
+      'the number of the record before',
+      (f) => f.change([nextRow], fields({ sequence: f.entries.at(-1)?.record.sequence ?? 0 })),
+    ],
     ['record_sequence', 'number 0', (f) => f.change([nextRow], fields({ sequence: 0 }))],
     [
       'record_sequence',

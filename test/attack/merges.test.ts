@@ -2,6 +2,7 @@
 // member may merge is accepted. FORMAT §6.4.
 
 import { beforeAll, describe, expect, test } from 'vitest'
+import { parseCommit } from '../../src/format/commit.ts'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
 import { fields } from '../support/forge-fault.ts'
 import type { Fault } from '../support/forge-fault.ts'
@@ -206,6 +207,19 @@ describe('T8: a merge that breaks a rule is refused', () => {
         left.merge(right)
         return left
       },
+    ],
+    [
+      'object_missing',
+      'a tree that no row leads to, and that is not stored',
+      ({ left, right, asWriter }) => {
+        left.settings(named('left'))
+        right.change([ofB], asWriter)
+        const { tree } = parseCommit(left.objects.get(left.merge(right))?.body ?? new Uint8Array())
+        left.objects.delete(tree)
+        return left
+      },
+      // The reference decoder makes the tree again, too, and reads none.
+      'accepted',
     ],
     [
       'tree_mismatch',

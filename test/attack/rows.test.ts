@@ -4,6 +4,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
+import type { DetailRow } from '../../src/format/detail.ts'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
 import type { RecordRow } from '../../src/format/record.ts'
 import type { Forge } from '../support/forge.ts'
@@ -139,6 +140,11 @@ describe('T8: rows that contradict the history are refused', () => {
   })
 })
 
+/** A change whose record commits to a detail that lies. */
+function claiming(row: NewRow, lie: Partial<DetailRow>): Case[2] {
+  return (forge) => forge.change([row], { claim: (honest) => ({ ...honest, ...lie }) })
+}
+
 const rewritten: Fault['details'] = (rows) => rows.map((row) => ({ ...row, path: '/lie.md' }))
 
 describe('T8: details and memories that do not say what the record commits to are refused', () => {
@@ -179,6 +185,13 @@ describe('T8: details and memories that do not say what the record commits to ar
       'a deletion with a text',
       (f) => f.change([{ ...endOfB, operation: 'modified', content: 'x' }], asDeletion),
     ],
+    ['detail_mismatch', 'a deletion that claims a size', claiming(endOfB, { size: 1 })],
+    [
+      'detail_mismatch',
+      'a deletion that claims a hash',
+      claiming(endOfB, { sha256: sha256(lying) }),
+    ],
+    ['memory_mismatch', 'a memory of another size', claiming(nextRow, { size: 5 })],
     ['detail_mismatch', 'a deletion at another path', (f) => f.change([{ ...endOfB, path: '/z' }])],
     [
       'memory_mismatch',

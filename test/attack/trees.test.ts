@@ -3,10 +3,12 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
+import { gitHash } from '../../src/crypto/sha1.ts'
+import { readmeFile } from '../../src/format/public-files.ts'
 import type { Oid } from '../../src/git/object.ts'
 import { Forge } from '../support/forge.ts'
 import { plainSettings } from '../support/forge-fault.ts'
-import { idOf, inGitOrder } from '../support/forge-seal.ts'
+import { flipBit, idOf, inGitOrder } from '../support/forge-seal.ts'
 import type { RawEntry } from '../support/forge-seal.ts'
 import {
   accepted,
@@ -113,11 +115,21 @@ describe('T12: a root tree with a fault is refused', () => {
     expect(await verdicts(forge)).toEqual(refused(code, reference))
   })
 
-  test('public_file_mismatch: another README.md from genesis on', async () => {
+  test.each<[name: string, bytes: Uint8Array]>([
+    ['another README.md', utf8('# run me\n')],
+    ['a README.md of the same length', flipBit(7)(readmeFile)],
+  ])('public_file_mismatch: %s from genesis on', async (_, bytes) => {
     const forge = await Forge.create('another readme')
-    const oid = forge.put('blob', utf8('# run me\n'))
+    const oid = forge.put('blob', bytes)
     forge.genesis({ root: (entries) => withEntry(entries, 'README.md', { oid }) })
     expect(await verdicts(forge)).toEqual(refused('public_file_mismatch'))
+  })
+
+  test('object_missing: a README.md that is named and not stored', async () => {
+    const forge = standard.fork()
+    forge.objects.delete(gitHash('blob', readmeFile))
+    // The reference decoder knows its bytes and does not read it.
+    expect(await verdicts(forge)).toEqual(refused('object_missing', 'accepted'))
   })
 })
 

@@ -35,6 +35,8 @@ export interface Fault {
   readonly author?: ForgedAuthor
   /** The epoch that the record, its detail and its memories are sealed under. */
   readonly epoch?: EpochKeys
+  /** Before the record commits to it: what its author claims. */
+  readonly claim?: (row: DetailRow) => DetailRow
   /** After the commitments to the details were made. */
   readonly details?: (rows: readonly DetailRow[]) => readonly DetailRow[]
   readonly record?: (record: ChangeRecord) => ChangeRecord

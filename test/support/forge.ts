@@ -302,7 +302,7 @@ export class Forge {
     const author = fault.author ?? this.founder
     const parents = draft.parents ?? this.entries.slice(-1)
     const base = baseRecord(this, draft.fields, parents, author)
-    const { rows, details } = this.#rows(draft.rows ?? [], base.time)
+    const { rows, details } = this.#rows(draft.rows ?? [], base.time, fault)
     const drafted = draft.rows === undefined ? base : { ...base, rows }
     const record = fault.record?.(drafted) ?? drafted
     const signed = signForged(this.storeId, record, author, fault)
@@ -330,11 +330,15 @@ export class Forge {
     return oid
   }
 
-  #rows(rows: readonly NewRow[], time: number): { rows: RecordRow[]; details: DetailRow[] } {
+  #rows(
+    rows: readonly NewRow[],
+    time: number,
+    { claim }: Fault,
+  ): { rows: RecordRow[]; details: DetailRow[] } {
     const details = rows.map((row, index): DetailRow => {
       const content = utf8(row.content ?? '')
       const gone = row.operation === 'deleted'
-      return {
+      const honest = {
         row: index,
         path: row.path,
         note: row.note ?? '',
@@ -342,6 +346,7 @@ export class Forge {
         sha256: gone ? zeroHash : sha256(content),
         blinding: this.random(32),
       }
+      return claim?.(honest) ?? honest
     })
     const memories = new Map(this.memories)
     const recordRows = rows.map((row, index): RecordRow => {

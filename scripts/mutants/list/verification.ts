@@ -121,6 +121,54 @@ export const verification: readonly MutatedFile[] = [
         test: 'attack/merge-authors.test.ts',
         name: 'a merge is refused device_forked: the same, in a clone that has merged the merge',
       },
+      {
+        line: 'for (const one of before) checkAuthor({ keyring: one, device }',
+        becomes: 'checkAuthor({ keyring: before[0], device }',
+        test: 'attack/joined-keyrings.test.ts',
+        name: 'side, a join is refused record_device: by whom its second parent removed',
+      },
+      {
+        line: 'if (!areTwo(before) && joins) {',
+        becomes: 'if (!joins && joins) {',
+        test: 'attack/merge-authors.test.ts',
+        name: 'a keyring record with two parents, of which one has the later keyring',
+      },
+      {
+        line: 'if (!equalBytes(record.keyring, before[0].record)) {',
+        becomes: 'if (record.keyring.length === 0) {',
+        test: 'attack/merge-authors.test.ts',
+        name: 'T9: a merge is refused record_keyring: the older keyring',
+      },
+      {
+        line: 'if (!equalBytes(hash256(bytes), record.settingsHash)) {',
+        becomes: 'if (bytes.length === 0) {',
+        test: 'attack/auditor.test.ts',
+        name: 'auditor verifies and refuses: settings_mismatch, other settings than are named',
+      },
+      {
+        line: 'if (!hasObject(context.objects, made)) refuse(',
+        becomes: `if (made === '') refuse(`,
+        test: 'attack/merges.test.ts',
+        name: 'is refused object_missing: a tree that no row leads to, and that is not stored',
+      },
+      {
+        line: 'if (record.sequence <= (before?.sequence ?? 0)) {',
+        becomes: 'if (record.sequence < (before?.sequence ?? 0)) {',
+        test: 'attack/history.test.ts',
+        name: 'another place is refused record_sequence: the number of the record before',
+      },
+      {
+        line: `if (record.kind === 'genesis') checkPublicFiles(`,
+        becomes: `if (record.height < 0) checkPublicFiles(`,
+        test: 'attack/trees.test.ts',
+        name: 'with a fault is refused object_missing: a README.md that is named and not stored',
+      },
+      {
+        line: 'if (!equalBytes(bytes, constant)) {',
+        becomes: 'if (bytes.length !== constant.length) {',
+        test: 'attack/trees.test.ts',
+        name: 'public_file_mismatch: a README.md of the same length from genesis on',
+      },
     ],
   },
   {
@@ -224,6 +272,12 @@ export const verification: readonly MutatedFile[] = [
         test: 'attack/redaction.test.ts',
         name: 'that may not be is refused redact_target: the current version of a live memory',
       },
+      {
+        line: 'if (memoryId !== row.memoryId || place.isElsewhere(row.versionId)) {',
+        becomes: 'if (memoryId !== row.memoryId) {',
+        test: 'attack/merges.test.ts',
+        name: 'refused redact_target: a redaction of what only the other side has',
+      },
     ],
   },
   {
@@ -262,6 +316,43 @@ export const verification: readonly MutatedFile[] = [
         becomes: '',
         test: 'attack/rows.test.ts',
         name: 'what the record commits to are refused memory_mismatch: a memory at another path',
+      },
+      {
+        line: `      size === detail.size &&
+`,
+        becomes: '',
+        test: 'attack/rows.test.ts',
+        name: 'what the record commits to are refused memory_mismatch: a memory of another size',
+      },
+      {
+        line: 'if (detail.size !== 0 || !equalBytes(detail.sha256, zeroHash)) {',
+        becomes: 'if (detail.size !== 0) {',
+        test: 'attack/rows.test.ts',
+        name: 'detail_mismatch: a deletion that claims a hash',
+      },
+      {
+        line: 'if (detail.size !== 0 || !equalBytes(detail.sha256, zeroHash)) {',
+        becomes: 'if (!equalBytes(detail.sha256, zeroHash)) {',
+        test: 'attack/rows.test.ts',
+        name: 'detail_mismatch: a deletion that claims a size',
+      },
+      {
+        line: `if (writesVersions(record) && record.rows.length === 0) whole.hasDetail(0)
+`,
+        becomes: '',
+        test: 'attack/merges.test.ts',
+        name: 'is refused detail_malformed: a detail for a row that it does not have',
+      },
+    ],
+  },
+  {
+    file: 'store/authority.ts',
+    mutants: [
+      {
+        line: 'if (record.sequence === 0) {',
+        becomes: 'if (record.sequence < 0) {',
+        test: 'attack/history.test.ts',
+        name: 'T7: a record that claims another place is refused record_sequence: number 0',
       },
     ],
   },

@@ -18,6 +18,7 @@ import type { JudgedCommit } from './judged-commit.ts'
 import { checkExpected, getHead, keepUp, localFiles, pin, readStoreId, storageOf } from './open.ts'
 import type { Environment, OpenOptions, Places } from './open.ts'
 import type { Snapshot } from './snapshot.ts'
+import { checkIsHead, onSteadyHead } from './steady-head.ts'
 import { verifyHistory } from './verify.ts'
 import type { VerifyOptions } from './verify.ts'
 
@@ -51,7 +52,7 @@ export async function auditStore(options: AuditOptions): Promise<Audit> {
   const { directory } = options
   const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
   try {
-    return await audit(objects, options)
+    return await onSteadyHead(objects, () => audit(objects, options))
   } finally {
     await objects.close()
   }
@@ -68,10 +69,15 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
     snapshot,
     epochs,
   } = await verifyTrail(objects, { storeId, head: getHead(objects) }, options)
-  if (options.acceptRolledBack === true) await objects.exclusive(() => anchor.accept(snapshot.head))
-  else {
-    await keepUp({ objects, storeId, epochs }, anchor, snapshot)
-    await pin(objects, anchor, snapshot)
+  const source = { objects, storeId, epochs }
+  if (options.acceptRolledBack === true) {
+    await objects.exclusive(() => {
+      checkIsHead(objects, found.head)
+      return anchor.accept(snapshot.head)
+    })
+  } else {
+    await keepUp(source, anchor, snapshot)
+    await pin(source, anchor, snapshot)
   }
   return found
 }

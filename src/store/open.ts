@@ -171,7 +171,7 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     const session = new StoreSession({ ...parts, ...local }, history)
     if (options.acceptRolledBack === true)
       await objects.exclusive(() => anchor.accept(snapshot.head))
-    else if (anchor.verified === undefined) await pin(objects, anchor, snapshot)
+    else if (anchor.verified === undefined) await pin(source, anchor, snapshot)
     await session.keepVerified()
     await enrolDevice(session, opened)
     return new MemoryStore(session)
@@ -275,12 +275,21 @@ export function checkExpected(found: string, expected: string | undefined): void
   throw new StoreError('store_id_mismatch', 'Another store is in this place than the expected one')
 }
 
-/** The first head that this device sees of a store is trusted, and remembered from then on. */
-export function pin(objects: ObjectStore, anchor: Anchor, snapshot: Snapshot): Promise<void> {
-  return lockedIfAllowed(objects, () => anchor.advance(snapshot.head))
+/**
+ * The first head that this device sees is trusted, and remembered. Throws `ref_conflict` if another
+ * process has moved the branch to where it is left out.
+ */
+export function pin(source: Source<AuditKeys>, anchor: Anchor, { head }: Snapshot): Promise<void> {
+  const { objects } = source
+  return lockedIfAllowed(objects, async () => {
+    if (objects.head !== head.commit && !containsRecord(source, getHead(objects), head)) {
+      throw new StoreError('ref_conflict', 'The branch was moved back meanwhile: try again')
+    }
+    await anchor.advance(head)
+  })
 }
 
-async function lockedIfAllowed(objects: ObjectStore, work: () => Promise<void>): Promise<void> {
+async function lockedIfAllowed(objects: ObjectStore, work: () => Promise<unknown>): Promise<void> {
   try {
     await objects.exclusive(work)
   } catch (error) {
@@ -364,7 +373,10 @@ export async function keepUp(
     const { head } = snapshot
     const left = anchor.verified?.commit
     if (left === undefined || !(await wasLeftLate(source, left, head.commit))) throw error
-    await lockedIfAllowed(source.objects, () => anchor.accept(head))
+    const { objects } = source
+    // Whoever has moved it since has seen to the anchor.
+    const accept = async () => objects.head === head.commit && anchor.accept(head)
+    await lockedIfAllowed(objects, accept)
   }
 }
 

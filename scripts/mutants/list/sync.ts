@@ -4,6 +4,23 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const sync: readonly MutatedFile[] = [
   {
+    file: 'store/steady-head.ts',
+    mutants: [
+      {
+        line: 'if (objects.head === head) return',
+        becomes: 'return',
+        test: 'unit/store/sync/trail-beside.test.ts',
+        name: 'the anchor does not go back with a sync that was overtaken',
+      },
+      {
+        line: 'if (!hasMoved || attempt === ATTEMPTS) throw error',
+        becomes: 'throw error',
+        test: 'unit/store/sync/trail-beside.test.ts',
+        name: 'a sync that is overtaken before any of its locks ends at the same head',
+      },
+    ],
+  },
+  {
     file: 'git/outgoing-pack.ts',
     mutants: [
       {

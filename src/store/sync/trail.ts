@@ -30,6 +30,7 @@ import {
   readStoreId,
   storageOf,
 } from '../open.ts'
+import { checkIsHead, onSteadyHead } from '../steady-head.ts'
 import { headWords } from './head-words.ts'
 import { Beside } from './beside.ts'
 import { addressOf, checkKeepsUp, fetchInto, nameOf } from './join.ts'
@@ -74,41 +75,48 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
 
 /**
  * Takes over what the remote has, once its trail is verified and contains what this device verified
- * before. Throws a remote code, `rolled_back`, `store_id_mismatch`, `wrong_key`, or what
- * verification refuses; nothing is taken over then.
+ * before. Starts over if another process moves the head meanwhile. Throws a remote code,
+ * `rolled_back`, `store_id_mismatch`, `wrong_key`, or what verification refuses; nothing is taken
+ * over then.
  */
 export function syncTrail(options: TrailOptions): Promise<SyncReport> {
-  return withObjects(options, async (objects) => {
-    const storeId = readStoreId(objects)
-    checkExpected(storeId, options.storeId)
-    // The anchor before the head, as in opening a store.
-    const { anchor } = localFiles(options, storeId)
-    objects.refresh()
-    const before = getHead(objects)
-    const remote = chooseRemote(objects.exchange.remotes(), options.remote)
-    const { head, bytes } = await fetchHead(objects, before, remote, options)
-    // Whoever has a clone of the trail has had it from there.
-    checkStoreId(objects, head, storeId, { wasShown: true })
-    const place = { storeId, anchor, head }
-    // Of a clone that nobody has audited, what is here counts as seen.
-    const here = { ...place, head: before, before }
-    if (anchor.verified === undefined) await takeOver(objects, here, options)
-    const isKnown = head === before && isVerified(objects, place, options)
-    const news = isKnown ? nothingNew : await takeOver(objects, { ...place, before }, options)
-    await finish(objects)
-    await objects.exchange.track(remote.name, head)
-    return {
-      ...nothingTaken,
-      remote: remote.name,
-      received: { commits: news.commits, bytes },
-      sent: nothingSent,
-      erased: news.erased,
-      awaited: [],
-      head,
-      headWords: headWords(storeId, recordOf(objects, place, options)),
-      forkedDevices: [],
-    }
+  return withObjects(options, (objects) => {
+    return onSteadyHead(objects, () => syncOnce(objects, options))
   })
+}
+
+async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<SyncReport> {
+  const storeId = readStoreId(objects)
+  checkExpected(storeId, options.storeId)
+  // The anchor before the head, as in opening a store.
+  const { anchor } = localFiles(options, storeId)
+  objects.refresh()
+  const before = getHead(objects)
+  const remote = chooseRemote(objects.exchange.remotes(), options.remote)
+  const { head, bytes } = await fetchHead(objects, before, remote, options)
+  // Whoever has a clone of the trail has had it from there.
+  checkStoreId(objects, head, storeId, { wasShown: true })
+  const place = { storeId, anchor, head }
+  // Of a clone that nobody has audited, what is here counts as seen.
+  const here = { ...place, head: before, before }
+  if (anchor.verified === undefined) await takeOver(objects, here, options)
+  const isKnown = head === before && isVerified(objects, place, options)
+  const news = isKnown ? nothingNew : await takeOver(objects, { ...place, before }, options)
+  // Before others may erase what it is read from.
+  const words = headWords(storeId, recordOf(objects, place, options))
+  await finish(objects)
+  await objects.exchange.track(remote.name, head)
+  return {
+    ...nothingTaken,
+    remote: remote.name,
+    received: { commits: news.commits, bytes },
+    sent: nothingSent,
+    erased: news.erased,
+    awaited: [],
+    head,
+    headWords: words,
+    forkedDevices: [],
+  }
 }
 
 interface News {
@@ -171,6 +179,8 @@ async function takeOver(objects: ObjectStore, place: Move, options: TrailOptions
   const erased = [...dead].filter((oid) => objects.read(oid)?.type === 'blob').length
   const { snapshot } = trail
   await objects.exclusive(async () => {
+    // First of all: the anchor belongs to whoever has moved the head since.
+    checkIsHead(objects, before)
     // To what stays: whatever becomes of this process, the store verifies then.
     if (left !== undefined) await anchor.accept(left)
     if (head !== before) {

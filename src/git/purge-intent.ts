@@ -109,7 +109,6 @@ function parentsOf(commit: GitObject | undefined): readonly Oid[] {
 function damaged(): StoreError {
   return new StoreError(
     'journal_corrupt',
-    'A list of redacted objects to erase is damaged: run git gc --prune=now in the store, then ' +
-      'delete the files gitlocket/purge-*',
+    'A list of redacted objects to erase is damaged: gitlocket doctor --repair makes it anew',
   )
 }

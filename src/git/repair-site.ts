@@ -4,7 +4,7 @@
 // the next repair comes to the same end. Decides nothing: store/repair/ does.
 
 import { resolve } from 'node:path'
-import { utf8 } from '../bytes.ts'
+import { toHex, utf8 } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { hasCode } from '../errors.ts'
 import { lockWaitMsDefault, MEBIBYTE } from '../limits.ts'
@@ -14,14 +14,17 @@ import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { Journal } from './journal.ts'
 import { journalNames } from './journal-survey.ts'
 import type { GitObject, Oid } from './object.ts'
+import { OidList } from './oid-list.ts'
+import { packNames } from './pack-inspection.ts'
 import { removeMultiPackIndex } from './pack-removal.ts'
 import { type PackObject, writePack } from './pack-writer.ts'
 import { LockIdentity, ProcessLock } from './process-lock.ts'
+import { decodeIntent, encodeIntent } from './purge-intent.ts'
 import { removeRef } from './purge-refs.ts'
 import { readRemotes, type Remote } from './remotes.ts'
 import { asideName, fetchedName } from './repair-names.ts'
 import { checkRepository, ownDirectoryName } from './repository.ts'
-import { damagedSetup, type SetupFile, writeSetup } from './repository-setup.ts'
+import { damagedSetup, isSetupDirectory, type SetupFile, writeSetup } from './repository-setup.ts'
 import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
 import { readTrackingRef, trackingRefName, trackingRefs } from './tracking-ref.ts'
 
@@ -39,6 +42,12 @@ export interface TrackedRemote {
   readonly remote: string
   /** Undefined if the file does not tell. */
   readonly oid: Oid | undefined
+}
+
+/** What the history of a head has replaced, and nothing of it leads to any more. */
+export interface Erased {
+  readonly commits: readonly Oid[]
+  readonly dead: ReadonlySet<Oid>
 }
 
 export class RepairSite {
@@ -105,7 +114,11 @@ export class RepairSite {
       return { file: trackingRefName(remote), problem }
     })
     const setup = this.#setup.map(({ name, problem }): Damage => ({ file: name, problem }))
-    return [...setup, ...refs, ...lost, ...this.#journalDamage(branch), ...damageOf(survey)]
+    const intents = this.damagedIntents().map((name): Damage => {
+      return { file: `${ownDirectoryName}/${name}`, problem: 'what it erases cannot be read' }
+    })
+    const journal = this.#journalDamage(branch)
+    return [...setup, ...refs, ...lost, ...journal, ...intents, ...damageOf(survey)]
   }
 
   /** Refs of remotes that name nothing which can be read. */
@@ -162,10 +175,10 @@ export class RepairSite {
     return this.#setup.some(({ name }) => name === 'config') ? [] : readRemotes(this.#files)
   }
 
-  /** Writes HEAD and config anew where they are damaged. */
+  /** Writes HEAD, config and the like anew where they are damaged. */
   async mendSetup(): Promise<void> {
     for (const file of this.#setup) {
-      await this.#keepCopy(file.name)
+      if (!isSetupDirectory(file)) await this.#keepCopy(file.name)
       await writeSetup(this.disk, this.directory, file)
     }
   }
@@ -182,6 +195,7 @@ export class RepairSite {
       batch = []
       bytes = 0
     }
+    await makeDurableDirectory(this.disk, this.#packDirectory)
     for (const object of objects) {
       batch.push(object)
       bytes += object.body.length
@@ -210,6 +224,29 @@ export class RepairSite {
     }
     if (this.journalOn(head)?.head === head) return
     for (const name of journalNames) await this.#moveAside(`${ownDirectoryName}/${name}`)
+  }
+
+  /** Names of lists of what a redaction erases that cannot be read. */
+  damagedIntents(): readonly string[] {
+    const { ownDirectory } = this.#files
+    const names = this.disk.list(ownDirectory).filter((name) => /^purge-[0-9a-f]{16}$/.test(name))
+    return names.filter((name) => {
+      const bytes = this.disk.readFile(`${ownDirectory}/${name}`) ?? new Uint8Array(0)
+      return !isReadableIntent(name, bytes)
+    })
+  }
+
+  /** Puts one list, of what has to be erased from beside `head`, in the place of the damaged. */
+  async replaceIntents(head: Oid, { commits, dead }: Erased): Promise<void> {
+    const { ownDirectory, random } = this.#files
+    const damaged = this.damagedIntents()
+    const [expected] = commits
+    if (damaged.length > 0 && expected !== undefined) {
+      const intent = { expected, next: head, packs: [], dead: OidList.of(dead) }
+      const path = `${ownDirectory}/purge-${toHex(random(8))}`
+      await atomicWrite(this.disk, path, encodeIntent(intent))
+    }
+    for (const name of damaged) await this.#moveAside(`${ownDirectoryName}/${name}`)
   }
 
   /** Removes a tracking ref whose commit is lost: the remote counts as one that was never seen. */
@@ -247,7 +284,7 @@ export class RepairSite {
 
   #checkSetup(): readonly SetupFile[] {
     const { disk, directory } = this
-    const isOurs = disk.stat(this.#files.ownDirectory) !== undefined
+    const isOurs = disk.stat(this.#files.ownDirectory) !== undefined || isRemnant(disk, directory)
     const damaged = isOurs ? damagedSetup(disk, directory) : []
     if (damaged.length === 0) checkRepository(disk, directory)
     return damaged
@@ -302,5 +339,21 @@ export class RepairSite {
     await makeDurableDirectory(this.disk, place)
     this.#aside = place
     return place
+  }
+}
+
+/** Whether packs are what is left of a repository: whose they are, their commits tell. */
+function isRemnant(disk: Disk, directory: string): boolean {
+  if (disk.stat(`${directory}/HEAD`) !== undefined) return false
+  return packNames(disk, `${directory}/objects/pack`).length > 0
+}
+
+function isReadableIntent(name: string, bytes: Uint8Array): boolean {
+  try {
+    decodeIntent(name, bytes)
+    return true
+  } catch (error) {
+    if (!hasCode(error, 'journal_corrupt')) throw error
+    return false
   }
 }

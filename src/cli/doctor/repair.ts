@@ -112,8 +112,12 @@ function anchorLines({ anchor }: RepairReport): readonly string[] {
 }
 
 function nextLines(report: RepairReport, { from, dryRun }: Request): readonly string[] {
-  const { whole, anchor, unmerged, verdict, missing, detached } = report
+  const { whole, anchor, unmerged, verdict, missing, detached, toErase } = report
   const next: string[] = []
+  if (toErase > 0) {
+    const objects = countText(toErase, 'object', 'objects')
+    next.push(`\`gitlocket compact\` erases ${objects} of redacted versions`)
+  }
   if (dryRun && !report.sound) next.push('`gitlocket doctor --repair` does that')
   if (!whole) {
     const another = from === undefined ? '' : 'another '
@@ -148,6 +152,7 @@ function repairJson(report: RepairReport): Readonly<Record<string, unknown>> {
     head,
     saved: { here: saved.here, from_copy: saved.elsewhere },
     kept_in: aside ?? null,
+    objects_to_erase: report.toErase,
     forgotten_remotes: forgotten,
     missing: report.missing.map(({ oid, type, commit, time, path }) => {
       return { object_id: oid, type, commit, time: jsonTime(time), path: path ?? null }

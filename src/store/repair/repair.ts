@@ -16,6 +16,7 @@ import type { Environment, Places } from '../open.ts'
 import { isVerdict } from '../sync/refused.ts'
 import { readForeignStoreId } from '../sync/theirs.ts'
 import type { Progress } from '../verify.ts'
+import { erasedBeside } from './erased.ts'
 import { HeadSearch, nothingReadable } from './heads.ts'
 import type { ChosenHead } from './heads.ts'
 import { findKnownStore, LocalState } from './local-state.ts'
@@ -65,6 +66,9 @@ interface Plan {
   /** What the head leads to and no file holds that stays. */
   readonly toSave: readonly Oid[]
 }
+
+/** What was done. */
+type Done = Pick<RepairReport, 'saved' | 'toErase' | 'aside' | 'forgotten'>
 
 interface RepairParts {
   readonly site: RepairSite
@@ -134,7 +138,7 @@ class Repair {
   async #describe(
     { chosen, reach, anchor }: Plan,
     own: readonly Oid[],
-  ): Promise<Omit<RepairReport, 'damages' | 'sound' | 'saved' | 'aside' | 'forgotten'>> {
+  ): Promise<Omit<RepairReport, 'damages' | 'sound' | keyof Done>> {
     const epochs = chosen.sound?.epochs ?? (await this.#tryKeys(chosen.oid))
     const source = { objects: this.#objects, storeId: this.#storeId, epochs }
     const detached = this.#detached(source, chosen, own)
@@ -175,14 +179,14 @@ class Repair {
     return undefined
   }
 
-  #nothingDone({ toSave }: Plan): Pick<RepairReport, 'saved' | 'aside' | 'forgotten'> {
+  #nothingDone({ toSave }: Plan): Done {
     const own = toSave.filter((oid) => this.#objects.here.read(oid) !== undefined).length
     const saved = { here: own, elsewhere: toSave.length - own }
-    return { saved, aside: undefined, forgotten: [] }
+    return { saved, toErase: 0, aside: undefined, forgotten: [] }
   }
 
   /** Adds first and takes away last, so that nothing readable is ever in fewer places. */
-  async #write(plan: Plan): Promise<Pick<RepairReport, 'saved' | 'aside' | 'forgotten'>> {
+  async #write(plan: Plan): Promise<Done> {
     const { chosen, anchor, isHead } = plan
     const { here } = this.#objects
     const saved = { here: 0, elsewhere: 0 }
@@ -190,10 +194,11 @@ class Repair {
     await this.#site.addIndexes(here)
     await this.#site.mendSetup()
     if (!isHead) await this.#site.moveBranch(chosen.oid)
+    const toErase = await this.#replaceIntents(plan)
     const forgotten = await this.#forgetLost(plan)
     await this.#site.moveDamagedAside(here)
     if (anchor === 'renewed' && chosen.sound !== undefined) await this.#local.renew(chosen.sound)
-    return { saved, aside: this.#site.aside, forgotten }
+    return { saved, toErase, aside: this.#site.aside, forgotten }
   }
 
   *#toSave(
@@ -209,6 +214,17 @@ class Repair {
       else saved.here += 1
       yield { oid, ...object }
     }
+  }
+
+  /** Which needs the keys of a history that verifies. Returns how many objects are listed anew. */
+  async #replaceIntents({ chosen, reach }: Plan): Promise<number> {
+    if (chosen.sound === undefined || this.#site.damagedIntents().length === 0) return 0
+    const { epochs } = chosen.sound
+    const source = { objects: this.#objects.here, storeId: this.#storeId, epochs }
+    const commits = this.#objects.here.commitIds()
+    const erased = await erasedBeside(source, commits, reach.oids, this.#options.signal)
+    await this.#site.replaceIntents(chosen.oid, erased)
+    return erased.dead.size
   }
 
   /** A ref to what is no longer there would keep git from working with the repository. */

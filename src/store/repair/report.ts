@@ -16,6 +16,8 @@ export interface RepairReport {
   readonly head: { readonly commit: Oid; readonly height: number }
   /** Objects that were put into new packs: read here, and from the copy. */
   readonly saved: { readonly here: number; readonly elsewhere: number }
+  /** Objects of redacted versions that a damaged list has named: a checkpoint erases them. */
+  readonly toErase: number
   /** Where in the store the damaged files are now; undefined if none was moved. */
   readonly aside: string | undefined
   /** Remotes that count as never seen, since the commit where they were is lost. */

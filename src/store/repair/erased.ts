@@ -1,0 +1,46 @@
+// What redactions have replaced in the history of a head, for where the list of it is damaged:
+// commits beside the history that have the record of one in it, which a redaction has renamed, and
+// what only they lead to. Erases nothing.
+
+import { StoreError } from '../../errors.ts'
+import { toHex } from '../../bytes.ts'
+import type { Oid } from '../../git/object.ts'
+import type { Erased } from '../../git/repair-site.ts'
+import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
+import type { OpenSource } from './lost.ts'
+import { findCommit, reachOf } from './reach.ts'
+
+/** `commits` are all that can be read here, `kept` is what the head leads to. */
+export async function erasedBeside(
+  source: OpenSource,
+  commits: Iterable<Oid>,
+  kept: ReadonlySet<Oid>,
+  signal: AbortSignal | undefined,
+): Promise<Erased> {
+  const all = new Set(commits)
+  const records = new Set([...all].flatMap((oid) => (kept.has(oid) ? recordOf(source, oid) : [])))
+  const renamed = [...all].filter((oid) => {
+    return !kept.has(oid) && recordOf(source, oid).some((record) => records.has(record))
+  })
+  const tips = new Set(renamed)
+  for (const oid of renamed) {
+    for (const parent of findCommit(source.objects, oid)?.parents ?? []) tips.delete(parent)
+  }
+  const dead = new Set<Oid>()
+  for (const tip of tips) {
+    for (const oid of (await reachOf(source.objects, tip, signal)).oids) {
+      if (!kept.has(oid)) dead.add(oid)
+    }
+  }
+  return { commits: renamed, dead }
+}
+
+/** Nothing for a commit that cannot be opened. */
+function recordOf({ objects, storeId, epochs }: OpenSource, oid: Oid): readonly string[] {
+  try {
+    return [toHex(decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash)]
+  } catch (error) {
+    if (error instanceof StoreError) return []
+    throw error
+  }
+}

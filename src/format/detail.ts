@@ -30,18 +30,22 @@ export interface DetailRow extends RowDetail {
 const VERSION = 1
 const COMMITMENT_LABEL = label('GLK1/detail/v1')
 
-export function encodeRowDetail({ path, note, size, sha256 }: RowDetail): Uint8Array {
+export function encodeRowDetail(detail: RowDetail): Uint8Array {
+  return writeRowDetail(new ByteWriter(), detail).bytes()
+}
+
+function writeRowDetail(writer: ByteWriter, detail: RowDetail): ByteWriter {
+  const { path, note, size, sha256 } = detail
   const pathBytes = utf8(path)
   const noteBytes = utf8(note)
   assert(pathBytes.length <= pathBytesMax && noteBytes.length <= noteBytesMax, 'checked before')
-  return new ByteWriter()
+  return writer
     .u16(pathBytes.length)
     .u16(noteBytes.length)
     .u32(size)
     .raw(sha256)
     .raw(pathBytes)
     .raw(noteBytes)
-    .bytes()
 }
 
 /** 32 bytes that bind to the detail while the blinding is known and hide it afterwards. */
@@ -53,7 +57,7 @@ export function detailCommitment(blinding: Uint8Array, detail: RowDetail): Uint8
 export function encodeDetail(rows: readonly DetailRow[]): Uint8Array {
   const writer = new ByteWriter().u8(VERSION).u16(rows.length)
   for (const row of rows) {
-    writer.u16(row.row).raw(encodeRowDetail(row)).raw(row.blinding)
+    writeRowDetail(writer.u16(row.row), row).raw(row.blinding)
   }
   return writer.bytes()
 }

@@ -104,7 +104,7 @@ export async function enrolDevice(session: StoreSession, opened: OpenedKeyring):
     const signer = { deviceId, pair: recovery.signing, sequence: 0, previous: zeroHash }
     const time = session.nextTime()
     const context = { storeId, epoch: opened.epoch, signer, time, random }
-    return { built: buildKeyring(context, session, next, undefined), result: undefined }
+    return { built: await buildKeyring(context, session, next, undefined), result: undefined }
   })
 }
 
@@ -115,7 +115,7 @@ function buildKeyring(
   session: StoreSession,
   next: NewKeyring,
   author: Author | undefined,
-): BuiltCommit {
+): Promise<BuiltCommit> {
   const fields = {
     kind: 'keyring',
     actor: author?.actor,

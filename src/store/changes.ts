@@ -9,8 +9,9 @@ import { formatId, newId } from '../format/id.ts'
 import { checkNewPath, checkPath } from '../format/path.ts'
 import { zeroId } from '../format/record.ts'
 import type { Operation } from '../format/record.ts'
-import { contentBytesFormatMax, rowsMax } from '../limits.ts'
-import { TimeSlice } from '../time-slice.ts'
+import { rowsMax } from '../limits.ts'
+import { inSlices, TimeSlice } from '../time-slice.ts'
+import { alreadyExists, checkContent, checkRowCount, notFound } from './change-refusals.ts'
 import { memoriesBelow } from './path-tree.ts'
 import type { CurrentVersion, LiveMemory, Snapshot } from './snapshot.ts'
 
@@ -70,8 +71,8 @@ export async function planChanges(
   context: PlanContext,
   changes: readonly Change[],
 ): Promise<readonly PlannedRow[]> {
-  const build = (plan: Plan): void => {
-    for (const change of changes) plan.add(change)
+  const build = function* (plan: Plan): Generator<undefined, void> {
+    for (const change of changes) yield* plan.add(change)
   }
   return planRows(
     context,
@@ -102,16 +103,16 @@ function readBy({ paths }: Snapshot, change: Change): readonly LiveMemory[] {
 
 async function planRows(
   context: PlanContext,
-  build: (plan: Plan) => void,
+  build: (plan: Plan) => Generator<undefined, void>,
   read: readonly LiveMemory[] = [],
 ): Promise<readonly PlannedRow[]> {
   const plan = new Plan(context)
   await plan.readAhead(read)
-  // At once: until the plan has left, the snapshot's directory tree is not the head's.
+  // Nobody else has a turn: until the plan has left, the snapshot's paths are not the head's.
   try {
-    build(plan)
+    await inSlices(build(plan))
   } finally {
-    plan.leaveSnapshot()
+    await inSlices(plan.leaveSnapshot())
   }
   return plan.rows()
 }
@@ -135,7 +136,7 @@ class Plan {
     this.#context = context
   }
 
-  /** The plan itself is made at once; what takes long, reading contents, is done before it. */
+  /** The plan gives way between memories, and what takes longer for one is done before it. */
   async readAhead(memories: readonly LiveMemory[]): Promise<void> {
     const slice = new TimeSlice()
     for (const memory of memories) {
@@ -144,22 +145,24 @@ class Plan {
     }
   }
 
-  add(change: Change): void {
+  /** A step for each memory. */
+  *add(change: Change): Generator<undefined, void> {
+    yield
     switch (change.type) {
       case 'create':
         return this.#create(change.path, change.content)
       case 'edit':
         return this.#edit(change.path, change.edit)
       case 'delete':
-        return this.#delete(change.path)
+        return yield* this.#delete(change.path)
       case 'rename':
-        return this.#rename(change.path, change.to)
+        return yield* this.#rename(change.path, change.to)
       default:
         throw new StoreError('invalid_input', 'A change is a create, edit, delete or rename')
     }
   }
 
-  reach(states: readonly StateChange[]): void {
+  *reach(states: readonly StateChange[]): Generator<undefined, void> {
     const { snapshot } = this.#context
     const count = snapshot.count
     for (const { memoryId } of states) {
@@ -167,9 +170,11 @@ class Plan {
       const live = this.#current(memoryId).live
       if (live === undefined) this.#after.set(memoryId, undefined)
       else this.#displace(live)
+      yield
     }
     for (const { memoryId, target } of states) {
       if (target !== undefined) this.#reach(memoryId, target.path, target.content)
+      yield
     }
     if (snapshot.count > count) this.#checkCount(snapshot.count)
   }
@@ -186,10 +191,16 @@ class Plan {
     return rows
   }
 
-  leaveSnapshot(): void {
+  *leaveSnapshot(): Generator<undefined, void> {
     const { paths } = this.#context.snapshot
-    for (const memory of this.#placed.values()) paths.remove(memory)
-    for (const memory of this.#before.values()) if (memory !== undefined) paths.add(memory)
+    for (const memory of this.#placed.values()) {
+      paths.remove(memory)
+      yield
+    }
+    for (const memory of this.#before.values()) {
+      if (memory !== undefined) paths.add(memory)
+      yield
+    }
   }
 
   #create(path: string, content: string): void {
@@ -210,11 +221,14 @@ class Plan {
     this.#place(memory, { ...draftOf(memory), content })
   }
 
-  #delete(path: string): void {
-    for (const memory of this.#getAllBelow(path)) this.#place(memory, undefined)
+  *#delete(path: string): Generator<undefined, void> {
+    for (const memory of this.#getAllBelow(path)) {
+      this.#place(memory, undefined)
+      yield
+    }
   }
 
-  #rename(path: string, to: string): void {
+  *#rename(path: string, to: string): Generator<undefined, void> {
     if (to !== path) checkNewPath(to)
     const memories = this.#getAllBelow(path)
     if (to === path) throw alreadyExists(to)
@@ -233,9 +247,15 @@ class Plan {
       },
     }))
     // All sources leave before any target is taken, so that a file may move below its own name.
-    for (const { memory } of drafts) this.#displace(memory)
+    for (const { memory } of drafts) {
+      this.#displace(memory)
+      yield
+    }
     this.#checkFree(to)
-    for (const { memory, draft } of drafts) this.#place(memory, draft)
+    for (const { memory, draft } of drafts) {
+      this.#place(memory, draft)
+      yield
+    }
   }
 
   #reach(memoryId: string, path: string, content: string): void {
@@ -287,24 +307,7 @@ class Plan {
   }
 
   #checkContent(path: string, content: string): void {
-    if (typeof content !== 'string' || !content.isWellFormed() || content.includes('\0')) {
-      throw new StoreError(
-        'invalid_input',
-        'The content must be well-formed Unicode text without NUL characters',
-        { details: { path } },
-      )
-    }
-    const limit = Math.min(
-      this.#context.snapshot.settings.value.limits.contentBytes,
-      contentBytesFormatMax,
-    )
-    const actual = Buffer.byteLength(content)
-    if (actual <= limit) return
-    throw new StoreError(
-      'content_too_large',
-      `The content would be ${actual} bytes; the limit is ${limit} bytes per memory`,
-      { details: { path, actual, limit } },
-    )
+    checkContent(path, content, this.#context.snapshot.settings.value)
   }
 
   /** The content now: what an earlier change of this plan made of it, or what is stored. */
@@ -357,16 +360,6 @@ class Plan {
   }
 }
 
-/** Throws `change_too_large` for more memories than one commit can hold rows of. */
-export function checkRowCount(actual: number): void {
-  if (actual <= rowsMax) return
-  throw new StoreError(
-    'change_too_large',
-    `The change touches ${actual} memories; one change can touch ${rowsMax}. Make several of it`,
-    { details: { actual, limit: rowsMax } },
-  )
-}
-
 /** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */
 export function digestOf(content: string): string {
   return sha256OfText(content)
@@ -383,14 +376,4 @@ function standInFor(draft: Draft): LiveMemory {
   const size = Buffer.byteLength(draft.content ?? '')
   const unknown = { versionId: '', sha256: '', blob: '', kid: '' }
   return { memoryId, path, size, created, updated: created, ...unknown }
-}
-
-function notFound(path: string): StoreError {
-  return new StoreError('not_found', 'There is no such memory', { details: { path } })
-}
-
-function alreadyExists(path: string, memoryId?: string): StoreError {
-  return new StoreError('path_conflict', 'The path is taken, or a memory lies above or below it', {
-    details: memoryId === undefined ? { path } : { path, memoryId: formatId('memory', memoryId) },
-  })
 }

@@ -9,8 +9,7 @@ import type { Random } from '../crypto/random.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
 import { encodeCommit } from '../format/commit.ts'
-import { detailCommitment, encodeDetail } from '../format/detail.ts'
-import type { DetailRow } from '../format/detail.ts'
+import { encodeDetail } from '../format/detail.ts'
 import { detailContext, memoryContext, recordContext } from '../format/envelope.ts'
 import { sealEnvelope, sealInThread } from '../format/envelope.ts'
 import { encodeMemoryBlob } from '../format/memory-blob.ts'
@@ -23,10 +22,11 @@ import type { Oids } from '../git/oid-set.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { NewKeyring } from '../keys/keyring.ts'
 import { commitBytesMax, contentBytesDefault } from '../limits.ts'
-import { TimeSlice } from '../time-slice.ts'
+import { inSlices, TimeSlice } from '../time-slice.ts'
 import type { PlannedRow } from './changes.ts'
 import { parentsOf, signNext } from './new-record.ts'
 import type { RecordFields, SignedRecord } from './new-record.ts'
+import { newRows } from './new-rows.ts'
 import { encodeRoot } from './root-tree.ts'
 import { authorState, beforeGenesis, Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState, Head, KeyringState, SettingsState } from './snapshot.ts'
@@ -152,14 +152,16 @@ function inParentOrder(
   })
 }
 
-/** The snapshot does not move before everything is sealed. */
+/**
+ * In slices: a change of ten thousand memories is one commit. Nobody else has a turn before it is
+ * done, and the snapshot does not move before everything is sealed.
+ */
 async function buildRows(
   context: CommitContext,
   snapshot: Snapshot,
   { rows: planned, author, other, keyring }: RowsPlan,
 ): Promise<BuiltCommit> {
-  const details = planned.map((row, index) => newDetail(context.random, row, index, author))
-  const rows = planned.map((row, index) => recordRow(row, details[index]))
+  const { details, rows } = await inSlices(newRows(context.random, planned, author))
   const { actor, session } = author
   const fields = {
     ...(keyring === undefined ? { kind: 'change' as const } : fieldsOf(keyring)),
@@ -167,22 +169,26 @@ async function buildRows(
     session,
     rows,
   }
+  const slice = new TimeSlice()
   const signed = signNext(context, snapshot, fields, other)
   const objects: NewObject[] = []
   const memories = new Map(other?.memories)
-  const slice = new TimeSlice()
   for (const [index, row] of planned.entries()) {
     if (slice.isOver()) await slice.next()
     const version = await sealMemory(context, row, details[index]?.blinding ?? zeroHash, objects)
     memories.set(row.memoryId, version)
   }
+  if (slice.isOver()) await slice.next()
+  const encoded = encodeDetail(details)
+  if (slice.isOver()) await slice.next()
   const detail = sealEnvelope(
     'detail',
     context.epoch.detail,
     detailContext(context.storeId, signed.hash),
     zeroHash,
-    encodeDetail(details),
+    encoded,
   )
+  if (slice.isOver()) await slice.next()
   const brought = keyring && bringKeyring(keyring, signed, objects)
   return finish(context, snapshot, { signed, detail, memories, objects, other, keyring: brought })
 }
@@ -206,7 +212,7 @@ function bringKeyring(
 }
 
 /** A commit that replaces keyring or settings and touches no memory (kinds 4 and 5). */
-export function buildAdministration(
+export async function buildAdministration(
   context: CommitContext,
   snapshot: Snapshot,
   fields: RecordFields,
@@ -214,7 +220,7 @@ export function buildAdministration(
     readonly keyring?: BroughtKeyring
     readonly settings?: { readonly bytes: Sealed; readonly value: SettingsState['value'] }
   },
-): BuiltCommit {
+): Promise<BuiltCommit> {
   const objects: NewObject[] = []
   const signed = signNext(context, snapshot, {
     ...fields,
@@ -233,24 +239,24 @@ export function buildAdministration(
 }
 
 /** A commit that names versions to erase (kind 3); what it erases must be gone by then. */
-export function buildRedaction(
+export async function buildRedaction(
   context: CommitContext,
   snapshot: Snapshot,
   redacted: { readonly rows: readonly RecordRow[]; readonly reason: RedactReason },
   author: Author,
-): BuiltCommit {
+): Promise<BuiltCommit> {
   const { actor, session } = author
   const signed = signNext(context, snapshot, { kind: 'redact', actor, session, ...redacted })
   return finish(context, snapshot, { signed, memories: new Map(), objects: [] })
 }
 
 /** The first commit of a store (kind 1), with the public files that every later tree keeps. */
-export function buildGenesis(
+export async function buildGenesis(
   context: CommitContext,
   keyring: BroughtKeyring,
   settings: { readonly bytes: Sealed; readonly value: SettingsState['value'] },
   actor: Actor | undefined,
-): { readonly built: BuiltCommit; readonly snapshot: Snapshot } {
+): Promise<{ readonly built: BuiltCommit; readonly snapshot: Snapshot }> {
   const snapshot = new Snapshot(
     beforeGenesis,
     {
@@ -263,7 +269,7 @@ export function buildGenesis(
     { oid: '', value: settings.value, record: zeroHash, height: -1 },
   )
   const fields = { kind: 'genesis', actor, directoryNumber: 0 } as const
-  const built = buildAdministration(context, snapshot, fields, { keyring, settings })
+  const built = await buildAdministration(context, snapshot, fields, { keyring, settings })
   const files = [readmeFile, storeFile(context.storeId)].map((file) => newObject('blob', file))
   return { built: { ...built, objects: [...files, ...built.objects] }, snapshot }
 }
@@ -276,24 +282,6 @@ interface Parts {
   readonly keyring?: KeyringState | undefined
   readonly settings?: SettingsState | undefined
   readonly other?: OtherParent | undefined
-}
-
-function newDetail(random: Random, row: PlannedRow, index: number, author: Author): DetailRow {
-  const deleted = row.content === undefined
-  return {
-    row: index,
-    path: row.path,
-    note: index === 0 ? (author.reason ?? '') : '',
-    size: row.size,
-    sha256: deleted ? zeroHash : fromHex(row.sha256),
-    blinding: random(32),
-  }
-}
-
-function recordRow(row: MergeRow, detail: DetailRow | undefined): RecordRow {
-  const { memoryId, versionId, base, secondBase, operation } = row
-  const commitment = detail === undefined ? zeroHash : detailCommitment(detail.blinding, detail)
-  return { memoryId, versionId, base, secondBase, operation, commitment }
 }
 
 async function sealMemory(
@@ -323,18 +311,22 @@ async function newBlob(isLarge: boolean, sealing: Sealing): Promise<NewObject> {
 }
 
 /** Moves the snapshot, then encodes the trees that changed and the commit. */
-function finish(context: CommitContext, snapshot: Snapshot, parts: Parts): BuiltCommit {
+async function finish(
+  context: CommitContext,
+  snapshot: Snapshot,
+  parts: Parts,
+): Promise<BuiltCommit> {
   const { signed, memories, objects, other } = parts
   const { record, hash } = signed
   const { head } = snapshot
   const parents = parentsOf(snapshot, other).map(({ commit }) => commit)
-  checkTree(context.storeId, snapshot)
+  await checkTree(context.storeId, snapshot)
   const devices = new Map([...(other?.devices ?? []), ...authorState(record, hash)])
   const keyring = parts.keyring ?? other?.keyring
   const settings = parts.settings ?? other?.settings
-  const undo = snapshot.apply({ head, memories, devices, keyring, settings })
+  const undo = await inSlices(snapshot.applying({ head, memories, devices, keyring, settings }))
   try {
-    const tree = encodeRoot(context.storeId, snapshot, objects)
+    const tree = await inSlices(encodeRoot(context.storeId, snapshot, objects))
     const body = encodeCommit(
       {
         tree,
@@ -363,9 +355,9 @@ function finish(context: CommitContext, snapshot: Snapshot, parts: Parts): Built
  * A cached snapshot makes its radix tree only now. That it hashes to the head's tree keeps whatever
  * may be wrong with a cache out of the history.
  */
-function checkTree(storeId: string, snapshot: Snapshot): void {
+async function checkTree(storeId: string, snapshot: Snapshot): Promise<void> {
   if (snapshot.hasTree || snapshot.head === beforeGenesis) return
-  if (encodeRoot(storeId, snapshot, []) === snapshot.head.tree) return
+  if ((await inSlices(encodeRoot(storeId, snapshot, []))) === snapshot.head.tree) return
   throw new StoreError(
     'tree_mismatch',
     'The cached state does not fit the history; delete the folder gitlocket/cache and open again',

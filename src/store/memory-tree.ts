@@ -57,9 +57,12 @@ export class MemoryTree {
     else if (this.find(memoryId) !== undefined) remove(this.#root, 0, memoryId)
   }
 
-  /** The oid of the tree `m`, undefined when empty; trees not encoded before go to `into`. */
-  encode(into: NewObject[]): Oid | undefined {
-    return this.#root.count === 0 ? undefined : encode(this.#root, 0, into)
+  /**
+   * The oid of the tree `m`, undefined when empty; trees not encoded before go to `into`, a step
+   * for each. Nothing may be set meanwhile.
+   */
+  *encode(into: NewObject[]): Generator<undefined, Oid | undefined> {
+    return this.#root.count === 0 ? undefined : yield* encode(this.#root, 0, into)
   }
 }
 
@@ -158,16 +161,21 @@ function childFor(directory: Directory, digit: string): Directory {
   return child
 }
 
-function encode(directory: Directory, depth: number, into: NewObject[]): Oid {
+function* encode(
+  directory: Directory,
+  depth: number,
+  into: NewObject[],
+): Generator<undefined, Oid> {
   if (directory.oid !== undefined) return directory.oid
   const { files, directories } = directory
   const body =
     directories === undefined
       ? encodeFiles(directory, files ?? new Map<string, Oid>(), depth)
-      : encodeSplit(directory, directories, depth, into)
+      : yield* encodeSplit(directory, directories, depth, into)
   const tree = newObject('tree', body)
   into.push(tree)
   directory.oid = tree.oid
+  yield
   return tree.oid
 }
 
@@ -202,12 +210,12 @@ function patchFile(
 }
 
 /** Nearly always one child is another tree than before, so only its name is written anew. */
-function encodeSplit(
+function* encodeSplit(
   directory: Directory,
   directories: ReadonlyMap<string, Directory>,
   depth: number,
   into: NewObject[],
-): Uint8Array {
+): Generator<undefined, Uint8Array> {
   const isNew = directory.body === undefined
   const body = directory.body ?? Buffer.alloc(directories.size * ENTRY_LENGTH)
   let at = 0
@@ -216,7 +224,7 @@ function encodeSplit(
     if (child === undefined) continue
     if (isNew) body.write(`40000 ${digit}\0`, at, 'latin1')
     if (isNew || child.oid === undefined) {
-      body.write(encode(child, depth + 1, into), at + ENTRY_OID_AT, 'hex')
+      body.write(yield* encode(child, depth + 1, into), at + ENTRY_OID_AT, 'hex')
     }
     at += ENTRY_LENGTH
   }

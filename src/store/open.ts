@@ -115,7 +115,7 @@ export async function createStore(
   const signer = { deviceId: identity.deviceId, pair, sequence: 1, previous: zeroHash }
   const context = { storeId, epoch, signer, time: clock(), random }
   const sealed = sealSettings(context, settings)
-  const { built, snapshot } = buildGenesis(
+  const { built, snapshot } = await buildGenesis(
     context,
     keyring,
     { bytes: sealed, value: settings },

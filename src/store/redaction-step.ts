@@ -65,7 +65,7 @@ export async function buildStep(
     for (const rows of redactRows(erased)) {
       const context = await session.commitContext(time)
       const { reason } = request
-      const built = buildRedaction(context, snapshot, { rows, reason }, author)
+      const built = await buildRedaction(context, snapshot, { rows, reason }, author)
       undos.push(built.undo)
       objects.push(...built.objects)
       commits.push(built.head.commit)

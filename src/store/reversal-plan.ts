@@ -5,7 +5,7 @@
 import { formatId } from '../format/id.ts'
 import type { Operation } from '../format/record.ts'
 import { timeMax } from '../limits.ts'
-import { checkRowCount } from './changes.ts'
+import { checkRowCount } from './change-refusals.ts'
 import type { StateChange } from './changes.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
 import { findBlocked } from './path-claims.ts'

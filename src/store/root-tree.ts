@@ -5,14 +5,19 @@ import { encodeTree, newObject } from '../git/object.ts'
 import type { NewObject, Oid, TreeEntry } from '../git/object.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** Writes the trees that changed to `into` and returns the root tree's oid. */
-export function encodeRoot(storeId: string, snapshot: Snapshot, into: NewObject[]): Oid {
-  const memories = snapshot.tree.encode(into)
+/** Writes the trees that changed to `into` and returns the root tree's oid: a step for each. */
+export function* encodeRoot(
+  storeId: string,
+  snapshot: Snapshot,
+  into: NewObject[],
+): Generator<undefined, Oid> {
+  const tree = yield* snapshot.tree()
+  const memories = yield* tree.encode(into)
   const { keyring, settings } = snapshot
   const entries = rootEntries(storeId, { keyring: keyring.oid, settings: settings.oid, memories })
-  const tree = newObject('tree', encodeTree(entries))
-  into.push(tree)
-  return tree.oid
+  const root = newObject('tree', encodeTree(entries))
+  into.push(root)
+  return root.oid
 }
 
 /** The entries of the root tree (FORMAT §2), in git's order. */

@@ -7,6 +7,7 @@ import type { ChangeRecord, Operation } from '../format/record.ts'
 import type { Settings } from '../format/settings.ts'
 import type { Directory } from '../format/directory.ts'
 import type { Oid } from '../git/object.ts'
+import { atOnce } from '../time-slice.ts'
 import { MemoryTree } from './memory-tree.ts'
 import { PathTree } from './path-tree.ts'
 
@@ -149,23 +150,32 @@ export class Snapshot {
     return this.#tree !== undefined
   }
 
-  /** Made when it is first needed: who only reads does without. */
-  get tree(): MemoryTree {
+  /** Made, in steps, when it is first needed: who only reads does without. */
+  *tree(): Generator<undefined, MemoryTree> {
     if (this.#tree !== undefined) return this.#tree
-    this.#tree = new MemoryTree()
-    for (const [memoryId, { live }] of this.current) this.#tree.set(memoryId, live?.blob)
-    return this.#tree
+    const tree = new MemoryTree()
+    for (const [memoryId, { live }] of this.current) {
+      tree.set(memoryId, live?.blob)
+      yield
+    }
+    this.#tree = tree
+    return tree
   }
 
   apply(effect: Effect): Undo {
+    return atOnce(this.applying(effect))
+  }
+
+  /** The same in steps, one for each memory. Until the last one it says neither. */
+  *applying(effect: Effect): Generator<undefined, Undo> {
     const { head, keyring, settings } = this
-    const before = this.#replace(effect.memories)
+    const before = yield* this.#replacing(effect.memories)
     const devices = replaceIn(this.devices, effect.devices)
     this.head = effect.head
     this.keyring = effect.keyring ?? keyring
     this.settings = effect.settings ?? settings
     return () => {
-      this.#replace(before)
+      atOnce(this.#replacing(before))
       replaceIn(this.devices, devices)
       this.head = head
       this.keyring = keyring
@@ -174,20 +184,22 @@ export class Snapshot {
   }
 
   /** Sets the current versions and returns the ones before; undefined removes a memory. */
-  #replace(
+  *#replacing(
     versions: ReadonlyMap<string, CurrentVersion | undefined>,
-  ): Map<string, CurrentVersion | undefined> {
+  ): Generator<undefined, Map<string, CurrentVersion | undefined>> {
     const before = new Map<string, CurrentVersion | undefined>()
     for (const memoryId of versions.keys()) {
       const old = this.current.get(memoryId)
       before.set(memoryId, old)
       if (old?.live !== undefined) this.paths.remove(old.live)
+      yield
     }
     try {
       for (const [memoryId, version] of versions) {
         if (version?.live !== undefined) this.paths.add(version.live)
         restore(this.current, memoryId, version)
         this.#tree?.set(memoryId, version?.live?.blob)
+        yield
       }
     } catch (error) {
       this.#putBack(before)

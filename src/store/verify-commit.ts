@@ -28,6 +28,7 @@ import { encodeRoot } from './root-tree.ts'
 import { authorState, beforeGenesis } from './snapshot.ts'
 import type { DeviceState, Effect, Head, KeyringState } from './snapshot.ts'
 import type { SettingsState, Snapshot, Undo } from './snapshot.ts'
+import { atOnce } from '../time-slice.ts'
 import { findMemory, readRows } from './verify-rows.ts'
 import type { VerifyContext } from './verify-rows.ts'
 
@@ -240,7 +241,8 @@ function moveSnapshot(
   try {
     if (record.kind === 'genesis') checkPublicFiles(context, getTree(context.objects, tree))
     const trees: NewObject[] = []
-    if (encodeRoot(context.storeId, snapshot, trees) !== tree) refuseTree(context, snapshot, tree)
+    const root = atOnce(encodeRoot(context.storeId, snapshot, trees))
+    if (root !== tree) refuseTree(context, snapshot, tree)
     // Made again and not read, so that one which is missing would go unnoticed.
     for (const { oid: made } of trees) {
       if (!hasObject(context.objects, made)) refuse('object_missing', `The tree ${made} is missing`)

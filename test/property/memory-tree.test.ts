@@ -7,6 +7,7 @@ import { toHex } from '../../src/bytes.ts'
 import { decodeTree } from '../../src/git/object.ts'
 import type { GitObject, NewObject } from '../../src/git/object.ts'
 import { findBlob, MemoryTree } from '../../src/store/memory-tree.ts'
+import { atOnce } from '../../src/time-slice.ts'
 import { noise } from '../support/pack-fixtures.ts'
 import { buildRadixTree } from '../support/reference/tree.ts'
 import { full, seed } from '../support/seed.ts'
@@ -81,7 +82,7 @@ class Trial {
   /** The root, once it is the one that the reference builds: a hash of all below it. */
   compare(): string | undefined {
     const made: NewObject[] = []
-    const root = this.#tree.encode(made)
+    const root = atOnce(this.#tree.encode(made))
     for (const { oid, type, body } of made) this.trees.set(oid, { type, body })
     expect(root).toBe(buildRadixTree(this.blobs)?.root)
     expect(this.#tree.count).toBe(this.blobs.size)

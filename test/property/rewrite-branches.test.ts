@@ -14,6 +14,7 @@ import type { HistorySource } from '../../src/store/history.ts'
 import { MemoryTree } from '../../src/store/memory-tree.ts'
 import { rewriteHead } from '../../src/store/rewrite.ts'
 import type { Rewritten } from '../../src/store/rewrite.ts'
+import { atOnce } from '../../src/time-slice.ts'
 import { Branches } from '../support/branches.ts'
 import type { Node, Write } from '../support/branches.ts'
 import { full, seed } from '../support/seed.ts'
@@ -195,7 +196,7 @@ function expectedTree({ snapshot }: Node, gone: ReadonlySet<string>): Oid | unde
   for (const [memoryId, { live }] of snapshot.current) {
     if (live !== undefined && !gone.has(live.versionId)) tree.set(memoryId, live.blob)
   }
-  return tree.encode([])
+  return atOnce(tree.encode([]))
 }
 
 test('rewriting branches commutes, keeps the shape of trees, and names the dead', async () => {

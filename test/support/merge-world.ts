@@ -78,12 +78,12 @@ export class MergeWorld {
     return rows.length > 0
   }
 
-  rename({ identity, snapshot }: Clone, name: string): void {
+  async rename({ identity, snapshot }: Clone, name: string): Promise<void> {
     const context = this.#contextOf(identity, snapshot)
     const value = { ...snapshot.settings.value, name }
     const settings = { bytes: sealSettings(context, value), value }
     const fields = { kind: 'settings', actor: author.actor } as const
-    this.#keep(buildAdministration(context, snapshot, fields, { settings }))
+    this.#keep(await buildAdministration(context, snapshot, fields, { settings }))
   }
 
   /** `ours` takes over what `theirs` has. */

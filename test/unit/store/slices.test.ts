@@ -39,14 +39,46 @@ test('one command for many memories: reading, planning and sealing each', async 
   })
   const next = vi.spyOn(TimeSlice.prototype, 'next')
   await inSlices(() => store.apply(creates, author))
-  // Planned and sealed.
-  expect(next.mock.calls.length).toBeGreaterThanOrEqual(2 * names.length)
+  // Planned, taken out of the directory tree again, made a row, its detail and its line of the
+  // record, sealed, and moved to in two steps.
+  expect(next.mock.calls.length).toBeGreaterThanOrEqual(8 * names.length)
   next.mockClear()
   await inSlices(() => store.apply([{ type: 'rename', path: '/a', to: '/b' }], author))
-  expect(next.mock.calls.length).toBeGreaterThanOrEqual(3 * names.length)
+  // Read as well, taken from its old path, and put back there after planning.
+  expect(next.mock.calls.length).toBeGreaterThanOrEqual(11 * names.length)
   next.mockRestore()
   const expected = Object.fromEntries(names.map((name) => [`/b/${name}`, name]))
   expect(await contentsOf(store)).toEqual(expected)
+  await store.close()
+})
+
+test('whoever looks while one command moves many memories finds none of them or all', async () => {
+  const { store } = await newStore()
+  const creates = Array.from({ length: 20 }, (_, n) => {
+    return { type: 'create', path: `/a/${n}.md`, content: '' } as const
+  })
+  await store.apply(creates, author)
+  const looks: Promise<readonly number[]>[] = []
+  const look = async (): Promise<readonly number[]> => {
+    const [a, b] = [await store.list('/a'), await store.list('/b')]
+    return [a?.children.length ?? 0, b?.children.length ?? 0]
+  }
+  const { prototype } = TimeSlice
+  const next = vi.spyOn(prototype, 'next').mockImplementation(async () => {
+    looks.push(look())
+    await new Promise((resolve) => setImmediate(resolve))
+  })
+  await inSlices(() => store.apply([{ type: 'rename', path: '/a', to: '/b' }], author))
+  next.mockRestore()
+  expect(looks.length).toBeGreaterThan(200)
+  for (const [a = 0, b = 0] of await Promise.all(looks)) {
+    // Of two looks, the command may be done between them.
+    expect([
+      [0, 20],
+      [20, 0],
+      [20, 20],
+    ]).toContainEqual([a, b])
+  }
   await store.close()
 })
 
@@ -123,7 +155,8 @@ test('comparing the trees of two moments: each directory', async () => {
     return compareDistantTrees({ read }, older, newer, visitor)
   })
   expect(blobs).toHaveLength(100)
-  expect(turns).toHaveLength(17)
+  // The directory itself, and nearly always one for each first digit of the random ids.
+  expect(turns.length).toBeGreaterThan(12)
   expect(mostInOneTurn(turns)).toBe(1)
   await objects.close()
 })

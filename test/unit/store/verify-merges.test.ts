@@ -11,6 +11,7 @@ import type { Oid } from '../../../src/git/object.ts'
 import { catchUp } from '../../../src/store/catch-up.ts'
 import type { Snapshot } from '../../../src/store/snapshot.ts'
 import { verifyDescent, verifyHistory } from '../../../src/store/verify.ts'
+import { atOnce } from '../../../src/time-slice.ts'
 import { writeForged } from '../../support/forged-disk.ts'
 import { standardClones } from '../../support/forged-clones.ts'
 import type { Clones } from '../../support/forged-clones.ts'
@@ -89,7 +90,7 @@ test('a head that is refused leaves the snapshot where it was', async () => {
   const before = stateOf(ours.snapshot)
   const { commit } = ours.snapshot.head
   await catchUp(ours.history, world.source, commit, {})
-  for (const name of ['one', 'two', 'three']) world.rename(theirs, name)
+  for (const name of ['one', 'two', 'three']) await world.rename(theirs, name)
   const { head } = theirs.snapshot
   const broken = new Map(world.objects)
   broken.delete(theirs.snapshot.settings.oid)
@@ -105,8 +106,8 @@ test('commits from beside what is known are no descent of it', async () => {
   const world = await braid(3)
   const [ours, theirs] = world.clones
   assert(ours !== undefined && theirs !== undefined, 'there are clones')
-  world.rename(ours, 'ours')
-  world.rename(theirs, 'theirs')
+  await world.rename(ours, 'ours')
+  await world.rename(theirs, 'theirs')
   const { snapshot } = await verifyHistory(world.source, ours.snapshot.head.commit)
   await world.sync(theirs, ours)
   const { commit } = theirs.snapshot.head
@@ -146,7 +147,7 @@ async function braid(rounds: number): Promise<MergeWorld> {
       await world.change(clone, { type: 'edit', path, edit })
     }
     await world.sync(right, left)
-    world.rename(right, `name ${round}`)
+    await world.rename(right, `name ${round}`)
     const path = pathOf(left.snapshot, 0)
     assert(path !== undefined, 'there is a memory')
     await world.change(left, { type: 'edit', path, edit: () => `left ${round}\n` })
@@ -159,7 +160,7 @@ async function braid(rounds: number): Promise<MergeWorld> {
 async function take(world: MergeWorld, one: Step, number: number): Promise<string> {
   const clone = world.clones[one.clone]
   if (clone === undefined) return 'nothing'
-  if (one.type === 'settings') world.rename(clone, `name ${number}`)
+  if (one.type === 'settings') await world.rename(clone, `name ${number}`)
   if (one.type === 'sync') {
     const from = world.clones[one.from]
     return from === undefined || from === clone ? 'nothing' : world.sync(clone, from)
@@ -183,7 +184,7 @@ function pathOf(snapshot: Snapshot, memoryNumber: number): string | undefined {
 
 /** All that a snapshot says, with the trees that it encodes. */
 function stateOf(snapshot: Snapshot): unknown {
-  const { head, keyring, settings, current, devices, redacted, tree } = snapshot
+  const { head, keyring, settings, current, devices, redacted } = snapshot
   const byKey = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number =>
     a < b ? -1 : 1
   return {
@@ -195,7 +196,7 @@ function stateOf(snapshot: Snapshot): unknown {
       .map(([id, state]) => [id, { ...state, record: toHex(state.record) }] as const)
       .toSorted(byKey),
     redacted: [...redacted].toSorted(),
-    memories: tree.encode([]),
+    memories: atOnce(atOnce(snapshot.tree()).encode([])),
     count: snapshot.count,
   }
 }

@@ -49,7 +49,7 @@ export function readVersionContent(
 ): string | undefined {
   const { sha256, path, versionId, memoryId } = entry
   if (sha256 === undefined || path === undefined) return undefined
-  const blob = known ?? findBlobAt(source.objects, entry.commit.oid, memoryId)
+  const blob = known ?? findBlobAt(source, entry.commit.oid, memoryId)
   if (blob === undefined) throw new StoreError('tree_mismatch', 'The tree lacks a memory')
   return openMemory(source, blob, { versionId, memoryId, sha256, path }).content
 }
@@ -61,8 +61,13 @@ export function findMemoriesTree(objects: ObjectSource, commit: Oid): Oid | unde
 }
 
 /** The blob of a memory in the tree of a commit that was verified before. */
-export function findBlobAt(objects: ObjectSource, commit: Oid, memoryId: string): Oid | undefined {
-  const tree = findMemoriesTree(objects, commit)
+export function findBlobAt(
+  { objects, cache }: Pick<ContentSource, 'objects' | 'cache'>,
+  commit: Oid,
+  memoryId: string,
+): Oid | undefined {
+  // A change of ten thousand memories is megabytes: not to be read for each of them.
+  const tree = cache.memoriesOf(commit, (oid) => findMemoriesTree(objects, oid))
   return tree === undefined ? undefined : findBlob(objects, tree, memoryId)
 }
 

@@ -86,7 +86,8 @@ export class Selector {
     const slice = new TimeSlice(options.signal, BATCH)
     for (; this.#searched < versions.length; this.#searched += 1) {
       const entry = versions.at(this.#searched)
-      if (entry !== undefined && this.#isFound(history, entry)) this.#found.push(entry.versionId)
+      const isFound = entry !== undefined && this.#isFound(history, this.#searched, entry)
+      if (isFound) this.#found.push(entry.versionId)
       if (this.#matching !== undefined && slice.isOver()) {
         options.progress?.(this.#searched + 1, versions.length)
         await slice.next()
@@ -95,14 +96,14 @@ export class Selector {
     return this.#found.flatMap((versionId) => history.find(versionId) ?? [])
   }
 
-  #isFound(history: History, entry: VersionEntry): boolean {
+  #isFound({ versions }: History, index: number, entry: VersionEntry): boolean {
     if (!this.#selects(entry)) return false
     const pattern = this.#matching
     if (pattern === undefined) return true
     // The reason lies in the first row of its change.
     const { note, position } = entry.commit
-    const [first] = note === undefined ? [] : history.rowsAt(position)
-    const ownNote = first?.versionId === entry.versionId ? note : undefined
+    const isFirst = index === 0 || versions.at(index - 1)?.commit.position !== position
+    const ownNote = isFirst ? note : undefined
     if ([entry.path, ownNote].some((text) => text !== undefined && pattern.test(text))) return true
     const content = readVersionContent(this.#source(), entry)
     return content !== undefined && pattern.test(content)

@@ -92,7 +92,7 @@ async function openSource(
     history: await session.historyNow(options),
     snapshot,
     readVersion(entry, at) {
-      const known = at && findBlobAt(contents.objects, at.oid, entry.memoryId)
+      const known = at && findBlobAt(contents, at.oid, entry.memoryId)
       const content = readVersionContent(contents, entry, known)
       if (content !== undefined) return content
       throw new StoreError('redacted', 'A version that is needed has been erased')

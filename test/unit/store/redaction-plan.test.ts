@@ -1,0 +1,36 @@
+// The search for what a redaction erases: what it reads, and where a reason counts.
+
+import { expect, test } from 'vitest'
+import { Selector } from '../../../src/store/redaction-plan.ts'
+import { historyOf } from '../../support/histories.ts'
+import { author, newStore } from '../../support/stores.ts'
+
+test('a search reads a commit of many versions once, and not for each of them', async () => {
+  const { store, place } = await newStore()
+  const creates = Array.from({ length: 50 }, (_, n) => {
+    return { type: 'create', path: `/${n}.md`, content: `text ${n}` } as const
+  })
+  await store.apply(creates, { ...author, reason: 'why' })
+  const read = await historyOf(store, place)
+  const { head } = read.history
+  const reads: string[] = []
+  const objects = {
+    read: (oid: string) => {
+      reads.push(oid)
+      return read.contents.objects.read(oid)
+    },
+  }
+  const search = async (matching: RegExp): Promise<readonly (string | undefined)[]> => {
+    const selector = new Selector({ matching }, read.history, 0, () => ({
+      ...read.contents,
+      objects,
+    }))
+    return (await selector.search(read.history, {})).map(({ path }) => path)
+  }
+  expect(await search(/text 7$/)).toEqual(['/7.md'])
+  expect(reads.filter((oid) => oid === head?.oid)).toHaveLength(1)
+  // The reason of a change is that of its first row alone.
+  expect(await search(/why/)).toHaveLength(1)
+  await read.close()
+  await store.close()
+})

@@ -20,7 +20,17 @@ export function compareTrees(
   newer: Oid | undefined,
   visitor: TreeVisitor,
 ): void {
-  atOnce(new Comparison(objects, visitor).compare('', older, newer))
+  atOnce(comparison(objects, older, newer, visitor))
+}
+
+/** The same in steps, one for each directory. */
+export function comparison(
+  objects: ObjectSource,
+  older: Oid | undefined,
+  newer: Oid | undefined,
+  visitor: TreeVisitor,
+): Generator<undefined, void> {
+  return new Comparison(objects, visitor).compare('', older, newer)
 }
 
 /** The same for trees between which much may have changed. */
@@ -30,7 +40,7 @@ export async function compareDistantTrees(
   newer: Oid | undefined,
   visitor: TreeVisitor,
 ): Promise<void> {
-  await inSlices(new Comparison(objects, visitor).compare('', older, newer))
+  await inSlices(comparison(objects, older, newer, visitor))
 }
 
 class Comparison {

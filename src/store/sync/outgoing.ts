@@ -11,7 +11,7 @@ import { readCommitBytes } from '../decoded-commit.ts'
 import { Frontier } from '../frontier.ts'
 import { getTree } from '../git-reads.ts'
 import type { ObjectSource } from '../git-reads.ts'
-import { compareTrees } from '../tree-diff.ts'
+import { comparison } from '../tree-diff.ts'
 
 /** Of a receiver's trees so many are kept at hand, some kilobytes each. */
 const knownTreesMax = 1000
@@ -138,38 +138,41 @@ class PlacedTrees {
 }
 
 /** What a tree has and none of the others: trees below `m` with the digits before them. */
-type NewObjects = Map<Oid, string | undefined>
+type NewObjects = Iterable<readonly [Oid, prefix: string | undefined]>
 
 function newInAll(
   objects: ObjectSource,
   [older, ...others]: readonly Oid[],
   newer: Oid,
 ): NewObjects {
-  const found = newerObjects(objects, older, newer)
+  if (others.length === 0) return newerObjects(objects, older, newer)
+  const found = new Map(newerObjects(objects, older, newer))
   // What a merge took over from its other parent came with that one.
   for (const other of others) {
-    const news = newerObjects(objects, other, newer)
+    const news = new Map(newerObjects(objects, other, newer))
     for (const oid of found.keys()) if (!news.has(oid)) found.delete(oid)
   }
   return found
 }
 
-function newerObjects(objects: ObjectSource, older: Oid | undefined, newer: Oid): NewObjects {
-  const found: NewObjects = new Map()
-  if (older === newer) return found
+/** Directory by directory, as they are asked for: one change may have made ten thousand. */
+function* newerObjects(objects: ObjectSource, older: Oid | undefined, newer: Oid): NewObjects {
+  if (older === newer) return
   const before = older === undefined ? [] : getTree(objects, older)
   const after = getTree(objects, newer)
   for (const { name, mode, oid } of after) {
     if (mode === '40000' || before.some((entry) => entry.oid === oid)) continue
     assert(name !== 'm', 'memories are in a directory')
-    found.set(oid, undefined)
+    yield [oid, undefined]
   }
-  compareTrees(objects, memoriesOf(before), memoriesOf(after), {
-    tree: (prefix, oid) => found.set(oid, prefix),
-    blob: (_, oid) => oid !== undefined && found.set(oid, undefined),
+  const found: [Oid, string | undefined][] = []
+  const work = comparison(objects, memoriesOf(before), memoriesOf(after), {
+    tree: (prefix, oid) => found.push([oid, prefix]),
+    blob: (_, oid) => oid !== undefined && found.push([oid, undefined]),
   })
-  found.set(newer, undefined)
-  return found
+  while (work.next().done !== true) yield* found.splice(0)
+  yield* found
+  yield [newer, undefined]
 }
 
 function memoriesOf(root: readonly TreeEntry[]): Oid | undefined {

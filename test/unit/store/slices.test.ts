@@ -134,6 +134,33 @@ test('a push: each commit that is found, each object that is chosen, read and pa
   await objects.close()
 })
 
+test('a push of one change of many memories: each directory that it made', async () => {
+  const { store, place } = await newStore()
+  const creates = Array.from({ length: 100 }, (_, n) => {
+    return { type: 'create', path: `/${n}.md`, content: '' } as const
+  })
+  await store.apply(creates, author)
+  const { head } = await store.status()
+  await store.close()
+  const objects = await openDiskObjectStore(place)
+  const commits = await findOutgoing(objects, head, [])
+  const reads: string[] = []
+  const read = (oid: string) => {
+    reads.push(oid)
+    return objects.read(oid)
+  }
+  // Commit, root, `m` and one directory of it for each first digit, with files below.
+  let most = 0
+  let before = 0
+  for (const _ of objectsOf({ read }, commits)) {
+    most = Math.max(most, reads.length - before)
+    before = reads.length
+  }
+  expect(reads.length).toBeGreaterThan(14)
+  expect(most).toBeLessThan(6)
+  await objects.close()
+})
+
 test('comparing the trees of two moments: each directory', async () => {
   const { store, place } = await newStore()
   const before = await store.status()

@@ -1,19 +1,14 @@
 // The bytes of a pack on their way to the disk: under temporary names that git knows how to sweep,
 // synced, then renamed, the pack last, so that a pack is seen whole or not at all. Between the two
-// it is a half pack, which nobody reads. Keeps one buffer in RAM. Must not know what entries are.
+// it is a half pack, which nobody reads. Must not know what entries are.
 
 import { toHex } from '../bytes.ts'
 import { systemRandom } from '../crypto/random.ts'
-import { Sha1 } from '../crypto/sha1.ts'
 import { assert } from '../errors.ts'
-import { MEBIBYTE } from '../limits.ts'
 import type { Disk } from './disk.ts'
 import type { ObjectAmount, PackStatus } from './object-store.ts'
+import { HashedFile } from './hashed-file.ts'
 import { encodePackHeader } from './pack-entry.ts'
-
-const bufferBytes = MEBIBYTE
-/** Longer parts are written as they are. */
-const copiedBytesMax = bufferBytes / 4
 
 /** A whole, durable pack that is not visible yet. */
 export interface HalfPack extends PackStatus {
@@ -29,12 +24,7 @@ export class PackFile {
   readonly #directory: string
   readonly #count: number
   readonly #token: string
-  readonly #sha1 = new Sha1()
-  readonly #buffer: Uint8Array = new Uint8Array(bufferBytes)
-  readonly #fd: number
-  #open = true
-  #buffered = 0
-  #written = 0
+  readonly #file: HashedFile
 
   /** For `count` objects, in `directory`. */
   constructor(disk: Disk, directory: string, count: number) {
@@ -43,57 +33,52 @@ export class PackFile {
     this.#count = count
     // Nothing secret: the name must only differ from that of any other writer.
     this.#token = toHex(systemRandom(8))
-    this.#fd = disk.open(temporaryPath(directory, 'pack', this.#token), 'wx')
+    this.#file = new HashedFile(disk, temporaryPath(directory, 'pack', this.#token))
     this.append(encodePackHeader(count))
   }
 
   /** Where the next bytes go. */
   get offset(): number {
-    return this.#written + this.#buffered
+    return this.#file.offset
   }
 
   /** The caller may use the bytes again afterwards. */
   append(bytes: Uint8Array): void {
-    if (this.#buffered + bytes.length > bufferBytes || bytes.length > copiedBytesMax) this.#flush()
-    if (bytes.length > copiedBytesMax) this.#write(bytes)
-    else {
-      this.#buffer.set(bytes, this.#buffered)
-      this.#buffered += bytes.length
-    }
+    this.#file.append(bytes)
   }
 
   /** Makes the pack durable, and the index that `encodeIndex` makes for the pack's checksum. */
-  async finish(encodeIndex: (checksum: Uint8Array) => Uint8Array): Promise<HalfPack> {
-    this.#flush()
-    const checksum = this.#sha1.digest()
-    this.#disk.write(this.#fd, checksum, this.#written)
-    await this.#disk.sync(this.#fd)
-    this.#close()
-    await writeHalfIndex(this.#disk, this.#directory, this.#token, encodeIndex(checksum))
-    const bytes = this.#written + checksum.length
-    return { name: packNameOf(checksum), objects: this.#count, bytes, token: this.#token }
+  finish(encodeIndex: (checksum: Uint8Array) => Uint8Array): Promise<HalfPack> {
+    return this.#finish((checksum) => {
+      return writeHalfIndex(this.#disk, this.#directory, this.#token, encodeIndex(checksum))
+    })
+  }
+
+  /** As `finish`, but the index is written bit by bit, up to its own checksum. */
+  finishWith(writeIndex: (file: HashedFile, checksum: Uint8Array) => void): Promise<HalfPack> {
+    return this.#finish(async (checksum) => {
+      const path = temporaryPath(this.#directory, 'idx', this.#token)
+      const file = new HashedFile(this.#disk, path)
+      try {
+        writeIndex(file, checksum)
+        await file.finish()
+      } finally {
+        file.close()
+      }
+    })
   }
 
   /** Removes what was written. */
   abandon(): void {
-    this.#close()
+    this.#file.close()
     discardHalfPack(this.#disk, this.#directory, this.#token)
   }
 
-  #flush(): void {
-    if (this.#buffered > 0) this.#write(this.#buffer.subarray(0, this.#buffered))
-    this.#buffered = 0
-  }
-
-  #write(bytes: Uint8Array): void {
-    this.#sha1.update(bytes)
-    this.#disk.write(this.#fd, bytes, this.#written)
-    this.#written += bytes.length
-  }
-
-  #close(): void {
-    if (this.#open) this.#disk.close(this.#fd)
-    this.#open = false
+  async #finish(writeIndex: (checksum: Uint8Array) => Promise<void>): Promise<HalfPack> {
+    const checksum = await this.#file.finish()
+    const bytes = this.#file.offset
+    await writeIndex(checksum)
+    return { name: packNameOf(checksum), objects: this.#count, bytes, token: this.#token }
   }
 }
 

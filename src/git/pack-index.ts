@@ -11,7 +11,8 @@ import { corruptPack } from './pack-entry.ts'
 const signature = 0xff74_4f63
 const oidBytes = 20
 const fanoutAt = 8
-const largeOffset = 0x8000_0000
+/** From this offset on, an index says where another table has it. */
+export const largeOffset: number = 0x8000_0000
 /** Signature, version and fan-out table: what every index begins with. */
 export const indexHeadBytes: number = fanoutAt + 256 * 4
 const oidsAt = indexHeadBytes
@@ -217,6 +218,26 @@ export function encodePackIndex(
   const body = file.subarray(0, -oidBytes)
   file.set(new Sha1().update(body).digest(), body.length)
   return file
+}
+
+/** Signature, version and fan-out table of so many names for each first byte. */
+export function encodeIndexHead(perByte: Uint32Array): Uint8Array {
+  const head = Buffer.alloc(indexHeadBytes)
+  head.writeUInt32BE(signature, 0)
+  head.writeUInt32BE(2, 4)
+  let count = 0
+  for (const [byte, names] of perByte.entries()) {
+    count += names
+    head.writeUInt32BE(count, fanoutAt + byte * 4)
+  }
+  return head
+}
+
+/** A row of the table of large offsets. */
+export function encodeLargeOffset(offset: number): Uint8Array {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(BigInt(offset))
+  return bytes
 }
 
 /** The number of objects, once sizes, fan-out and SHA-1 are right. */

@@ -1,25 +1,24 @@
 // Several packs into one, so that their number stays logarithmic. Entries are copied as they are,
-// but for the distances to their bases; what decides which packs is pure. Must not judge which
-// objects are needed, and removes nothing before the new pack is durable.
+// but for the distances to their bases; what decides which packs is pure. Neither a pack nor an
+// index is ever in RAM. Must not judge which objects are needed, and removes nothing before the new
+// pack is durable.
 
-import { crc32 } from 'node:zlib'
-import { KIBIBYTE } from '../limits.ts'
 import type { Disk } from './disk.ts'
 import type { PackStatus } from './object-store.ts'
 import { Pack } from './pack.ts'
+import { type HalfPack, PackFile, publishPacks } from './pack-file.ts'
 import {
-  corruptPack,
-  decodeEntryHeader,
-  encodeOffsetDeltaHeader,
-  packTrailerBytes,
-} from './pack-entry.ts'
-import type { EntryHeader } from './pack-entry.ts'
-import { PackOutput, writeWithOutput } from './pack-output.ts'
+  type IndexMerge,
+  type MergedRow,
+  mergeIndexes,
+  type RowValues,
+  writeMergedIndex,
+} from './pack-index-merge.ts'
+import { MergeSource } from './pack-merge-source.ts'
 import { removePacks } from './pack-removal.ts'
 
 /** Each pack holds at least this many times the objects of all smaller ones together. */
 const growth = 2
-const readAheadBytes = 256 * KIBIBYTE
 /** No writer works on one pack for a day. */
 const temporaryMsMax = 24 * 3600 * 1000
 
@@ -55,15 +54,12 @@ export async function mergePacks(
   names: readonly string[],
 ): Promise<PackStatus | undefined> {
   const packs: Pack[] = []
-  let merged: PackStatus
+  let merged: HalfPack
   try {
     openPacks(disk, directory, names, packs)
     if (packs.length < 2) return undefined
-    const sources = packs.map((pack) => new Source(pack))
-    const count = countObjects(sources)
-    merged = await writeWithOutput(new PackOutput(disk, directory, count), (output) => {
-      for (const [n, source] of sources.entries()) copyEntries(output, source, sources.slice(0, n))
-    })
+    merged = await writeMerged(disk, directory, packs)
+    await publishPacks(disk, directory, [merged])
   } finally {
     for (const pack of packs) pack.close()
   }
@@ -71,7 +67,7 @@ export async function mergePacks(
   await removePacks(disk, directory, replaced)
   const now = disk.stat(`${directory}/${merged.name}.pack`)?.mtimeMs ?? 0
   sweepTemporaries(disk, directory, now)
-  return merged
+  return { name: merged.name, objects: merged.objects, bytes: merged.bytes }
 }
 
 /** Where the progression begins: every pack before that index must be merged. */
@@ -88,145 +84,53 @@ function openPacks(disk: Disk, directory: string, names: readonly string[], pack
   const files = new Set(disk.list(directory))
   for (const name of names) {
     if (files.has(`${name}.keep`) || files.has(`${name}.mtimes`)) continue
-    const pack = Pack.open(disk, directory, name)
+    const pack = Pack.openPaged(disk, directory, name)
     if (pack !== undefined) packs.push(pack)
   }
 }
 
-/** One of the packs, its entries by offset, and where each went. */
-class Source {
-  readonly pack: Pack
-  /** Positions in the index, by ascending offset. */
-  readonly order: Uint32Array
-  /** By position in the index: the offset in the new pack, or NaN. */
-  readonly moved: Float64Array
-  readonly #offsets: Float64Array
-  #window: Uint8Array = new Uint8Array(0)
-  #windowAt = 0
-
-  constructor(pack: Pack) {
-    const { count } = pack.index
-    this.pack = pack
-    this.moved = new Float64Array(count).fill(NaN)
-    const offsets = Float64Array.from({ length: count }, (_, n) => pack.index.offsetAt(n))
-    this.order = Uint32Array.from(offsets.keys()).toSorted((a, b) => {
-      return (offsets[a] ?? 0) - (offsets[b] ?? 0)
+async function writeMerged(
+  disk: Disk,
+  directory: string,
+  packs: readonly Pack[],
+): Promise<HalfPack> {
+  const indexes = packs.map(({ index }) => index)
+  const merge = mergeIndexes(indexes)
+  const file = new PackFile(disk, directory, merge.count)
+  try {
+    const values = copyPacks(file, packs, merge)
+    return await file.finishWith((index, checksum) => {
+      writeMergedIndex(index, { indexes, merge }, values, checksum)
     })
-    this.#offsets = offsets
-  }
-
-  /** The offset of the nth entry; for n past the last one, the end of the entries. */
-  offsetOf(n: number): number {
-    const position = this.order[n]
-    if (position === undefined) return this.pack.bytes - packTrailerBytes
-    return this.#offsets[position] ?? 0
-  }
-
-  /** The position in the index of the entry that starts at `offset`. */
-  findByOffset(offset: number): number | undefined {
-    let low = 0
-    let high = this.order.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.offsetOf(middle) < offset) low = middle + 1
-      else high = middle
-    }
-    return this.offsetOf(low) === offset ? this.order[low] : undefined
-  }
-
-  /** Where the object is in the new pack, if it is there already. */
-  findMoved(oid: Uint8Array): number | undefined {
-    const position = this.pack.index.find(oid)
-    const offset = position === undefined ? undefined : this.moved[position]
-    return offset === undefined || Number.isNaN(offset) ? undefined : offset
-  }
-
-  /** The bytes of the nth entry, checked against the index's CRC-32. */
-  entry(n: number): Uint8Array {
-    const start = this.offsetOf(n)
-    const length = this.offsetOf(n + 1) - start
-    if (start < this.#windowAt || start + length > this.#windowAt + this.#window.length) {
-      this.#window = this.pack.readRaw(start, Math.max(length, readAheadBytes))
-      this.#windowAt = start
-    }
-    const bytes = this.#window.subarray(start - this.#windowAt, start - this.#windowAt + length)
-    if (crc32(bytes) !== this.pack.index.checksumAt(this.order[n] ?? 0)) {
-      throw corruptPack('an entry does not match its checksum')
-    }
-    return bytes
+  } catch (error) {
+    file.abandon()
+    throw error
   }
 }
 
-function countObjects(sources: readonly Source[]): number {
-  let count = 0
-  for (const [n, { pack }] of sources.entries()) {
-    const before = sources.slice(0, n)
-    for (let position = 0; position < pack.index.count; position += 1) {
-      const oid = pack.index.oidAt(position)
-      if (!before.some((source) => source.pack.index.find(oid) !== undefined)) count += 1
+/** Where everything went. */
+function copyPacks(file: PackFile, packs: readonly Pack[], merge: IndexMerge): RowValues {
+  const sources: MergeSource[] = []
+  const oldOffset = ({ from, position }: MergedRow): number => {
+    return packs[from]?.index.offsetAt(position) ?? NaN
+  }
+  const movedTo = (row: MergedRow): number => sources[row.from]?.movedTo(oldOffset(row)) ?? NaN
+  for (const [from, pack] of packs.entries()) {
+    const dropped = new Map<number, number>()
+    for (const { position, keptIn, keptAt } of merge.dropped[from] ?? []) {
+      dropped.set(oldOffset({ from, position }), movedTo({ from: keptIn, position: keptAt }))
     }
+    const source = new MergeSource(pack)
+    source.copy(file, dropped)
+    sources.push(source)
   }
-  return count
-}
-
-/**
- * `before` are the sources that were copied already. An object that one of them holds is left out,
- * and deltas on it are pointed at that copy: it never depends on a later pack, so no cycle arises.
- */
-function copyEntries(output: PackOutput, source: Source, before: readonly Source[]): void {
-  for (const [n, position] of source.order.entries()) {
-    const oid = source.pack.index.oidAt(position)
-    const known = findIn(before, oid)
-    source.moved[position] = known ?? output.offset
-    if (known === undefined) copyEntry(output, source, { n, oid, before })
+  return {
+    offsetOf: movedTo,
+    checksumOf(row) {
+      const changed = sources[row.from]?.changedChecksum(oldOffset(row))
+      return changed ?? packs[row.from]?.index.checksumAt(row.position) ?? NaN
+    },
   }
-}
-
-function copyEntry(
-  output: PackOutput,
-  source: Source,
-  entry: { readonly n: number; readonly oid: Uint8Array; readonly before: readonly Source[] },
-): void {
-  const bytes = source.entry(entry.n)
-  const header = decodeEntryHeader(bytes)
-  const data = bytes.subarray(header.length)
-  const base = findBase(source, header, { at: source.offsetOf(entry.n), before: entry.before })
-  if (base === undefined) output.add(entry.oid, bytes.subarray(0, header.length), data)
-  else {
-    const moved = encodeOffsetDeltaHeader(header.size, output.offset - base)
-    output.add(entry.oid, moved, data)
-  }
-}
-
-/**
- * The new offset of the base of a delta. Undefined for a whole object, and for a delta whose base,
- * named by oid, comes later in the same pack: that one is copied with its name.
- */
-function findBase(
-  source: Source,
-  header: EntryHeader,
-  place: { readonly at: number; readonly before: readonly Source[] },
-): number | undefined {
-  if (header.type === 'refDelta') {
-    const base = findIn([source, ...place.before], header.baseOid)
-    if (base === undefined && source.pack.index.find(header.baseOid) === undefined) {
-      throw corruptPack('the base of a delta is in another pack')
-    }
-    return base
-  }
-  if (header.type !== 'offsetDelta') return undefined
-  const position = source.findByOffset(place.at - header.distance)
-  const base = position === undefined ? undefined : source.moved[position]
-  if (base === undefined || Number.isNaN(base)) throw corruptPack('a delta has no base')
-  return base
-}
-
-function findIn(sources: readonly Source[], oid: Uint8Array): number | undefined {
-  for (const source of sources) {
-    const offset = source.findMoved(oid)
-    if (offset !== undefined) return offset
-  }
-  return undefined
 }
 
 /** Removes what dead writers left. `now` is the time of a file just written: no clock is needed. */

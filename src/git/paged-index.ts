@@ -4,7 +4,10 @@
 // agrees with the names, and each name that is looked at lies between its neighbours; a wrong
 // offset leads to an object with another hash. Jobs that rewrite packs verify all of an index.
 
+import { equalBytes } from '../bytes.ts'
+import { Sha1 } from '../crypto/sha1.ts'
 import { assert } from '../errors.ts'
+import { KIBIBYTE } from '../limits.ts'
 import type { Disk } from './disk.ts'
 import { corruptPack } from './pack-entry.ts'
 import {
@@ -20,12 +23,15 @@ import { ReadBlocks } from './read-blocks.ts'
 const oidBytes = 20
 /** Names are spread evenly: the one that is looked for is about this near to where it should be. */
 const firstStep = 64
+/** What is read at once to be verified. */
+const verifiedBytes = 256 * KIBIBYTE
 
 export class PagedIndex implements ObjectIndex {
   readonly count: number
   readonly packChecksum: Uint8Array
   readonly #disk: Disk
   readonly #fd: number
+  readonly #length: number
   /** How many names start with each byte or a lower one. */
   readonly #fanout: Uint32Array
   readonly #checksumsAt: number
@@ -56,6 +62,7 @@ export class PagedIndex implements ObjectIndex {
     this.count = countObjects(head.subarray(0, headLength), length)
     this.#disk = disk
     this.#fd = fd
+    this.#length = length
     this.#fanout = Uint32Array.from({ length: 256 }, (_, n) => head.readUInt32BE(8 + n * 4))
     this.#checksumsAt = indexHeadBytes + this.count * oidBytes
     this.#offsetsAt = this.#checksumsAt + this.count * 4
@@ -67,6 +74,22 @@ export class PagedIndex implements ObjectIndex {
 
   close(): void {
     this.#disk.close(this.#fd)
+  }
+
+  /** Computes the checksum of all of it. Throws `pack_corrupt`. */
+  verify(): void {
+    const sha1 = new Sha1()
+    const window = Buffer.allocUnsafeSlow(verifiedBytes)
+    const end = this.#length - oidBytes
+    for (let at = 0; at < end;) {
+      const read = this.#disk.read(this.#fd, window.subarray(0, Math.min(verifiedBytes, end - at)), at)
+      if (read === 0) throw corruptPack('its index is too short')
+      sha1.update(window.subarray(0, read))
+      at += read
+    }
+    if (!equalBytes(sha1.digest(), this.#bytes(end, oidBytes))) {
+      throw corruptPack('the checksum of its index is wrong')
+    }
   }
 
   find(oid: Uint8Array): number | undefined {

@@ -142,8 +142,10 @@ export class ByteWriter {
     return this
   }
 
+  /** Ends the writing: what is large is handed over without another copy. */
   bytes(): Uint8Array<ArrayBuffer> {
-    return this.#bytes.slice(0, this.#length)
+    const all = this.#bytes
+    return this.#length === all.length ? all : all.slice(0, this.#length)
   }
 
   /** Makes room, perhaps in new memory; returns where the field goes. */
@@ -151,7 +153,7 @@ export class ByteWriter {
     const start = this.#length
     this.#length += length
     if (this.#length > this.#bytes.length) {
-      const larger = new Uint8Array(2 * this.#length)
+      const larger = new Uint8Array(Math.max(2 * this.#bytes.length, this.#length))
       larger.set(this.#bytes)
       this.#bytes = larger
     }

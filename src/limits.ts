@@ -85,8 +85,8 @@ export const packInflationMax: number = 64
 export const packInflatedBytesMin: number = 256 * MEBIBYTE
 /** Trees that an open store keeps to apply deltas to. */
 export const deltaCacheBytes: number = 16 * MEBIBYTE
-/** The index of a pack is kept in RAM up to this size: half a million objects. */
-export const packIndexBytesMax: number = 16 * MEBIBYTE
+/** The index of a pack is kept in RAM up to this size: seventy thousand objects. */
+export const packIndexBytesMax: number = 2 * MEBIBYTE
 /** How long a writer waits for another by default. */
 export const lockWaitMsDefault: number = 30_000
 /** How long an erasure waits at least for who packs the store: a compaction takes a minute. */

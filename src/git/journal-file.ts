@@ -24,6 +24,8 @@ import { isOfSame, judgeRest, type Rest } from './journal-survey.ts'
 import type { Transition } from './object-store.ts'
 
 const noBytes = new Uint8Array(0)
+/** Never written to, so that no memory is behind it. */
+const zeros = new Uint8Array(journalStepBytesMax)
 const noOrigin: Origin = { generation: 0, salt: noBytes }
 /** Looks at a file that changes under each of them, before it counts as being written. */
 const looksMax = 4
@@ -126,11 +128,15 @@ export class JournalFile {
     if (this.#rest !== 'zeros') this.clear()
     const fd = this.#openForWriting()
     const { bytes } = encodeBatch({ generation, salt }, { start: 0, durable: 0 }, [])
-    const zeros = this.#disk.size(fd) > bytes.length ? 0 : journalStepBytesMin - bytes.length
-    this.#disk.write(fd, concatBytes(bytes, new Uint8Array(zeros)), 0)
+    const isEmpty = this.#disk.size(fd) <= bytes.length
+    const rest = zeros.subarray(0, isEmpty ? journalStepBytesMin - bytes.length : 0)
+    this.#disk.write(fd, concatBytes(bytes, rest), 0)
     await this.#disk.sync(fd)
     this.#poisoned = undefined
-    this.#load()
+    this.#forget()
+    this.#first = bytes.slice(0, batchHeadBytes)
+    this.#origin = { generation, salt }
+    this.#moveEnd(bytes)
     this.#durable = this.#end
   }
 
@@ -227,14 +233,22 @@ export class JournalFile {
   }
 
   #load(): void {
+    this.#forget()
     this.#first = this.#readAt(0, batchHeadBytes)
+    this.#scan()
+    this.#judge()
+  }
+
+  /** As of a file in which there is nothing but zeros. */
+  #forget(): void {
+    this.#first = noBytes
     this.#origin = noOrigin
     this.#frames = []
     this.#tail = noBytes
     this.#end = 0
     this.#durable = 0
-    this.#scan()
-    this.#judge()
+    this.#rest = 'zeros'
+    this.#doubt = noBytes
   }
 
   /** Takes intact batches from the end that is known. */
@@ -254,7 +268,8 @@ export class JournalFile {
     const fd = this.#openForWriting()
     this.#disk.truncate(fd, 0)
     this.#writeZeros(fd, 0, Math.min(size, keptMax))
-    this.#load()
+    this.#forget()
+    this.#first = this.#readAt(0, batchHeadBytes)
   }
 
   /** Looks at what follows the last batch. */
@@ -279,8 +294,9 @@ export class JournalFile {
 
   async #writeDurably(fd: number, batch: Uint8Array): Promise<void> {
     const uncertain = this.#readAt(this.#durable, this.#end - this.#durable)
+    const bytes = uncertain.length === 0 ? batch : concatBytes(uncertain, batch)
     try {
-      this.#disk.write(fd, concatBytes(uncertain, batch), this.#durable)
+      this.#disk.write(fd, bytes, this.#durable)
       await this.#disk.sync(fd)
     } catch (error) {
       await this.#takeBack(fd, batch.length, error)
@@ -312,7 +328,6 @@ export class JournalFile {
   }
 
   #writeZeros(fd: number, start: number, end: number): void {
-    const zeros = new Uint8Array(Math.min(journalStepBytesMax, Math.max(1, end - start)))
     for (let at = start; at < end; at += zeros.length) {
       this.#disk.write(fd, zeros.subarray(0, end - at), at)
     }

@@ -15,7 +15,7 @@
 // the frames. Where a sum or the byte FF ends with zeros, the write was cut off there; nothing that
 // flips one bit of FF makes it zero (journal-survey.ts).
 
-import { ByteReader, ByteWriter, concatBytes, equalBytes, fromHex, toHex } from '../bytes.ts'
+import { ByteReader, ByteWriter, concatBytes, equalBytes, toHex } from '../bytes.ts'
 import { sha256 } from '../crypto/digest.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { ObjectType, Oid } from './object.ts'
@@ -74,14 +74,19 @@ export function encodeBatch(
   place: { readonly start: number; readonly durable: number },
   transitions: readonly Transition[],
 ): { readonly bytes: Uint8Array; readonly frames: readonly Frame[] } {
-  const frames = concatBytes(...transitions.map(encodeFrame))
-  assert(frames.length < 2 ** 32, 'a batch of the journal is too large')
-  const fields = new ByteWriter().raw(magic).u32(frames.length).u64(generation).raw(salt)
+  let length = 0
+  for (const transition of transitions) length += frameBytes(transition)
+  assert(length < 2 ** 32, 'a batch of the journal is too large')
+  const fields = new ByteWriter().raw(magic).u32(length).u64(generation).raw(salt)
   const head = fields.u64(place.durable).bytes()
-  const body = concatBytes(head, headSum(place.start, head), mark, frames)
-  const padding = new Uint8Array(sectorEnd(body.length + batchTailBytes) - body.length)
-  padding.set(concatBytes(bodySum(body), mark))
-  return { bytes: concatBytes(body, padding), frames: transitions.map(frameOf) }
+  // Made in place: what is written is a few kilobytes a command, and each copy of it is garbage.
+  const bytes = new Uint8Array(sectorEnd(batchHeadBytes + length + batchTailBytes))
+  bytes.set(concatBytes(head, headSum(place.start, head), mark))
+  let at = batchHeadBytes
+  for (const transition of transitions) at = writeFrame(bytes, at, transition)
+  assert(at === batchHeadBytes + length, 'every oid has 40 digits')
+  bytes.set(concatBytes(bodySum(bytes.subarray(0, at)), mark), at)
+  return { bytes, frames: transitions.map(frameOf) }
 }
 
 /** The head of a batch at `start`; undefined if it is not whole, in every bit. */
@@ -141,20 +146,27 @@ function decodeObject(reader: ByteReader): JournalObject {
   return { oid, type, body: reader.raw(reader.u32()) }
 }
 
-function encodeFrame({ expected, next, objects }: Transition): Uint8Array {
-  let length = 40
-  for (const object of objects) length += 25 + object.body.length
-  assert(length < 2 ** 32, 'a journal frame is too large')
-  const writer = new ByteWriter().u32(length)
-  writer.raw(fromHex(expected ?? zeroOid)).raw(fromHex(next))
+function frameBytes({ objects }: Transition): number {
+  let length = 4 + 40
+  for (const { body } of objects) length += 25 + body.length
+  return length
+}
+
+/** Writes a frame to `at`; the end of it. */
+function writeFrame(bytes: Uint8Array, start: number, transition: Transition): number {
+  const { expected, next, objects } = transition
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  let at = view.writeUInt32BE(frameBytes(transition) - 4, start)
+  at += view.write(expected ?? zeroOid, at, 'hex')
+  at += view.write(next, at, 'hex')
   for (const { type, oid, body } of objects) {
-    writer
-      .u8(objectTypes.indexOf(type) + 1)
-      .raw(fromHex(oid))
-      .u32(body.length)
-      .raw(body)
+    at = view.writeUInt8(objectTypes.indexOf(type) + 1, at)
+    at += view.write(oid, at, 'hex')
+    at = view.writeUInt32BE(body.length, at)
+    bytes.set(body, at)
+    at += body.length
   }
-  return writer.bytes()
+  return at
 }
 
 function frameOf({ expected, next, objects }: Transition): Frame {

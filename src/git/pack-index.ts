@@ -201,17 +201,15 @@ export function encodePackIndex(
   const largeAt = offsetsAt + offsets.length * 4
   const length = largeAt + large * 8 + trailerBytes
   const file = memory.length < length ? Buffer.alloc(length) : memory.subarray(0, length)
-  file.writeUInt32BE(signature, 0)
-  file.writeUInt32BE(2, 4)
+  file.set(encodeIndexHead(countByFirstByte(oids)))
   file.set(oids, oidsAt)
   file.set(checksums, checksumsAt)
-  fillFanout(file.subarray(fanoutAt, oidsAt), file.subarray(oidsAt, checksumsAt))
   let row = 0
   for (let position = 0; position < offsets.length; position += 1) {
     const offset = offsets[position] ?? 0
     const isLarge = offset >= largeOffset
     file.writeUInt32BE(isLarge ? largeOffset + row : offset, offsetsAt + position * 4)
-    if (isLarge) file.writeBigUInt64BE(BigInt(offset), largeAt + row * 8)
+    if (isLarge) file.set(encodeLargeOffset(offset), largeAt + row * 8)
     if (isLarge) row += 1
   }
   file.set(packChecksum, file.length - trailerBytes)
@@ -287,13 +285,14 @@ export function readLargeOffset(bytes: Buffer, at: number): number {
   return Number(large)
 }
 
-/** How many oids start with each byte or a lower one. */
-function fillFanout(fanout: Buffer, oids: Buffer): void {
-  let position = 0
-  for (let byte = 0; byte < 256; byte += 1) {
-    while ((oids[position * oidBytes] ?? 256) <= byte) position += 1
-    fanout.writeUInt32BE(position, byte * 4)
+/** How many oids start with each byte. */
+function countByFirstByte(oids: Buffer): Uint32Array {
+  const counts = new Uint32Array(256)
+  for (let at = 0; at < oids.length; at += oidBytes) {
+    const byte = oids[at] ?? 0
+    counts[byte] = (counts[byte] ?? 0) + 1
   }
+  return counts
 }
 
 /** The first four bytes, as the index is searched by them. */

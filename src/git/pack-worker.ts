@@ -17,6 +17,9 @@ import { encodeRequest, type PackReply, type PackThreadData } from './pack-messa
 /** What is packed in less time than a thread takes to start. */
 const inlineBytesMax = 512 * KIBIBYTE
 
+/** What a thread may take for short-lived objects. It works on buffers; by default it is 48. */
+const youngMegabytes = 6
+
 /** Packs of the real disk in `directory`, `objects/pack`. */
 export function workerPacker(directory: string): Packer {
   return {
@@ -61,6 +64,7 @@ export async function packInWorker(
     const worker = new Worker(workerUrl(import.meta.url, 'pack-job-worker'), {
       workerData: data,
       transferList: 'bodies' in request ? [request.bodies.buffer] : [],
+      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     })
     return await replyOf(worker, progress)
   } finally {

@@ -82,7 +82,11 @@ export class PagedIndex implements ObjectIndex {
     const window = Buffer.allocUnsafeSlow(verifiedBytes)
     const end = this.#length - oidBytes
     for (let at = 0; at < end;) {
-      const read = this.#disk.read(this.#fd, window.subarray(0, Math.min(verifiedBytes, end - at)), at)
+      const read = this.#disk.read(
+        this.#fd,
+        window.subarray(0, Math.min(verifiedBytes, end - at)),
+        at,
+      )
       if (read === 0) throw corruptPack('its index is too short')
       sha1.update(window.subarray(0, read))
       at += read

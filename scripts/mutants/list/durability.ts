@@ -111,8 +111,8 @@ export const durability: readonly MutatedFile[] = [
     file: 'git/journal-file.ts',
     mutants: [
       {
-        line: 'new Uint8Array(zeros)), 0)\n    await this.#disk.sync(fd)',
-        becomes: 'new Uint8Array(zeros)), 0)',
+        line: 'concatBytes(bytes, rest), 0)\n    await this.#disk.sync(fd)',
+        becomes: 'concatBytes(bytes, rest), 0)',
         test: journal,
         name: 'frames that were packed do not come back once the branch has moved on',
       },
@@ -147,8 +147,8 @@ export const durability: readonly MutatedFile[] = [
         name: 'that the journal of a closed store is empty: stock git may move the branch',
       },
       {
-        line: 'concatBytes(uncertain, batch), this.#durable)\n      await this.#disk.sync(fd)',
-        becomes: 'concatBytes(uncertain, batch), this.#durable)',
+        line: 'this.#disk.write(fd, bytes, this.#durable)\n      await this.#disk.sync(fd)',
+        becomes: 'this.#disk.write(fd, bytes, this.#durable)',
         test: syncs,
         name: 'a new store, and what is committed to it',
       },
@@ -163,6 +163,17 @@ export const durability: readonly MutatedFile[] = [
         becomes: 'this.#writeZeros(fd, size, end)',
         test: journal,
         name: 'a write that does not end finds its space there, and cuts nothing off',
+      },
+    ],
+  },
+  {
+    file: 'git/hashed-file.ts',
+    mutants: [
+      {
+        line: 'await this.#disk.sync(this.#fd)',
+        becomes: '',
+        test: syncs,
+        name: 'a new store, and what is packed in it',
       },
     ],
   },
@@ -204,12 +215,6 @@ export const durability: readonly MutatedFile[] = [
   {
     file: 'git/pack-file.ts',
     mutants: [
-      {
-        line: 'await this.#disk.sync(this.#fd)',
-        becomes: '',
-        test: syncs,
-        name: 'a new store, and what is packed in it',
-      },
       {
         line: 'await disk.sync(fd)',
         becomes: '',

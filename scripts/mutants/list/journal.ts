@@ -152,7 +152,7 @@ export const journal: readonly MutatedFile[] = [
         name: 'journal writes frames of another handle again before its own, in the same write',
       },
       {
-        line: 'this.#disk.write(fd, concatBytes(uncertain, batch), this.#durable)',
+        line: 'this.#disk.write(fd, bytes, this.#durable)',
         becomes: 'this.#disk.write(fd, batch, this.#end)',
         test: 'unit/git/journal.test.ts',
         name: 'journal writes frames of another handle again before its own, in the same write',

@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hasCode } from '../../../src/errors.ts'
 import { makeDelta } from '../../../src/git/delta.ts'
-import { systemDisk } from '../../../src/git/disk.ts'
+import { type Disk, systemDisk } from '../../../src/git/disk.ts'
 import { encodeEntryHeader } from '../../../src/git/pack-entry.ts'
 import { mergePacks, planMerge } from '../../../src/git/pack-merge.ts'
 import { PackSet } from '../../../src/git/pack-set.ts'
@@ -89,6 +89,45 @@ describe('mergePacks', () => {
     const sizes = names.map((name) => readFileSync(join(directory, `${name}.pack`)).length)
     const merged = await mergePacks(systemDisk, directory, names)
     expect(merged?.bytes).toBe((sizes[0] ?? 0) + (sizes[1] ?? 0) - 32)
+  })
+
+  test('reads no index and no pack as a whole, whatever is in them', async () => {
+    const directory = temporaryDirectory()
+    const large = [1, 2, 3].map((n) => object('blob', noise(`large ${n}`, 700_000)))
+    const [first, second, third] = large
+    const more = Array.from({ length: 2000 }, (_, n) => object('blob', noise(`${n}`, 10)))
+    const names = await writeParts(
+      directory,
+      [...more, ...(first ? [first] : []), ...(second ? [second] : [])],
+      [...objects, ...(second ? [second] : []), ...(third ? [third] : [])],
+    )
+    let longest = 0
+    const disk: Disk = {
+      ...systemDisk,
+      readFile: (path) => expect.fail(`${path} is read as a whole`),
+      read(fd, into, position) {
+        longest = Math.max(longest, into.length)
+        return systemDisk.read(fd, into, position)
+      },
+    }
+    await mergePacks(disk, directory, names)
+    expect(losses(directory, [...objects, ...more, ...large])).toEqual([])
+    // An entry that is longer than a window is read by itself, where one before it is dropped.
+    expect(longest).toBeLessThan(800_000)
+  })
+
+  test('refuses a pack of which a byte has changed between the entries that it names', async () => {
+    const directory = temporaryDirectory()
+    const names = await writeParts(directory, objects.slice(0, 50), objects.slice(50))
+    const path = join(directory, `${names[1]}.pack`)
+    const bytes = readFileSync(path)
+    bytes[bytes.length - 21] = (bytes.at(-21) ?? 0) ^ 1
+    writeFileSync(path, bytes)
+    const before = systemDisk.list(directory)
+    await expect(mergePacks(systemDisk, directory, names)).rejects.toSatisfy((error) => {
+      return hasCode(error, 'pack_corrupt')
+    })
+    expect(systemDisk.list(directory)).toEqual(before)
   })
 
   test('resolves deltas whose base was dropped as a duplicate', async () => {

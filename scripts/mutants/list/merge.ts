@@ -65,6 +65,18 @@ export const merge: readonly MutatedFile[] = [
         test: 'unit/store/merge/open-memories.test.ts',
         name: 'an open memory stays if one side edited and the other deleted it',
       },
+      {
+        line: 'if (older === newer || older === base) return newer',
+        becomes: 'if (older === newer) return newer',
+        test: 'unit/store/merge/open-memories.test.ts',
+        name: 'gets a new path from the newer side and a text from the older one',
+      },
+      {
+        line: 'if (older === newer || older === base) return newer',
+        becomes: 'if (older === base) return newer',
+        test: 'unit/store/merge/open-memories.test.ts',
+        name: 'needs no decision where both made the same of it, as two merges of the same do',
+      },
     ],
   },
   {
@@ -93,6 +105,13 @@ export const merge: readonly MutatedFile[] = [
         becomes: '',
         test: 'unit/store/merge/clashes.test.ts',
         name: 'memories at one path of JSON become the newer text',
+      },
+      {
+        line: `  into.inputs = [...older.draft.inputs, ...newer.draft.inputs]
+`,
+        becomes: '',
+        test: 'unit/store/merge/plan.test.ts',
+        name: 'outcomes name the versions that went in, older first, also of the other memory',
       },
     ],
   },
@@ -158,6 +177,20 @@ export const merge: readonly MutatedFile[] = [
         test: 'unit/store/merge/clashes.test.ts',
         name: 'memories at one path with equal texts leave the older as it is',
       },
+      {
+        line: `  checkRowCount(rows.length)
+`,
+        becomes: '',
+        test: 'unit/store/merge/plan.test.ts',
+        name: 'are as many as one commit holds at most, those of joined memories among them',
+      },
+      {
+        line: `  checkRowCount(input.open.length)
+`,
+        becomes: '',
+        test: 'unit/store/merge/plan.test.ts',
+        name: 'that are too many for one commit are refused before anything is read',
+      },
     ],
   },
   {
@@ -168,6 +201,25 @@ export const merge: readonly MutatedFile[] = [
         becomes: 'return a.every((line, index) => line === b[index])',
         test: 'unit/store/text-merge.test.ts',
         name: 'merges insertions at both ends',
+      },
+      {
+        line: 'if (areEqual(ours, theirs) || areEqual(base, theirs)) merged',
+        becomes: 'if (areEqual(base, theirs)) merged',
+        test: 'unit/store/text-merge.test.ts',
+        name: 'large texts merge where both sides made one large edit alike',
+      },
+      {
+        line: `else if (areEqual(region.aContent, region.bContent)) merged.push(region.aContent)
+`,
+        becomes: '',
+        test: 'unit/store/text-merge.test.ts',
+        name: 'merges the same edit among repeated lines',
+      },
+      {
+        line: 'comparisons > COMPARISONS_MAX ? undefined : compareLines(',
+        becomes: 'compareLines(',
+        test: 'unit/store/text-merge.test.ts',
+        name: 'conflict where more lines would have to be compared than a second allows',
       },
     ],
   },

@@ -130,6 +130,20 @@ export const sync: readonly MutatedFile[] = [
         test: 'unit/store/sync/evidence.test.ts',
         name: 'a head that leads to what is redacted is not kept under a name that no store has',
       },
+      {
+        line: `if (commits.length + blobs.size * (1 + search.cost) > OPENED_MAX) return true
+`,
+        becomes: '',
+        test: 'unit/store/sync/evidence.test.ts',
+        name: 'for what is redacted is not kept with more blobs than are opened',
+      },
+      {
+        line: `commits.some((oid) => hasUnreadableDetail(source, oid)) ||
+`,
+        becomes: '',
+        test: 'unit/store/sync/evidence.test.ts',
+        name: 'for what is redacted is not kept with a detail that nobody can open',
+      },
     ],
   },
 ]

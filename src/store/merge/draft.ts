@@ -66,7 +66,8 @@ export function openDraft(input: MergeInput, memory: OpenMemory): Draft {
   const [older, newer] = inOrder(ours, theirs, input.isLater)
   const start = {
     memoryId,
-    created: Math.min(ours.created, theirs.created),
+    // The same on both sides: a memory is created once (FORMAT §6.4).
+    created: ours.created,
     base: ours.versionId,
     secondBase: theirs.versionId,
     settled: undefined,

@@ -22,6 +22,7 @@ describe('merges', () => {
     ['only their edit', 'abc', 'abc', 'axc', 'axc'],
     ['the same edit', 'abc', 'axc', 'axc', 'axc'],
     ['the same edit among others', 'abcdefg', 'xbcdyfg', 'abcdyfz', 'xbcdyfz'],
+    ['the same edit among repeated lines', 'aapaaqaa', 'aaxaaqaa', 'aaxaayaa', 'aaxaayaa'],
     ['edits with a line between', 'abc', 'xbc', 'aby', 'xby'],
     ['insertions at both ends', 'abc', 'xabc', 'abcy', 'xabcy'],
     ['a deletion and an edit apart', 'abcd', 'bcd', 'abcx', 'bcx'],
@@ -169,6 +170,19 @@ describe('large texts', () => {
     })
   })
 
+  test('merge where both sides made one large edit alike', () => {
+    const [before, after] = ['before\n'.repeat(1600), 'after\n'.repeat(1600)]
+    const merged = mergeText(`${before}line\nend\n`, `${after}line\nours\n`, `${after}line\nend\n`)
+    expect(merged).toEqual({ clean: true, text: `${after}line\nours\n` })
+  })
+
+  test('conflict where more lines would have to be compared than a second allows', () => {
+    const same = 'a\nb\n'
+    const [few, many] = [same.repeat(10), same.repeat(750)]
+    expect(mergeText(few, `x\n${few.slice(2)}`, `${few}y\n`).clean).toBe(true)
+    expect(mergeText(many, `x\n${many.slice(2)}`, `${many}y\n`).clean).toBe(false)
+  })
+
   test.each<[string, base: string, ours: string, theirs: string]>([
     ['nothing in common', base, base.replaceAll('line', 'a'), base.replaceAll('line', 'b')],
     [
@@ -183,9 +197,7 @@ describe('large texts', () => {
       `a\n${'\n'.repeat(count / 2)}b\n`,
       '\n'.repeat(count + 9),
     ],
-  ])('end in a conflict within seconds: %s', (_, from, ours, theirs) => {
-    const start = performance.now()
+  ])('end in a conflict: %s', (_, from, ours, theirs) => {
     expect(mergeText(from, ours, theirs)).toEqual({ clean: false })
-    expect(performance.now() - start).toBeLessThan(10_000)
   })
 })

@@ -34,6 +34,19 @@ describe('an open memory', () => {
       { rows: { a: ['/y', 'new\n'] }, outcomes: [['a', 'merged', '/y']] },
     ],
     [
+      'gets a new path from the newer side and a text from the older one',
+      {
+        open: {
+          a: {
+            base,
+            ours: { at: 3, path: '/y', content: base.content },
+            theirs: { at: 2, path: '/x', content: 'new\n' },
+          },
+        },
+      },
+      { rows: { a: ['/y', 'new\n'] }, outcomes: [['a', 'merged', '/y']] },
+    ],
+    [
       'keeps the lines of both where edits overlap, the older side first',
       {
         open: {

@@ -1,7 +1,7 @@
 // The rows of a merge as FORMAT §6.4 wants them, what its outcomes say, and that only what is
 // needed is read.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { zeroId } from '../../../../src/format/record.ts'
 import { rowsMax } from '../../../../src/limits.ts'
 import { digestOf } from '../../../../src/store/changes.ts'
@@ -83,10 +83,27 @@ describe('rows', () => {
     expect(read.toSorted()).toEqual(expected)
   })
 
-  test('are as many as one commit holds at most', () => {
-    const memory = openOf(['a', { ours: { at: 1, path: '/x' }, theirs: { at: 2, path: '/x' } }])
-    const open = Array.from({ length: rowsMax + 1 }, () => memory)
-    const code = 'change_too_large'
-    expect(() => planMerge({ ...inputOf({}), open })).toThrow(expect.objectContaining({ code }))
+  test('are as many as one commit holds at most, those of joined memories among them', () => {
+    const ended = { ours: { at: 1, path: '/x' }, theirs: { at: 2, path: '/x' } }
+    const open = Array.from({ length: rowsMax }, () => openOf(['a', ended]))
+    const input = inputOf({ changed: { b: { at: 2, path: '/y', content: 'b' } } })
+    expect(planMerge({ ...input, open }).rows).toHaveLength(rowsMax)
+    const joining = inputOf({
+      changed: {
+        b: { at: 2, path: '/y', content: 'b' },
+        c: { at: 3, path: '/y', content: 'c' },
+      },
+    })
+    expect(() => planMerge({ ...joining, open })).toThrow(tooLarge)
   })
+
+  test('that are too many for one commit are refused before anything is read', () => {
+    const state = { path: '/x', content: 'x' }
+    const memory = openOf(['a', { ours: { at: 1, ...state }, theirs: { at: 2, ...state } }])
+    const open = Array.from({ length: rowsMax + 1 }, () => memory)
+    const readContent = vi.fn<() => string>()
+    expect(() => planMerge({ ...inputOf({}), open, readContent })).toThrow(tooLarge)
+    expect(readContent).not.toHaveBeenCalled()
+  })
+  const tooLarge = expect.objectContaining({ code: 'change_too_large' })
 })

@@ -18,6 +18,8 @@ import {
   moveBranch,
   redact,
 } from '../../../support/hostile-remotes.ts'
+import { idOf } from '../../../support/forge-seal.ts'
+import { nextRow, standardHistory } from '../../../support/standard-forge.ts'
 import { cleanEnvironment, git } from '../../../support/temporary.ts'
 
 const worldOf = worldsOf(makePair)
@@ -101,10 +103,43 @@ describe('a head that leads to what is redacted is not kept', () => {
   })
 })
 
-describe('a head that git would take for a fault of the repository is not kept', () => {
-  const header = (lines: string): string =>
-    `${lines}author a <a> 0 +0000\ncommitter a <a> 0 +0000\n\nx\n`
+describe('a head that cannot be searched for what is redacted is not kept', () => {
+  const redacted = new Set([idOf('a version that is redacted')])
 
+  test('with a detail that nobody can open', async () => {
+    const { forge } = await standardHistory()
+    const { objects, storeId, epochs } = forge
+    const source = { objects: { read: (oid: string) => objects.get(oid) }, storeId, epochs }
+    const isKeptAs = (head: string): boolean => canBeKept(source, new History(), head, redacted)
+    expect(isKeptAs(forge.change([nextRow]))).toBe(true)
+    expect(isKeptAs(forge.change([nextRow], { epoch: forge.newEpoch() }))).toBe(false)
+  })
+
+  test('with more blobs than are opened', () => {
+    const keeps = (count: number): boolean => {
+      const entries = Array.from({ length: count }, (_, index) => {
+        const oid = Buffer.from(index.toString(16).padStart(40, '0'), 'hex')
+        return Buffer.concat([Buffer.from(`100644 ${index}\0`), oid])
+      })
+      const tree = { type: 'tree', body: Buffer.concat(entries) } as const
+      const commit = {
+        type: 'commit',
+        body: Buffer.from(header(`tree ${'a'.repeat(40)}\n`)),
+      } as const
+      const blob = { type: 'blob', body: Buffer.from('hello') } as const
+      const known = new Map<string, typeof tree | typeof commit>([
+        ['a'.repeat(40), tree],
+        ['c'.repeat(40), commit],
+      ])
+      const objects: ObjectSource = { read: (oid) => known.get(oid) ?? blob }
+      const source = { objects, storeId: '', epochs: new Map() }
+      return canBeKept(source, new History(), 'c'.repeat(40), redacted)
+    }
+    expect([keeps(19_999), keeps(20_000)]).toEqual([true, false])
+  })
+})
+
+describe('a head that git would take for a fault of the repository is not kept', () => {
   test.each<[name: string, head: (remote: string) => string]>([
     [
       'a tree by the mode of a file',
@@ -140,6 +175,10 @@ describe('a head that git would take for a fault of the repository is not kept',
     expect(canBeKept(source, new History(), oid, new Set())).toBe(true)
   })
 })
+
+function header(lines: string): string {
+  return `${lines}author a <a> 0 +0000\ncommitter a <a> 0 +0000\n\nx\n`
+}
 
 function commitOf(remote: string, body: string): string {
   const how = ['hash-object', '-t', 'commit', '-w', '--literally', '--stdin']

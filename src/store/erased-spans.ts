@@ -5,7 +5,6 @@
 import type { Operation } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
 import { countLeading } from './count-leading.ts'
-import type { History } from './history.ts'
 
 /** A version to erase. */
 export interface ErasedVersion {
@@ -23,8 +22,18 @@ export interface TailCommit {
   readonly bases: ReadonlySet<string>
 }
 
-export type Graph = Pick<History, 'parentsOf' | 'ofMemory'> & {
-  readonly commits: Pick<History['commits'], 'length' | 'at'>
+/** A commit, by its place in the canonical order. */
+interface Placed {
+  readonly position: number
+}
+
+/** What is asked of a `History`. */
+export interface Graph {
+  readonly commits: { readonly length: number; at(position: number): Placed | undefined }
+  parentsOf(commit: Placed): readonly Placed[]
+  ofMemory(
+    memoryId: string,
+  ): readonly { readonly base: string; readonly secondBase: string; readonly commit: Placed }[]
 }
 
 /** The position from which on no tree has the version; past the last one if the newest has it. */

@@ -200,6 +200,18 @@ describe('T10: a keyring that contradicts its record or directory is refused', (
       'no slot for the recovery entry',
       { file: (file) => ({ ...file, slots: file.slots.filter((slot) => slot.type === 'device') }) },
     ],
+    [
+      'keyring_mismatch',
+      'a slot of another recovery entry',
+      {
+        file: (file) => ({
+          ...file,
+          slots: file.slots.map((slot) => {
+            return slot.type === 'device' ? slot : { ...slot, slotId: 'bb'.repeat(16) }
+          }),
+        }),
+      },
+    ],
     ['keyring_malformed', 'another magic', { bytes: put(0, 0x58) }],
     ['upgrade_required', 'a later version', { bytes: put(4, 2) }],
     ['keyring_malformed', 'a reserved byte', { bytes: put(5, 1) }],

@@ -119,6 +119,12 @@ export const handlers: readonly MutatedFile[] = [
         test: 'conformance/memory-tool-edit.test.ts',
         name: 'str_replace occurrences: twice on one line',
       },
+      {
+        line: `if (parameter === 'reason') return new Refusal(\`Cannot write. \${message}\`)`,
+        becomes: '',
+        test: 'conformance/memory-tool-guard.test.ts',
+        name: 'a secret in the reason that the program gives is named as that',
+      },
     ],
   },
   {

@@ -30,6 +30,12 @@ export const keys: readonly MutatedFile[] = [
         test: 'unit/keys/keyring-damage.test.ts',
         name: 'that is wrong inside: the current epoch among the older ones is keyring_mismatch',
       },
+      {
+        line: 'if (epoch.kid !== kid || !equalBytes(',
+        becomes: 'if (!equalBytes(',
+        test: 'unit/keys/keyring-damage.test.ts',
+        name: 'wrong inside: archives that hold another A under a kid is keyring_mismatch',
+      },
     ],
   },
   {
@@ -64,6 +70,18 @@ export const keys: readonly MutatedFile[] = [
         becomes: '...before.recovery,',
         test: 'unit/store/devices.test.ts',
         name: 'a new recovery key replaces the old one in a new epoch',
+      },
+      {
+        line: 'const same = shown.toSorted().join() === listed.toSorted().join()',
+        becomes: 'const same = shown.length === listed.length',
+        test: 'attack/keyring.test.ts',
+        name: 'directory is refused keyring_mismatch: a slot of another recovery entry',
+      },
+      {
+        line: 'const same = shown.toSorted().join() === listed.toSorted().join()',
+        becomes: 'const same = shown.length <= listed.length',
+        test: 'attack/keyring.test.ts',
+        name: 'directory is refused keyring_mismatch: no slot for the recovery entry',
       },
     ],
   },

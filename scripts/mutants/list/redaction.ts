@@ -20,4 +20,158 @@ export const redaction: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'store/erased-spans.ts',
+    mutants: [
+      {
+        line: '? Number.POSITIVE_INFINITY : afterDetour(detours, replaced)',
+        becomes: '? Number.POSITIVE_INFINITY : replaced',
+        test: 'unit/store/erased-spans.test.ts',
+        name: 'where the branch is merged that does not know of the replacement',
+      },
+      {
+        line: 'start = Math.min(start, last.start)',
+        becomes: '',
+        test: 'unit/store/erased-spans.test.ts',
+        name: 'where the branch is merged that does not know of the replacement',
+      },
+      {
+        line: `for (const base of bases) ends.set(base, graph.commits.length + index)
+`,
+        becomes: '',
+        test: 'unit/store/erased-spans.test.ts',
+        name: 'what follows the newest commit in a line may replace it',
+      },
+      {
+        line: 'detour.start > position ? position : detour.end + 1',
+        becomes: 'false ? position : detour.end + 1',
+        test: 'unit/store/erased-spans.test.ts',
+        name: 'where it is replaced, before there are branches',
+      },
+      {
+        line: 'for (const id of [base, secondBase]) {',
+        becomes: 'for (const id of [secondBase]) {',
+        test: 'unit/store/erased-spans.test.ts',
+        name: 'trees have an erased version until where it is replaced, in a line',
+      },
+    ],
+  },
+  {
+    file: 'store/shown-tree.ts',
+    mutants: [
+      {
+        line: `if (size <= FLAT_MAX) return this.#flatten(entries)
+`,
+        becomes: '',
+        test: 'unit/store/redaction-limits.test.ts',
+        name: 'a redaction that leaves few memories of a directory makes it flat',
+      },
+      {
+        line: `    this.#dead.add(blob)
+`,
+        becomes: '',
+        test: 'unit/store/redaction.test.ts',
+        name: 'a redaction erases one version and keeps who did what when',
+      },
+      {
+        line: `    this.#dead.add(old)
+`,
+        becomes: '',
+        test: 'unit/store/redaction.test.ts',
+        name: 'a redaction leaves no byte of the old objects in any file of the store',
+      },
+    ],
+  },
+  {
+    file: 'store/redaction-clearing.ts',
+    mutants: [
+      {
+        line: `if (left.length > 0) throw unchangedError(left)
+`,
+        becomes: '',
+        test: 'unit/store/redaction-limits.test.ts',
+        name: 'overwriting is refused where the reason alone matches, and changes nothing',
+      },
+      {
+        line: 'if (path.search(everywhere) !== -1) {',
+        becomes: `if (path === '') {`,
+        test: 'unit/store/redaction-limits.test.ts',
+        name: 'overwriting is refused where a path matches, and changes nothing',
+      },
+      {
+        line: `  checkMayOverwrite(snapshot, request)
+`,
+        becomes: '',
+        test: 'unit/store/redaction-limits.test.ts',
+        name: 'is refused in an archived store, in which deleting and redacting go on',
+      },
+    ],
+  },
+  {
+    file: 'store/redaction-plan.ts',
+    mutants: [
+      {
+        line: 'const more = versionIds.filter((versionId) => !known.has(versionId))',
+        becomes: 'const more = versionIds.slice(versionIds.length)',
+        test: 'unit/store/redaction-limits.test.ts',
+        name: 'was agreed to is all that may go: nothing is done if more is selected by now',
+      },
+    ],
+  },
+  {
+    file: 'store/rewrite.ts',
+    mutants: [
+      {
+        line: `    this.#dead.add(oid)
+    this.#tree`,
+        becomes: '    this.#tree',
+        test: 'unit/store/redaction.test.ts',
+        name: 'a redaction erases one version and keeps who did what when',
+      },
+      {
+        line: `    this.#dead.add(root)
+`,
+        becomes: '',
+        test: 'unit/store/redaction.test.ts',
+        name: 'a redaction leaves no byte of the old objects in any file of the store',
+      },
+      {
+        line: `return !gone.has(commit.record.rows[row]?.versionId ?? '')`,
+        becomes: 'return true',
+        test: 'unit/store/redaction.test.ts',
+        name: 'a redaction erases one version and keeps who did what when',
+      },
+      {
+        line: `      this.#shown.hide(memoryId, blob)
+`,
+        becomes: '',
+        test: 'unit/store/redaction.test.ts',
+        name: 'a redaction erases one version and keeps who did what when',
+      },
+      {
+        line: 'parents: place.parents.map((parent) => parents.get(parent) ?? parent),',
+        becomes: 'parents: place.parents,',
+        test: 'unit/store/redaction.test.ts',
+        name: 'a redaction erases one version and keeps who did what when',
+      },
+    ],
+  },
+  {
+    file: 'store/verify-rewritten.ts',
+    mutants: [
+      {
+        line: `  checkBelow(history, base, found.redacted)
+`,
+        becomes: '',
+        test: 'attack/redaction-replay.test.ts',
+        name: 'before the redaction redaction_undone: is given one that was not rewritten',
+      },
+      {
+        line: 'for (const versionId of found.redacted) snapshot.redacted.add(versionId)',
+        becomes: '',
+        test: 'attack/redaction-replay.test.ts',
+        name: 'is given that with the same redact record while its store is open',
+      },
+    ],
+  },
 ]

@@ -85,6 +85,12 @@ export const sync: readonly MutatedFile[] = [
         test: 'unit/store/sync/redacted-between.test.ts',
         name: 'two redactions between syncs, the older version first: the host gets both',
       },
+      {
+        line: 'if (entry?.url !== url) return undefined',
+        becomes: 'if (entry === undefined) return undefined',
+        test: 'unit/store/sync/remote-status.test.ts',
+        name: 'counts what a redaction has renamed, and forgets another address',
+      },
     ],
   },
   {
@@ -143,6 +149,17 @@ export const sync: readonly MutatedFile[] = [
         becomes: '',
         test: 'unit/store/sync/evidence.test.ts',
         name: 'for what is redacted is not kept with a detail that nobody can open',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/theirs.ts',
+    mutants: [
+      {
+        line: 'if (findStoreId(objects, head, wasShown) === expected) return',
+        becomes: 'return',
+        test: 'attack/remote-commits.test.ts',
+        name: 'a newer format looks like an upgrade: not replaced by us, but put back by git',
       },
     ],
   },

@@ -6,6 +6,7 @@ import { systemDisk } from '../../../src/git/disk.ts'
 import { StoreError } from '../../../src/index.ts'
 import type { MemoryStore } from '../../../src/index.ts'
 import { rowsMax } from '../../../src/limits.ts'
+import { FLAT_MAX } from '../../../src/store/memory-tree.ts'
 import { inlinePacker } from '../../support/inline-packer.ts'
 import { full } from '../../support/seed.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
@@ -56,6 +57,22 @@ describe('overwriting', () => {
     await expect(overwrite(content, matching)).rejects.toMatchObject({ code: 'version_current' })
   })
 
+  test.each([
+    ['a path', { path: '/sk-live-1', content: 'sk-live-1 b\n' }, {}],
+    ['the reason alone', { path: '/a', content: 'b\n' }, { reason: 'had sk-live-1' }],
+  ])('is refused where %s matches, and changes nothing', async (_, memory, why) => {
+    const { store } = await newStore()
+    await store.apply([{ type: 'create', ...memory }], { ...author, ...why })
+    const select = { matching: /sk-live-\d+/ }
+    const request = { select, reason: 'leaked_secret', current: 'overwrite' } as const
+    const error = { code: 'version_current' }
+    await expect(store.redact(request, author)).rejects.toMatchObject(error)
+    expect((await store.read(memory.path))?.content).toBe(memory.content)
+    expect((await store.versions({ path: memory.path })).versions).toHaveLength(1)
+    await store.verify()
+    await store.close()
+  })
+
   test('is refused in an archived store, in which deleting and redacting go on', async () => {
     const { store } = await written()
     await store.updateSettings({ archivedAt: 1 }, author)
@@ -68,6 +85,18 @@ describe('overwriting', () => {
     await store.verify()
     await store.close()
   })
+})
+
+test('a redaction that leaves few memories of a directory makes it flat', async () => {
+  const { store } = await newStore()
+  const paths = Array.from({ length: FLAT_MAX + 1 }, (_, index) => `/${index}`)
+  await store.apply(
+    paths.map((path) => ({ type: 'create', path, content: path })),
+    author,
+  )
+  await store.redact({ select: { path: '/0' }, reason: 'legal', current: 'delete' }, author)
+  await store.verify()
+  await store.close()
 })
 
 describe('what was agreed to', () => {

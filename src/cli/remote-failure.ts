@@ -52,8 +52,11 @@ export function explainJoin(error: unknown, url: string): unknown {
   return new CommandError(error.code, message, joinHint(error), options)
 }
 
+/** There is no remote before the join; where the store is, it is called something. */
+const noneYet: FailedSync = { remote: undefined, status: undefined, isAuditor: false }
+
 function joinHint(error: StoreError): string {
-  const own = ownAdvice(error)
+  const own = damageHint(error, noneYet) ?? ownAdvice(error)
   if (own !== undefined) return own
   if (hasCode(error, 'wrong_key')) {
     return (
@@ -84,7 +87,7 @@ function isOfRemote(error: StoreError): boolean {
 }
 
 function remoteHint(error: StoreError, failed: FailedSync): string {
-  const own = ownAdvice(error)
+  const own = damageHint(error, failed) ?? ownAdvice(error)
   if (own !== undefined) return own
   if (hasCode(error, 'wrong_key')) return removedHint(failed)
   if (hasCode(error, 'not_a_store')) {
@@ -118,6 +121,16 @@ function remoteHint(error: StoreError, failed: FailedSync): string {
     return `\`gitlocket join ${address} --store <new directory>\` opens that store beside this one`
   }
   return 'Check the address, and do not trust this remote'
+}
+
+/** For what a repository there that is damaged looks like from here; others look so too. */
+function damageHint(error: StoreError, { remote = '<remote>' }: FailedSync): string | undefined {
+  if (!hasCode(error, 'remote_protocol', 'pack_refused')) return undefined
+  return (
+    `${surfaceOf(error).advice}. If \`git fsck\` there finds damage: \`gitlocket sync ${remote} ` +
+    '--repair` on a machine that has everything sends what is missing, and says what to do about ' +
+    'what is damaged'
+  )
 }
 
 /** The advice for the code, which says all; undefined for a verdict on what the remote shows. */

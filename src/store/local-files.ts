@@ -3,6 +3,7 @@
 
 import { parseLinks } from '../format/commit.ts'
 import { hasCode } from '../errors.ts'
+import type { Disk } from '../git/disk.ts'
 import type { Oid } from '../git/object.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { Clock } from '../clock.ts'
@@ -80,6 +81,18 @@ export class LocalFiles {
 
   get anchor(): Anchor {
     return this.#parts.anchor
+  }
+
+  /** Gives a directory, which is gone afterwards; what a death leaves goes with a redaction. */
+  async withScratch<T>(work: (disk: Disk, directory: string) => Promise<T>): Promise<T> {
+    const { caches, cacheDirectory } = this.#parts
+    const directory = `${cacheDirectory}/scratch`
+    caches.disk.removeTree(directory)
+    try {
+      return await work(caches.disk, directory)
+    } finally {
+      caches.disk.removeTree(directory)
+    }
   }
 
   /** Whether many commits have come since the last snapshot cache; far more for a busy store. */

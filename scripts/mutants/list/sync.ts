@@ -4,6 +4,17 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const sync: readonly MutatedFile[] = [
   {
+    file: 'store/sync/sync.ts',
+    mutants: [
+      {
+        line: 'await mending?.checkMended(session, remote.url, options)',
+        becomes: '',
+        test: 'interop/damaged-hosts.test.ts',
+        name: 'says what to delete where it is damaged, and then mends',
+      },
+    ],
+  },
+  {
     file: 'store/steady-head.ts',
     mutants: [
       {

@@ -1,8 +1,10 @@
-// Damaged objects of a remote at a path, mended in place: git refuses to replace an object that is
-// there, so that no push can do it. Sound copies are added from this store, and only then the
-// damaged files moved aside, which are not deleted. What is merely missing a push brings.
+// Damaged objects of a remote. At a path they are mended in place: git refuses to replace an object
+// that is there, so that no push can do it. Sound copies are added from this store, and only then
+// the damaged files moved aside, which are not deleted. What is merely missing a push brings. What
+// is damaged elsewhere only who runs the host can remove: git there takes a push and says nothing,
+// so that everything is fetched once to see whether it is needed.
 
-import { hasCode } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import { systemDisk } from '../../git/disk.ts'
 import { findLinks } from '../../git/object.ts'
 import type { GitObject, Oid } from '../../git/object.ts'
@@ -13,6 +15,8 @@ import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import { reachOf } from '../repair/reach.ts'
 import type { StoreSession } from '../session.ts'
+import { fetchInto } from './join.ts'
+import type { SyncOptions } from './options.ts'
 
 /** Nothing for a remote elsewhere, or one that is sound. Throws `locked` or a storage code. */
 export async function mendRemote(
@@ -38,6 +42,37 @@ export async function mendRemote(
       survey.close()
     }
   })
+}
+
+/**
+ * After a push that has sent everything. Throws `object_corrupt` if a host that no path leads to
+ * still does not give all of it back.
+ */
+export async function checkMended(
+  session: StoreSession,
+  url: string,
+  { access, transfer, signal }: Pick<SyncOptions, 'access' | 'transfer' | 'signal'>,
+): Promise<void> {
+  if (isPath(url)) return
+  await session.local.withScratch(async (disk, directory) => {
+    try {
+      const how = { url, access, transfer, signal, disk }
+      await fetchInto(directory, how, async () => undefined)
+    } catch (error) {
+      if (!hasCode(error, 'remote_protocol', 'pack_refused')) throw error
+      throw new StoreError(
+        'object_corrupt',
+        'The remote has all objects, but some are damaged there, and git replaces none: delete ' +
+          'those that `git fsck` there names, a damaged pack with its index, and repair it ' +
+          'again; or push to a new repository',
+        { cause: error },
+      )
+    }
+  })
+}
+
+function isPath(url: string): boolean {
+  return parseRemoteUrl(url, { allowHttp: true }).kind === 'file'
 }
 
 /** Asked without a lock: the files of one would be the first that is ours in there. */

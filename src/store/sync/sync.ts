@@ -37,12 +37,12 @@ async function syncAlone(
   const remote = chooseRemote(session.exchange.remotes(), options.remote)
   const known = new KnownRemote(session, remote)
   const redacted = await session.reading((snapshot) => snapshot.redacted.size)
-  if (options.repair === true && options.only !== 'pull') {
-    // Few remotes are damaged.
-    const { mendRemote } = await import('./mend-remote.ts')
-    await mendRemote(session, remote.url, options.signal)
-  }
+  // Few remotes are damaged.
+  const isRepair = options.repair === true && options.only !== 'pull'
+  const mending = isRepair ? await import('./mend-remote.ts') : undefined
+  await mending?.mendRemote(session, remote.url, options.signal)
   const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
+  await mending?.checkMended(session, remote.url, options)
   await known.forgetRefused()
   const awaited = await findAwaited(session, redacted)
   return session.reading(({ head, devices, current }) => ({

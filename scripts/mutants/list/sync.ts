@@ -172,6 +172,13 @@ export const sync: readonly MutatedFile[] = [
         test: 'attack/remote-commits.test.ts',
         name: 'a newer format looks like an upgrade: not replaced by us, but put back by git',
       },
+      {
+        line: `  versions.checkNew(source, history)
+`,
+        becomes: '',
+        test: 'attack/remote-members.test.ts',
+        name: 'repeats ids that it has read at another remote row_memory_exists: of a memory',
+      },
     ],
   },
 ]

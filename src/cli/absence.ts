@@ -29,14 +29,15 @@ export function absenceExitCode({ found }: Absence): number {
 }
 
 export function absenceLines(absence: Absence): readonly string[] {
-  const { objects, journalBytes, cached, versions, pending, found } = absence
+  const { objects, journalBytes, cached, versions, pending, putAside, found } = absence
   const caches = countText(cached, 'version', 'versions')
   const places =
     `${countText(objects, 'object', 'objects')}, ${sizeText(journalBytes)} of journals and ` +
     `${caches} in caches`
   const redacted = countText(versions, 'redacted version', 'redacted versions')
   const searched = `Searched ${places} for ${redacted}`
-  if (found.length === 0) return [`${searched}: nothing is left`]
+  const aside = putAside === 0 ? [] : [`${putAsideText(putAside)}: not searched; ${eraseAside}`]
+  if (found.length === 0) return [`${searched}: nothing is left`, ...aside]
   const lines = found.map(({ place, objectId, versionId }) =>
     [place, objectId, versionId].filter((part) => part !== undefined).join(' '),
   )
@@ -45,17 +46,27 @@ export function absenceLines(absence: Absence): readonly string[] {
     `${searched}: FOUND in ${countText(found.length, 'place', 'places')}`,
     listOf(lines),
     ...(pending === 0 ? [] : [`${due} still to be erased: \`gitlocket compact\` does it`]),
+    ...aside,
   ]
 }
 
+/** Of a store where damaged files were put aside. */
+export function putAsideText(count: number): string {
+  return `${countText(count, 'damaged file', 'damaged files')} in gitlocket/damaged of the store`
+}
+
+export const eraseAside: string =
+  'delete that directory once nothing is missed, or the next redaction erases it'
+
 export function absenceJson(absence: Absence): Readonly<Record<string, unknown>> {
-  const { objects, journalBytes, cached, versions, pending, found } = absence
+  const { objects, journalBytes, cached, versions, pending, putAside, found } = absence
   return {
     objects,
     journal_bytes: journalBytes,
     cached_versions: cached,
     objects_to_erase: pending,
     redacted_versions: versions,
+    damaged_files: putAside,
     found: found.map(({ place, objectId, versionId }) => ({
       place,
       object_id: objectId ?? null,

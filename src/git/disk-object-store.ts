@@ -146,6 +146,7 @@ class DiskObjectStore implements ObjectStore {
     this.#report = new StorageReport({
       disk,
       directory: `${directory}/objects`,
+      ownDirectory,
       journal: this.#journal,
       packs: this.#packs,
       intents: this.#intents,

@@ -57,6 +57,8 @@ export interface StorageStatus {
   readonly checkpointError: StoreError | undefined
   /** Dead objects of committed transitions that the next checkpoint has to erase. */
   readonly purgePending: number
+  /** Damaged files that repairs have put aside: the next purge erases them. */
+  readonly putAside: number
 }
 
 export interface CompactOptions {

@@ -4,6 +4,7 @@
 import { fromHex } from '../bytes.ts'
 import type { BackgroundCheckpoint } from './background-checkpoint.ts'
 import type { Disk } from './disk.ts'
+import { filesBelow } from './file-sweep.ts'
 import type { Journal } from './journal.ts'
 import { countLooseObjects } from './loose-object.ts'
 import type { Oid } from './object.ts'
@@ -11,12 +12,14 @@ import type { StorageStatus, Surplus } from './object-store.ts'
 import type { PackSet } from './pack-set.ts'
 import type { ProcessLock } from './process-lock.ts'
 import type { PurgeIntents } from './purge-intents.ts'
+import { asideName } from './repair-names.ts'
 import { measureEntries, measureLoose, measureRepeated, sumOf } from './surplus.ts'
 
 interface StorageReportParts {
   readonly disk: Disk
   /** `objects`. */
   readonly directory: string
+  readonly ownDirectory: string
   readonly journal: Journal
   readonly packs: PackSet
   readonly intents: PurgeIntents
@@ -32,7 +35,7 @@ export class StorageReport {
   }
 
   status(head: Oid | undefined): StorageStatus {
-    const { disk, directory, journal, packs, intents, lock, background } = this.#parts
+    const { disk, directory, ownDirectory, journal, packs, intents, lock, background } = this.#parts
     return {
       journalBytes: journal.totalBytes,
       journalFrames: journal.liveFrames.length,
@@ -41,6 +44,7 @@ export class StorageReport {
       lockOwner: lock.holder(),
       checkpointError: background.error,
       purgePending: intents.pending(head),
+      putAside: filesBelow(disk, `${ownDirectory}/${asideName}`).length,
     }
   }
 

@@ -35,6 +35,8 @@ export interface AbsenceReport {
   readonly cached: number
   /** How many objects the next checkpoint is to erase: until then they may be found. */
   readonly pending: number
+  /** Damaged files that a repair has put aside, in `gitlocket/damaged`: they are not searched. */
+  readonly putAside: number
   /** Empty if nothing is left. */
   readonly found: readonly Residue[]
 }
@@ -75,9 +77,9 @@ export async function proveAbsence(
   }
   const cached = versionsInCaches(await session.local.read(session.contents))
   found.push(...cached.filter((id) => redacted.has(id)).map(cacheResidue))
-  const { journalBytes, purgePending } = session.objects.status()
+  const { journalBytes, purgePending, putAside } = session.objects.status()
   const searched = { objects: ids.length, journalBytes, cached: cached.length }
-  return { versions: redacted.size, ...searched, pending: purgePending, found }
+  return { versions: redacted.size, ...searched, pending: purgePending, putAside, found }
 }
 
 async function listIds({ objects }: StoreSession, slice: TimeSlice): Promise<readonly Oid[]> {

@@ -232,6 +232,29 @@ describe('doctor --repair', () => {
     expect(await home.ok('cat', 'kept.md')).toBe('kept')
   })
 
+  test('puts damaged files where doctor, verify --absence and a redaction know them', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'kept.md', '--text', 'kept')
+    await home.ok('create', 'leak.md', '--text', 'leak')
+    await home.ok('rm', 'leak.md')
+    const backup = `${home.store}-backup`
+    cpSync(home.store, backup, { recursive: true })
+    for (const name of readdirSync(join(home.store, 'objects/pack'))) {
+      if (!name.endsWith('.pack')) continue
+      const file = join(home.store, 'objects/pack', name)
+      const bytes = readFileSync(file)
+      rmSync(file)
+      writeFileSync(file, bytes.subarray(0, bytes.length >> 1))
+    }
+    expect(await home.ok('doctor', '--repair', '--from', backup)).toContain('gitlocket/damaged/1')
+    const aside = 'in gitlocket/damaged of the store'
+    expect(await home.ok('doctor')).toContain(aside)
+    expect(await home.ok('verify', '--absence')).toContain(`${aside}: not searched`)
+    expect((await home.call(['redact', '--path', 'leak.md', '--yes'])).exitCode).toBe(0)
+    expect(await home.ok('verify', '--absence')).not.toContain(aside)
+    expect(await home.ok('doctor')).not.toContain(aside)
+  })
+
   test('takes its options together alone', async () => {
     const home = await newHomeWithStore()
     expect((await home.call(['doctor', '--from', home.store])).exitCode).toBe(2)

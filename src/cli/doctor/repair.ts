@@ -125,7 +125,8 @@ function nextLines(report: RepairReport, { from, dryRun }: Request): readonly st
     if (lost || anchor === 'behind') {
       next.push(
         `\`gitlocket doctor --repair --from <remote or backup>\` takes what is missing from ` +
-          `${another || 'a '}copy that has it; what is damaged is kept until then`,
+          `${another || 'a '}copy that has it; ` +
+          'until then the damaged files are kept in gitlocket/damaged',
       )
     }
     if (anchor === 'behind') next.push(afterBackup)

@@ -9,6 +9,7 @@ import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
 import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { packedBytes } from '../commands/compact.ts'
+import { eraseAside, putAsideText } from '../absence.ts'
 import { cacheBytes, cacheDirectory, diskUsage } from '../disk-usage.ts'
 import { withProgress } from '../progress.ts'
 import { countText, sizeText } from '../sizes.ts'
@@ -45,6 +46,7 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
     })
     findings.push(ok('Store', `${status.storeId}, ${status.role}`))
     findings.push(checkClock(status), checkPacks(status), checkPurge(status))
+    findings.push(...checkPutAside(status))
     findings.push(checkSurplus(status, unreachable), checkSize(context, status))
     const found = 'error' in unreachable ? null : amountJson(unreachable)
     surplus = { ...surplusJson(status.surplus), unreachable: found }
@@ -99,6 +101,13 @@ function checkPurge({ storage, surplus }: StoreStatus): Finding {
   return warn('Redaction', found, '`gitlocket compact` erases them')
 }
 
+/** What a repair has replaced is of use only where something is still missing. */
+function checkPutAside({ storage: { putAside } }: StoreStatus): readonly Finding[] {
+  if (putAside === 0) return []
+  const fix = `\`gitlocket verify\` reads everything; ${eraseAside}`
+  return [warn('Put aside', putAsideText(putAside), fix)]
+}
+
 /** Measured, all of it; what better deltas would save shows only when they are made. */
 function checkSurplus({ surplus, storage }: StoreStatus, unreachable: Unreachable): Finding {
   const check = 'Surplus'
@@ -144,7 +153,11 @@ function checkGit(context: Context): Finding {
   const check = 'git fsck'
   const git = (...words: readonly string[]): ReturnType<typeof runGit> => runGit(context, words)
   if (git('--version').status !== 0) {
-    return warn(check, 'git was not found', 'Nothing here needs it; it gives a second opinion')
+    return warn(
+      check,
+      'git was not found',
+      'Nothing here needs it; without it `gitlocket doctor --repair --dry-run` reads every object',
+    )
   }
   const { status, stderr } = git('fsck', '--strict', '--no-dangling', '--no-progress')
   if (status === 0) return ok(check, 'clean')

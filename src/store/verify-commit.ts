@@ -28,7 +28,6 @@ import { encodeRoot } from './root-tree.ts'
 import { authorState, beforeGenesis } from './snapshot.ts'
 import type { DeviceState, Effect, Head, KeyringState } from './snapshot.ts'
 import type { SettingsState, Snapshot, Undo } from './snapshot.ts'
-import { atOnce } from '../time-slice.ts'
 import { findMemory, readRows } from './verify-rows.ts'
 import type { VerifyContext } from './verify-rows.ts'
 
@@ -55,16 +54,19 @@ export interface Way {
   add(commit: JudgedCommit, verified: Verified): void
 }
 
-/** Verifies a commit after its parents; the snapshot, which is on the way, moves to it. */
-export function verifyJudged(
+/**
+ * Verifies a commit after its parents; the snapshot, which is on the way, moves to it. In steps, a
+ * few for each row: until the last one nobody may look at the snapshot.
+ */
+export function* verifyJudged(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: JudgedCommit,
   way: Way,
-): void {
+): Generator<undefined, void> {
   try {
     const place = way.enter(commit)
-    way.add(commit, verifyInOrder(context, snapshot, commit, place))
+    way.add(commit, yield* verifyInOrder(context, snapshot, commit, place))
   } catch (error) {
     if (!(error instanceof StoreError) || error.details.commit !== undefined) throw error
     const details = { ...error.details, commit: commit.oid }
@@ -72,12 +74,12 @@ export function verifyJudged(
   }
 }
 
-function verifyInOrder(
+function* verifyInOrder(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: JudgedCommit,
   place: Place,
-): Verified {
+): Generator<undefined, Verified> {
   const { merging } = place
   const { record } = commit
   const before = keyringsBefore(snapshot, merging)
@@ -93,7 +95,7 @@ function verifyInOrder(
   }
   checkDeviceChain(device, commit)
   const settings = readSettings(context, snapshot, commit)
-  const memories = readRows(context, snapshot, commit, place)
+  const memories = yield* readRows(context, snapshot, commit, place)
   const authors = authorState(commit.record, commit.hash)
   const forked = [...(merging?.other.devices ?? [])].filter(([, state]) => state.forked)
   const devices = merging === undefined ? authors : new Map([...forked, ...authors])
@@ -101,7 +103,7 @@ function verifyInOrder(
   const directories = before.map(({ directory }) => directory)
   const keyringChange = keyring && changeBy(authorId, directories, keyring.directory)
   const own = { authorId, memories, devices, keyring, keyringChange, settings }
-  return { own, undo: moveSnapshot(context, snapshot, commit, own, merging) }
+  return { own, undo: yield* moveSnapshot(context, snapshot, commit, own, merging) }
 }
 
 /** Parents and height. A record without parents is genesis, and no other is (record-rules.ts). */
@@ -228,24 +230,26 @@ function checkDeviceChain(before: DeviceState | undefined, commit: JudgedCommit)
 }
 
 /** tree = tree(X): the trees are made again and compared. */
-function moveSnapshot(
+function* moveSnapshot(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: JudgedCommit,
   own: OwnPart,
   merging: Merging | undefined,
-): Undo {
+): Generator<undefined, Undo> {
   const { record, hash, oid, tree } = commit
   const head = { commit: oid, record: hash, height: record.height, tree }
-  const undo = snapshot.apply({ head, ...(merging === undefined ? own : joined(merging, own)) })
+  const effect = { head, ...(merging === undefined ? own : joined(merging, own)) }
+  const undo = yield* snapshot.applying(effect)
   try {
     if (record.kind === 'genesis') checkPublicFiles(context, getTree(context.objects, tree))
     const trees: NewObject[] = []
-    const root = atOnce(encodeRoot(context.storeId, snapshot, trees))
+    const root = yield* encodeRoot(context.storeId, snapshot, trees)
     if (root !== tree) refuseTree(context, snapshot, tree)
     // Made again and not read, so that one which is missing would go unnoticed.
     for (const { oid: made } of trees) {
       if (!hasObject(context.objects, made)) refuse('object_missing', `The tree ${made} is missing`)
+      yield
     }
     return undo
   } catch (error) {

@@ -9,7 +9,7 @@ import type { ChangeRecord } from '../format/record.ts'
 import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
-import { TimeSlice } from '../time-slice.ts'
+import { atOnce, inSlices } from '../time-slice.ts'
 import { judgeCommit } from './judged-commit.ts'
 import type { CommitSource, JudgedCommit, OpenedMemory, OpenedRow } from './judged-commit.ts'
 
@@ -40,35 +40,32 @@ export function judgeBatch(
   signingKeys: SigningKeys,
   oids: readonly Oid[],
 ): Uint8Array<ArrayBuffer> {
-  const writer = new ByteWriter()
-  for (const oid of oids) judgeInto(writer, source, signingKeys, oid)
-  return writer.bytes()
+  return atOnce(judging(source, signingKeys, oids))
 }
 
 /** The same on a thread that others need too. */
-export async function judgeInSlices(
+export function judgeInSlices(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const writer = new ByteWriter()
-  const slice = new TimeSlice()
-  for (const oid of oids) {
-    judgeInto(writer, source, signingKeys, oid)
-    if (slice.isOver()) await slice.next()
-  }
-  return writer.bytes()
+  return inSlices(judging(source, signingKeys, oids))
 }
 
-function judgeInto(
-  writer: ByteWriter,
+/** A step for each row of each commit. */
+function* judging(
   source: CommitSource,
   signingKeys: SigningKeys,
-  oid: Oid,
-): void {
-  const judged = judgeFully(source, signingKeys, oid)
-  if (judged === undefined) writer.u8(REFUSED)
-  else writeJudged(writer.u8(JUDGED), judged)
+  oids: readonly Oid[],
+): Generator<undefined, Uint8Array<ArrayBuffer>> {
+  const writer = new ByteWriter()
+  for (const oid of oids) {
+    const judged = yield* judgeFully(source, signingKeys, oid)
+    if (judged === undefined) writer.u8(REFUSED)
+    else writeJudged(writer.u8(JUDGED), judged)
+    yield
+  }
+  return writer.bytes()
 }
 
 interface FullyJudged {
@@ -76,11 +73,11 @@ interface FullyJudged {
   readonly rows: readonly (OpenedRow | undefined)[]
 }
 
-function judgeFully(
+function* judgeFully(
   source: CommitSource,
   signingKeys: SigningKeys,
   oid: Oid,
-): FullyJudged | undefined {
+): Generator<undefined, FullyJudged | undefined> {
   try {
     const commit = judgeCommit(source, oid)
     const { deviceId, rows } = commit.record
@@ -88,10 +85,12 @@ function judgeFully(
     if (signingKey === undefined) return undefined
     commit.checkSignature(signingKey)
     if (!writesVersions(commit.record)) return { commit, rows: [] }
-    return {
-      commit,
-      rows: rows.map((_, row) => (commit.hasDetail(row) ? commit.openRow(row) : undefined)),
+    const opened: (OpenedRow | undefined)[] = []
+    for (const row of rows.keys()) {
+      opened.push(commit.hasDetail(row) ? commit.openRow(row) : undefined)
+      yield
     }
+    return { commit, rows: opened }
   } catch (error) {
     if (error instanceof StoreError) return undefined
     throw error

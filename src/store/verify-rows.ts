@@ -35,19 +35,23 @@ interface Before {
   readonly live: readonly LiveMemory[]
 }
 
-export function readRows(
+/** A step for each row. */
+export function* readRows(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: JudgedCommit,
   place: Place,
-): ReadonlyMap<string, CurrentVersion> {
+): Generator<undefined, ReadonlyMap<string, CurrentVersion>> {
   const memories = new Map<string, CurrentVersion>()
   const { record } = commit
   if (record.kind === 'redact') {
-    for (const row of record.rows) checkRedactTarget(context, snapshot, row, place)
+    for (const row of record.rows) {
+      checkRedactTarget(context, snapshot, row, place)
+      yield
+    }
     return memories
   }
-  record.rows.forEach((row, index) => {
+  for (const [index, row] of record.rows.entries()) {
     checkNew(context, row)
     const before = findBefore(snapshot, row, place.merging) ?? {
       created: record.time,
@@ -59,7 +63,8 @@ export function readRows(
     const operation = row.operation ?? 'deleted'
     const { created } = before
     memories.set(row.memoryId, { versionId: row.versionId, operation, created, live })
-  })
+    yield
+  }
   for (const memoryId of place.merging?.open.keys() ?? []) {
     if (!memories.has(memoryId)) {
       refuse('row_missing', 'A merge has no row for a memory that both sides changed')

@@ -7,7 +7,7 @@ import { assert, hasCode, StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
 import { parseLinks } from '../format/commit.ts'
 import { zeroHash } from '../format/record.ts'
-import { TimeSlice } from '../time-slice.ts'
+import { inSlices, TimeSlice } from '../time-slice.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { JudgedCommit } from './judged-commit.ts'
 import { IdIndex } from './id-index.ts'
@@ -135,7 +135,8 @@ async function verifyWith(
   try {
     for await (const batch of judges.inOrder(oids)) {
       for (const commit of batch) {
-        verifyJudged(context, snapshot, commit, window)
+        // Not to be cancelled within a commit, with the snapshot on its way.
+        await inSlices(verifyJudged(context, snapshot, commit, window))
         options.onCommit?.(commit)
         done += 1
         if (slice.isOver()) await slice.next()

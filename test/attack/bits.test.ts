@@ -15,6 +15,7 @@ import { judgeDecoded } from '../../src/store/judged-commit.ts'
 import { VersionMap, verifyHistory } from '../../src/store/verify.ts'
 import { verifyJudged } from '../../src/store/verify-commit.ts'
 import { Window } from '../../src/store/window.ts'
+import { atOnce } from '../../src/time-slice.ts'
 import type { Forge } from '../support/forge.ts'
 import { flipBit, seal } from '../support/forge-seal.ts'
 import { openEnvelope as openByReference } from '../support/reference/envelope.ts'
@@ -170,7 +171,7 @@ test('T2: a record: each bit flipped by who holds the keys of the epoch is refus
     const commit = verifyDecodedCommit(storeId, epochs, '', bytes)
     const context = { ...source, redacted: new Set<string>(), versions: new VersionMap() }
     const way = new Window(snapshot, new Map([['', 0]]), true)
-    verifyJudged(context, snapshot, judgeDecoded(source, commit), way)
+    atOnce(verifyJudged(context, snapshot, judgeDecoded(source, commit), way))
     way.leave()
   }
   expect(signed.length).toBe(507)

@@ -6,7 +6,9 @@ import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
 import { countOn } from '../../../src/store/commit-count.ts'
 import { findOutgoing, objectsOf } from '../../../src/store/sync/outgoing.ts'
 import { compareDistantTrees } from '../../../src/store/tree-diff.ts'
+import { verifyHistory } from '../../../src/store/verify.ts'
 import { findMemoriesTree } from '../../../src/store/contents.ts'
+import { historyOf } from '../../support/histories.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 import { inSlices, mostInOneTurn } from '../../support/turns.ts'
 import { TimeSlice } from '../../../src/time-slice.ts'
@@ -159,6 +161,28 @@ test('a push of one change of many memories: each directory that it made', async
   expect(reads.length).toBeGreaterThan(14)
   expect(most).toBeLessThan(6)
   await objects.close()
+})
+
+test('verification of one commit of many memories: each of its rows', async () => {
+  const { store, place } = await newStore()
+  const creates = Array.from({ length: 20 }, (_, n) => {
+    return { type: 'create', path: `/${n}.md`, content: '' } as const
+  })
+  await store.apply(creates, author)
+  const read = await historyOf(store, place)
+  const next = vi.spyOn(TimeSlice.prototype, 'next')
+  const { objects, storeId, epochs } = read.contents
+  for (const threads of [0, 1]) {
+    next.mockClear()
+    const source = { objects, storeId, epochs }
+    const found = await inSlices(() => verifyHistory(source, objects.head ?? '', { threads }))
+    expect(found.versions.size).toBe(20)
+    // Opened, taken from where it was, and put where it is.
+    expect(next.mock.calls.length).toBeGreaterThanOrEqual(3 * creates.length)
+  }
+  next.mockRestore()
+  await read.close()
+  await store.close()
 })
 
 test('comparing the trees of two moments: each directory', async () => {

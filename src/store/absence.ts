@@ -16,7 +16,7 @@ import { getTree } from './git-reads.ts'
 import type { CommitEntry, History } from './history.ts'
 import type { CachedFiles } from './local-files.ts'
 import type { StoreSession } from './session.ts'
-import { compareTrees } from './tree-diff.ts'
+import { compareDistantTrees } from './tree-diff.ts'
 import type { VerifyOptions } from './verify.ts'
 
 export interface AbsenceOptions extends VerifyOptions {
@@ -173,7 +173,7 @@ async function placeBlobs(
     const [parent] = history.parentsOf(commit)
     const isNext = parent?.position === last?.position
     const before = isNext ? last?.memories : parent && memoriesOf(source, parent)
-    compareTrees(source.objects, before, memories, {
+    await compareDistantTrees(source.objects, before, memories, {
       tree: () => undefined,
       blob: (memoryId, blob) => blob !== undefined && placed.set(blob, memoryId),
     })

@@ -13,6 +13,7 @@ import { findDisplaced } from './past.ts'
 import { momentOf, momentOrNow, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
 import type { TextState } from './restoration.ts'
+import { askInSlices } from './steady-history.ts'
 import { compareDistantTrees } from './tree-diff.ts'
 import type { VerifyOptions } from './verify.ts'
 import { isAtOrBelow } from './versions.ts'
@@ -49,6 +50,12 @@ interface Pair {
   readonly after: VersionEntry | undefined
 }
 
+interface Found {
+  readonly from: Moment
+  readonly to: Moment
+  readonly pairs: readonly Pair[]
+}
+
 /** `to` may lie before `from`; undefined stands for the head. Throws as `momentOf` does. */
 export async function compareMoments(
   history: History,
@@ -56,8 +63,11 @@ export async function compareMoments(
   moments: { readonly from: Point; readonly to: Point | undefined },
   options: DifferenceOptions,
 ): Promise<Difference> {
-  const [from, to] = [momentOf(history, moments.from), momentOrNow(history, moments.to)]
-  const pairs = differingPairs(history, [from, to], options)
+  const find = function* (): Generator<undefined, Found> {
+    const [from, to] = [momentOf(history, moments.from), momentOrNow(history, moments.to)]
+    return { from, to, pairs: yield* differingPairs(history, [from, to], options) }
+  }
+  const { from, to, pairs } = await askInSlices(history, find, options.signal)
   const blobsBefore = await findBlobs(source.objects, from, to)
   const blobsAfter = await findBlobs(source.objects, to, from)
   const changes: PointDifference[] = []
@@ -107,15 +117,16 @@ async function findBlobs(
   return blobs
 }
 
-function differingPairs(
+function* differingPairs(
   history: History,
   moments: readonly [from: Moment, to: Moment],
   { path }: DifferenceOptions,
-): readonly Pair[] {
+): Generator<undefined, readonly Pair[]> {
   if (path !== undefined && path !== '/') checkPath(path)
   const displaced = moments.map((moment) => findDisplaced(history, moment))
   const pairs: Pair[] = []
   for (const memoryId of history.memoryIds()) {
+    yield
     const [before, after] = moments.map((moment, index) => {
       return displaced[index]?.has(memoryId) === true
         ? undefined

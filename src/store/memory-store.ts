@@ -120,7 +120,8 @@ export class MemoryStore {
   /** Versions that match all conditions, newest first, a page at a time. */
   async versions(filter: VersionFilter = {}, options: VerifyOptions = {}): Promise<VersionPage> {
     checkObject(filter, 'The filter')
-    return readVersions(await this.#session.loadHistory(options), this.#session.contents, filter)
+    const history = await this.#session.loadHistory(options)
+    return readVersions(history, this.#session.contents, filter, options.signal)
   }
 
   /** One version with its content, and what a merge made it of. Rejects with `not_found`. */

@@ -18,7 +18,8 @@ import { momentAfter, momentOf, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
 import { byAge } from './snapshot.ts'
 import { placedTime } from './record-times.ts'
-import { askHistory } from './steady-history.ts'
+import { atOnce } from '../time-slice.ts'
+import { askHistory, askInSlices } from './steady-history.ts'
 import type { PastSource } from './steady-history.ts'
 import type { VerifyOptions } from './verify.ts'
 
@@ -76,12 +77,15 @@ export function openPast(
   point: Point,
   options: VerifyOptions,
 ): Promise<PastView> {
-  const open = async (history: History): Promise<PastView> => {
+  const find = function* (history: History): Generator<undefined, State> {
     const moment = momentOf(history, point)
     const tips = moment.tips.map(({ position, height, oid }) => {
       return { position, height, oid, record: readRecordHash(source.contents, oid) }
     })
-    return new Past(source, stateAt(history, moment, tips))
+    return yield* stateAt(history, moment, tips)
+  }
+  const open = async (history: History): Promise<PastView> => {
+    return new Past(source, await askInSlices(history, () => find(history), options.signal))
   }
   return askHistory(source, open, options)
 }
@@ -131,15 +135,17 @@ class Past implements PastView {
     const history = await this.#source.loadHistory()
     const { tips } = this.#state
     if (tips.every((tip) => isThere(history, tip))) return this.#state
+    this.#state = await askInSlices(history, () => this.#stateNow(history))
+    return this.#state
+  }
+
+  *#stateNow(history: History): Generator<undefined, State> {
+    const { tips } = this.#state
     const found = tips.map((tip) => this.#findAgain(history, tip))
     const entries = found.map(({ entry }) => entry).toSorted((a, b) => a.position - b.position)
     const moment = momentAfter(history, entries)
-    this.#state = stateAt(
-      history,
-      moment,
-      found.map(({ tip }) => tip),
-    )
-    return this.#state
+    const now = found.map(({ tip }) => tip)
+    return yield* stateAt(history, moment, now)
   }
 
   #findAgain(history: History, tip: Tip): { readonly entry: CommitEntry; readonly tip: Tip } {
@@ -157,26 +163,31 @@ function isThere(history: History, { position, oid }: Tip): boolean {
   return history.commits.at(position)?.oid === oid
 }
 
-function stateAt(history: History, moment: Moment, tips: readonly Tip[]): State {
+function* stateAt(
+  history: History,
+  moment: Moment,
+  tips: readonly Tip[],
+): Generator<undefined, State> {
   const { oid } = moment.commit
   return {
     tips,
     commit: oid,
     time: placedTime(history, moment.commit),
-    ...memoriesAt(history, moment),
+    ...(yield* memoriesAt(history, moment)),
   }
 }
 
 /** The memories, by hex id, that an older one kept from being listed at a moment. */
 export function findDisplaced(history: History, moment: Moment): ReadonlySet<string> {
-  return new Set(moment.tips.length > 1 ? memoriesAt(history, moment).displaced : [])
+  return new Set(moment.tips.length > 1 ? atOnce(memoriesAt(history, moment)).displaced : [])
 }
 
-/** The memories that were live at a moment. */
-function memoriesAt(history: History, moment: Moment): Memories {
+/** The memories that were live at a moment, a step for each there ever was. */
+function* memoriesAt(history: History, moment: Moment): Generator<undefined, Memories> {
   const found: PastMemory[] = []
   let redacted = 0
   for (const memoryId of history.memoryIds()) {
+    yield
     const entry = versionAt(history, memoryId, moment)
     if (entry === undefined || entry.operation === 'deleted') continue
     const { path, size, sha256, versionId } = entry

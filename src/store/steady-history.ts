@@ -5,6 +5,7 @@
 import { hasCode } from '../errors.ts'
 import type { History } from './history.ts'
 import type { ContentSource } from './contents.ts'
+import { atOnce, TimeSlice } from '../time-slice.ts'
 import type { VerifyOptions } from './verify.ts'
 
 /** What questions are asked of. */
@@ -31,4 +32,30 @@ export async function askHistory<T>(
       if (oid === undefined || now.findCommit(oid, head.height) !== undefined) throw error
     }
   }
+}
+
+/** After so many tries it is asked at once: others may ask, and so fill it, all the time. */
+const TRIES = 3
+
+/**
+ * Asks what goes through much of the history in slices, and from the start again if it has changed
+ * meanwhile: the answer is of one state. Throws what `ask` throws, or `cancelled`.
+ */
+export async function askInSlices<T>(
+  history: History,
+  ask: () => Generator<undefined, T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const head = history.head?.oid
+    const slice = new TimeSlice(signal)
+    const work = ask()
+    for (let step = work.next(); ; step = work.next()) {
+      if (step.done === true) return step.value
+      if (!slice.isOver()) continue
+      await slice.next()
+      if (history.head?.oid !== head) break
+    }
+  }
+  return atOnce(ask())
 }

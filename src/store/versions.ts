@@ -9,7 +9,9 @@ import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import { countLeading } from './count-leading.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
+import { atOnce } from '../time-slice.ts'
 import { findPlacedTime, mayLieBetween } from './record-times.ts'
+import { askInSlices } from './steady-history.ts'
 import { mergedInputsOf } from './version-inputs.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
@@ -105,18 +107,19 @@ const VIEWS = new Set<unknown>(['basic', 'full', undefined])
 
 /** A page without contents, whatever the view. Throws `invalid_input`. */
 export function findVersions(history: History, filter: VersionFilter): VersionPage {
-  const { entries, next } = findEntries(history, filter)
-  return { versions: entries.map((entry) => describeVersion(history, entry)), next }
+  return describePage(history, atOnce(findEntries(history, filter)))
 }
 
 /** A page in the view that the filter asks for. Throws `invalid_input`. */
-export function readVersions(
+export async function readVersions(
   history: History,
   source: ContentSource,
   filter: VersionFilter,
-): VersionPage {
-  if (filter.view !== 'full') return findVersions(history, filter)
-  const { entries, next } = findEntries(history, filter)
+  signal?: AbortSignal,
+): Promise<VersionPage> {
+  const page = await askInSlices(history, () => findEntries(history, filter), signal)
+  if (filter.view !== 'full') return describePage(history, page)
+  const { entries, next } = page
   return { versions: entries.map((entry) => readVersion(history, source, entry)), next }
 }
 
@@ -181,10 +184,16 @@ export function isAtOrBelow(path: string | undefined, at: string): boolean {
   return at === '/' || path === at || path.startsWith(`${at}/`)
 }
 
-function findEntries(
-  history: History,
-  filter: VersionFilter,
-): { readonly entries: readonly VersionEntry[]; readonly next: string | undefined } {
+interface FoundPage {
+  readonly entries: readonly VersionEntry[]
+  readonly next: string | undefined
+}
+
+function describePage(history: History, { entries, next }: FoundPage): VersionPage {
+  return { versions: entries.map((entry) => describeVersion(history, entry)), next }
+}
+
+function* findEntries(history: History, filter: VersionFilter): Generator<undefined, FoundPage> {
   const limit = checkFilter(filter)
   const candidates = candidatesFor(history, filter)
   const matches = conditionOf(history, filter)
@@ -192,6 +201,7 @@ function findEntries(
   const entries: VersionEntry[] = []
   let index = startOf(history, candidates, step, filter.after)
   for (; index >= 0 && index < candidates.length; index += step) {
+    yield
     const entry = candidates.at(index)
     if (entry === undefined || !matches(entry)) continue
     const last = entries.length === limit ? entries.at(-1) : undefined

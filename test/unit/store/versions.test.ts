@@ -212,14 +212,14 @@ test('the full view has contents, and at most twenty', async () => {
   await store.apply([{ type: 'delete', path: '/22' }], author)
   const read = await historyOf(store, place)
   const page = (filter: VersionFilter) => readVersions(read.history, read.contents, filter)
-  const { versions, next } = page({ view: 'full', limit: 100 })
+  const { versions, next } = await page({ view: 'full', limit: 100 })
   expect(versions.map(({ content }) => content)).toEqual([
     undefined,
     ...Array.from({ length: 19 }, (_, n) => `text ${22 - n}`),
   ])
-  expect(page({ view: 'full', after: next }).versions).toHaveLength(4)
-  expect(page({ view: 'full', limit: 2 }).versions).toHaveLength(2)
-  const basic = page({})
+  expect((await page({ view: 'full', after: next })).versions).toHaveLength(4)
+  expect((await page({ view: 'full', limit: 2 })).versions).toHaveLength(2)
+  const basic = await page({})
   expect(basic.versions).toHaveLength(24)
   expect(basic.versions.every((each) => !('content' in each))).toBe(true)
   await read.close()

@@ -82,11 +82,14 @@ export function encodeBatch(
   // Made in place: what is written is a few kilobytes a command, and each copy of it is garbage.
   const bytes = new Uint8Array(sectorEnd(batchHeadBytes + length + batchTailBytes))
   bytes.set(concatBytes(head, headSum(place.start, head), mark))
+  const frames: Frame[] = []
   let at = batchHeadBytes
-  for (const transition of transitions) at = writeFrame(bytes, at, transition)
-  assert(at === batchHeadBytes + length, 'every oid has 40 digits')
+  for (const transition of transitions) {
+    frames.push(writeFrame(bytes, at, transition))
+    at += frameBytes(transition)
+  }
   bytes.set(concatBytes(bodySum(bytes.subarray(0, at)), mark), at)
-  return { bytes, frames: transitions.map(frameOf) }
+  return { bytes, frames }
 }
 
 /** The head of a batch at `start`; undefined if it is not whole, in every bit. */
@@ -152,25 +155,31 @@ function frameBytes({ objects }: Transition): number {
   return length
 }
 
-/** Writes a frame to `at`; the end of it. */
-function writeFrame(bytes: Uint8Array, start: number, transition: Transition): number {
-  const { expected, next, objects } = transition
+/**
+ * Writes a frame to `start`, and gives it back with its objects in that place: they stay for
+ * seconds, and thousands of small pieces of memory would leave as many holes.
+ */
+function writeFrame(bytes: Uint8Array, start: number, transition: Transition): Frame {
+  const { expected, next } = transition
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   let at = view.writeUInt32BE(frameBytes(transition) - 4, start)
-  at += view.write(expected ?? zeroOid, at, 'hex')
-  at += view.write(next, at, 'hex')
-  for (const { type, oid, body } of objects) {
+  at = writeOid(view, at, expected ?? zeroOid)
+  at = writeOid(view, at, next)
+  const objects: JournalObject[] = []
+  for (const { type, oid, body } of transition.objects) {
     at = view.writeUInt8(objectTypes.indexOf(type) + 1, at)
-    at += view.write(oid, at, 'hex')
+    at = writeOid(view, at, oid)
     at = view.writeUInt32BE(body.length, at)
     bytes.set(body, at)
+    objects.push({ type, oid, body: bytes.subarray(at, at + body.length) })
     at += body.length
   }
-  return at
+  return { expected, next, objects }
 }
 
-function frameOf({ expected, next, objects }: Transition): Frame {
-  return { expected, next, objects }
+function writeOid(bytes: Buffer, at: number, oid: Oid): number {
+  assert(bytes.write(oid, at, 'hex') === 20, 'an oid has 40 digits')
+  return at + 20
 }
 
 function headSum(start: number, fields: Uint8Array): Uint8Array {

@@ -200,10 +200,10 @@ describe('the journal', () => {
     journal.clearSealed()
     expect(journal.link(transitions.at(-1)?.next)).toBe(true)
     const files = ['journal-a', 'journal-b'].map((name) => join(directory, name))
-    // What an earlier use, or a write that was torn, has left.
+    // What a write has left whose first sector never reached the disk.
     const [, newer = ''] = files
     const stale = readFileSync(newer)
-    stale.fill(0x55, journal.bytes + 8)
+    stale.fill(0x55, journal.bytes + 512)
     writeFileSync(newer, stale)
     const reader = openJournal(directory)
     reader.refresh()

@@ -20,7 +20,14 @@ export async function countOn(
   known: CommitCount,
   head: Oid,
 ): Promise<CommitCount> {
-  const frontier = new Frontier<Oid>((oid) => linksOf(objects, oid).height)
+  // Read when a commit is found, and used when it is its turn.
+  const links = new Map<Oid, ReturnType<typeof parseLinks>>()
+  const find = (oid: Oid): ReturnType<typeof parseLinks> => {
+    const found = links.get(oid) ?? parseLinks(readCommitBytes(objects, oid))
+    links.set(oid, found)
+    return found
+  }
+  const frontier = new Frontier<Oid>((oid) => find(oid).height)
   frontier.add(head, 'ours')
   frontier.add(known.commit, 'theirs')
   const slice = new TimeSlice()
@@ -28,12 +35,9 @@ export async function countOn(
   for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
     if (next.reach === 'ours') commits += 1
     if (next.reach === 'theirs') commits -= 1
-    for (const parent of linksOf(objects, next.commit).parents) frontier.add(parent, next.reach)
+    for (const parent of find(next.commit).parents) frontier.add(parent, next.reach)
+    links.delete(next.commit)
     if (slice.isOver()) await slice.next()
   }
   return { commit: head, commits }
-}
-
-function linksOf(objects: ObjectSource, oid: Oid): ReturnType<typeof parseLinks> {
-  return parseLinks(readCommitBytes(objects, oid))
 }

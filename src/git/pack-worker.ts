@@ -63,7 +63,7 @@ export async function packInWorker(
   try {
     const worker = new Worker(workerUrl(import.meta.url, 'pack-job-worker'), {
       workerData: data,
-      transferList: 'bodies' in request ? [request.bodies.buffer] : [],
+      transferList: 'encoded' in request ? [request.encoded.buffer] : [],
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     })
     return await replyOf(worker, progress)

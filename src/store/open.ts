@@ -25,6 +25,7 @@ import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import type { Identity } from '../keys/identity.ts'
 import { formatRecoveryKey, generateRecoveryKey } from '../keys/identity.ts'
 import { createKeyring } from '../keys/keyring.ts'
+import type { OpenedKeyring } from '../keys/keyring.ts'
 import type { Unlock } from '../keys/keyring.ts'
 import { contentBytesDefault, memoriesDefault } from '../limits.ts'
 import { Anchor } from './anchor.ts'
@@ -46,6 +47,7 @@ import { StoreSession } from './session.ts'
 import { SeenRemotes } from './sync/seen-remotes.ts'
 import type { Head, Snapshot } from './snapshot.ts'
 import { findState } from './state-cache.ts'
+import { checkIsHead, onSteadyHead } from './steady-head.ts'
 import { getBlob, getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
@@ -148,30 +150,10 @@ export async function createStore(
  * `rolled_back`, a storage code, or the code of whatever verification refused.
  */
 export async function openStore(options: OpenOptions): Promise<MemoryStore> {
-  const { directory, identity } = options
-  const { clock, random } = environmentOf(options)
-  const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
+  const objects = await openDiskObjectStore({ directory: options.directory, ...storageOf(options) })
   try {
-    const storeId = readStoreId(objects)
-    checkExpected(storeId, options.storeId)
-    // The anchor before the head: the other way round, a commit between the two would look like a
-    // rollback.
-    const { caches, anchor, cacheDirectory, seenRemotes } = localFiles(options, storeId)
-    objects.refresh()
-    const head = getHead(objects)
-    const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head)
-    const source = { objects, storeId, epochs: opened.epochs }
-    const known = await resume(source, caches, cacheDirectory, head, options)
-    const { history, ...found } = known ?? (await startOver(source, head, options))
-    const { snapshot } = found
-    if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
-    const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
-    const { guard } = options
-    const local = { cacheDirectory, clock, random, guard, seenRemotes }
-    const session = new StoreSession({ ...parts, ...local }, history)
-    if (options.acceptRolledBack === true)
-      await objects.exclusive(() => anchor.accept(snapshot.head))
-    else if (anchor.verified === undefined) await pin(source, anchor, snapshot)
+    // A redaction of another process erases what lies below the head that was read.
+    const { session, opened } = await onSteadyHead(objects, () => openSession(objects, options))
     await session.keepVerified()
     await enrolDevice(session, opened)
     return new MemoryStore(session)
@@ -179,6 +161,37 @@ export async function openStore(options: OpenOptions): Promise<MemoryStore> {
     await objects.close().catch(() => undefined)
     throw error
   }
+}
+
+async function openSession(
+  objects: ObjectStore,
+  options: OpenOptions,
+): Promise<{ readonly session: StoreSession; readonly opened: OpenedKeyring }> {
+  const { identity, guard } = options
+  const { clock, random } = environmentOf(options)
+  const storeId = readStoreId(objects)
+  checkExpected(storeId, options.storeId)
+  // The anchor before the head: the other way round, a commit between the two would look like a
+  // rollback.
+  const { caches, anchor, cacheDirectory, seenRemotes } = localFiles(options, storeId)
+  objects.refresh()
+  const head = getHead(objects)
+  const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head)
+  const source = { objects, storeId, epochs: opened.epochs }
+  const known = await resume(source, caches, cacheDirectory, head, options)
+  const { history, ...found } = known ?? (await startOver(source, head, options))
+  const { snapshot } = found
+  if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
+  const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
+  const local = { cacheDirectory, clock, random, guard, seenRemotes }
+  const session = new StoreSession({ ...parts, ...local }, history)
+  if (options.acceptRolledBack === true) {
+    await objects.exclusive(async () => {
+      checkIsHead(objects, snapshot.head.commit)
+      await anchor.accept(snapshot.head)
+    })
+  } else if (anchor.verified === undefined) await pin(source, anchor, snapshot)
+  return { session, opened }
 }
 
 function environmentOf(options: Environment): Required<Omit<Environment, 'packer'>> {

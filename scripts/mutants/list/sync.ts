@@ -15,6 +15,17 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/open.ts',
+    mutants: [
+      {
+        line: 'await onSteadyHead(objects, () => openSession(objects, options))',
+        becomes: 'await openSession(objects, options)',
+        test: 'fault/redaction-processes.test.ts',
+        name: 'opens the store on the second device',
+      },
+    ],
+  },
+  {
     file: 'store/steady-head.ts',
     mutants: [
       {

@@ -8,7 +8,7 @@ import type { CatchUpOptions } from './catch-up.ts'
 import { Gate } from './gate.ts'
 import { History } from './history.ts'
 import type { HistorySource } from './history.ts'
-import { isWorthWriting } from './history-cache.ts'
+import { isOverdue, isWorthWriting } from './history-cache.ts'
 
 /** Where the history is kept while nobody asks. */
 export interface HistoryShelf {
@@ -29,6 +29,8 @@ export class HeldHistory {
   #held: History | undefined
   #last: WeakRef<History>
   #timer: NodeJS.Timeout | undefined
+  /** Not while it is being kept, nor again once that has failed. */
+  #mayKeep = true
 
   /** Empty, or what opening has read of it. */
   constructor(history: History, shelf: HistoryShelf) {
@@ -55,6 +57,7 @@ export class HeldHistory {
       this.#hold(history)
       if (history.commits.length === 0) await this.#shelf.read(history, options.signal)
       await catchUp(history, source, head, options)
+      if (this.#mayKeep && isOverdue(history)) void this.#keep(history)
       return history
     })
   }
@@ -95,9 +98,20 @@ export class HeldHistory {
   async letGo(): Promise<void> {
     const history = this.#held
     if (history === undefined) return
-    if (isWorthWriting(history)) {
-      await this.#shelf.alone(() => this.#gate.run(() => this.#shelf.write(history)))
-    }
+    if (isWorthWriting(history)) await this.#write(history)
     if (!isWorthWriting(history)) this.#held = undefined
+  }
+
+  /** Whoever is asked all the time never lets go, and what was read shall outlive a death. */
+  async #keep(history: History): Promise<void> {
+    this.#mayKeep = false
+    this.#mayKeep = await this.#write(history).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  #write(history: History): Promise<void> {
+    return this.#shelf.alone(() => this.#gate.run(() => this.#shelf.write(history)))
   }
 }

@@ -38,6 +38,11 @@ export function isWorthWriting(history: History): boolean {
   return history.commits.length - history.cachedCommits >= WORTH_WRITING
 }
 
+/** Whether so much is in no segment that it should not wait until nobody asks any more. */
+export function isOverdue(history: History): boolean {
+  return !history.isSuperseded && history.commits.length - history.cachedCommits >= SEGMENT
+}
+
 /** Writes what no segment holds as it is, if it is worth that. */
 export async function writeHistory(
   owner: CacheOwner,

@@ -2,14 +2,12 @@
 // the keyring opened tentatively, and the head verified from the newest state that this device has
 // verified before, or from genesis (FORMAT §8, §9). Order matters and is explained at each step.
 
-import { equalBytes } from '../bytes.ts'
 import { systemClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
 import type { Random } from '../crypto/random.ts'
-import { hasCode, StoreError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
-import { parseLinks } from '../format/commit.ts'
 import { parseStoreFile } from '../format/public-files.ts'
 import { zeroHash } from '../format/record.ts'
 import type { Actor } from '../format/record.ts'
@@ -35,21 +33,20 @@ import { enrolDevice, sealSettings } from './administration.ts'
 import { openHeadKeyring, readKeyringState, readSettingsState } from './authority.ts'
 import { buildGenesis } from './commit.ts'
 import type { CommitCount } from './commit-count.ts'
-import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import { readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { catchUp } from './catch-up.ts'
+import { keepUp, pin } from './freshness.ts'
 import { History } from './history.ts'
 import { readHistory } from './history-cache.ts'
-import { wasLeftLate } from './late.ts'
 import { MemoryStore } from './memory-store.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import { StoreSession } from './session.ts'
 import { SeenRemotes } from './sync/seen-remotes.ts'
-import type { Head, Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 import { findState } from './state-cache.ts'
 import { checkIsHead, onSteadyHead } from './steady-head.ts'
 import { getBlob, getTree } from './git-reads.ts'
-import type { ObjectSource } from './git-reads.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
 import type { Progress } from './verify.ts'
 
@@ -288,30 +285,6 @@ export function checkExpected(found: string, expected: string | undefined): void
   throw new StoreError('store_id_mismatch', 'Another store is in this place than the expected one')
 }
 
-/**
- * The first head that this device sees is trusted, and remembered. Throws `ref_conflict` if another
- * process has moved the branch to where it is left out.
- */
-export function pin(source: Source<AuditKeys>, anchor: Anchor, { head }: Snapshot): Promise<void> {
-  const { objects } = source
-  return lockedIfAllowed(objects, async () => {
-    if (objects.head !== head.commit && !containsRecord(source, getHead(objects), head)) {
-      throw new StoreError('ref_conflict', 'The branch was moved back meanwhile: try again')
-    }
-    await anchor.advance(head)
-  })
-}
-
-async function lockedIfAllowed(objects: ObjectStore, work: () => Promise<unknown>): Promise<void> {
-  try {
-    await objects.exclusive(work)
-  } catch (error) {
-    // Who may not write to the store has no lock to take, and no other writer to fear.
-    if (!hasCode(error, 'storage_denied')) throw error
-    await work()
-  }
-}
-
 interface Verified {
   readonly snapshot: Snapshot
   readonly history: History
@@ -352,60 +325,4 @@ async function startOver(source: Source, head: Oid, options: OpenOptions): Promi
   const { snapshot, commits } = await verifyHistory(source, head, options)
   const counted = { commit: head, commits }
   return { snapshot, history: new History(), cachedHeight: -1, counted }
-}
-
-type RecordSource = Omit<Source<AuditKeys>, 'objects'> & { readonly objects: ObjectSource }
-
-/** FORMAT §9: the head must contain the record that this device verified last. */
-export function checkFreshness(
-  source: RecordSource,
-  { verified }: Pick<Anchor, 'verified'>,
-  { head }: { readonly head: Pick<Head, 'commit'> },
-): void {
-  if (verified === undefined) return
-  if (containsRecord(source, head.commit, verified)) return
-  throw new StoreError(
-    'rolled_back',
-    'The store is older than what this device has verified, or another one took its place. ' +
-      'If you restored a backup on purpose, accept that once',
-  )
-}
-
-/**
- * As `checkFreshness`, but where another device that uses this clone was right to leave what was
- * verified last (FORMAT §7.4), the anchor goes back to the head.
- */
-export async function keepUp(
-  source: Source<AuditKeys>,
-  anchor: Anchor,
-  snapshot: Snapshot,
-): Promise<void> {
-  try {
-    checkFreshness(source, anchor, snapshot)
-  } catch (error) {
-    const { head } = snapshot
-    const left = anchor.verified?.commit
-    if (left === undefined || !(await wasLeftLate(source, left, head.commit))) throw error
-    const { objects } = source
-    // Whoever has moved it since has seen to the anchor.
-    const accept = async () => objects.head === head.commit && anchor.accept(head)
-    await lockedIfAllowed(objects, accept)
-  }
-}
-
-/** Both parents of merges are looked behind: the record may be on either side. */
-export function containsRecord(
-  { objects, storeId, epochs }: RecordSource,
-  head: Oid,
-  { height, record }: { readonly height: number; readonly record: Uint8Array },
-): boolean {
-  const reached = new Set([head])
-  for (const oid of reached) {
-    const bytes = readCommitBytes(objects, oid)
-    const links = parseLinks(bytes)
-    if (links.height > height) for (const parent of links.parents) reached.add(parent)
-    if (links.height !== height) continue
-    if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, record)) return true
-  }
-  return false
 }

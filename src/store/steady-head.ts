@@ -1,6 +1,7 @@
 // Work on a repository without a session, an auditor's or one that is being opened, whose head
-// another process may move meanwhile. New commits on top are no matter; a redaction erases what lies below the head that was
-// read, and whatever goes wrong then says nothing about the repository.
+// another process may move meanwhile. New commits on top are no matter; a redaction erases what
+// lies below the head that was read, and whatever goes wrong then says nothing about the
+// repository.
 
 import { hasCode, StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'

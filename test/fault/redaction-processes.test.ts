@@ -4,44 +4,25 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../src/git/disk.ts'
-import { createStore, formatIdentity, generateIdentity, openStore } from '../../src/index.ts'
-import type { Author, Identity, MemoryStore } from '../../src/index.ts'
+import { type MemoryStore, openStore } from '../../src/index.ts'
+import {
+  argumentsOf,
+  author,
+  type Device,
+  newSite,
+  reason,
+  short,
+  type Site,
+  whichAreRedacted,
+  writeSecrets,
+} from '../support/redaction-sites.ts'
 import { full, sample, seed } from '../support/seed.ts'
-import { copyDirectory, git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { git } from '../support/temporary.ts'
 import { seededBytes } from '../support/transitions.ts'
 
-const program = fileURLToPath(new URL('../support/redaction-process.mjs', import.meta.url))
-const author: Author = { actor: { type: 'user', id: 'officer' } }
-const reason = 'leaked_secret' as const
 const kills = full ? 25 : 1
-/** With so many commits the history is worth a cache file, and is read in more than one turn. */
-const long = 520
-/** Where another process is what matters. */
-const short = full ? long : 30
-
-const templates = new Map<number, ReturnType<typeof makeTemplate>>()
-const roots = new Map([long, short].map((length) => [length, sharedDirectory()]))
-
-interface Device {
-  readonly directory: string
-  readonly stateDirectory: string
-  readonly identity: Identity
-  readonly identityFile: string
-}
-
-interface Site {
-  readonly first: Device
-  readonly second: Device
-  /** Closed versions that hold secrets, one of each of so many memories. */
-  readonly secrets: readonly string[]
-  /** One more, at the very beginning. */
-  readonly deep: string
-}
 
 describe('a process that reads and writes, while another one redacts', () => {
   test.each(sample(['first', 'second'] as const, 2))('on the %s device', async (who) => {
@@ -153,86 +134,6 @@ describe('another process redacts, and erases, while this one is asked for', () 
 const patience = { timeout: 50_000, interval: 5 }
 
 /** What every test comes to: nobody misses a write, and nobody finds what was erased. */
-describe('another process redacts before any read of one that', () => {
-  test.each([
-    ['opens the store on the first device', 'first', opening],
-    ['opens the store on the second device', 'second', opening],
-    ['asks how the store stands', 'first', asking],
-  ] as const)('%s', async (_, who, act) => {
-    const site = await newSite(1, short)
-    let total = 0
-    await act(copyOf(site)[who], () => (total += 1))
-    const rows = Array.from({ length: total }, (__, n) => n + 1)
-    expect(rows.length).toBeGreaterThan(3)
-    for (const row of sample(rows, Math.ceil(total / 4))) {
-      const copy = copyOf(site)
-      let count = 0
-      const store = await act(copy[who], () => {
-        count += 1
-        if (count !== row) return
-        const redacting = argumentsOf('redact', copy.first, 'redactor', [copy.deep])
-        const child = spawnSync(process.execPath, redacting)
-        expect(child.stderr.toString(), `read ${row} of ${total}`).toBe('')
-      })
-      expect(await store.verify()).toMatchObject({ memories: 3 })
-      await store.close()
-      expect(await whichAreRedacted(copy[who], [copy.deep])).toEqual([copy.deep])
-    }
-  })
-})
-
-/** Ends with the store open. `onRead` is told before each read while no lock is held. */
-async function opening(device: Device, onRead: () => void): Promise<MemoryStore> {
-  return openStore({ ...device, disk: watched(onRead) })
-}
-
-async function asking(device: Device, onRead: () => void): Promise<MemoryStore> {
-  let isAsking = false
-  const store = await openStore({ ...device, disk: watched(() => isAsking && onRead()) })
-  isAsking = true
-  expect((await store.status()).memories).toBe(3)
-  isAsking = false
-  return store
-}
-
-function copyOf(site: Site): Site {
-  const [from, to] = [dirname(site.first.directory), temporaryDirectory()]
-  copyDirectory(from, to)
-  return { ...site, first: moved(site.first, from, to), second: moved(site.second, from, to) }
-}
-
-/** Told before each read of a file or a name, but not while the lock of the writer is held. */
-function watched(onRead: () => unknown): Disk {
-  let isLocked = false
-  const asked = (): void => {
-    if (!isLocked) onRead()
-  }
-  return {
-    ...systemDisk,
-    link(from, to) {
-      const isMade = systemDisk.link(from, to)
-      if (to.endsWith('gitlocket/lock')) isLocked ||= isMade
-      return isMade
-    },
-    remove(path) {
-      systemDisk.remove(path)
-      if (path.endsWith('gitlocket/lock')) isLocked = false
-    },
-    read(...args) {
-      asked()
-      return systemDisk.read(...args)
-    },
-    readFile(path) {
-      asked()
-      return systemDisk.readFile(path)
-    },
-    list(path) {
-      asked()
-      return systemDisk.list(path)
-    },
-  }
-}
-
 async function expectErased(
   { first, second }: Site,
   redacted: readonly string[],
@@ -261,85 +162,6 @@ async function useOnce(device: Device): Promise<void> {
   const store = await openStore(device)
   await store.apply([{ type: 'create', path: `/used-${Date.now()}.md`, content: 'x' }], author)
   await store.close()
-}
-
-/** Verifies, writes and closes; nothing is left of those that are redacted then. */
-async function whichAreRedacted(device: Device, ids: readonly string[]): Promise<string[]> {
-  const store = await openStore(device)
-  await store.verify({ threads: 0 })
-  const found: string[] = []
-  for (const id of ids) {
-    const { content, path } = await store.version(id)
-    if (content === undefined) found.push(id)
-    else expect(content).toBe(`the secret of ${path}\n`)
-  }
-  await store.apply([{ type: 'create', path: `/found-${ids[0]}.md`, content: 'x' }], author)
-  await store.checkpoint()
-  expect((await store.proveAbsence()).found).toEqual([])
-  await store.close()
-  return found
-}
-
-/** A copy of one that is made once: with a history, two devices, and caches of both. */
-async function newSite(count: number, length: number = long): Promise<Site> {
-  const template = templates.get(length) ?? makeTemplate(length)
-  templates.set(length, template)
-  const { first, second, deep, root } = await template
-  const copy = temporaryDirectory()
-  copyDirectory(root, copy)
-  const site = { first: moved(first, root, copy), second: moved(second, root, copy) }
-  return { ...site, deep, secrets: await writeSecrets(site.first, '/m', count) }
-}
-
-async function makeTemplate(
-  length: number,
-): Promise<Omit<Site, 'secrets'> & { readonly root: string }> {
-  const root = roots.get(length) ?? ''
-  const [first, second] = [await newDevice(root, 'one'), await newDevice(root, 'two')]
-  const { store, recoveryKey } = await createStore(first)
-  const [deep = ''] = await makeSecrets(store, '/deep', 1)
-  await store.apply([{ type: 'create', path: '/filler.md', content: '' }], author)
-  const edits = Array.from({ length }, (_, n) => {
-    return store.apply([{ type: 'edit', path: '/filler.md', edit: () => `${n}\n` }], author)
-  })
-  await Promise.all(edits)
-  await store.close()
-  await (await openStore({ ...second, recoveryKey })).close()
-  return { first, second, deep, root }
-}
-
-function moved(device: Device, from: string, to: string): Device {
-  const move = (path: string): string => to + path.slice(from.length)
-  const { identity, directory, stateDirectory, identityFile } = device
-  const places = { directory: move(directory), stateDirectory: move(stateDirectory) }
-  return { identity, ...places, identityFile: move(identityFile) }
-}
-
-async function newDevice(root: string, name: string): Promise<Device> {
-  const identity = await generateIdentity()
-  const identityFile = `${root}/identity-${name}`
-  writeFileSync(identityFile, formatIdentity(identity), { mode: 0o600 })
-  const stateDirectory = `${root}/state-${name}`
-  return { directory: `${root}/store`, stateDirectory, identity, identityFile }
-}
-
-async function writeSecrets(device: Device, folder: string, count: number): Promise<string[]> {
-  const store = await openStore(device)
-  const ids = await makeSecrets(store, folder, count)
-  await store.close()
-  return ids
-}
-
-/** Ids of versions with a secret; a version without it follows each. */
-async function makeSecrets(store: MemoryStore, folder: string, count: number): Promise<string[]> {
-  const ids: string[] = []
-  for (let n = 0; n < count; n += 1) {
-    const path = `${folder}/${n}.md`
-    const content = `the secret of ${path}\n`
-    ids.push(...(await store.apply([{ type: 'create', path, content }], author)).versionIds)
-    await store.apply([{ type: 'edit', path, edit: () => 'clean\n' }], author)
-  }
-  return ids
 }
 
 interface Worker {
@@ -383,13 +205,4 @@ function startProcess(
       check()
     },
   }
-}
-
-function argumentsOf(
-  mode: 'work' | 'redact',
-  { directory, stateDirectory, identityFile }: Device,
-  name: string,
-  ids: readonly string[],
-): string[] {
-  return [program, mode, directory, stateDirectory, identityFile, name, ...ids]
 }

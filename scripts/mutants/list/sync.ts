@@ -20,7 +20,7 @@ export const sync: readonly MutatedFile[] = [
       {
         line: 'await onSteadyHead(objects, () => openSession(objects, options))',
         becomes: 'await openSession(objects, options)',
-        test: 'fault/redaction-processes.test.ts',
+        test: 'fault/redaction-beside.test.ts',
         name: 'opens the store on the second device',
       },
     ],

@@ -6,7 +6,9 @@ import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/object.ts'
 import { refusedName } from '../../git/purge-refs.ts'
 import type { Remote } from '../../git/remotes.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
+import { onOneState } from '../one-state.ts'
 import type { StoreSession } from '../session.ts'
 import type { VerifyOptions } from '../verify.ts'
 import type { SeenHead } from './seen-remotes.ts'
@@ -25,24 +27,34 @@ export class KnownRemote {
     return this.#session.seenRemotes.find(this.#remote.name, this.#remote.url)
   }
 
-  /** What it has shown, if all of that is here: a store that was put back may have less. */
+  /**
+   * What it has shown, if all of that is here: a store that was put back may have less. Throws
+   * `ref_conflict` if the history below the head is made again meanwhile.
+   */
   async seenHere(): Promise<SeenHead | undefined> {
     const seen = this.seen()
     if (seen === undefined) return undefined
-    return this.#session.reading(({ head }) =>
-      this.#leadsTo(head.commit, seen) ? seen : undefined,
-    )
+    const leads = await onOneState(this.#session, async () => {
+      const { commit } = await this.#session.reading(({ head }) => head)
+      return this.#leadsTo(commit, seen)
+    })
+    return leads ? seen : undefined
   }
 
-  #leadsTo(head: Oid, wanted: SeenHead): boolean {
+  /** Back over all that was never sent, which may be much. */
+  async #leadsTo(head: Oid, wanted: SeenHead): Promise<boolean> {
     const { objects, storeId, epochs } = this.#session
     const reached = new Set([head])
+    const slice = new TimeSlice()
     for (const oid of reached) {
       const bytes = readCommitBytes(objects, oid)
       const { height, parents } = parseLinks(bytes)
       if (height > wanted.height) for (const parent of parents) reached.add(parent)
-      if (height !== wanted.height) continue
-      if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, wanted.record)) return true
+      const isWanted =
+        height === wanted.height &&
+        equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, wanted.record)
+      if (isWanted) return true
+      if (slice.isOver()) await slice.next()
     }
     return false
   }

@@ -19,17 +19,11 @@ import type { Audit, AuditOptions, VerifiedTrail } from '../audit.ts'
 import { findKeyring } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import { findDivergence, newestCommon } from '../divergence.ts'
+import { checkFreshness } from '../freshness.ts'
 import { getBlob } from '../git-reads.ts'
 import type { CommitSource } from '../judged-commit.ts'
 import { wasLeftLate } from '../late.ts'
-import {
-  checkExpected,
-  checkFreshness,
-  getHead,
-  localFiles,
-  readStoreId,
-  storageOf,
-} from '../open.ts'
+import { checkExpected, getHead, localFiles, readStoreId, storageOf } from '../open.ts'
 import { checkIsHead, onSteadyHead } from '../steady-head.ts'
 import { headWords } from './head-words.ts'
 import { Beside } from './beside.ts'

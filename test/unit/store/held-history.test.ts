@@ -64,6 +64,41 @@ describe('a held history', () => {
     held.close()
   })
 
+  test('is kept while it is asked for, once much of it is not', async () => {
+    const history = makeHistory(Array.from({ length: 4096 }, () => ({ rows: [] })))
+    const written: number[] = []
+    const write = async (what: History): Promise<void> => {
+      written.push(what.commits.length - what.cachedCommits)
+      what.cachedCommits = what.commits.length
+    }
+    const held = new HeldHistory(history, shelf({ write }))
+    const ask = () => held.upTo(source, oidAt(4095), {}, () => true)
+    await ask()
+    await expect.poll(() => written).toEqual([4096])
+    await ask()
+    history.cachedCommits = 1
+    await ask()
+    expect(written).toEqual([4096])
+    history.cachedCommits = 0
+    await ask()
+    await expect.poll(() => written).toEqual([4096, 4096])
+    expect(held.now).toBe(history)
+    held.close()
+  })
+
+  test('is not tried again to be kept where that has failed', async () => {
+    const history = makeHistory(Array.from({ length: 4096 }, () => ({ rows: [] })))
+    let tries = 0
+    const alone = (): Promise<void> => {
+      tries += 1
+      return Promise.reject(new StoreError('storage_denied', 'May not write'))
+    }
+    const held = new HeldHistory(history, shelf({ alone }))
+    for (let n = 0; n < 3; n += 1) await held.upTo(source, oidAt(4095), {}, () => true)
+    expect(tries).toBe(1)
+    held.close()
+  })
+
   test('is left alone by a question that nobody wants answered any more', async () => {
     const held = new HeldHistory(makeHistory([]), shelf())
     expect(await held.upTo(source, head, {}, () => false)).toBeUndefined()

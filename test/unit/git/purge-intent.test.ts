@@ -66,7 +66,7 @@ describe('an intent', () => {
       const changed = bytes.with(at, (bytes[at] ?? 0) ^ 1)
       for (const wrong of [changed, bytes.subarray(0, at)]) {
         expect(() => decodeIntent(name, wrong)).toThrow(StoreError)
-        expect(() => decodeIntent(name, wrong)).toThrow('git gc --prune=now')
+        expect(() => decodeIntent(name, wrong)).toThrow('doctor --repair')
       }
     }
   })

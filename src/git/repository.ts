@@ -54,10 +54,10 @@ export async function initRepository(disk: Disk, directory: string): Promise<voi
   for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
   const config = disk.readFile(`${directory}/config`) ?? utf8(newConfig)
   await atomicWrite(disk, `${directory}/config`, withSettings(config) ?? config)
-  // Last, because it makes the directory a repository.
-  await atomicWrite(disk, `${directory}/HEAD`, utf8(headText))
   await disk.syncDirectory(`${directory}/objects`)
   await disk.syncDirectory(`${directory}/refs`)
+  // Last, because it makes the directory a repository.
+  await atomicWrite(disk, `${directory}/HEAD`, utf8(headText))
   // Also where an attempt made it that was interrupted before.
   await syncIfReadable(disk, dirname(directory))
 }

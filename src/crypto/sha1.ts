@@ -26,8 +26,10 @@ const scratch = Buffer.allocUnsafeSlow(8192)
 export function gitHash(type: string, body: Uint8Array): string {
   const header = `${type} ${body.length}\0`
   const length = header.length + body.length
-  const bytes = length <= scratch.length ? scratch : Buffer.allocUnsafe(length)
-  bytes.write(header, 'latin1')
-  bytes.set(body, header.length)
-  return hash('sha1', bytes.subarray(0, length), 'hex')
+  if (length > scratch.length) {
+    return createHash('sha1').update(header, 'latin1').update(body).digest('hex')
+  }
+  scratch.write(header, 'latin1')
+  scratch.set(body, header.length)
+  return hash('sha1', scratch.subarray(0, length), 'hex')
 }

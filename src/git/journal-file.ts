@@ -20,6 +20,7 @@ import {
   sectorBytes,
   sectorEnd,
 } from './journal-frame.ts'
+import { type JournalMemory, JournalSlabs } from './journal-memory.ts'
 import { isOfSame, judgeRest, type Rest } from './journal-survey.ts'
 import type { Transition } from './object-store.ts'
 
@@ -40,12 +41,14 @@ export interface JournalFileParts {
   readonly path: string
   /** Whether nobody else can be writing: what looks like damage may else be a write under way. */
   readonly isQuiet: () => boolean
+  readonly memory: JournalMemory
 }
 
 export class JournalFile {
   readonly #disk: Disk
   readonly #path: string
   readonly #isQuiet: () => boolean
+  readonly #slabs: JournalSlabs
   #fd: number | undefined
   #writable = false
   /** The file's first bytes, by which another use of it is noticed. */
@@ -65,10 +68,11 @@ export class JournalFile {
   #appending = false
   #poisoned: StoreError | undefined
 
-  constructor({ disk, path, isQuiet }: JournalFileParts) {
+  constructor({ disk, path, isQuiet, memory }: JournalFileParts) {
     this.#disk = disk
     this.#path = path
     this.#isQuiet = isQuiet
+    this.#slabs = new JournalSlabs(memory)
   }
 
   /** Rises at every switch between the files; 0 if the file holds no journal. */
@@ -152,7 +156,7 @@ export class JournalFile {
     if (this.#durable < sectorBytes) await this.harden()
     if (this.#rest !== 'zeros') await this.scrub()
     const place = { start: this.#end, durable: this.#durable }
-    const batch = encodeBatch(this.#origin, place, transitions)
+    const batch = encodeBatch(this.#origin, place, transitions, (n) => this.#slabs.take(n))
     const fd = this.#openForWriting()
     await this.#reserve(fd, this.#end + batch.bytes.length + sectorBytes)
     this.#appending = true
@@ -184,6 +188,11 @@ export class JournalFile {
   /** As `clear`, but keeps zeros for the next journal to be written on. Durable after `start`. */
   renew(): void {
     this.#empty(journalPackBytes)
+  }
+
+  /** Nobody looks any more at frames that were here before `clear` or `renew`. */
+  reuseMemory(): void {
+    this.#slabs.reuse()
   }
 
   /** Overwrites everything but the batches with zeros, durably: nothing follows the last one. */
@@ -269,6 +278,7 @@ export class JournalFile {
     this.#disk.truncate(fd, 0)
     this.#writeZeros(fd, 0, Math.min(size, keptMax))
     this.#forget()
+    this.#slabs.leave()
     this.#first = this.#readAt(0, batchHeadBytes)
   }
 

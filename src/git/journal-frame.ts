@@ -68,11 +68,15 @@ export interface Batch extends BatchHead {
   readonly frames: readonly Frame[]
 }
 
-/** The bytes up to the next sector's start, and the frames as a reader will see them. */
+/**
+ * The bytes up to the next sector's start, and the frames as a reader will see them, whose objects
+ * are in these bytes. `take` gives the memory for them.
+ */
 export function encodeBatch(
   { generation, salt }: Origin,
   place: { readonly start: number; readonly durable: number },
   transitions: readonly Transition[],
+  take: (length: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
 ): { readonly bytes: Uint8Array; readonly frames: readonly Frame[] } {
   let length = 0
   for (const transition of transitions) length += frameBytes(transition)
@@ -80,7 +84,7 @@ export function encodeBatch(
   const fields = new ByteWriter().raw(magic).u32(length).u64(generation).raw(salt)
   const head = fields.u64(place.durable).bytes()
   // Made in place: what is written is a few kilobytes a command, and each copy of it is garbage.
-  const bytes = new Uint8Array(sectorEnd(batchHeadBytes + length + batchTailBytes))
+  const bytes = take(sectorEnd(batchHeadBytes + length + batchTailBytes))
   bytes.set(concatBytes(head, headSum(place.start, head), mark))
   const frames: Frame[] = []
   let at = batchHeadBytes
@@ -89,6 +93,7 @@ export function encodeBatch(
     at += frameBytes(transition)
   }
   bytes.set(concatBytes(bodySum(bytes.subarray(0, at)), mark), at)
+  bytes.fill(0, at + batchTailBytes)
   return { bytes, frames }
 }
 

@@ -8,6 +8,7 @@ import { StoreError } from '../errors.ts'
 import type { Disk } from './disk.ts'
 import { type Frame, type JournalObject, saltBytes } from './journal-frame.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
+import { JournalMemory } from './journal-memory.ts'
 import { journalNames } from './journal-survey.ts'
 import type { Oid } from './object.ts'
 import type { Transition } from './object-store.ts'
@@ -44,9 +45,10 @@ export class Journal {
     this.#directory = directory
     this.#random = random
     const [a, b] = journalNames
+    const parts = { disk, isQuiet, memory: new JournalMemory() }
     this.#files = [
-      new JournalFile({ disk, path: `${directory}/${a}`, isQuiet }),
-      new JournalFile({ disk, path: `${directory}/${b}`, isQuiet }),
+      new JournalFile({ ...parts, path: `${directory}/${a}` }),
+      new JournalFile({ ...parts, path: `${directory}/${b}` }),
     ]
   }
 
@@ -74,15 +76,16 @@ export class Journal {
     return this.#files.some((file) => file.doubtful)
   }
 
-  /** Throws `object_corrupt` for what another process wrote under a wrong oid. */
+  /** A copy. Throws `object_corrupt` for what another process wrote under a wrong oid. */
   find(oid: Oid): JournalObject | undefined {
     const object = this.#objects.get(oid)
-    if (object === undefined || this.#verified.has(object)) return object
-    if (gitHash(object.type, object.body) !== oid) {
+    if (object === undefined) return undefined
+    if (!this.#verified.has(object) && gitHash(object.type, object.body) !== oid) {
       throw new StoreError('object_corrupt', 'An object in the journal does not match its oid')
     }
     this.#verified.add(object)
-    return object
+    // Its memory is used again once it is packed.
+    return { ...object, body: object.body.slice() }
   }
 
   has(oid: Oid): boolean {
@@ -121,6 +124,7 @@ export class Journal {
     this.#live = frames.slice(first)
     this.#objects = new Map()
     this.#remember(this.#live)
+    for (const file of this.#files) file.reuseMemory()
     return true
   }
 

@@ -136,7 +136,9 @@ export function decodeEntryHeader(bytes: Uint8Array): EntryHeader {
  * oids, level 1 takes half the time of level 6 and is half a per cent larger.
  */
 export function deflate(body: Uint8Array, level: 0 | 1): Uint8Array {
-  return level === 0 && body.length <= storedBytesMax ? store(body) : deflateSync(body, { level })
+  if (level === 0 && body.length <= storedBytesMax) return store(body)
+  // By default it takes 16 KiB for each of thousands of small objects.
+  return deflateSync(body, { level, chunkSize: deflatedBytesMax(body.length) })
 }
 
 /** As zlib at level 0, without the time that it takes to start zlib. */

@@ -1,22 +1,25 @@
-// What crosses between pack-worker.ts and pack-job-worker.ts. Objects travel as one buffer that is
-// handed over: to clone seven thousand of them one by one holds up the thread that answers, and
-// each body would take along the whole buffer that it is a view of. Must not do the packing.
+// What crosses between pack-worker.ts and pack-job-worker.ts. Objects travel as one table that is
+// handed over: to clone seven thousand of them one by one holds up the thread that answers. Bodies
+// in shared memory stay where they are, and all others go along as one buffer: each of them would
+// take with it the whole buffer that it is a view of. Must not do the packing.
 
 import { assert, type ErrorCode } from '../errors.ts'
 import type { ObjectType } from './object.ts'
 import type { PackJob, PackResult } from './pack-job.ts'
 import type { PackObject } from './pack-writer.ts'
 
-/** Of each object: its type 1, oid 20, length 4, body. */
-const rowBytes = 25
+/** Of each object: type 1, oid 20; of its body: number of the memory 4, start 4, length 4. */
+const rowBytes = 33
 const types: readonly ObjectType[] = ['commit', 'tree', 'blob']
 
+interface EncodedObjects {
+  readonly rows: ArrayBuffer
+  /** Shared memory, and at the end what is not. */
+  readonly memory: readonly (SharedArrayBuffer | ArrayBuffer)[]
+}
+
 export type PackRequest =
-  | {
-      readonly kind: 'write' | 'stage'
-      readonly directory: string
-      readonly encoded: Uint8Array<ArrayBuffer>
-    }
+  | ({ readonly kind: 'write' | 'stage'; readonly directory: string } & EncodedObjects)
   | Exclude<PackJob, { kind: 'write' | 'stage' }>
 
 /** What a thread starts with. */
@@ -33,42 +36,58 @@ export type PackReply =
   /** No code: a fault of the program. */
   | { readonly code: ErrorCode | undefined; readonly message: string }
 
+/** What is handed over with a request, and gone here. */
+export function transferOf(request: PackRequest): ArrayBuffer[] {
+  if (!('rows' in request)) return []
+  const own = request.memory.filter((buffer) => buffer instanceof ArrayBuffer)
+  return [request.rows, ...own]
+}
+
 export function encodeRequest(job: PackJob): PackRequest {
   if (!('objects' in job)) return job
-  return { kind: job.kind, directory: job.directory, encoded: encodeObjects(job.objects) }
+  return { kind: job.kind, directory: job.directory, ...encodeObjects(job.objects) }
 }
 
 export function decodeRequest(request: PackRequest): PackJob {
-  if (!('encoded' in request)) return request
-  const objects = [...decodeObjects(request.encoded)]
-  return { kind: request.kind, directory: request.directory, objects }
+  if (!('rows' in request)) return request
+  return { kind: request.kind, directory: request.directory, objects: [...decodeObjects(request)] }
 }
 
-/** Of its own memory, so that it can be handed over. */
-function encodeObjects(objects: readonly PackObject[]): Uint8Array<ArrayBuffer> {
+function encodeObjects(objects: readonly PackObject[]): EncodedObjects {
+  const shared = new Map<SharedArrayBuffer, number>()
   let length = 0
-  for (const { body } of objects) length += rowBytes + body.length
-  const encoded = new Uint8Array(length)
-  const view = Buffer.from(encoded.buffer)
+  for (const { body } of objects) {
+    const { buffer } = body
+    if (buffer instanceof SharedArrayBuffer) shared.set(buffer, shared.get(buffer) ?? shared.size)
+    else length += body.length
+  }
+  const copies = new Uint8Array(length)
+  let copied = 0
+  const rows = Buffer.from(new ArrayBuffer(objects.length * rowBytes))
   let at = 0
   for (const { type, oid, body } of objects) {
-    at = view.writeUInt8(types.indexOf(type), at)
-    at += view.write(oid, at, 'hex')
-    at = view.writeUInt32BE(body.length, at)
-    encoded.set(body, at)
-    at += body.length
+    const { buffer } = body
+    const isShared = buffer instanceof SharedArrayBuffer
+    at = rows.writeUInt8(types.indexOf(type), at)
+    at += rows.write(oid, at, 'hex')
+    at = rows.writeUInt32BE(isShared ? (shared.get(buffer) ?? 0) : shared.size, at)
+    at = rows.writeUInt32BE(isShared ? body.byteOffset : copied, at)
+    at = rows.writeUInt32BE(body.length, at)
+    if (isShared) continue
+    copies.set(body, copied)
+    copied += body.length
   }
-  return encoded
+  return { rows: rows.buffer, memory: [...shared.keys(), copies.buffer] }
 }
 
-function* decodeObjects(encoded: Uint8Array<ArrayBuffer>): Generator<PackObject> {
-  const view = Buffer.from(encoded.buffer)
-  for (let at = 0; at < encoded.length;) {
+function* decodeObjects({ rows, memory }: EncodedObjects): Generator<PackObject> {
+  const view = Buffer.from(rows)
+  for (let at = 0; at < view.length; at += rowBytes) {
     const type = types[view.readUInt8(at)]
-    const start = at + rowBytes
-    const end = start + view.readUInt32BE(start - 4)
-    assert(type !== undefined && end <= encoded.length, 'the other thread is of this release')
-    yield { type, oid: view.toString('hex', at + 1, start - 4), body: encoded.subarray(start, end) }
-    at = end
+    const oid = view.toString('hex', at + 1, at + 21)
+    const buffer = memory[view.readUInt32BE(at + 21)]
+    assert(type !== undefined && buffer !== undefined, 'the other thread is of this release')
+    const body = new Uint8Array(buffer, view.readUInt32BE(at + 25), view.readUInt32BE(at + 29))
+    yield { type, oid, body }
   }
 }

@@ -12,7 +12,8 @@ import { systemDisk } from './disk.ts'
 import type { CompactOptions } from './object-store.ts'
 import { asAmount, runPackJob, type PackJob, type PackResult } from './pack-job.ts'
 import { asHalfPack, temporaryPath } from './pack-file.ts'
-import { encodeRequest, type PackReply, type PackThreadData } from './pack-message.ts'
+import { encodeRequest, transferOf } from './pack-message.ts'
+import type { PackReply, PackThreadData } from './pack-message.ts'
 
 /** What is packed in less time than a thread takes to start. */
 const inlineBytesMax = 512 * KIBIBYTE
@@ -63,7 +64,7 @@ export async function packInWorker(
   try {
     const worker = new Worker(workerUrl(import.meta.url, 'pack-job-worker'), {
       workerData: data,
-      transferList: 'encoded' in request ? [request.encoded.buffer] : [],
+      transferList: transferOf(request),
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     })
     return await replyOf(worker, progress)

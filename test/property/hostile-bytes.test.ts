@@ -28,6 +28,7 @@ import { systemDisk } from '../../src/git/disk.ts'
 import { parseGitConfig } from '../../src/git/git-config.ts'
 import { batchHeadBytes, decodeFrames, encodeBatch, findHead } from '../../src/git/journal-frame.ts'
 import { JournalFile } from '../../src/git/journal-file.ts'
+import { JournalMemory } from '../../src/git/journal-memory.ts'
 import { surveyJournal } from '../../src/git/journal-survey.ts'
 import { decodeTree, encodeTree } from '../../src/git/object.ts'
 import { decodeEntryHeader, decodePackHeader, encodeEntryHeader } from '../../src/git/pack-entry.ts'
@@ -289,7 +290,12 @@ describe('an answer or a StoreError comes of', () => {
     const property = fc.property(mutated(fc.constant(honest)), (bytes) => {
       const path = `${directory}/journal`
       writeFileSync(path, bytes)
-      const file = new JournalFile({ disk: systemDisk, path, isQuiet: () => true })
+      const file = new JournalFile({
+        disk: systemDisk,
+        path,
+        isQuiet: () => true,
+        memory: new JournalMemory(),
+      })
       try {
         attempt(() => file.refresh())
         const intact = new Set(

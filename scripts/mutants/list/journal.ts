@@ -177,10 +177,16 @@ export const journal: readonly MutatedFile[] = [
     file: 'git/journal.ts',
     mutants: [
       {
-        line: 'if (gitHash(object.type, object.body) !== oid) {',
+        line: 'if (!this.#verified.has(object) && gitHash(object.type, object.body) !== oid) {',
         becomes: `if (oid === '') {`,
         test: 'unit/git/journal.test.ts',
         name: 'the journal refuses an object that another process wrote under a wrong oid',
+      },
+      {
+        line: 'return { ...object, body: object.body.slice() }',
+        becomes: 'return object',
+        test: 'unit/git/journal.test.ts',
+        name: 'uses its memory again, but not what anybody still looks at',
       },
       {
         line: 'if (at === branch) first ??= index + 1',
@@ -230,6 +236,23 @@ export const journal: readonly MutatedFile[] = [
         becomes: 'if (branch.read() !== undefined) return',
         test: 'fault/object-store-crash.test.ts',
         name: `its first commit' survives a death, 'torn', at each operation, losing 'nothing'`,
+      },
+    ],
+  },
+  {
+    file: 'git/journal-memory.ts',
+    mutants: [
+      {
+        line: 'this.#left.push(...this.#used)',
+        becomes: 'this.#memory.giveBack(this.#used)',
+        test: 'unit/git/journal.test.ts',
+        name: 'uses its memory again, but not what anybody still looks at',
+      },
+      {
+        line: 'this.#memory.giveBack(this.#left)',
+        becomes: '',
+        test: 'unit/git/journal.test.ts',
+        name: 'uses its memory again, but not what anybody still looks at',
       },
     ],
   },

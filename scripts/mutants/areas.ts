@@ -9,10 +9,12 @@ import { purge } from './list/purge.ts'
 import { redaction } from './list/redaction.ts'
 import { sync } from './list/sync.ts'
 import { verification } from './list/verification.ts'
+import { versionIds } from './list/version-ids.ts'
 import type { MutatedFile } from './mutant.ts'
 
 export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   verification,
+  versionIds,
   keys,
   journal,
   durability,

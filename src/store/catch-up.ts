@@ -16,14 +16,14 @@ import type { Progress } from './verify.ts'
 export interface CatchUpOptions {
   readonly progress?: Progress | undefined
   readonly signal?: AbortSignal | undefined
-  /** So many commits may be read and appended at once: 2,048 if left out. More are in slices. */
+  /** So many commits may be read and appended at once: 256 if left out. More are in slices. */
   readonly atOnce?: number | undefined
 }
 
 /** After so many the progress is reported, however fast it goes. */
 const BATCH = 512
 /** So many are read on the way back already, and appended at once. */
-const AT_ONCE = 2048
+const AT_ONCE = 256
 
 /**
  * What was known is kept up to the newest cut that the past of `head` shares with it; all above

@@ -17,7 +17,7 @@ import { readmeFile, storeFile } from '../format/public-files.ts'
 import { zeroHash, zeroId } from '../format/record.ts'
 import type { Actor, RecordRow, RedactReason } from '../format/record.ts'
 import { newObject } from '../git/object.ts'
-import type { NewObject } from '../git/object.ts'
+import type { NewObject, Oid } from '../git/object.ts'
 import type { Oids } from '../git/oid-set.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { NewKeyring } from '../keys/keyring.ts'
@@ -66,6 +66,8 @@ export interface BuiltCommit {
   /** Objects that the commit erases (FORMAT §10). */
   readonly dead?: Oids
   readonly undo: Undo
+  /** The versions that it adds to the past of the one commit that it follows. */
+  readonly added?: { readonly after: Oid; readonly versionIds: readonly string[] }
 }
 
 /** The other parent of a merge: what differs there from the snapshot that the merge is made on. */
@@ -344,7 +346,10 @@ async function finish(
     }
     const commit = push(objects, newObject('commit', body)).oid
     snapshot.head = { commit, record: hash, height: record.height, tree }
-    return { head: snapshot.head, objects, undo }
+    const [after, second] = parents
+    const versionIds = record.kind === 'redact' ? [] : record.rows.map((row) => row.versionId)
+    const isLine = after !== undefined && second === undefined
+    return { head: snapshot.head, objects, undo, ...(isLine && { added: { after, versionIds } }) }
   } catch (error) {
     undo()
     throw error

@@ -8,19 +8,23 @@ import type { History, HistorySource } from './history.ts'
 import type { Head, Snapshot } from './snapshot.ts'
 import { wasLeftLate } from './late.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
+import type { VersionsBelow } from './version-ids.ts'
 import { verifyRewritten } from './verify-rewritten.ts'
 import type { VerifyOptions } from './verify.ts'
 
 type RecordAt = Pick<Head, 'height' | 'record'>
 
-/** What of this device's own decides. */
-interface Local {
+/** What is known of the head of before, and what of this device's own decides. */
+interface Known {
+  /** Reads the history up to that head. */
+  readonly fill: () => Promise<History>
+  readonly below: VersionsBelow
   /** The head that another process of it has left a record for, as late (FORMAT §7.4). */
   readonly findLeftFor: (record: Uint8Array) => RecordAt | undefined
 }
 
 /**
- * `fill` reads the history up to the known head. Returns the snapshot to go on with: `snapshot`,
+ * Returns the snapshot to go on with: `snapshot`,
  * moved, or another one. Throws `rolled_back` if the head does not hold what was known, or what
  * verification refuses; nothing has moved then.
  */
@@ -28,12 +32,11 @@ export async function followHead(
   source: HistorySource,
   snapshot: Snapshot,
   head: Oid,
-  fill: () => Promise<History>,
-  local: Local,
+  { fill, below, findLeftFor }: Known,
 ): Promise<Snapshot> {
+  if (await verifyDescent(source, snapshot, head, below)) return snapshot
   const filled = await tryToFill(fill)
-  if (filled !== undefined && (await verifyDescent(source, snapshot, head, filled))) return snapshot
-  const known = { head: snapshot.head, leftFor: local.findLeftFor(snapshot.head.record) }
+  const known = { head: snapshot.head, leftFor: findLeftFor(snapshot.head.record) }
   return replace(source, known, filled, (options) => {
     if (filled === undefined) return verifyHistory(source, head, options)
     return verifyRewritten(source, filled, head, options)
@@ -56,7 +59,7 @@ interface Verified {
   readonly base?: number
 }
 
-interface Known {
+interface LastHead {
   readonly head: Head
   readonly leftFor: RecordAt | undefined
 }
@@ -64,7 +67,7 @@ interface Known {
 /** Accepts another history as a whole, if it holds all that was known, but for what is late. */
 async function replace(
   source: HistorySource,
-  { head: known, leftFor }: Known,
+  { head: known, leftFor }: LastHead,
   history: History | undefined,
   verify: (options: VerifyOptions) => Promise<Verified>,
 ): Promise<Snapshot> {

@@ -10,8 +10,13 @@ import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 
 /** Fewer new commits than this are cheaper to read from git again than to write a file for. */
 const WORTH_WRITING = 256
-/** Commits of a whole segment. The last one may have fewer, and is written anew when it grows. */
-const SEGMENT = 4096
+/**
+ * Commits of a whole segment: so many are a turn's work. The last one may have fewer, and is
+ * written anew when it grows.
+ */
+const SEGMENT = 1024
+/** So many should not wait until nobody asks any more. */
+const OVERDUE = 4096
 const PREFIX = 'versions-'
 
 /** Appends every segment that continues what `history` has, which is whole segments or nothing. */
@@ -38,9 +43,9 @@ export function isWorthWriting(history: History): boolean {
   return history.commits.length - history.cachedCommits >= WORTH_WRITING
 }
 
-/** Whether so much is in no segment that it should not wait until nobody asks any more. */
+/** Whether much is in no segment. */
 export function isOverdue(history: History): boolean {
-  return !history.isSuperseded && history.commits.length - history.cachedCommits >= SEGMENT
+  return !history.isSuperseded && history.commits.length - history.cachedCommits >= OVERDUE
 }
 
 /** Writes what no segment holds as it is, if it is worth that. */

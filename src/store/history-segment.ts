@@ -14,7 +14,7 @@ import type { CommitEntry, History, VersionEntry, VersionRow } from './history.t
 import { codeOf, kinds, operations, reasons, valueOf } from './history-table.ts'
 import { otherRelease } from './sealed-cache.ts'
 
-const VERSION = 3
+const VERSION = 4
 const OID_DIGITS = 40
 const ID_DIGITS = 32
 const HASH_DIGITS = 64

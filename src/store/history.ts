@@ -151,6 +151,11 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     )
   }
 
+  /** Of all versions, 16 bytes each. */
+  get versionIds(): Records {
+    return this.#versionIds.ids.copy(this.#versionIds.size)
+  }
+
   /** The names of all commits. */
   oids(): Oids {
     const { length } = this.commits

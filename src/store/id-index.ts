@@ -26,12 +26,30 @@ export class IdIndex {
     return this.#ids.hex(number, 0, ID_BYTES)
   }
 
+  /** In the order of their numbers. */
+  *values(): Generator<string> {
+    for (let number = 0; number < this.size; number += 1) yield this.idAt(number)
+  }
+
   /** Of 32 hex digits; undefined for an id that is not here. */
   find(id: string): number | undefined {
     if (!readWords(id)) return undefined
     const slot = this.#slotOf()
     const taken = this.#slots[slot] ?? 0
     return taken === 0 ? undefined : taken - 1
+  }
+
+  /** Whether one of the ids that stand one after another in `bytes` is here. */
+  hasAnyOf(bytes: Uint8Array): boolean {
+    const { buffer, byteOffset, length } = bytes
+    const view = new DataView(buffer, byteOffset, length)
+    for (let at = 0; at < length; at += ID_BYTES) {
+      for (let word = 0; word < words.length; word += 1) {
+        words[word] = view.getUint32(at + 4 * word, true)
+      }
+      if (this.#slots[this.#slotOf()] !== 0) return true
+    }
+    return false
   }
 
   /** Returns its number, also if it is here already. */

@@ -25,7 +25,8 @@ export interface KnownCommit {
 }
 
 export function readKnownCommit(source: HistorySource, oid: Oid): KnownCommit {
-  const { sections, epoch, decoded, hash } = openKnownRecord(source, oid)
+  const { sections, epoch, decoded } = openKnownRecord(source, oid)
+  const hash = recordHash(source.storeId, decoded.signed)
   const details = openKnownDetail(source.storeId, epoch, sections, hash)
   const { kind, rows } = decoded.record
   return {
@@ -38,25 +39,39 @@ export function readKnownCommit(source: HistorySource, oid: Oid): KnownCommit {
 
 /** What a commit keeps when a redaction makes it anew. */
 export function readRecordHash(source: HistorySource, oid: Oid): Uint8Array {
-  return openKnownRecord(source, oid).hash
+  const { decoded } = openKnownRecord(source, oid)
+  return recordHash(source.storeId, decoded.signed)
+}
+
+/** Of the versions that a commit wrote: of one with these bytes. */
+export function readVersionIds(
+  source: HistorySource,
+  oid: Oid,
+  bytes: Uint8Array,
+): readonly string[] {
+  const { kind, rows } = openKnownRecord(source, oid, bytes).decoded.record
+  return kind === 'redact' ? [] : rows.map((row) => row.versionId)
 }
 
 interface KnownRecord {
   readonly sections: CommitSections
   readonly epoch: EpochKeys
   readonly decoded: DecodedRecord
-  readonly hash: Uint8Array
 }
 
-function openKnownRecord({ objects, storeId, epochs }: HistorySource, oid: Oid): KnownRecord {
-  const sections = findSections(readCommitBytes(objects, oid))
+function openKnownRecord(
+  { objects, storeId, epochs }: HistorySource,
+  oid: Oid,
+  bytes: Uint8Array = readCommitBytes(objects, oid),
+): KnownRecord {
+  const sections = findSections(bytes)
   const epoch = epochs.get(readKid('record', sections.record))
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
   }
   const context = recordContext(storeId)
   const decoded = decodeRecord(openEnvelope('record', epoch.record, context, sections.record))
-  return { sections, epoch, decoded, hash: recordHash(storeId, decoded.signed) }
+  return { sections, epoch, decoded }
 }
 
 function openKnownDetail(

@@ -18,7 +18,8 @@ import { isWorthWriting, readHistory, writeHistory } from './history-cache.ts'
 import { Reads } from './reads.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import type { Head, Snapshot } from './snapshot.ts'
-import { findState, writeState } from './state-cache.ts'
+import { findKeptIds, findState, writeState } from './state-cache.ts'
+import type { VersionIds } from './version-ids.ts'
 
 /** A new snapshot cache is worth its bytes after so many commits, and at close. */
 const CACHE_EVERY = 256
@@ -38,6 +39,8 @@ export interface LocalFilesParts {
   readonly cachedHeight: number
   /** As the cache says, or whoever has gone through the whole history. */
   readonly counted: CommitCount | undefined
+  /** Of the versions in the past of the snapshot, as far as they are known. */
+  readonly versionIds: VersionIds
 }
 
 /** What the caches on disk say; no more than that. */
@@ -77,6 +80,10 @@ export class LocalFiles {
       this.#counted = undefined
     }
     return this.#counted
+  }
+
+  get versionIds(): VersionIds {
+    return this.#parts.versionIds
   }
 
   get anchor(): Anchor {
@@ -123,23 +130,32 @@ export class LocalFiles {
   }
 
   /** Idle work. `durable` is the newest head that is certainly on disk. */
-  async settle(durable: Head | undefined, snapshot: Snapshot): Promise<void> {
+  async settle(
+    source: HistorySource,
+    durable: Head | undefined,
+    snapshot: Snapshot,
+  ): Promise<void> {
     if (durable !== undefined && this.#isPast(durable)) await this.anchor.advance(durable)
     if (this.isDue(snapshot, 'idle') && this.#isPast(snapshot.head)) {
-      await this.#writeState(snapshot)
+      await this.#writeState(source, snapshot)
     }
     await this.#writeReads(snapshot)
   }
 
   /** Before the store is left: whoever opens it next verifies little. */
-  async leave(durable: Head | undefined, snapshot: Snapshot, history: History): Promise<void> {
+  async leave(
+    source: HistorySource,
+    durable: Head | undefined,
+    snapshot: Snapshot,
+    history: History,
+  ): Promise<void> {
     // Frames of a process that died may not be on disk, whoever can read them.
     const packed = this.#parts.objects.status().journalFrames === 0
     const head = packed ? snapshot.head : durable
     // A sync of another process may have left it as late, and lowered the anchor for that.
     if (head !== undefined && this.#isPast(head)) await this.anchor.advance(head)
     await this.anchor.settle()
-    await this.#writeCaches(snapshot, history).catch(ignoreStorage)
+    await this.#writeCaches(source, snapshot, history).catch(ignoreStorage)
   }
 
   /** After the caches were erased with what they held. */
@@ -147,14 +163,18 @@ export class LocalFiles {
     this.#cachedHeight = -1
     this.reads.forgetFile()
     history.cachedCommits = 0
+    const { head } = history
+    if (head !== undefined && !history.isSuperseded) {
+      this.versionIds.restart(head.oid, history.versionIds)
+    }
   }
 
-  async #writeCaches(snapshot: Snapshot, history: History): Promise<void> {
+  async #writeCaches(source: HistorySource, snapshot: Snapshot, history: History): Promise<void> {
     await this.#writeReads(snapshot)
     if (!this.#isPast(snapshot.head)) return
     const { caches, cacheDirectory } = this.#parts
     const isNew = this.#countIsNew || snapshot.head.height !== this.#cachedHeight
-    if (isNew) await this.#writeState(snapshot)
+    if (isNew) await this.#writeState(source, snapshot)
     await writeHistory(caches, cacheDirectory, history)
   }
 
@@ -169,11 +189,14 @@ export class LocalFiles {
     await this.reads.save((memoryId) => current.get(memoryId)?.live !== undefined)
   }
 
-  async #writeState(snapshot: Snapshot): Promise<void> {
+  async #writeState(source: HistorySource, snapshot: Snapshot): Promise<void> {
     const { caches, cacheDirectory } = this.#parts
+    const path = `${cacheDirectory}/state`
+    const { commit } = snapshot.head
     // A little now, or all of it when somebody asks.
-    const counted = await this.findCount(snapshot.head.commit)
-    await writeState(caches, `${cacheDirectory}/state`, { snapshot, counted })
+    const counted = await this.findCount(commit)
+    const kept = await this.versionIds.save(source, commit, findKeptIds(caches, path))
+    await writeState(caches, path, { snapshot, counted, kept })
     this.#cachedHeight = snapshot.head.height
     this.#countIsNew = false
   }

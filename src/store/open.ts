@@ -40,7 +40,7 @@ import { keepUp, pin } from './freshness.ts'
 import { History } from './history.ts'
 import { readHistory } from './history-cache.ts'
 import { MemoryStore } from './memory-store.ts'
-import type { CacheOwner } from './sealed-cache.ts'
+import type { CacheFiles, CacheOwner } from './sealed-cache.ts'
 import { StoreSession } from './session.ts'
 import { SeenRemotes } from './sync/seen-remotes.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -49,6 +49,7 @@ import { checkIsHead, onSteadyHead } from './steady-head.ts'
 import { getBlob, getTree } from './git-reads.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
 import type { Progress } from './verify.ts'
+import { VersionIds } from './version-ids.ts'
 
 /** Given anew with every opening; nothing of it is stored. */
 interface Behaviour {
@@ -137,8 +138,10 @@ export async function createStore(
   const epochs = new Map([[epoch.kid, epoch]])
   const parts = { objects, storeId, identity, epochs, snapshot, anchor, caches, cacheDirectory }
   const counted = { commit: built.head.commit, commits: 1 }
+  const versionIds = new VersionIds({ owner: caches, directory: cacheDirectory })
+  versionIds.restart(built.head.commit)
   const local = { clock, random, cachedHeight: -1, counted, guard: options.guard, seenRemotes }
-  const session = new StoreSession({ ...parts, ...local }, new History())
+  const session = new StoreSession({ ...parts, ...local, versionIds }, new History())
   return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(recoveryKey) }
 }
 
@@ -175,8 +178,9 @@ async function openSession(
   const head = getHead(objects)
   const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head)
   const source = { objects, storeId, epochs: opened.epochs }
-  const known = await resume(source, caches, cacheDirectory, head, options)
-  const { history, ...found } = known ?? (await startOver(source, head, options))
+  const files = { owner: caches, directory: cacheDirectory }
+  const known = await resume(source, files, head, options)
+  const { history, ...found } = known ?? (await startOver(source, files, head, options))
   const { snapshot } = found
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
   const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
@@ -290,30 +294,35 @@ interface Verified {
   readonly history: History
   readonly cachedHeight: number
   readonly counted: CommitCount | undefined
+  readonly versionIds: VersionIds
 }
 
 /** From the cached snapshot, if the head descends from it. Undefined if that leads nowhere. */
 async function resume(
   source: Source,
-  caches: CacheOwner,
-  cacheDirectory: string,
+  files: CacheFiles,
   head: Oid,
   options: OpenOptions,
 ): Promise<Verified | undefined> {
   try {
-    const found = await findState(caches, `${cacheDirectory}/state`, {
+    const found = await findState(files.owner, `${files.directory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
       readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })
     if (found === undefined) return undefined
-    const { snapshot } = found
-    const known = { ...found, history: new History(), cachedHeight: snapshot.head.height }
-    if (snapshot.head.commit === head) return known
-    const { history } = known
-    await readHistory(caches, cacheDirectory, history, options.signal)
-    await catchUp(history, source, snapshot.head.commit, options)
-    const descends = await verifyDescent(source, snapshot, head, history, options)
-    return descends ? known : undefined
+    const { snapshot, counted, kept } = found
+    const { commit, height } = snapshot.head
+    const versionIds = new VersionIds(files, kept && { commit, kept })
+    const history = new History()
+    const known = { snapshot, history, cachedHeight: height, counted, versionIds }
+    if (commit === head) return known
+    const fill = async (): Promise<History> => {
+      await readHistory(files.owner, files.directory, history, options.signal)
+      await catchUp(history, source, commit, options)
+      return history
+    }
+    const below = versionIds.below(source, commit, fill, options)
+    return (await verifyDescent(source, snapshot, head, below, options)) ? known : undefined
   } catch (error) {
     // Whatever is wrong, the cache is no witness: the verification from genesis decides.
     if (error instanceof StoreError && error.code !== 'cancelled') return undefined
@@ -321,8 +330,15 @@ async function resume(
   }
 }
 
-async function startOver(source: Source, head: Oid, options: OpenOptions): Promise<Verified> {
-  const { snapshot, commits } = await verifyHistory(source, head, options)
+async function startOver(
+  source: Source,
+  files: CacheFiles,
+  head: Oid,
+  options: OpenOptions,
+): Promise<Verified> {
+  const { snapshot, commits, versions } = await verifyHistory(source, head, options)
+  const versionIds = new VersionIds(files)
+  versionIds.restart(head, versions.ids.ids)
   const counted = { commit: head, commits }
-  return { snapshot, history: new History(), cachedHeight: -1, counted }
+  return { snapshot, history: new History(), cachedHeight: -1, counted, versionIds }
 }

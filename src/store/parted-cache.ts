@@ -61,6 +61,20 @@ export async function findParts<T>(
   }
 }
 
+/** As `findParts`, but the first value alone: whether the rest is whole is not asked. */
+export function findFirstPart<T>(
+  owner: CacheOwner,
+  place: PartedPlace,
+  isFirst: (value: Partial<T>) => value is T,
+): T | undefined {
+  const bytes = owner.disk.readFile(place.path)
+  if (bytes === undefined) return undefined
+  const text = wholeOrNone(() => new Parts(owner, place, bytes).next())
+  if (text === undefined || text === '') return undefined
+  const value: Partial<T> = JSON.parse(text)
+  return isFirst(value) ? value : undefined
+}
+
 class Parts {
   readonly #owner: CacheOwner
   readonly #place: PartedPlace

@@ -15,7 +15,7 @@ import type { Disk } from '../git/disk.ts'
 import type { Identity } from '../keys/identity.ts'
 
 /** The role in the context of FORMAT §3.1: one kind of file cannot be passed off as another. */
-export const cacheRole = { state: 1, versions: 2, anchor: 3, reads: 4, remotes: 5 } as const
+export const cacheRole = { state: 1, versions: 2, anchor: 3, reads: 4, remotes: 5, ids: 6 } as const
 export type CacheRole = keyof typeof cacheRole
 
 export interface CachePlace {
@@ -31,6 +31,12 @@ export interface CacheOwner {
   readonly storeId: string
   readonly identity: Identity
   readonly random: Random
+}
+
+/** The folder of one device's caches. */
+export interface CacheFiles {
+  readonly owner: CacheOwner
+  readonly directory: string
 }
 
 const KEYS_CONTEXT = 'GLK1keys'

@@ -11,7 +11,7 @@ import type { PackExchange } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { Identity } from '../keys/identity.ts'
-import type { CommitContext, OtherParent } from './commit.ts'
+import type { BuiltCommit, CommitContext, OtherParent } from './commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { ContentCache } from './content-cache.ts'
 import type { ContentSource } from './contents.ts'
@@ -97,7 +97,7 @@ export class StoreSession {
       locked: (work) => this.#gate.run(work),
       catchUp: () => this.#catchUp(),
       head: () => this.#snapshot.head.commit,
-      written: (count) => this.#written(count),
+      written: (commits) => this.#written(commits),
     })
   }
 
@@ -305,11 +305,13 @@ export class StoreSession {
     const epochs = await this.#epochsOf(head)
     const { objects, storeId } = this
     const source = { objects, storeId, epochs }
-    const fill = () => this.#historyUpTo(this.#snapshot.head, {})
     const findLeftFor = (record: Uint8Array) => this.seenRemotes.findLeftFor(record)
     const before = this.#snapshot
-    const local = { findLeftFor }
-    this.#snapshot = await followHead(source, before, head, fill, local)
+    // The snapshot is on its way when they are asked.
+    const known = before.head
+    const fill = () => this.#historyUpTo(known, {})
+    const below = this.local.versionIds.below(source, known.commit, fill)
+    this.#snapshot = await followHead(source, before, head, { fill, below, findLeftFor })
     if (this.#snapshot !== before) this.forgetAll()
     this.#epochs = epochs
   }
@@ -338,8 +340,11 @@ export class StoreSession {
     return this.#history.upTo(this.contents, head, options, isWanted)
   }
 
-  #written(count: number): void {
-    if (count === 0) return
+  #written(commits: readonly BuiltCommit[]): void {
+    if (commits.length === 0) return
+    for (const { head, added } of commits) {
+      if (added) this.local.versionIds.extend(added.after, head.commit, added.versionIds)
+    }
     this.#durable = this.#snapshot.head
     clearTimeout(this.#settleTimer)
     if (this.#closing !== undefined) return
@@ -358,7 +363,7 @@ export class StoreSession {
 
   /** Idle work. Failing leaves the files of before, which are as good, only older. */
   #settle(): Promise<void> {
-    return this.#alone(() => this.local.settle(this.#durable, this.#snapshot))
+    return this.#alone(() => this.local.settle(this.contents, this.#durable, this.#snapshot))
   }
 
   /** No other process writes and no command of this one runs: in this order, as the writer. */
@@ -383,7 +388,9 @@ export class StoreSession {
   /** What a reader may not do, or cannot for another process in the way, loses nothing. */
   async #leave(): Promise<void> {
     try {
-      await this.#alone(() => this.local.leave(this.#durable, this.#snapshot, this.#history.now))
+      await this.#alone(() => {
+        return this.local.leave(this.contents, this.#durable, this.#snapshot, this.#history.now)
+      })
     } catch (error) {
       if (!hasCode(error, 'locked', 'storage_denied')) throw error
     }

@@ -6,11 +6,13 @@ import { fromHex, toHex } from '../bytes.ts'
 import type { Operation } from '../format/record.ts'
 import { TimeSlice } from '../time-slice.ts'
 import type { CommitCount } from './commit-count.ts'
-import { findParts, writeParts } from './parted-cache.ts'
+import { findFirstPart, findParts, writeParts } from './parted-cache.ts'
 import type { PartedPlace } from './parted-cache.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import { Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState, KeyringState, SettingsState } from './snapshot.ts'
+import type { KeptIds } from './version-id-files.ts'
+import type { IdsAt } from './version-ids.ts'
 
 type LiveRow = [
   path: string,
@@ -33,6 +35,8 @@ interface StateHeader {
   readonly devices: readonly DeviceRow[]
   /** How many commits were in the past of one: the head, or one of before. */
   readonly counted?: CommitCount | undefined
+  /** The ids of the versions in the past of the head, if they are in files. */
+  readonly versionIds?: KeptIds | undefined
 }
 
 /** What follows, any number of times. */
@@ -47,6 +51,8 @@ const rowsAtOnce = 512
 export interface CachedState {
   readonly snapshot: Snapshot
   readonly counted: CommitCount | undefined
+  /** The ids of the versions in the past of its head, if they are in files. */
+  readonly kept: KeptIds | undefined
 }
 
 /** Reads keyring and settings of a cached head back from git, where they are authenticated. */
@@ -69,6 +75,12 @@ export async function findCachedHead(
   const [file, ...rest] = parts ?? []
   if (!isHeader(file)) return undefined
   return { commit: file.head.commit, redacted: rest.flatMap(({ redacted = [] }) => redacted) }
+}
+
+/** The ids of versions that a cache tells of. */
+export function findKeptIds(owner: CacheOwner, path: string): IdsAt | undefined {
+  const { head, versionIds } = findFirstPart(owner, placeOf(path), isHeader) ?? {}
+  return head && versionIds && { commit: head.commit, kept: versionIds }
 }
 
 /** The cached snapshot, or undefined if there is none. */
@@ -95,7 +107,7 @@ export async function findState(
     for (const versionId of redacted) snapshot.redacted.add(versionId)
     if (slice.isOver()) await slice.next()
   }
-  return { snapshot, counted: file.counted }
+  return { snapshot, counted: file.counted, kept: file.versionIds }
 }
 
 function isHeader(part: Partial<StateHeader> | undefined): part is StateHeader {
@@ -105,12 +117,12 @@ function isHeader(part: Partial<StateHeader> | undefined): part is StateHeader {
 export async function writeState(
   owner: CacheOwner,
   path: string,
-  { snapshot, counted }: CachedState,
+  state: CachedState,
 ): Promise<void> {
-  await writeParts(owner, placeOf(path), partsOf(snapshot, counted))
+  await writeParts(owner, placeOf(path), partsOf(state))
 }
 
-function* partsOf(snapshot: Snapshot, counted: CommitCount | undefined): Generator<object> {
+function* partsOf({ snapshot, counted, kept }: CachedState): Generator<object> {
   const { head, keyring, settings } = snapshot
   const header: StateHeader = {
     version: 3,
@@ -125,6 +137,7 @@ function* partsOf(snapshot: Snapshot, counted: CommitCount | undefined): Generat
       state.forked,
     ]),
     counted,
+    versionIds: kept,
   }
   yield header
   for (const memories of inGroups(snapshot.current)) {

@@ -16,6 +16,7 @@ import type { NewCommits } from './new-commits.ts'
 import { Records } from './records.ts'
 import { beforeGenesis, Snapshot } from './snapshot.ts'
 import type { KeyringState, SettingsState } from './snapshot.ts'
+import type { VersionsBelow } from './version-ids.ts'
 import { verifyJudged } from './verify-commit.ts'
 import type { KnownVersions, VerifyContext } from './verify-rows.ts'
 import { Window } from './window.ts'
@@ -75,13 +76,14 @@ export async function verifyHistory(
  * Verifies what lies between the snapshot's head and `head`, and moves the snapshot there. Returns
  * false, with nothing changed, if what is new does not all descend from the snapshot's head, or if
  * it redacts: a redaction rewrites the past, and only the whole history shows whether it did
- * (FORMAT §8.1). Nothing has changed either when it throws.
+ * (FORMAT §8.1). Nothing has changed either when it throws. `below` knows the past of the
+ * snapshot's head.
  */
 export async function verifyDescent(
   source: HistorySource,
   snapshot: Snapshot,
   head: Oid,
-  versions: Pick<KnownVersions, 'findMemory'>,
+  below: VersionsBelow,
   options: VerifyOptions = {},
 ): Promise<boolean> {
   const { commit, height } = snapshot.head
@@ -89,26 +91,29 @@ export async function verifyDescent(
   const found = await findNewCommits(source, head, isKnown, height, options)
   if (found?.base === undefined || found.redacted.size > 0) return false
   const { objects, storeId, epochs } = source
-  const context = { objects, storeId, epochs, redacted: snapshot.redacted }
-  const attempt = { ...context, versions: new VersionMap(versions) }
-  await verifyForward(attempt, snapshot, found, options)
+  const versions = new VersionMap()
+  const context = { objects, storeId, epochs, redacted: snapshot.redacted, versions }
+  await verifyForward(context, snapshot, found, options, () => below.checkNew(versions.ids))
+  below.extend(head, versions.ids)
   return true
 }
 
 /**
  * Verifies commits that descend from the snapshot's head; the snapshot moves along. It is where it
- * was if one of them is refused.
+ * was if one of them is refused, or if `accept`, which is asked when none is, throws.
  */
 export async function verifyForward(
   context: VerifyContext,
   snapshot: Snapshot,
   { oids, children }: Pick<NewCommits, 'oids' | 'children'>,
   options: VerifyOptions,
+  accept?: () => Promise<void>,
 ): Promise<void> {
   const judges = new Judges(context, oids.at(-1) ?? '', oids.length, options.threads)
   const window = new Window(snapshot, children, true)
   try {
     await verifyWith(judges, context, { snapshot, window, oids }, options)
+    await accept?.()
   } catch (error) {
     window.leave()
     throw error
@@ -191,6 +196,11 @@ export class VersionMap implements KnownVersions {
 
   get size(): number {
     return this.#versionIds.size
+  }
+
+  /** Of those that were added here. */
+  get ids(): IdIndex {
+    return this.#versionIds
   }
 
   findMemory(versionId: string): string | undefined {

@@ -35,7 +35,7 @@ export interface WriterHost {
   /** The commit before the next transition. */
   head(): Oid
   /** Told after each durable batch. */
-  written(count: number): void
+  written(commits: readonly BuiltCommit[]): void
 }
 
 export class Writer {
@@ -166,7 +166,7 @@ export class Writer {
       return
     }
     for (const command of accepted) command.resolve()
-    this.#host.written(transitions.length)
+    this.#host.written(made)
   }
 }
 

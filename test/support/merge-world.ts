@@ -24,6 +24,7 @@ import type { LiveMemory, Snapshot } from '../../src/store/snapshot.ts'
 import { verifyHistory } from '../../src/store/verify.ts'
 import { countingRandom } from './forge-seal.ts'
 import type { Clones } from './forged-clones.ts'
+import { versionsBelow } from './histories.ts'
 import type { Evidence } from './verdict.ts'
 
 export interface Clone {
@@ -97,8 +98,9 @@ export class MergeWorld {
         await catchUp(ours.history, this.source, from, {})
         return ours.history
       }
-      const local = { findLeftFor: () => undefined }
-      ours.snapshot = await followHead(this.source, snapshot, to, fill, local)
+      const below = versionsBelow(await fill())
+      const known = { fill, below, findLeftFor: () => undefined }
+      ours.snapshot = await followHead(this.source, snapshot, to, known)
       return 'moved'
     }
     const { other, open } = compareSnapshots(snapshot, theirs.snapshot, divergence)

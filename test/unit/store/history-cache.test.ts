@@ -22,7 +22,7 @@ import {
 import type { MadeCommit } from '../../support/histories.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
-const SEGMENT = 4096
+const SEGMENT = 1024
 
 async function place(): Promise<{ owner: CacheOwner; directory: string }> {
   const identity = await generateIdentity()
@@ -149,13 +149,13 @@ describe('the cache of a history', () => {
     await writeHistory(at.owner, at.directory, written)
     written.truncate(SEGMENT + 5)
     await writeHistory(at.owner, at.directory, written)
-    expect(Object.keys(writtenAt(at.directory)).toSorted()).toEqual(['versions-0', 'versions-4096'])
+    expect(Object.keys(writtenAt(at.directory)).toSorted()).toEqual(['versions-0', 'versions-1024'])
     expect(valuesOf(await readBack(at))).toBe(valuesOf(written))
   })
 
   test.each([
     { gone: 'versions-0', left: 0 },
-    { gone: 'versions-4096', left: SEGMENT },
+    { gone: 'versions-1024', left: SEGMENT },
   ])('without $gone ends at $left, and is whole after the next write', async ({ gone, left }) => {
     const at = await place()
     const written = history(2 * SEGMENT + 300)

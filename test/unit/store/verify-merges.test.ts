@@ -15,6 +15,7 @@ import { atOnce } from '../../../src/time-slice.ts'
 import { writeForged } from '../../support/forged-disk.ts'
 import { standardClones } from '../../support/forged-clones.ts'
 import type { Clones } from '../../support/forged-clones.ts'
+import { versionsBelow } from '../../support/histories.ts'
 import { MergeWorld } from '../../support/merge-world.ts'
 import { full, seed } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -95,10 +96,11 @@ test('a head that is refused leaves the snapshot where it was', async () => {
   const broken = new Map(world.objects)
   broken.delete(theirs.snapshot.settings.oid)
   const source = { ...world.source, objects: { read: (oid: Oid) => broken.get(oid) } }
-  const attempt = verifyDescent(source, ours.snapshot, head.commit, ours.history)
+  const below = versionsBelow(ours.history)
+  const attempt = verifyDescent(source, ours.snapshot, head.commit, below)
   await expect(attempt).rejects.toMatchObject({ code: 'object_missing' })
   expect(stateOf(ours.snapshot)).toEqual(before)
-  expect(await verifyDescent(world.source, ours.snapshot, head.commit, ours.history)).toBe(true)
+  expect(await verifyDescent(world.source, ours.snapshot, head.commit, below)).toBe(true)
   expect(stateOf(ours.snapshot)).toEqual(stateOf(theirs.snapshot))
 })
 
@@ -112,7 +114,9 @@ test('commits from beside what is known are no descent of it', async () => {
   await world.sync(theirs, ours)
   const { commit } = theirs.snapshot.head
   const before = stateOf(snapshot)
-  expect(await verifyDescent(world.source, snapshot, commit, ours.history)).toBe(false)
+  expect(await verifyDescent(world.source, snapshot, commit, versionsBelow(ours.history))).toBe(
+    false,
+  )
   expect(stateOf(snapshot)).toEqual(before)
 })
 

@@ -1,0 +1,63 @@
+// What is known of the versions that were verified before.
+
+import type { MutatedFile } from '../mutant.ts'
+
+export const versionIds: readonly MutatedFile[] = [
+  {
+    file: 'store/version-ids.ts',
+    mutants: [
+      {
+        line: 'if (history.find(id) === undefined) continue',
+        becomes: '',
+        test: 'unit/store/version-ids.test.ts',
+        name: 'says nothing against a version of a commit that was left',
+      },
+      {
+        line: 'if (this.#at !== after) return',
+        becomes: '',
+        test: 'unit/store/version-ids.test.ts',
+        name: 'is read from where the last telling ended',
+      },
+      {
+        line: 'if (written !== undefined && written.kept.digest !== this.#kept.digest) {',
+        becomes: 'if (written === undefined && this.#since.length < 0) {',
+        test: 'unit/store/version-ids.test.ts',
+        name: 'goes on from what another process has written',
+      },
+    ],
+  },
+  {
+    file: 'store/version-id-files.ts',
+    mutants: [
+      {
+        line: 'if (segment?.before !== digest) return false',
+        becomes: 'if (segment === undefined) return false',
+        test: 'unit/store/version-ids.test.ts',
+        name: 'that are gone, of before, or in another order are no answer',
+      },
+      {
+        line: 'return digest === kept.digest',
+        becomes: 'return true',
+        test: 'unit/store/version-ids.test.ts',
+        name: 'are not appended to where they hold something else',
+      },
+      {
+        line: 'if (segment === undefined || digestAfter(segment) !== kept.digest) return undefined',
+        becomes: 'if (segment === undefined) return undefined',
+        test: 'unit/store/version-ids.test.ts',
+        name: 'are not appended to where they hold something else',
+      },
+    ],
+  },
+  {
+    file: 'store/verify.ts',
+    mutants: [
+      {
+        line: 'await accept?.()',
+        becomes: '',
+        test: 'attack/rollback.test.ts',
+        name: 'row_version_reused: a version id of long ago, when it starts and while it runs',
+      },
+    ],
+  },
+]

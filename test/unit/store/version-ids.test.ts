@@ -1,0 +1,291 @@
+// The ids of all versions, between runs and since: none is forgotten, what is not as it was written
+// is no answer, and no more of the history is read than nobody told of. FORMAT §6.4.
+
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { toHex } from '../../../src/bytes.ts'
+import { systemRandom } from '../../../src/crypto/random.ts'
+import { systemDisk } from '../../../src/git/disk.ts'
+import type { Disk } from '../../../src/git/disk.ts'
+import type { Oid } from '../../../src/git/object.ts'
+import { generateIdentity } from '../../../src/index.ts'
+import type { MemoryStore } from '../../../src/index.ts'
+import type { HistorySource } from '../../../src/store/history.ts'
+import { IdIndex } from '../../../src/store/id-index.ts'
+import { Records } from '../../../src/store/records.ts'
+import type { CacheFiles } from '../../../src/store/sealed-cache.ts'
+import { appendIds, noIds, readIds } from '../../../src/store/version-id-files.ts'
+import type { KeptIds } from '../../../src/store/version-id-files.ts'
+import { VersionIds } from '../../../src/store/version-ids.ts'
+import { historyOf } from '../../support/histories.ts'
+import type { ReadHistory } from '../../support/histories.ts'
+import { author, newStore, reopen } from '../../support/stores.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+
+const SEGMENT = 16_384
+
+async function newFiles(): Promise<CacheFiles> {
+  const identity = await generateIdentity()
+  const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
+  return { owner, directory: `${temporaryDirectory()}/cache` }
+}
+
+function idAt(number: number): string {
+  return number.toString(16).padStart(32, '0')
+}
+
+function idsFrom(start: number, count: number): Records {
+  const ids = new Records(16)
+  for (let n = start; n < start + count; n += 1) ids.setHex(ids.add(), 0, idAt(n))
+  return ids
+}
+
+function indexOf(...ids: readonly string[]): IdIndex {
+  const index = new IdIndex()
+  for (const id of ids) index.add(id)
+  return index
+}
+
+/** Undefined if the files do not hold what is kept. */
+async function shown(files: CacheFiles, kept: KeptIds): Promise<string | undefined> {
+  let all = ''
+  const isThere = await readIds(files, kept, (ids) => {
+    all += toHex(ids)
+  })
+  return isThere ? all : undefined
+}
+
+function expected(count: number): string {
+  return Array.from({ length: count }, (_, n) => idAt(n)).join('')
+}
+
+async function appended(files: CacheFiles, ...counts: readonly number[]): Promise<KeptIds> {
+  let kept = noIds
+  for (const count of counts) {
+    kept = (await appendIds(files, kept, idsFrom(kept.count, count))) ?? noIds
+  }
+  return kept
+}
+
+describe('the files', () => {
+  test.each([
+    [[0]],
+    [[1]],
+    [[SEGMENT]],
+    [[SEGMENT + 1]],
+    [[3 * SEGMENT]],
+    [[1, 2, 3]],
+    [[SEGMENT - 1, 1, 1]],
+    [[5, SEGMENT, 2 * SEGMENT + 3, 1]],
+  ])('give back what was appended: %j', async (counts) => {
+    const files = await newFiles()
+    const kept = await appended(files, ...counts)
+    const count = counts.reduce((sum, one) => sum + one, 0)
+    expect(kept.count).toBe(count)
+    expect(await shown(files, kept)).toBe(expected(count))
+  })
+
+  test('hold what was kept, whoever has appended to it', async () => {
+    const files = await newFiles()
+    const kept = await appended(files, SEGMENT + 5)
+    const theirs = await appendIds(files, kept, idsFrom(70_000, SEGMENT))
+    expect(await shown(files, kept)).toBe(expected(SEGMENT + 5))
+    const ours = await appendIds(files, kept, idsFrom(SEGMENT + 5, 2))
+    expect(ours && (await shown(files, ours))).toBe(expected(SEGMENT + 7))
+    expect(theirs && (await shown(files, theirs))).toBeUndefined()
+  })
+
+  test('that are gone, of before, or in another order are no answer', async () => {
+    const files = await newFiles()
+    const early = await appended(files, 3 * SEGMENT)
+    const before = readFileSync(`${files.directory}/ids-${SEGMENT}`)
+    const kept = await appended(files, 1, 3 * SEGMENT)
+    expect(await shown(files, kept)).toBe(expected(3 * SEGMENT + 1))
+    expect(await shown(files, early)).toBe(expected(3 * SEGMENT))
+    const other = (await appendIds(files, noIds, idsFrom(9, 3 * SEGMENT))) ?? noIds
+    expect(await shown(files, kept)).toBeUndefined()
+    expect(await shown(files, other)).toBeDefined()
+    writeFileSync(`${files.directory}/ids-${SEGMENT}`, before)
+    expect(await shown(files, other)).toBeUndefined()
+    rmSync(`${files.directory}/ids-${SEGMENT}`)
+    expect(await shown(files, other)).toBeUndefined()
+  })
+
+  test('are not appended to where they hold something else', async () => {
+    const files = await newFiles()
+    const kept = await appended(files, 10)
+    await appendIds(files, noIds, idsFrom(50, 10))
+    const before = readFileSync(`${files.directory}/ids-0`)
+    expect(await shown(files, kept)).toBeUndefined()
+    expect(await appendIds(files, kept, idsFrom(10, 1))).toBeUndefined()
+    expect(readFileSync(`${files.directory}/ids-0`)).toEqual(before)
+    rmSync(`${files.directory}/ids-0`)
+    expect(await appendIds(files, kept, idsFrom(10, 1))).toBeUndefined()
+    expect(readdirSync(files.directory)).toEqual([])
+  })
+})
+
+describe('what is known of the past of a head', () => {
+  let store: MemoryStore
+  let read: ReadHistory
+  let files: CacheFiles
+  /** The commits that were read. */
+  let asked: Oid[]
+  let source: HistorySource
+
+  beforeEach(async () => {
+    const made = await newStore()
+    store = made.store
+    for (let n = 0; n < 20; n += 1) {
+      await store.apply([{ type: 'create', path: `/${n}`, content: 'x\n' }], author)
+    }
+    read = await historyOf(store, made.place)
+    files = await newFiles()
+    asked = []
+    const { objects, storeId, epochs } = read.contents
+    const counted = {
+      read: (oid: Oid) => {
+        asked.push(oid)
+        return objects.read(oid)
+      },
+    }
+    source = { objects: counted, storeId, epochs }
+    return async () => {
+      await read.close()
+      await store.close()
+    }
+  })
+
+  const commitAt = (position: number): Oid => read.history.commits.at(position)?.oid ?? ''
+  const versionAt = (position: number): string => {
+    return read.history.rowsAt(position)[0]?.versionId ?? ''
+  }
+  const fill = async () => read.history
+
+  /** Whether an id is taken for one that is there, and how many commits were read for that. */
+  async function ask(ids: VersionIds, head: Oid, id: string): Promise<[string, number]> {
+    const before = asked.length
+    const check = ids.below(source, head, fill).checkNew(indexOf(idAt(7), id))
+    const answer = await check.then(
+      () => 'new',
+      (error: { readonly code: string }) => error.code,
+    )
+    return [answer, asked.length - before]
+  }
+
+  test('is read once, if nobody told', async () => {
+    const ids = new VersionIds(files)
+    expect(await ask(ids, commitAt(20), idAt(1))).toEqual(['new', 21])
+    expect(await ask(ids, commitAt(20), versionAt(1))).toEqual(['row_version_reused', 0])
+    expect(await ask(ids, commitAt(20), versionAt(20))).toEqual(['row_version_reused', 0])
+    expect(await ids.save(source, commitAt(20), undefined)).toMatchObject({ count: 20 })
+    expect(await ask(ids, commitAt(20), versionAt(1))).toEqual(['row_version_reused', 0])
+  })
+
+  test('is not read at all where others told', async () => {
+    const ids = new VersionIds(files)
+    ids.restart(commitAt(0))
+    for (let n = 1; n <= 20; n += 1) ids.extend(commitAt(n - 1), commitAt(n), [versionAt(n)])
+    expect(await ask(ids, commitAt(20), versionAt(1))).toEqual(['row_version_reused', 0])
+    const kept = await ids.save(source, commitAt(20), undefined)
+    const again = new VersionIds(files, kept && { commit: commitAt(20), kept })
+    expect(await ask(again, commitAt(20), versionAt(3))).toEqual(['row_version_reused', 0])
+    expect(await ask(again, commitAt(20), idAt(1))).toEqual(['new', 0])
+  })
+
+  test('is known without the files, once somebody has asked', async () => {
+    const ids = new VersionIds(files)
+    expect(await ask(ids, commitAt(10), idAt(1))).toEqual(['new', 11])
+    await ids.save(source, commitAt(10), undefined)
+    rmSync(files.directory, { recursive: true })
+    // What came since is known, and what was not there before cannot be.
+    ids.extend(commitAt(10), commitAt(11), [versionAt(11)])
+    for (let n = 0; n < 5; n += 1) expect(await ask(ids, commitAt(11), idAt(n))).toEqual(['new', 0])
+    expect(await ask(ids, commitAt(11), versionAt(11))).toEqual(['row_version_reused', 12])
+    expect(await ask(ids, commitAt(11), versionAt(2))).toEqual(['row_version_reused', 0])
+  })
+
+  test('is read from where the last telling ended', async () => {
+    const ids = new VersionIds(files)
+    ids.restart(commitAt(0))
+    ids.extend(commitAt(0), commitAt(1), [versionAt(1)])
+    ids.extend(commitAt(17), commitAt(18), [versionAt(18)])
+    expect(await ask(ids, commitAt(20), idAt(1))).toEqual(['new', 20])
+    for (const n of [1, 2, 17, 18, 20]) {
+      expect(await ask(ids, commitAt(20), versionAt(n))).toEqual(['row_version_reused', 0])
+    }
+  })
+
+  test('is read anew from git where the files are gone, or their head is', async () => {
+    const ids = new VersionIds(files)
+    await ask(ids, commitAt(20), idAt(1))
+    const kept = await ids.save(source, commitAt(20), undefined)
+    rmSync(files.directory, { recursive: true })
+    expect(await ask(ids, commitAt(20), versionAt(1))).toEqual(['row_version_reused', 21])
+    const erased = new VersionIds(files, { commit: '5'.repeat(40), kept: kept ?? noIds })
+    expect((await ask(erased, commitAt(20), versionAt(1)))[0]).toBe('row_version_reused')
+    const lost = new VersionIds(files, { commit: '5'.repeat(40), kept: kept ?? noIds })
+    expect(await lost.save(source, commitAt(20), undefined)).toBeUndefined()
+  })
+
+  test('goes on from what another process has written', async () => {
+    const ours = new VersionIds(files)
+    ours.restart(commitAt(0))
+    for (let n = 1; n <= 10; n += 1) ours.extend(commitAt(n - 1), commitAt(n), [versionAt(n)])
+    const first = await ours.save(source, commitAt(10), undefined)
+    const theirs = new VersionIds(files, first && { commit: commitAt(10), kept: first })
+    const kept = await theirs.save(source, commitAt(15), undefined)
+    ours.extend(commitAt(10), commitAt(11), [versionAt(11)])
+    const last = await ours.save(source, commitAt(20), kept && { commit: commitAt(15), kept })
+    expect(last).toMatchObject({ count: 20 })
+    // What theirs knows of stays where it is.
+    expect(await ask(theirs, commitAt(15), versionAt(13))).toEqual(['row_version_reused', 0])
+    for (let n = 1; n <= 20; n += 1) {
+      expect(await ask(ours, commitAt(20), versionAt(n))).toEqual(['row_version_reused', 0])
+    }
+  })
+
+  test('says nothing against a version of a commit that was left', async () => {
+    const ids = new VersionIds(files)
+    ids.restart(commitAt(20))
+    ids.extend(commitAt(20), 'left', [idAt(3)])
+    expect(await ask(ids, 'left', idAt(3))).toEqual(['new', 0])
+  })
+
+  test('is not needed to open what a dead process has written', async () => {
+    /** Bytes that are read to open a store of so many commits and three that no cache knows. */
+    async function bytesRead(count: number): Promise<number> {
+      const made = await newStore()
+      for (let n = 0; n < count; n += 1) {
+        await made.store.apply([{ type: 'create', path: `/${n}`, content: 'x\n' }], author)
+        await made.store.apply([{ type: 'delete', path: `/${n}` }], author)
+      }
+      await made.store.close()
+      const alive = await reopen(made.place)
+      for (const path of ['/a', '/b', '/c']) {
+        await alive.apply([{ type: 'create', path, content: 'x\n' }], author)
+      }
+      let bytes = 0
+      const disk: Disk = {
+        ...systemDisk,
+        read: (fd, into, position) => {
+          const length = systemDisk.read(fd, into, position)
+          bytes += length
+          return length
+        },
+      }
+      const opened = await reopen(made.place, { disk })
+      expect((await opened.read('/c'))?.content).toBe('x\n')
+      await alive.close()
+      await opened.close()
+      return bytes
+    }
+    const [few, many] = [await bytesRead(10), await bytesRead(400)]
+    expect(many).toBeLessThan(3 * few)
+  })
+
+  test('is not written before anybody has asked', async () => {
+    expect(await new VersionIds(files).save(source, commitAt(20), undefined)).toBeUndefined()
+    expect(asked).toEqual([])
+  })
+})

@@ -57,9 +57,12 @@ export const passphraseCharactersMin: number = 8
 /** A journal is preallocated in steps that grow with it between these bounds. */
 export const journalStepBytesMin: number = 64 * KIBIBYTE
 export const journalStepBytesMax: number = MEBIBYTE
-/** A journal with more than either is packed in the background. */
-export const journalPackBytes: number = 4 * MEBIBYTE
-export const journalPackFrames: number = 1024
+/**
+ * A journal with more than either is packed in the background: what lives until then is what a
+ * process that writes all the time holds, and twice as much held no more writes a second.
+ */
+export const journalPackBytes: number = 2 * MEBIBYTE
+export const journalPackFrames: number = 512
 /** Packs are merged without a quiet moment once so many have come since that was tried last. */
 export const packsMergeAfter: number = 16
 /**

@@ -6,6 +6,7 @@
 
 import {
   chmodSync,
+  close,
   closeSync,
   fchmodSync,
   fdatasync,
@@ -59,6 +60,11 @@ export interface Disk {
   /** As `open`, but undefined if the file does not exist. */
   openExisting(path: string, mode: 'r' | 'r+'): number | undefined
   close(fd: number): void
+  /**
+   * As `close`, of a file that was only read and is perhaps removed: whoever closes it last frees
+   * all that it took, which holds up a thread for a quarter of a second where that is a lot.
+   */
+  closeInBackground(fd: number): void
   /** The number of bytes read, less than asked for only at the end of the file. */
   read(fd: number, into: Uint8Array, position: number): number
   /** Writes all of `bytes`. */
@@ -107,6 +113,9 @@ export const systemDisk: Disk = {
   },
   close(fd) {
     attempt('close a file', () => closeSync(fd))
+  },
+  closeInBackground(fd) {
+    close(fd, () => undefined)
   },
   read(fd, into, position) {
     return attempt('read a file', () => {

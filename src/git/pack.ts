@@ -144,7 +144,7 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
 
   close(): void {
     this.index.close()
-    this.#disk.close(this.#fd)
+    this.#disk.closeInBackground(this.#fd)
   }
 
   /** The bytes before the first entry, which were right when the pack was opened. */

@@ -73,7 +73,7 @@ export class PagedIndex implements ObjectIndex {
   }
 
   close(): void {
-    this.#disk.close(this.#fd)
+    this.#disk.closeInBackground(this.#fd)
   }
 
   /** Computes the checksum of all of it. Throws `pack_corrupt`. */

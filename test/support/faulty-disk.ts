@@ -131,6 +131,10 @@ export class FaultyDisk implements Disk {
     return fd === undefined ? undefined : this.#opened(fd, path, mode)
   }
 
+  closeInBackground(fd: number): void {
+    this.close(fd)
+  }
+
   close(fd: number): void {
     if (this.#open.delete(fd)) systemDisk.close(fd)
   }

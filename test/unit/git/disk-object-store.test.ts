@@ -57,6 +57,10 @@ test('packs and open files stay few where every commit brings a pack', async () 
       systemDisk.close(fd)
       opened.delete(fd)
     },
+    closeInBackground: (fd) => {
+      systemDisk.closeInBackground(fd)
+      opened.delete(fd)
+    },
   }
   const packer = inlinePacker(disk, directory)
   const store = await createDiskObjectStore({ ...quiet, disk, packer, directory })

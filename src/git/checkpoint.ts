@@ -70,13 +70,20 @@ export class Checkpointer {
 
   /**
    * Packs every transition that was committed before the call. With `final` the journal's space is
-   * given back. False, with nothing done, if another process is packing and `waitMs` are over.
+   * given back. False, with nothing done, if another process is packing and `waitMs` are over; with
+   * `final` also if it is a git that holds the branch for so long.
    */
-  run(waitMs: number, final: boolean): Promise<boolean> {
-    return this.#hold(waitMs, async () => {
-      await this.#packAndPurge(final)
-      await this.#mergePacks(final)
-    })
+  async run(waitMs: number, final: boolean): Promise<boolean> {
+    try {
+      return await this.#hold(waitMs, async () => {
+        await this.#packAndPurge(final)
+        await this.#mergePacks(final)
+      })
+    } catch (error) {
+      // No reason why a store should not close: all is durable in the journal.
+      if (!final || !hasCode(error, 'locked')) throw error
+      return false
+    }
   }
 
   /** The same, with a compaction instead of a merge; undefined instead of false. */

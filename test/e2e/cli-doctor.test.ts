@@ -54,6 +54,23 @@ describe('doctor', () => {
     expect(await home.ok('doctor')).toMatch(/^ok {4}Identity /)
   })
 
+  test('names the lock of a git that has died, in spite of which a change is done', async () => {
+    const home = await newHomeWithStore()
+    writeFileSync(join(home.store, 'refs/heads/main.lock'), '')
+    expect(await home.ok('create', 'a.md', '--text', 'a')).toContain('Created')
+    expect(await home.ok('cat', 'a.md')).toBe('a')
+    expect((await home.json('doctor'))['checks']).toContainEqual({
+      check: 'Branch lock',
+      level: 'warn',
+      found: expect.stringContaining('refs/heads/main.lock is there'),
+      fix: expect.stringContaining('delete the file'),
+    })
+    rmSync(join(home.store, 'refs/heads/main.lock'))
+    await home.ok('create', 'b.md', '--text', 'b')
+    expect(JSON.stringify(await home.json('doctor'))).not.toContain('Branch lock')
+    expect(await home.ok('ls')).toBe('a.md\nb.md\n')
+  })
+
   const stockGit = requires('git')
   test.skipIf(stockGit.missing)(`counts what nothing leads to${stockGit.note}`, async () => {
     const home = await newHomeWithStore()

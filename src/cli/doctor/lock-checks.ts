@@ -2,6 +2,7 @@
 // do. Takes no lock, and waits no longer than it takes a holder at work to answer or to let go.
 
 import { setTimeout } from 'node:timers'
+import { branchName } from '../../git/branch.ts'
 import { systemDisk } from '../../git/disk.ts'
 import { answersAt } from '../../git/life-socket.ts'
 import { findLockHolder } from '../../git/process-lock.ts'
@@ -26,7 +27,21 @@ export async function checkLocks(storeDirectory: string): Promise<LockCheck> {
     examine(directory, 'Lock', 'lock'),
     examine(directory, 'Checkpoint lock', 'checkpoint.lock'),
   ])
-  return { findings: [writer.finding, packer.finding], held: writer.held || packer.held }
+  const findings = [writer.finding, packer.finding, ...checkBranchLock(storeDirectory)]
+  return { findings, held: writer.held || packer.held }
+}
+
+/** Ours are gone after a moment, also where who made them has died. */
+function checkBranchLock(storeDirectory: string): readonly Finding[] {
+  const name = `${branchName}.lock`
+  if (systemDisk.stat(`${storeDirectory}/${name}`) === undefined) return []
+  return [
+    warn(
+      'Branch lock',
+      `${name} is there: changes stay in the journal, unseen by git, until it is gone`,
+      'Let the git that made it finish; if none is running, delete the file',
+    ),
+  ]
 }
 
 async function examine(

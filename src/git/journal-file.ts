@@ -138,6 +138,7 @@ export class JournalFile {
     await this.#disk.sync(fd)
     this.#poisoned = undefined
     this.#forget()
+    this.#slabs.abandon()
     this.#first = bytes.slice(0, batchHeadBytes)
     this.#origin = { generation, salt }
     this.#moveEnd(bytes)
@@ -243,6 +244,7 @@ export class JournalFile {
 
   #load(): void {
     this.#forget()
+    this.#slabs.abandon()
     this.#first = this.#readAt(0, batchHeadBytes)
     this.#scan()
     this.#judge()

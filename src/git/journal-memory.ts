@@ -7,7 +7,7 @@ import { MEBIBYTE } from '../limits.ts'
 /** Larger pieces have memory of their own. */
 const slabBytes = MEBIBYTE
 /** What is kept for the next frames: two journals of the usual size. */
-const freeMax = 12
+const freeMax = 6
 
 /** Slabs that no frame is in. One for both files of a journal. */
 export class JournalMemory {
@@ -50,6 +50,12 @@ export class JournalSlabs {
   /** The frames are gone from the file. */
   leave(): void {
     this.#left.push(...this.#used)
+    this.#used = []
+    this.#at = slabBytes
+  }
+
+  /** The same, where a thread may still read them that nobody here knows of. */
+  abandon(): void {
     this.#used = []
     this.#at = slabBytes
   }

@@ -9,6 +9,7 @@ import type { ObjectStore } from '../git/object-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Anchor } from './anchor.ts'
 import { readKeyringState, readSettingsState } from './authority.ts'
+import type { BuiltCommit } from './commit.ts'
 import { countOn } from './commit-count.ts'
 import type { CommitCount } from './commit-count.ts'
 import { readCommitBytes } from './decoded-commit.ts'
@@ -18,7 +19,7 @@ import { isWorthWriting, readHistory, writeHistory } from './history-cache.ts'
 import { Reads } from './reads.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import type { Head, Snapshot } from './snapshot.ts'
-import { findKeptIds, findState, writeState } from './state-cache.ts'
+import { findState, findWritten, writeState } from './state-cache.ts'
 import type { VersionIds } from './version-ids.ts'
 
 /** A new snapshot cache is worth its bytes after so many commits, and at close. */
@@ -84,6 +85,12 @@ export class LocalFiles {
 
   get versionIds(): VersionIds {
     return this.#parts.versionIds
+  }
+
+  noteWritten(commits: readonly BuiltCommit[]): void {
+    for (const { head, added } of commits) {
+      if (added) this.versionIds.extend(added.after, head.commit, added.versionIds)
+    }
   }
 
   get anchor(): Anchor {
@@ -192,10 +199,16 @@ export class LocalFiles {
   async #writeState(source: HistorySource, snapshot: Snapshot): Promise<void> {
     const { caches, cacheDirectory } = this.#parts
     const path = `${cacheDirectory}/state`
-    const { commit } = snapshot.head
+    const { commit, height } = snapshot.head
+    const written = findWritten(caches, path)
+    if (written !== undefined && written.height > height && this.#isPast(written)) {
+      // Another process has written a newer one.
+      this.#cachedHeight = written.height
+      return
+    }
     // A little now, or all of it when somebody asks.
     const counted = await this.findCount(commit)
-    const kept = await this.versionIds.save(source, commit, findKeptIds(caches, path))
+    const kept = await this.versionIds.save(source, commit, written)
     await writeState(caches, path, { snapshot, counted, kept })
     this.#cachedHeight = snapshot.head.height
     this.#countIsNew = false
@@ -205,7 +218,7 @@ export class LocalFiles {
    * Whether a head that was verified here is the store's, or a recent ancestor of it. If not,
    * another process may have redacted meanwhile, and caches of ours would hold what it erased.
    */
-  #isPast(known: Head): boolean {
+  #isPast(known: Pick<Head, 'commit' | 'height'>): boolean {
     const { objects } = this.#parts
     if (objects.head === undefined) return false
     const reached = new Set([objects.head])

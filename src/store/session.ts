@@ -203,7 +203,7 @@ export class StoreSession {
   /** While writing alone, or planning: no commit comes into it that is not on the disk. */
   async historyNow(options: VerifyOptions = {}): Promise<History> {
     assert(!this.#writer.hasMade, 'who reads the history while writing has the batch alone')
-    return this.#historyUpTo(this.#snapshot.head, options)
+    return this.#historyUpTo(this.#snapshot.head.commit, options)
   }
 
   /** What the next record is stamped with, ms since 1970. */
@@ -276,7 +276,7 @@ export class StoreSession {
   async erase(): Promise<void> {
     if (this.objects.status().purgePending === 0) return
     await this.checkpoint()
-    this.local.forget(this.#history.now)
+    await this.#gate.run(async () => this.local.forget(this.#history.now))
     await this.keepVerified()
   }
 
@@ -308,9 +308,9 @@ export class StoreSession {
     const findLeftFor = (record: Uint8Array) => this.seenRemotes.findLeftFor(record)
     const before = this.#snapshot
     // The snapshot is on its way when they are asked.
-    const known = before.head
-    const fill = () => this.#historyUpTo(known, {})
-    const below = this.local.versionIds.below(source, known.commit, fill)
+    const { commit } = before.head
+    const fill = () => this.#historyUpTo(commit, {})
+    const below = this.local.versionIds.below(source, commit, fill)
     this.#snapshot = await followHead(source, before, head, { fill, below, findLeftFor })
     if (this.#snapshot !== before) this.forgetAll()
     this.#epochs = epochs
@@ -325,8 +325,8 @@ export class StoreSession {
     return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
   }
 
-  async #historyUpTo({ commit }: Head, options: VerifyOptions): Promise<History> {
-    const history = await this.#fillHistory(commit, options)
+  async #historyUpTo(head: Oid, options: VerifyOptions): Promise<History> {
+    const history = await this.#fillHistory(head, options)
     assert(history !== undefined, 'this head is wanted')
     return history
   }
@@ -342,9 +342,7 @@ export class StoreSession {
 
   #written(commits: readonly BuiltCommit[]): void {
     if (commits.length === 0) return
-    for (const { head, added } of commits) {
-      if (added) this.local.versionIds.extend(added.after, head.commit, added.versionIds)
-    }
+    this.local.noteWritten(commits)
     this.#durable = this.#snapshot.head
     clearTimeout(this.#settleTimer)
     if (this.#closing !== undefined) return

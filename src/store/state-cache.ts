@@ -12,7 +12,6 @@ import type { CacheOwner } from './sealed-cache.ts'
 import { Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState, KeyringState, SettingsState } from './snapshot.ts'
 import type { KeptIds } from './version-id-files.ts'
-import type { IdsAt } from './version-ids.ts'
 
 type LiveRow = [
   path: string,
@@ -55,6 +54,12 @@ export interface CachedState {
   readonly kept: KeptIds | undefined
 }
 
+export interface WrittenState {
+  readonly commit: string
+  readonly height: number
+  readonly kept: KeptIds | undefined
+}
+
 /** Reads keyring and settings of a cached head back from git, where they are authenticated. */
 export interface StateReader {
   readKeyring(oid: string, record: Uint8Array): KeyringState
@@ -77,10 +82,10 @@ export async function findCachedHead(
   return { commit: file.head.commit, redacted: rest.flatMap(({ redacted = [] }) => redacted) }
 }
 
-/** The ids of versions that a cache tells of. */
-export function findKeptIds(owner: CacheOwner, path: string): IdsAt | undefined {
+/** What a cache says of its head, and of the ids of versions. */
+export function findWritten(owner: CacheOwner, path: string): WrittenState | undefined {
   const { head, versionIds } = findFirstPart(owner, placeOf(path), isHeader) ?? {}
-  return head && versionIds && { commit: head.commit, kept: versionIds }
+  return head && { commit: head.commit, height: head.height, kept: versionIds }
 }
 
 /** The cached snapshot, or undefined if there is none. */

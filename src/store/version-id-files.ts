@@ -6,6 +6,7 @@
 // H(digest before it ‖ its ids).
 
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex } from '../bytes.ts'
+import { hasCode } from '../errors.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { pause } from './pause.ts'
 import type { Records } from './records.ts'
@@ -92,13 +93,19 @@ function findSegment(
   start: number,
   count: number,
 ): Segment | undefined {
-  return findCacheBytes(owner, placeOf(directory, start), (padded) => {
+  const decode = (padded: Uint8Array): Segment | undefined => {
     const reader = new ByteReader(padded, otherRelease)
     if (reader.u8() !== VERSION) throw otherRelease()
     const before = toHex(reader.raw(DIGEST_BYTES))
     const wanted = Math.min(SEGMENT, count - start)
     return reader.u32() < wanted ? undefined : { before, ids: reader.raw(wanted * ID_BYTES) }
-  })
+  }
+  try {
+    return findCacheBytes(owner, placeOf(directory, start), decode)
+  } catch (error) {
+    if (hasCode(error, 'storage_failed', 'storage_denied')) return undefined
+    throw error
+  }
 }
 
 async function writeSegment(

@@ -103,9 +103,9 @@ export class VersionIds {
   async save(
     source: HistorySource,
     head: Oid,
-    written: IdsAt | undefined,
+    written: { readonly commit: Oid; readonly kept: KeptIds | undefined } | undefined,
   ): Promise<KeptIds | undefined> {
-    if (written !== undefined && written.kept.digest !== this.#kept.digest) {
+    if (written?.kept !== undefined && this.#isBehind(written.kept)) {
       this.#forget()
       this.#at = written.commit
       this.#kept = written.kept
@@ -114,8 +114,8 @@ export class VersionIds {
     try {
       await this.#readSince(source, head, {})
     } catch (error) {
-      if (!hasCode(error, 'object_missing')) throw error
-      // Redacted meanwhile, and erased.
+      if (!(error instanceof StoreError)) throw error
+      // Redacted meanwhile, and erased; or damaged, which others will say.
       this.#forget()
       return undefined
     }
@@ -127,6 +127,14 @@ export class VersionIds {
     this.#kept = kept
     this.#since = new Records(ID_BYTES)
     return kept
+  }
+
+  /** Whether the files hold more, or something else, than what this one goes on from. */
+  #isBehind(kept: KeptIds): boolean {
+    if (kept.digest === this.#kept.digest) return false
+    if (this.#at === undefined || this.#kept.count > 0) return true
+    // With more of them in RAM, the files were found damaged, or are of before.
+    return this.#since.length < kept.count
   }
 
   async #reach(source: HistorySource, head: Oid, options: ReachOptions): Promise<void> {

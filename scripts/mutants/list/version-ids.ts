@@ -19,10 +19,16 @@ export const versionIds: readonly MutatedFile[] = [
         name: 'is read from where the last telling ended',
       },
       {
-        line: 'if (written !== undefined && written.kept.digest !== this.#kept.digest) {',
-        becomes: 'if (written === undefined && this.#since.length < 0) {',
+        line: 'if (written?.kept !== undefined && this.#isBehind(written.kept)) {',
+        becomes: 'if (written?.kept !== undefined && this.#since.length < 0) {',
         test: 'unit/store/version-ids.test.ts',
         name: 'goes on from what another process has written',
+      },
+      {
+        line: 'return this.#since.length < kept.count',
+        becomes: 'return true',
+        test: 'unit/store/version-ids.test.ts',
+        name: 'is written anew where the files were found damaged',
       },
     ],
   },

@@ -245,6 +245,20 @@ describe('what is known of the past of a head', () => {
     }
   })
 
+  test('is written anew where the files were found damaged', async () => {
+    const ids = new VersionIds(files)
+    ids.restart(commitAt(0), idsFrom(1000, SEGMENT))
+    const kept = (await ids.save(source, commitAt(20), undefined)) ?? noIds
+    const written = { commit: commitAt(20), kept }
+    writeFileSync(`${files.directory}/ids-0`, 'damaged')
+    const again = new VersionIds(files, written)
+    expect((await ask(again, commitAt(20), versionAt(1)))[0]).toBe('row_version_reused')
+    // As many of the history as the files have, and some.
+    again.restart(commitAt(20), idsFrom(1000, SEGMENT + 20))
+    const anew = await again.save(source, commitAt(20), written)
+    expect(anew && (await shown(files, anew))).toBeDefined()
+  })
+
   test('says nothing against a version of a commit that was left', async () => {
     const ids = new VersionIds(files)
     ids.restart(commitAt(20))
@@ -282,6 +296,24 @@ describe('what is known of the past of a head', () => {
     }
     const [few, many] = [await bytesRead(10), await bytesRead(400)]
     expect(many).toBeLessThan(3 * few)
+  })
+
+  test('is not put back by a process that is behind', async () => {
+    const { store: behind, place } = await newStore()
+    await behind.apply([{ type: 'create', path: '/a', content: 'x\n' }], author)
+    const ahead = await reopen(place)
+    for (const path of ['/b', '/c', '/d']) {
+      await ahead.apply([{ type: 'create', path, content: 'x\n' }], author)
+    }
+    await ahead.close()
+    const [device = ''] = readdirSync(`${place.directory}/gitlocket/cache`)
+    const state = `${place.directory}/gitlocket/cache/${device}/state`
+    const written = readFileSync(state)
+    await behind.close()
+    expect(readFileSync(state)).toEqual(written)
+    const again = await reopen(place)
+    expect(await again.verify()).toMatchObject({ commits: 5, versions: 4 })
+    await again.close()
   })
 
   test('is not written before anybody has asked', async () => {

@@ -2,6 +2,7 @@
 // the snapshot and, in a merge, from the other parent. Seals nothing.
 
 import { compareBytes } from '../bytes.ts'
+import { checkRecordRules } from '../format/record-rules.ts'
 import { recordHash, signRecord, zeroHash } from '../format/record.ts'
 import type { ChangeRecord } from '../format/record.ts'
 import type { CommitContext, OtherParent } from './commit.ts'
@@ -48,6 +49,8 @@ export function signNext(
     parents: parents.map((parent) => parent.record),
     time: context.time,
   }
+  // Of a record that breaks a rule nobody could read the store any more.
+  checkRecordRules(record)
   const bytes = signRecord(storeId, record, signer.pair)
   return { record, bytes, hash: recordHash(storeId, bytes) }
 }

@@ -8,6 +8,7 @@ import { TimeSlice } from '../time-slice.ts'
 import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { History, VersionEntry } from './history.ts'
+import { IdIndex } from './id-index.ts'
 import { LatestTimes } from './record-times.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -60,13 +61,18 @@ export interface RedactionPlan {
 /** Versions that are looked at before other work runs, at most. */
 const BATCH = 256
 
-/** Finds the versions of a selection, in steps: what was searched once is not searched again. */
+/**
+ * Finds the versions of a selection, as often as is asked: a text that was searched once is not
+ * searched again. Versions are known by their ids, since a merge moves those that it brings in
+ * before others.
+ */
 export class Selector {
+  readonly #selection: RedactionSelection
+  readonly #now: number
   readonly #source: () => ContentSource
-  readonly #selects: (entry: VersionEntry) => boolean
   readonly #matching: RegExp | undefined
-  readonly #found: string[] = []
-  #searched = 0
+  readonly #searched: IdIndex = new IdIndex()
+  readonly #matches: Set<string> = new Set()
 
   /** Throws `invalid_input` or, for a version that does not exist, `not_found`. */
   constructor(
@@ -75,31 +81,44 @@ export class Selector {
     now: number,
     source: () => ContentSource,
   ) {
+    this.#selection = selection
+    this.#now = now
     this.#source = source
     this.#matching = selection.matching && checkPattern(selection.matching)
-    this.#selects = conditionOf(selection, history, now)
+    conditionOf(selection, history, now)
   }
 
   /** The selected versions, oldest first. */
   async search(history: History, options: VerifyOptions): Promise<readonly VersionEntry[]> {
     const { versions } = history
+    const selects = conditionOf(this.#selection, history, this.#now)
     const slice = new TimeSlice(options.signal, BATCH)
-    for (; this.#searched < versions.length; this.#searched += 1) {
-      const entry = versions.at(this.#searched)
-      const isFound = entry !== undefined && this.#isFound(history, this.#searched, entry)
-      if (isFound) this.#found.push(entry.versionId)
+    const found: VersionEntry[] = []
+    for (let index = 0; index < versions.length; index += 1) {
+      const entry = versions.at(index)
+      if (entry !== undefined && selects(entry) && this.#matchesAt(history, index, entry)) {
+        found.push(entry)
+      }
       if (this.#matching !== undefined && slice.isOver()) {
-        options.progress?.(this.#searched + 1, versions.length)
+        options.progress?.(index + 1, versions.length)
         await slice.next()
       }
     }
-    return this.#found.flatMap((versionId) => history.find(versionId) ?? [])
+    return found
   }
 
-  #isFound({ versions }: History, index: number, entry: VersionEntry): boolean {
-    if (!this.#selects(entry)) return false
+  #matchesAt(history: History, index: number, entry: VersionEntry): boolean {
     const pattern = this.#matching
     if (pattern === undefined) return true
+    const { versionId } = entry
+    if (this.#searched.find(versionId) === undefined) {
+      if (this.#search(history, index, entry, pattern)) this.#matches.add(versionId)
+      this.#searched.add(versionId)
+    }
+    return this.#matches.has(versionId)
+  }
+
+  #search({ versions }: History, index: number, entry: VersionEntry, pattern: RegExp): boolean {
     // The reason lies in the first row of its change.
     const { note, position } = entry.commit
     const isFirst = index === 0 || versions.at(index - 1)?.commit.position !== position

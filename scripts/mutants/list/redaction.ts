@@ -174,4 +174,15 @@ export const redaction: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'store/new-record.ts',
+    mutants: [
+      {
+        line: 'checkRecordRules(record)',
+        becomes: '',
+        test: 'unit/store/new-record.test.ts',
+        name: 'a redaction that names a version twice is refused before it is signed',
+      },
+    ],
+  },
 ]

@@ -2,6 +2,7 @@
 // of ours it certainly has. Asks nobody.
 
 import { equalBytes } from '../../bytes.ts'
+import { hasCode } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/object.ts'
 import { refusedName } from '../../git/purge-refs.ts'
@@ -17,10 +18,16 @@ import { findRecord } from './theirs.ts'
 export class KnownRemote {
   readonly #session: StoreSession
   readonly #remote: Remote
+  #mark: number | undefined
 
   constructor(session: StoreSession, remote: Remote) {
     this.#session = session
     this.#remote = remote
+  }
+
+  /** What is noted from now on was found out after this. */
+  begin(): void {
+    this.#mark = this.#session.seenRemotes.mark()
   }
 
   seen(): SeenHead | undefined {
@@ -28,15 +35,19 @@ export class KnownRemote {
   }
 
   /**
-   * What it has shown, if all of that is here: a store that was put back may have less. Throws
-   * `ref_conflict` if the history below the head is made again meanwhile.
+   * What it has shown, if all of that is here: a store that was put back may have less.
    */
   async seenHere(): Promise<SeenHead | undefined> {
     const seen = this.seen()
     if (seen === undefined) return undefined
-    const leads = await onOneState(this.#session, async () => {
+    const look = async (): Promise<boolean> => {
       const { commit } = await this.#session.reading(({ head }) => head)
       return this.#leadsTo(commit, seen)
+    }
+    const leads = await onOneState(this.#session, look).catch((error: unknown) => {
+      if (!hasCode(error, 'ref_conflict')) throw error
+      // Where others redact all the time, in a turn of its own.
+      return this.#session.planning(() => this.#leadsTo(this.#session.snapshot.head.commit, seen))
     })
     return leads ? seen : undefined
   }
@@ -63,7 +74,7 @@ export class KnownRemote {
   async note(head: SeenHead): Promise<void> {
     const { name, url } = this.#remote
     const { objects, exchange, seenRemotes } = this.#session
-    await objects.exclusive(() => seenRemotes.note(name, url, head))
+    await objects.exclusive(() => seenRemotes.note(name, url, head, this.#mark))
     await exchange.track(name, head.oid)
   }
 

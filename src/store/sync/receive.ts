@@ -73,6 +73,7 @@ export class Receiver {
 
   /** Takes over what the remote has. */
   async receive(author: Author): Promise<Received> {
+    this.#known.begin()
     const connection = await connectFetch(this.#access)
     try {
       const { head } = connection.refs

@@ -22,7 +22,7 @@ import { findRecord } from './theirs.ts'
 import { addUnified, nothingMoved } from './unified.ts'
 
 /** Other clones may win the race for the branch so often. */
-const ATTEMPTS = 8
+const ATTEMPTS = 16
 const PAUSE_MS = 100
 
 /** One remote, and who sends to it. */

@@ -52,12 +52,21 @@ interface SeenFile {
   readonly remotes: Readonly<Record<string, Entry>>
   /** Only what the last syncs have left: who has seen older ones last is told of a rollback. */
   readonly left?: LeftEntry | undefined
+  readonly rewrites?: Rewrites | undefined
+}
+
+/** How often our commits were made again, and the newest heights from which on. */
+interface Rewrites {
+  readonly count: number
+  readonly heights: readonly number[]
 }
 
 const nothingSeen: SeenFile = { version: 1, remotes: {} }
 
 /** So many records of late commits are remembered: 64 KiB. */
 const LEFT_MAX = 1024
+/** More redactions than this beside one sync are taken for one from genesis on. */
+const REWRITES_MAX = 64
 
 export class SeenRemotes {
   readonly #owner: CacheOwner
@@ -86,7 +95,7 @@ export class SeenRemotes {
 
   /** Before the branch leaves them. Call under the writer lock. */
   async noteLeft({ records, common, head }: LeftLate): Promise<void> {
-    const { left, remotes, version } = this.#read()
+    const { left, remotes, ...others } = this.#read()
     const news = records.map(toHex)
     const { oid, height } = common
     const stays = { oid, height, record: toHex(common.record) }
@@ -94,7 +103,7 @@ export class SeenRemotes {
       return [name, news.includes(entry.record) ? { url: entry.url, ...stays } : entry]
     })
     await this.#write({
-      version,
+      ...others,
       remotes: Object.fromEntries(lowered),
       left: {
         records: [...news, ...(left?.records ?? [])].slice(0, LEFT_MAX),
@@ -103,10 +112,22 @@ export class SeenRemotes {
     })
   }
 
-  /** Call under the writer lock. */
-  async note(name: string, url: string, head: SeenHead): Promise<void> {
+  /** A mark for `note`: what is rewritten from then on, that will know of. */
+  mark(): number {
+    return this.#read().rewrites?.count ?? 0
+  }
+
+  /**
+   * What is said of the head was so at the mark; other processes may have redacted since. Call
+   * under the writer lock.
+   */
+  async note(name: string, url: string, head: SeenHead, mark?: number): Promise<void> {
     const file = this.#read()
-    const { oid, height, intactBelow } = head
+    const { oid, height } = head
+    const since = mark === undefined ? [] : rewrittenSince(file, mark)
+    const known = head.intactBelow === undefined ? [] : [head.intactBelow]
+    const limits = [...known, ...since]
+    const intactBelow = limits.length === 0 ? undefined : Math.min(...limits)
     const entry: Entry = { url, oid, height, record: toHex(head.record), intactBelow }
     await this.#write({ ...file, remotes: { ...file.remotes, [name]: entry } })
   }
@@ -115,12 +136,13 @@ export class SeenRemotes {
   async noteRewrite(height: number): Promise<void> {
     const file = this.#read()
     const remotes = Object.entries(file.remotes)
-    if (remotes.length === 0) return
+    const { count = 0, heights = [] } = file.rewrites ?? {}
+    const rewrites = { count: count + 1, heights: [...heights, height].slice(-REWRITES_MAX) }
     const changed = remotes.map(([name, entry]): [string, Entry] => {
       const intactBelow = Math.min(entry.intactBelow ?? height, height)
       return [name, { ...entry, intactBelow }]
     })
-    await this.#write({ ...file, remotes: Object.fromEntries(changed) })
+    await this.#write({ ...file, rewrites, remotes: Object.fromEntries(changed) })
   }
 
   #read(): SeenFile {
@@ -136,6 +158,14 @@ export class SeenRemotes {
   #write(file: SeenFile): Promise<void> {
     return writeCache(this.#owner, this.#place, file)
   }
+}
+
+/** Heights from which on commits were made again. */
+function rewrittenSince({ rewrites }: SeenFile, mark: number): readonly number[] {
+  const { count = 0, heights = [] } = rewrites ?? {}
+  const news = count - mark
+  if (news < 0 || news > heights.length) return [0]
+  return news === 0 ? [] : heights.slice(-news)
 }
 
 function isLeft(left: LeftEntry | undefined, record: string): left is LeftEntry {

@@ -93,6 +93,7 @@ export class Sender {
 
   /** A head that git sees too: the ref that remembers the remote is to lead to it. */
   async #packedHead(): Promise<Head> {
+    this.#remote.begin()
     await this.#session.checkpoint()
     return this.#head()
   }

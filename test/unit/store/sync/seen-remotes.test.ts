@@ -1,0 +1,55 @@
+// What a remote has as it is here: a redaction by another process in the middle of a sync is never
+// forgotten by what that sync notes at its end.
+
+import { beforeEach, expect, test } from 'vitest'
+import { systemRandom } from '../../../../src/crypto/random.ts'
+import { systemDisk } from '../../../../src/git/disk.ts'
+import { generateIdentity } from '../../../../src/index.ts'
+import { SeenRemotes } from '../../../../src/store/sync/seen-remotes.ts'
+import { temporaryDirectory } from '../../../support/temporary.ts'
+
+const head = { oid: 'a'.repeat(40), height: 20, record: new Uint8Array(32) }
+const place = ['web', 'https://host.example/store.git'] as const
+
+let ours: SeenRemotes
+let theirs: SeenRemotes
+
+beforeEach(async () => {
+  const identity = await generateIdentity()
+  const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
+  const path = `${temporaryDirectory()}/remotes`
+  ours = new SeenRemotes(owner, path)
+  theirs = new SeenRemotes(owner, path)
+})
+
+test.each([
+  ['all of it', undefined, [12, 7, 9], 7],
+  ['a part of it', 5, [12, 7], 5],
+  ['a larger part of it', 15, [12], 12],
+  ['all of it, and nobody redacted', undefined, [], undefined],
+  ['a part of it, and nobody redacted', 15, [], 15],
+])('a sync that found %s intact', async (_, intactBelow, heights, expected) => {
+  await ours.note(...place, head)
+  await theirs.noteRewrite(3)
+  const mark = ours.mark()
+  for (const height of heights) await theirs.noteRewrite(height)
+  await ours.note(...place, { ...head, intactBelow }, mark)
+  expect(ours.find(...place)?.intactBelow).toBe(expected)
+})
+
+test('more redactions than are remembered leave nothing intact', async () => {
+  const mark = ours.mark()
+  for (let n = 0; n < 65; n += 1) await theirs.noteRewrite(100)
+  await ours.note(...place, head, mark)
+  expect(ours.find(...place)?.intactBelow).toBe(0)
+})
+
+test('a mark from before the file was lost leaves nothing intact', async () => {
+  await theirs.noteRewrite(1)
+  const mark = ours.mark()
+  const identity = await generateIdentity()
+  const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
+  const lost = new SeenRemotes(owner, `${temporaryDirectory()}/remotes`)
+  await lost.note(...place, head, mark)
+  expect(lost.find(...place)?.intactBelow).toBe(0)
+})

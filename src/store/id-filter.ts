@@ -1,5 +1,5 @@
-// Says of an id of sixteen bytes that it was never added, or that it perhaps was: one in some
-// hundred is taken for another one. Takes two bytes for each.
+// Says of an id of sixteen bytes that it was never added, or that it perhaps was: a few of a
+// thousand are mistaken for one that was. Takes two bytes for each.
 
 import { systemRandom } from '../crypto/random.ts'
 

@@ -6,8 +6,8 @@
 // H(digest before it ‖ its ids).
 
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex } from '../bytes.ts'
-import { hasCode } from '../errors.ts'
 import { hash256 } from '../crypto/digest.ts'
+import { hasCode } from '../errors.ts'
 import { pause } from './pause.ts'
 import type { Records } from './records.ts'
 import { findCacheBytes, otherRelease, writeCacheBytes } from './sealed-cache.ts'

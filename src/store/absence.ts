@@ -210,7 +210,7 @@ function isDamage(error: StoreError): boolean {
 
 /** The versions of which the caches on disk say more than that they were. */
 function versionsInCaches({ state, history }: CachedFiles): readonly string[] {
-  const living = [...(state?.current.values() ?? [])].flatMap(({ live }) => live?.versionId ?? [])
+  const living = [...(state?.current.live() ?? [])].map(({ live }) => live.versionId)
   const past: string[] = []
   for (const { path, versionId } of history.versions) if (path !== undefined) past.push(versionId)
   return [...living, ...past]

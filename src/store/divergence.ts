@@ -15,6 +15,7 @@ import type { DecodedCommit } from './decoded-commit.ts'
 import { Frontier } from './frontier.ts'
 import type { Reach } from './frontier.ts'
 import type { CommitSource } from './judged-commit.ts'
+import type { CurrentVersions } from './current-versions.ts'
 import type { CurrentVersion, DeviceState, SettingsState, Snapshot } from './snapshot.ts'
 
 /** What some commits have rows for, who made them, and whether one brings a keyring. */
@@ -39,7 +40,7 @@ export interface Divergence<Side extends Touched = OneSide> {
 
 /** The state at the other head, at least of what its side touched. A snapshot is one. */
 export interface OtherTip extends Pick<Snapshot, 'head' | 'keyring' | 'settings'> {
-  readonly current: ReadonlyMap<string, CurrentVersion>
+  readonly current: Pick<CurrentVersions, 'get'>
   readonly devices: ReadonlyMap<string, DeviceState>
   readonly redacted: ReadonlySet<string>
 }

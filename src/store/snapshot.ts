@@ -8,6 +8,7 @@ import type { Settings } from '../format/settings.ts'
 import type { Directory } from '../format/directory.ts'
 import type { Oid } from '../git/object.ts'
 import { atOnce } from '../time-slice.ts'
+import { CurrentVersions } from './current-versions.ts'
 import { MemoryTree } from './memory-tree.ts'
 import { PathTree } from './path-tree.ts'
 
@@ -115,7 +116,7 @@ export class Snapshot {
   head: Head
   keyring: KeyringState
   settings: SettingsState
-  readonly current: Map<string, CurrentVersion>
+  readonly current: CurrentVersions
   readonly devices: Map<string, DeviceState>
   /** Every version that a redact record names (R of FORMAT §8.1). */
   readonly redacted: Set<string>
@@ -127,7 +128,7 @@ export class Snapshot {
     this.head = head
     this.keyring = keyring
     this.settings = settings
-    this.current = new Map(contents?.current)
+    this.current = contents?.current.copy() ?? new CurrentVersions()
     this.devices = new Map(contents?.devices)
     this.redacted = new Set(contents?.redacted)
     this.paths = contents?.paths.copy() ?? new PathTree()
@@ -154,8 +155,8 @@ export class Snapshot {
   *tree(): Generator<undefined, MemoryTree> {
     if (this.#tree !== undefined) return this.#tree
     const tree = new MemoryTree()
-    for (const [memoryId, { live }] of this.current) {
-      tree.set(memoryId, live?.blob)
+    for (const { live } of this.current.live()) {
+      tree.set(live.memoryId, live.blob)
       yield
     }
     this.#tree = tree
@@ -235,7 +236,11 @@ function replaceIn<K, V>(
   return before
 }
 
-function restore<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+function restore<K, V>(
+  map: { set(key: K, value: V): unknown; delete(key: K): unknown },
+  key: K,
+  value: V | undefined,
+): void {
   if (value === undefined) map.delete(key)
   else map.set(key, value)
 }

@@ -173,7 +173,7 @@ function fromDeviceRow([, sequence, record, time, forked]: DeviceRow): DeviceSta
   return { sequence, record: fromHex(record), time, forked }
 }
 
-function toRow([memoryId, current]: [string, CurrentVersion]): MemoryRow {
+function toRow([memoryId, current]: readonly [string, CurrentVersion]): MemoryRow {
   const { versionId, operation, created, live } = current
   const row: LiveRow | null =
     live === undefined

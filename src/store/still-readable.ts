@@ -79,11 +79,11 @@ export function readableWith(
   history: History,
   keyrings: readonly KeyringEvent[],
 ): StillReadable {
-  const versions = [...snapshot.current.values()]
+  const versions = [...snapshot.current.live()]
   return {
     commits: countSealedUnder(records, history, keyrings),
     commitsWithContents: countSealedUnder(contents, history, keyrings),
-    memories: versions.filter(({ live }) => live && contents.has(live.kid)).length,
+    memories: versions.filter(({ live }) => contents.has(live.kid)).length,
   }
 }
 

@@ -42,7 +42,7 @@ export class Writer {
   readonly #host: WriterHost
   #queue: Command[] = []
   /** Objects of the batch under way: a command may build on what one before it made. */
-  readonly #made: Map<Oid, NewObject> = new Map()
+  #made: Map<Oid, NewObject> = new Map()
   #running: Promise<void> | undefined
 
   constructor(host: WriterHost) {
@@ -140,7 +140,8 @@ export class Writer {
     try {
       await this.#store(transitions, made, accepted)
     } finally {
-      this.#made.clear()
+      // Not cleared: V8 keeps what is new in a cleared map alive from the table that it had before.
+      this.#made = new Map()
     }
   }
 

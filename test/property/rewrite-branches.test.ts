@@ -155,7 +155,7 @@ class Scratch {
 
 /** Versions that are not the current one of a live memory at the head. */
 function redactable({ head }: World): readonly string[] {
-  const live = new Set([...head.snapshot.current.values()].map((one) => one.live?.versionId))
+  const live = new Set([...head.snapshot.current.live()].map((one) => one.versionId))
   const rows = [...head.past].flatMap((node) => node.rows)
   return rows.map(({ versionId }) => versionId).filter((versionId) => !live.has(versionId))
 }

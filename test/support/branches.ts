@@ -263,7 +263,7 @@ function authorOf({ session = 'agent' }: Step) {
 
 function copyOf({ head, keyring, settings, current, devices, redacted }: Snapshot): Snapshot {
   const copy = new Snapshot(head, keyring, settings)
-  copy.apply({ head, memories: current, devices, keyring: undefined, settings: undefined })
+  copy.apply({ head, memories: new Map(current), devices, keyring: undefined, settings: undefined })
   for (const versionId of redacted) copy.redacted.add(versionId)
   return copy
 }

@@ -326,9 +326,9 @@ class Unifier {
 /** The records are the same; commits and trees have other names, and what is erased is not live. */
 function move(snapshot: Snapshot, head: Head, versionIds: ReadonlySet<string>): Undo {
   const memories = new Map<string, CurrentVersion>()
-  for (const [memoryId, version] of snapshot.current) {
-    if (version.live === undefined || !versionIds.has(version.versionId)) continue
-    memories.set(memoryId, { ...version, live: undefined })
+  for (const version of snapshot.current.live()) {
+    if (!versionIds.has(version.versionId)) continue
+    memories.set(version.live.memoryId, { ...version, live: undefined })
   }
   const nothing = { devices: new Map(), keyring: undefined, settings: undefined }
   const undo = snapshot.apply({ head, memories, ...nothing })

@@ -18,7 +18,7 @@ import type { TestPlace } from '../../support/stores.ts'
 function valuesOf(snapshot: Snapshot): unknown {
   const { head, keyring, settings, current, devices, redacted, count } = snapshot
   const { directory: _directory, ...named } = keyring
-  return { head, named, settings, current, devices, redacted, count }
+  return { head, named, settings, current: new Map(current), devices, redacted, count }
 }
 
 async function write(store: MemoryStore): Promise<void> {

@@ -182,7 +182,7 @@ async function take(world: MergeWorld, one: Step, number: number): Promise<strin
 }
 
 function pathOf(snapshot: Snapshot, memoryNumber: number): string | undefined {
-  const lives = [...snapshot.current.values()].flatMap(({ live }) => live ?? [])
+  const lives = [...snapshot.current.live()].map(({ live }) => live)
   return lives.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))[memoryNumber]?.path
 }
 

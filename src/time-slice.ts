@@ -37,6 +37,29 @@ export class TimeSlice {
   }
 }
 
+/**
+ * The slice that many short pieces of work share, each of which asks for itself and has no need to
+ * wait: whoever does one after another would keep the thread for as long as it takes.
+ */
+export class SharedSlice {
+  /** When the first of them began since others had their turn. */
+  #began: number | undefined
+
+  /** True if `next` is due. */
+  isOver(): boolean {
+    if (this.#began !== undefined) return performance.now() - this.#began >= sliceMs
+    this.#began = performance.now()
+    setImmediate(() => (this.#began = undefined))
+    return false
+  }
+
+  /** Resolves once others had their turn, and those who came before. */
+  async next(): Promise<void> {
+    do await new Promise((resolve) => setImmediate(resolve))
+    while (this.isOver())
+  }
+}
+
 /** Does work that yields after each of its steps, and gives way between them. */
 export async function inSlices<T>(work: Generator<undefined, T>, signal?: AbortSignal): Promise<T> {
   const slice = new TimeSlice(signal)

@@ -15,6 +15,8 @@ import { PackLayout } from './pack-layout.ts'
 
 const readAheadBytes = 128 * KIBIBYTE
 const cacheBytes = 8 * MEBIBYTE
+/** Objects that are looked for in other packs between two yields. */
+const markedAtOnce = 256
 
 /** An entry as its pack has it, checked against the CRC-32 of the index. Views, for a moment. */
 export interface RawEntry {
@@ -31,19 +33,25 @@ export class CompactionSource {
   readonly #parts: readonly Part[]
   readonly #cache = new DeltaBaseCache(cacheBytes)
 
-  constructor(packs: readonly Pack[]) {
+  private constructor(parts: readonly Part[], end: number, count: number) {
+    this.end = end
+    this.count = count
+    this.#parts = parts
+  }
+
+  /** Yields after a moment's work, so that it can be done in slices. */
+  static *of(packs: readonly Pack[]): Generator<undefined, CompactionSource> {
     const parts: Part[] = []
     let end = 0
     let count = 0
     for (const pack of packs) {
       const part = new Part(pack, end)
-      count += part.markRepeated(parts)
+      yield
+      count += yield* part.markRepeated(parts)
       parts.push(part)
       end += part.count
     }
-    this.end = end
-    this.count = count
-    this.#parts = parts
+    return new CompactionSource(parts, end, count)
   }
 
   /** The number of the object that these 20 bytes name. */
@@ -129,9 +137,10 @@ class Part {
   }
 
   /** Marks what `earlier` parts hold too; returns how many objects are new. */
-  markRepeated(earlier: readonly Part[]): number {
+  *markRepeated(earlier: readonly Part[]): Generator<undefined, number> {
     let fresh = 0
     for (let position = 0; position < this.count; position += 1) {
+      if (position % markedAtOnce === 0) yield
       const oid = this.pack.index.oidAt(position)
       const known = earlier.some((part) => part.pack.index.find(oid) !== undefined)
       if (known) this.#repeated[this.#ranks[position] ?? 0] = 1

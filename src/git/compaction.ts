@@ -5,6 +5,7 @@
 
 import { fromHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import { atOnce } from '../time-slice.ts'
 import { packLooseObjects } from './compaction-loose.ts'
 import { CompactionSource, type RawEntry } from './compaction-source.ts'
 import { type ReadObject, walkCommits, walkTrees } from './compaction-walk.ts'
@@ -66,7 +67,7 @@ export async function compactPacks(
     const loose = await packLooseObjects(disk, directory)
     openPacks(disk, directory, [...names, ...loose], packs)
     if (packs.length === 0) return undefined
-    const source = new CompactionSource(packs)
+    const source = atOnce(CompactionSource.of(packs))
     compacted = await writeWithOutput(new PackOutput(disk, directory, source.count), (output) => {
       new Compaction(source, output, watch).run(heads.map(fromHex))
     })

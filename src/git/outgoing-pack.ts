@@ -53,7 +53,7 @@ export async function makeOutgoingPack(
   if (few !== undefined) return packInRam(few, parts.find, atReceiver)
   const packs = openPacks(parts, await parts.packs())
   try {
-    const copy = new PackCopy(parts, packs)
+    const copy = new PackCopy(parts, packs, await inSlices(CompactionSource.of(packs)))
     await copy.choose(first)
     await copy.choose({ [Symbol.iterator]: () => rest })
     await copy.measure()
@@ -178,11 +178,11 @@ class PackCopy implements OutgoingPack {
   readonly #others: Set<Oid> = new Set()
   #bytes = 0
 
-  constructor(parts: OutgoingParts, packs: readonly Pack[]) {
+  constructor(parts: OutgoingParts, packs: readonly Pack[], source: CompactionSource) {
     this.#packs = packs
-    this.#source = new CompactionSource(packs)
+    this.#source = source
     this.#find = parts.find
-    this.#chosen = new Uint8Array(this.#source.end)
+    this.#chosen = new Uint8Array(source.end)
   }
 
   /** Keeps a byte of each: what is chosen may be found only as it is asked for. */

@@ -7,6 +7,7 @@ import { StoreError } from '../errors.ts'
 import type { CompactionJob, CompactionWatch } from './compaction.ts'
 import { CompactionSource } from './compaction-source.ts'
 import { walkCommits, walkTrees, type WalkSource } from './compaction-walk.ts'
+import { atOnce } from '../time-slice.ts'
 import type { Disk } from './disk.ts'
 import { looseObjectPath, readAnyLooseObject } from './loose-object.ts'
 import type { Oid } from './object.ts'
@@ -140,7 +141,7 @@ class StoredSource implements SurveySource {
   constructor(disk: Disk, directory: string, packs: readonly Pack[]) {
     this.#disk = disk
     this.#directory = directory
-    this.#packed = new CompactionSource(packs)
+    this.#packed = atOnce(CompactionSource.of(packs))
     this.#loose = looseObjectIds(disk, directory).filter((oid) => {
       return this.#packed.find(fromHex(oid)) === undefined
     })

@@ -7,6 +7,7 @@ import type { Random } from '../crypto/random.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
 import { zeroHash } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
+import { SharedSlice } from '../time-slice.ts'
 import type { PackExchange } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
@@ -65,6 +66,7 @@ export class StoreSession {
   readonly #history: HeldHistory
   readonly #writer: Writer
   readonly #cache = new ContentCache()
+  readonly #reads = new SharedSlice()
   #epochs: Epochs
   #snapshot: Snapshot
   #rewrites = 0
@@ -157,6 +159,7 @@ export class StoreSession {
 
   /** Runs a synchronous read on the snapshot of the newest durable head. */
   async reading<T>(read: (snapshot: Snapshot) => T): Promise<T> {
+    if (this.#reads.isOver()) await this.#reads.next()
     this.#checkOpen()
     if (this.#gate.free) {
       this.objects.refresh()

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { sliceMs, TimeSlice } from '../../src/time-slice.ts'
+import { SharedSlice, sliceMs, TimeSlice } from '../../src/time-slice.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -48,4 +48,37 @@ test('the end of a slice is where work is cancelled', async () => {
   await expect(slice.next()).rejects.toThrow(
     expect.objectContaining({ code: 'cancelled', cause: 'enough' }),
   )
+})
+
+test('short pieces of work share a slice until others had their turn', async () => {
+  const clock = at()
+  const slice = new SharedSlice()
+  expect(slice.isOver()).toBe(false)
+  clock.now += sliceMs - 1
+  expect(slice.isOver()).toBe(false)
+  clock.now += 1
+  expect(slice.isOver()).toBe(true)
+  // Nobody has to wait who comes after others had theirs anyway.
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(slice.isOver()).toBe(false)
+})
+
+test('who waits for a shared slice goes on in order, if there is time in it', async () => {
+  const clock = at()
+  const slice = new SharedSlice()
+  const done: number[] = []
+  const work = async (piece: number): Promise<void> => {
+    if (slice.isOver()) await slice.next()
+    clock.now += sliceMs / 2
+    done.push(piece)
+  }
+  const all = Promise.all([0, 1, 2, 3, 4, 5].map(work))
+  const counts: number[] = []
+  for (let turn = 0; turn < 20 && done.length < 6; turn += 1) {
+    counts.push(done.length)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await all
+  expect(done).toEqual([0, 1, 2, 3, 4, 5])
+  expect(new Set(counts)).toEqual(new Set([2, 4]))
 })

@@ -184,7 +184,7 @@ export const sync: readonly MutatedFile[] = [
         name: 'a newer format looks like an upgrade: not replaced by us, but put back by git',
       },
       {
-        line: `  versions.checkNew(source, history)
+        line: `  await inSlices(versions.checkNew(source, history), options.signal)
 `,
         becomes: '',
         test: 'attack/remote-members.test.ts',

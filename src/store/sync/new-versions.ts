@@ -4,6 +4,7 @@
 import { compareBytes } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { zeroId } from '../../format/record.ts'
+import type { Oid } from '../../git/object.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import type { CommitEntry, History, HistorySource, VersionEntry } from '../history.ts'
 import type { JudgedCommit } from '../judged-commit.ts'
@@ -13,7 +14,7 @@ interface NewVersion {
   /** Whether it creates its memory, as no other version does. */
   readonly isFirst: boolean
   readonly bases: readonly string[]
-  readonly place: Place
+  readonly place: Place & { readonly oid: Oid }
   /** Of a deletion whose detail is there. */
   readonly deletedPath: string | undefined
 }
@@ -30,7 +31,7 @@ export class NewVersions {
   add(commit: JudgedCommit): void {
     const { record, hash } = commit
     if (record.kind === 'redact') return
-    const place = { height: record.height, record: () => hash }
+    const place = { height: record.height, oid: commit.oid, record: () => hash }
     record.rows.forEach((row, index) => {
       const isDeletion = row.operation === 'deleted' && commit.hasDetail(index)
       this.#versions.set(row.versionId, {
@@ -45,16 +46,17 @@ export class NewVersions {
 
   /**
    * That ids are new on all branches (FORMAT §6.4), not on theirs alone: a merge could not be
-   * verified. Throws `row_version_reused` or `row_memory_exists`.
+   * verified. In steps. Throws `row_version_reused` or `row_memory_exists`.
    */
-  checkNew(source: HistorySource, history: History): void {
-    let last: { readonly commit: CommitEntry; readonly record: Uint8Array } | undefined
+  *checkNew(source: HistorySource, history: History): Generator<undefined, void> {
+    let last: { readonly oid: Oid; readonly record: Uint8Array } | undefined
     for (const [versionId, { memoryId, isFirst, place }] of this.#versions) {
+      yield
       const known = history.find(versionId)
       if (known !== undefined) {
-        const { commit } = known
-        if (last?.commit.position !== commit.position)
-          last = { commit, record: readHash(source, commit) }
+        const { oid } = known.commit
+        if (oid === place.oid) continue
+        if (last?.oid !== oid) last = { oid, record: readHash(source, known.commit) }
         // A redaction gives the commit of a record another name.
         if (compareBytes(last.record, place.record()) === 0) continue
         throw new StoreError('row_version_reused', 'A version id is used twice')

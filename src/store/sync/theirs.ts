@@ -8,6 +8,7 @@ import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
 import { parseCommit } from '../../format/commit.ts'
 import type { Oid } from '../../git/object.ts'
+import { inSlices } from '../../time-slice.ts'
 import { findKeyring, openHeadKeyring } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import type { Epochs } from '../decoded-commit.ts'
@@ -76,7 +77,7 @@ async function verifyHead(
   const copyAt = (commit: Oid): Promise<Snapshot | undefined> =>
     session.reading((now) => (now.head.commit === commit ? now.copy() : undefined))
   const verified = await verifyRewritten(source, history, head, how, copyAt)
-  versions.checkNew(source, history)
+  await inSlices(versions.checkNew(source, history), options.signal)
   const { snapshot, base } = verified
   const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
   const common = oid === '' ? undefined : { oid, height }

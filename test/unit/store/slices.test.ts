@@ -84,6 +84,20 @@ test('whoever looks while one command moves many memories finds none of them or 
   await store.close()
 })
 
+test('reads that are awaited one after another, though none of them has to wait', async () => {
+  const { store } = await newStore()
+  await store.apply([{ type: 'create', path: '/a.md', content: 'a' }], author)
+  const turns: number[] = []
+  await inSlices(async (turn) => {
+    for (let n = 0; n < 20; n += 1) {
+      expect((await store.read('/a.md'))?.content).toBe('a')
+      turns.push(turn())
+    }
+  })
+  expect(mostInOneTurn(turns)).toBeLessThanOrEqual(2)
+  await store.close()
+})
+
 test('counting commits: each that is read', async () => {
   const { store, place } = await newStore()
   const before = await store.status()

@@ -4,10 +4,10 @@
 
 import { asciiText, fromHex, toHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import { atOnce } from '../time-slice.ts'
 import type { CompactionJob, CompactionWatch } from './compaction.ts'
 import { CompactionSource } from './compaction-source.ts'
 import { walkCommits, walkTrees, type WalkSource } from './compaction-walk.ts'
-import { atOnce } from '../time-slice.ts'
 import type { Disk } from './disk.ts'
 import { looseObjectPath, readAnyLooseObject } from './loose-object.ts'
 import type { Oid } from './object.ts'

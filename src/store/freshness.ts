@@ -6,6 +6,7 @@ import { parseLinks } from '../format/commit.ts'
 import type { Oid } from '../git/object.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import type { AuditKeys } from '../keys/epoch.ts'
+import { inSlices } from '../time-slice.ts'
 import type { Anchor } from './anchor.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
@@ -24,13 +25,13 @@ interface StoreSource extends RecordSource {
 }
 
 /** FORMAT §9: the head must contain the record that this device verified last. */
-export function checkFreshness(
+export async function checkFreshness(
   source: RecordSource,
   { verified }: Pick<Anchor, 'verified'>,
   { head }: { readonly head: Pick<Head, 'commit'> },
-): void {
+): Promise<void> {
   if (verified === undefined) return
-  if (containsRecord(source, head.commit, verified)) return
+  if (await inSlices(containsRecord(source, head.commit, verified))) return
   throw new StoreError(
     'rolled_back',
     'The store is older than what this device has verified, or another one took its place. ' +
@@ -48,7 +49,7 @@ export async function keepUp(
   snapshot: Snapshot,
 ): Promise<void> {
   try {
-    checkFreshness(source, anchor, snapshot)
+    await checkFreshness(source, anchor, snapshot)
   } catch (error) {
     const { head } = snapshot
     const left = anchor.verified?.commit
@@ -60,14 +61,18 @@ export async function keepUp(
   }
 }
 
-/** Both parents of merges are looked behind: the record may be on either side. */
-export function containsRecord(
+/**
+ * Both parents of merges are looked behind: the record may be on either side. In steps, one for
+ * each commit.
+ */
+export function* containsRecord(
   { objects, storeId, epochs }: RecordSource,
   head: Oid,
   { height, record }: { readonly height: number; readonly record: Uint8Array },
-): boolean {
+): Generator<undefined, boolean> {
   const reached = new Set([head])
   for (const oid of reached) {
+    yield
     const bytes = readCommitBytes(objects, oid)
     const links = parseLinks(bytes)
     if (links.height > height) for (const parent of links.parents) reached.add(parent)
@@ -85,7 +90,9 @@ export function pin(source: StoreSource, anchor: Anchor, { head }: Snapshot): Pr
   const { objects } = source
   return lockedIfAllowed(objects, async () => {
     const now = objects.head
-    const isHere = now !== undefined && (now === head.commit || containsRecord(source, now, head))
+    const isHere =
+      now === head.commit ||
+      (now !== undefined && (await inSlices(containsRecord(source, now, head))))
     if (!isHere) {
       throw new StoreError('ref_conflict', 'The branch was moved back meanwhile: try again')
     }

@@ -13,17 +13,17 @@ export interface Destination {
   readonly path: string | undefined
 }
 
-/** The ids of the memories that have to stay as they are. */
-export function findBlocked(
+/** The ids of the memories that have to stay as they are. In steps, one for each memory. */
+export function* findBlocked(
   snapshot: Snapshot,
   destinations: readonly Destination[],
-): ReadonlySet<string> {
+): Generator<undefined, ReadonlySet<string>> {
   const here = (memoryId: string): string | undefined => {
     return snapshot.current.get(memoryId)?.live?.path
   }
   const moves = destinations.filter(({ memoryId, path }) => path !== here(memoryId))
   const moving = new Set(moves.map(({ memoryId }) => memoryId))
-  const claims = new Claims(moves)
+  const claims = yield* Claims.of(moves)
   const blocked = new Set<string>()
   /** What stays where it is stands in the way of others, and so on. */
   const block = (first: string): void => {
@@ -36,9 +36,11 @@ export function findBlocked(
     }
   }
   for (const { memoryId, path } of moves) {
+    yield
     if (path !== undefined && isTaken(snapshot.paths, path, moving)) block(memoryId)
   }
   for (const { memoryId, path } of moves) {
+    yield
     if (path === undefined || blocked.has(memoryId)) continue
     const rivals = claims.overlapping(path).filter((rival) => !blocked.has(rival))
     // It overlaps itself.
@@ -62,14 +64,17 @@ function isTaken(paths: PathTree, path: string, moving: ReadonlySet<string>): bo
 /** Memories by the paths that they want, and by the directories above these. */
 class Claims {
   readonly #at: Map<string, string[]> = new Map()
-  readonly #below: Map<string, string[]> = new Map()
+  readonly #below: Map<string, string[]> = new Map();
 
-  constructor(destinations: readonly Destination[]) {
+  static *of(destinations: readonly Destination[]): Generator<undefined, Claims> {
+    const claims = new Claims()
     for (const { memoryId, path } of destinations) {
+      yield
       if (path === undefined) continue
-      add(this.#at, path, memoryId)
-      for (const above of parentPaths(path)) add(this.#below, above, memoryId)
+      add(claims.#at, path, memoryId)
+      for (const above of parentPaths(path)) add(claims.#below, above, memoryId)
     }
+    return claims
   }
 
   /** The memories that want a path at, above or below this one. */

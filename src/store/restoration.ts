@@ -6,6 +6,7 @@ import { StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Operation } from '../format/record.ts'
+import { inSlices, TimeSlice } from '../time-slice.ts'
 import type { History, VersionEntry } from './history.ts'
 import type { Applied } from './memory-store.ts'
 import { momentOf, versionAt } from './points.ts'
@@ -96,7 +97,9 @@ export async function planRollback(
   const commit = moment.tips.length === 1 ? moment.commit : undefined
   const goals: Goal[] = []
   const redacted: LeftAlone[] = []
-  for (const memoryId of changedSince(source.history, moment)) {
+  const slice = new TimeSlice()
+  for (const memoryId of await inSlices(changedSince(source.history, moment))) {
+    if (slice.isOver()) await slice.next()
     const then = versionAt(source.history, memoryId, moment)
     const now = source.snapshot.current.get(memoryId)?.live?.path
     const existed = then !== undefined && then.operation !== 'deleted'
@@ -106,7 +109,7 @@ export async function planRollback(
     if (existed && text === undefined) redacted.push(leftAlone(memoryId, now, 'redacted'))
     else goals.push({ memoryId, text })
   }
-  const placed = leaveBlocked(source, goals)
+  const placed = await leaveBlocked(source, goals)
   // Without the path: a redaction of what lies there may leave the note.
   const note = `rollback to ${formatPoint(to)}`
   return completePlan(source, placed.goals, [...redacted, ...placed.left], note)
@@ -146,9 +149,13 @@ function getRestorable(history: History, memoryId: string, to: Point): VersionEn
 }
 
 /** The memories that commits touched which had not been made then. */
-function changedSince(history: History, { has }: Moment): ReadonlySet<string> {
+function* changedSince(
+  history: History,
+  { has }: Moment,
+): Generator<undefined, ReadonlySet<string>> {
   const changed = new Set<string>()
   for (const entry of history.versions) {
+    yield
     if (!has(entry.commit.position)) changed.add(entry.memoryId)
   }
   return changed

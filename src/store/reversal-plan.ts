@@ -5,6 +5,7 @@
 import { formatId } from '../format/id.ts'
 import type { Operation } from '../format/record.ts'
 import { timeMax } from '../limits.ts'
+import { inSlices } from '../time-slice.ts'
 import { checkRowCount } from './change-refusals.ts'
 import type { StateChange } from './changes.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
@@ -74,12 +75,12 @@ export async function completePlan(
 const READS = 64
 
 /** Takes out what cannot be placed. */
-export function leaveBlocked(
+export async function leaveBlocked(
   { snapshot }: ReversalSource,
   goals: readonly Goal[],
-): { readonly goals: readonly Goal[]; readonly left: readonly LeftAlone[] } {
+): Promise<{ readonly goals: readonly Goal[]; readonly left: readonly LeftAlone[] }> {
   const destinations = goals.map(({ memoryId, text }) => ({ memoryId, path: text?.path }))
-  const blocked = findBlocked(snapshot, destinations)
+  const blocked = await inSlices(findBlocked(snapshot, destinations))
   return {
     goals: goals.filter(({ memoryId }) => !blocked.has(memoryId)),
     left: destinations

@@ -14,10 +14,17 @@ import { getBlob, getEntry, getTree } from './git-reads.ts'
 import type { CommitEntry, History, HistorySource } from './history.ts'
 import { authorState, Snapshot } from './snapshot.ts'
 import type { CurrentVersion, DeviceState } from './snapshot.ts'
-import { compareTrees } from './tree-diff.ts'
+import { comparison } from './tree-diff.ts'
 
-/** Right after the commit at `position`, which must be a cut: what stands before it is its past. */
-export function snapshotAt(source: HistorySource, history: History, position: number): Snapshot {
+/**
+ * Right after the commit at `position`, which must be a cut: what stands before it is its past. In
+ * steps, one for each commit and each memory.
+ */
+export function* snapshotAt(
+  source: HistorySource,
+  history: History,
+  position: number,
+): Generator<undefined, Snapshot> {
   const newest = history.commits.at(position)
   assert(newest?.isCut === true, 'only of a cut, all that is before it is its past')
   const last = decode(source, newest)
@@ -41,26 +48,30 @@ export function snapshotAt(source: HistorySource, history: History, position: nu
       settings.record.height,
     ),
   )
-  const kidOf = sealedUnder(source, history, position)
-  const memories = currentVersions(history, position, blobsOf(source, last), kidOf)
-  const devices = deviceStates(source, history, position)
-  snapshot.apply({ head, memories, devices, keyring: undefined, settings: undefined })
+  const kidOf = yield* sealedUnder(source, history, position)
+  const blobs = yield* blobsOf(source, last)
+  const memories = yield* currentVersions(history, position, blobs, kidOf)
+  const devices = yield* deviceStates(source, history, position)
+  const effect = { head, memories, devices, keyring: undefined, settings: undefined }
+  yield* snapshot.applying(effect)
   for (const { redacts } of history.commits.range(0, position + 1)) {
     for (const versionId of redacts) snapshot.redacted.add(versionId)
+    yield
   }
   return snapshot
 }
 
 /** Which epoch a commit is sealed under: that of the newest keyring in its own past. */
-function sealedUnder(
+function* sealedUnder(
   source: HistorySource,
   history: History,
   newest: number,
-): (commit: CommitEntry) => string {
+): Generator<undefined, (commit: CommitEntry) => string> {
   const kids = new Map<number, string>()
   /** By position, where the newest keyring stands that the children of a commit know. */
   const known = new Int32Array(newest + 1)
   for (const commit of history.commits.range(0, newest + 1)) {
+    yield
     const { position } = commit
     if (!bringsKeyring(commit.kind)) {
       known[position] = Math.max(
@@ -76,14 +87,15 @@ function sealedUnder(
   return ({ position }) => kids.get(known[position] ?? 0) ?? ''
 }
 
-function currentVersions(
+function* currentVersions(
   history: History,
   position: number,
   blobs: ReadonlyMap<string, Oid>,
   kidOf: (commit: CommitEntry) => string,
-): ReadonlyMap<string, CurrentVersion> {
+): Generator<undefined, ReadonlyMap<string, CurrentVersion>> {
   const memories = new Map<string, CurrentVersion>()
   for (const memoryId of history.memoryIds()) {
+    yield
     const entry = history.newestOf(memoryId, (at) => at <= position)
     if (entry === undefined) continue
     const { versionId, operation, path, size, sha256, commit } = entry
@@ -100,15 +112,19 @@ function currentVersions(
 }
 
 /** The newest record of each device; of a forked one (FORMAT §8.2) more than one is. */
-function deviceStates(
+function* deviceStates(
   source: HistorySource,
   history: History,
   position: number,
-): ReadonlyMap<string, DeviceState> {
+): Generator<undefined, ReadonlyMap<string, DeviceState>> {
   const states = new Map<string, DeviceState>()
   const deviceIds = new Set<string>()
-  for (const { deviceId } of history.commits.range(0, position + 1)) deviceIds.add(deviceId)
+  for (const { deviceId } of history.commits.range(0, position + 1)) {
+    deviceIds.add(deviceId)
+    yield
+  }
   for (const deviceId of deviceIds) {
+    yield
     const newest = history.newest((commit) => {
       return commit.position <= position && commit.deviceId === deviceId
     })
@@ -123,11 +139,14 @@ function deviceStates(
   return states
 }
 
-function blobsOf(source: HistorySource, head: DecodedCommit): ReadonlyMap<string, Oid> {
+function* blobsOf(
+  source: HistorySource,
+  head: DecodedCommit,
+): Generator<undefined, ReadonlyMap<string, Oid>> {
   const blobs = new Map<string, Oid>()
   const root = getTree(source.objects, head.parts.tree)
   const memories = root.find((entry) => entry.name === 'm')?.oid
-  compareTrees(source.objects, undefined, memories, {
+  yield* comparison(source.objects, undefined, memories, {
     tree: () => undefined,
     blob: (memoryId, oid) => oid !== undefined && blobs.set(memoryId, oid),
   })

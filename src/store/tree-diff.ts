@@ -2,7 +2,7 @@
 // both sides are not read. Trusts the trees: they belong to verified commits.
 
 import type { Oid, TreeEntry } from '../git/object.ts'
-import { atOnce, inSlices } from '../time-slice.ts'
+import { inSlices } from '../time-slice.ts'
 import { getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 
@@ -13,17 +13,7 @@ export interface TreeVisitor {
   blob(memoryId: string, oid: Oid | undefined): void
 }
 
-/** Undefined stands for a tree without memories. */
-export function compareTrees(
-  objects: ObjectSource,
-  older: Oid | undefined,
-  newer: Oid | undefined,
-  visitor: TreeVisitor,
-): void {
-  atOnce(comparison(objects, older, newer, visitor))
-}
-
-/** The same in steps, one for each directory. */
+/** In steps, one for each directory. Undefined stands for a tree without memories. */
 export function comparison(
   objects: ObjectSource,
   older: Oid | undefined,

@@ -3,6 +3,7 @@
 // is left as it is and reported: never guesses, never writes conflict markers. Plans only.
 
 import { StoreError } from '../errors.ts'
+import { inSlices } from '../time-slice.ts'
 import type { CommitEntry, History, VersionEntry } from './history.ts'
 import { mayLieBetween } from './record-times.ts'
 import { replay } from './replay.ts'
@@ -27,7 +28,7 @@ export async function planUndo(
 ): Promise<ReversalPlan> {
   checkRequest(request)
   const isUndone = (entry: VersionEntry): boolean => matches(source.history, entry.commit, request)
-  const touched = touchedBy(source, isUndone)
+  const touched = await inSlices(touchedBy(source, isUndone))
   const goals: Goal[] = []
   const left: LeftAlone[] = []
   let done = 0
@@ -39,18 +40,22 @@ export async function planUndo(
     else goals.push({ memoryId, text: outcome.text })
     done += 1
   }
-  const placed = leaveBlocked(source, goals)
+  const placed = await leaveBlocked(source, goals)
   return completePlan(source, placed.goals, [...left, ...placed.left], noteOf(request))
 }
 
 /** The memories that have undone versions, and those that a merge put such memories into. */
-function touchedBy(
+function* touchedBy(
   { history }: ReversalSource,
   isUndone: (entry: VersionEntry) => boolean,
-): ReadonlySet<string> {
+): Generator<undefined, ReadonlySet<string>> {
   const touched = new Set<string>()
-  for (const entry of history.versions) if (isUndone(entry)) touched.add(entry.memoryId)
+  for (const entry of history.versions) {
+    yield
+    if (isUndone(entry)) touched.add(entry.memoryId)
+  }
   for (const memoryId of touched) {
+    yield
     for (const entry of history.ofMemory(memoryId)) {
       const into = joinOf(history, entry)
       if (into !== undefined) touched.add(into.memoryId)

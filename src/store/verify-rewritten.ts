@@ -4,6 +4,7 @@
 
 import { StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
+import { inSlices } from '../time-slice.ts'
 import type { History, HistorySource } from './history.ts'
 import { findNewCommits } from './new-commits.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -41,7 +42,8 @@ export async function verifyRewritten(
     const { snapshot } = await verifyHistory(source, head, options)
     return { snapshot, base: -1 }
   }
-  const snapshot = (await copyAt(below)) ?? snapshotAt(source, history, base)
+  const snapshot =
+    (await copyAt(below)) ?? (await inSlices(snapshotAt(source, history, base), options.signal))
   checkBelow(history, base, found.redacted)
   for (const versionId of found.redacted) snapshot.redacted.add(versionId)
   const findMemory = (versionId: string): string | undefined => {

@@ -17,6 +17,7 @@ import type { Point } from '../../src/store/points.ts'
 import { planRollback } from '../../src/store/restoration.ts'
 import type { ReversalPlan } from '../../src/store/reversal-plan.ts'
 import { snapshotAt } from '../../src/store/snapshot-at.ts'
+import { atOnce } from '../../src/time-slice.ts'
 import { planUndo } from '../../src/store/undo.ts'
 import { reversalSource } from '../support/apart.ts'
 import { inCanonicalOrder } from '../support/branches.ts'
@@ -188,8 +189,8 @@ test('the history is the same however it came there', async () => {
       const { branches, head } = await grow(world)
       const { nodes } = branches
       const met = picks.map((pick) => nodes[pick % nodes.length] ?? head)
-      const atOnce = await historyUpTo(branches, head)
-      const expected = valuesOf(atOnce)
+      const whole = await historyUpTo(branches, head)
+      const expected = valuesOf(whole)
       expect(valuesOf(await historyUpTo(branches, ...met, head))).toEqual(expected)
       const inSlices = new History()
       for (const { oid } of [...met, head]) {
@@ -197,9 +198,9 @@ test('the history is the same however it came there', async () => {
       }
       expect(valuesOf(inSlices)).toEqual(expected)
       const read = new History()
-      for (let start = 0; start < atOnce.commits.length; start += length) {
-        const end = Math.min(start + length, atOnce.commits.length)
-        expect(appendSegment(read, encodeSegment(atOnce, start, end))).toBe(true)
+      for (let start = 0; start < whole.commits.length; start += length) {
+        const end = Math.min(start + length, whole.commits.length)
+        expect(appendSegment(read, encodeSegment(whole, start, end))).toBe(true)
       }
       expect(valuesOf(read)).toEqual(expected)
       const [cached = head] = met
@@ -246,7 +247,7 @@ test('the snapshot at a cut is the one of its commit', async () => {
       for (const node of head.past) {
         const commit = history.findCommit(node.oid, node.height)
         if (commit?.isCut !== true) continue
-        const made = snapshotAt(branches.source, history, commit.position)
+        const made = atOnce(snapshotAt(branches.source, history, commit.position))
         const { head: at, current, devices, settings, redacted, count } = node.snapshot
         expect(made).toMatchObject({ head: at, settings, count })
         expect(new Map(made.current)).toEqual(new Map(current))

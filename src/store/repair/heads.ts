@@ -5,6 +5,7 @@
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/object.ts'
 import type { Identity } from '../../keys/identity.ts'
+import { atOnce } from '../../time-slice.ts'
 import { openHeadKeyring } from '../authority.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import type { Epochs } from '../decoded-commit.ts'
@@ -211,7 +212,7 @@ export class HeadSearch {
     try {
       const bytes = readCommitBytes(objects, older)
       const { hash } = decodeCommit(storeId, source.epochs, older, bytes)
-      return containsRecord(source, newer, { height, record: hash })
+      return atOnce(containsRecord(source, newer, { height, record: hash }))
     } catch (error) {
       if (isVerdict(error)) return false
       throw error

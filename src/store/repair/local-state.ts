@@ -62,7 +62,7 @@ export class LocalState {
     if (sound === undefined) return verified.commit === head ? 'kept' : 'behind'
     const known = { ...source, epochs: sound.epochs }
     try {
-      checkFreshness(known, this.#anchor, { head: { commit: head } })
+      await checkFreshness(known, this.#anchor, { head: { commit: head } })
       return 'kept'
     } catch (error) {
       if (!hasCode(error, 'rolled_back')) throw error

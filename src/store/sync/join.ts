@@ -61,7 +61,7 @@ async function joinOnce(beside: Beside, options: JoinOptions): Promise<MemorySto
     // Before anything else, whether the key is one of its keys.
     await fetchInto(repository, options, async (objects, head, id) => {
       const { epochs } = await openHeadKeyring(objects, id, unlockOf(options), head)
-      checkKeepsUp({ objects, storeId: id, epochs }, head, options)
+      await checkKeepsUp({ objects, storeId: id, epochs }, head, options)
     })
     // Whatever an attempt enrols counts only once the remote has it.
     const places = { directory: repository, stateDirectory: state, identity: options.identity }
@@ -83,14 +83,15 @@ async function joinOnce(beside: Beside, options: JoinOptions): Promise<MemorySto
  * What this device has verified of the store before counts here, too: its anchor is not in the
  * directory that is made. Throws `rolled_back`.
  */
-export function checkKeepsUp(
+export async function checkKeepsUp(
   source: Parameters<typeof checkFreshness>[0],
   head: Oid,
   options: Places & Pick<OpenOptions, 'acceptRolledBack' | 'disk' | 'random'>,
-): void {
+): Promise<void> {
   if (options.acceptRolledBack === true) return
+  const { anchor } = localFiles(options, source.storeId)
   try {
-    checkFreshness(source, localFiles(options, source.storeId).anchor, { head: { commit: head } })
+    await checkFreshness(source, anchor, { head: { commit: head } })
   } catch (error) {
     throw hasCode(error, 'rolled_back') ? shownLessError(error) : error
   }

@@ -57,7 +57,7 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
   return new Beside(disk, random, directory).make(async ({ repository }) => {
     await fetchInto(repository, options, async (objects, head, storeId) => {
       const { epochs } = openAuditKeyring(readKeyring(objects, head), storeId, identity)
-      checkKeepsUp({ objects, storeId, epochs }, head, options)
+      await checkKeepsUp({ objects, storeId, epochs }, head, options)
     })
     await withObjects({ ...options, directory: repository }, async ({ exchange, head }) => {
       await exchange.addRemote({ name: nameOf(options), url })
@@ -221,7 +221,7 @@ async function findLeft(
 ): Promise<VerifiedHead | undefined> {
   let isLeft = false
   for (const verified of knownHeads(source, anchor, before)) {
-    if (isFresh(source, { verified }, snapshot)) continue
+    if (await isFresh(source, { verified }, snapshot)) continue
     isLeft = true
     const { commit } = verified
     const isRight = commit !== undefined && (await wasLeftLate(source, commit, head))
@@ -241,9 +241,9 @@ function knownHeads(
   return isSame ? [here] : [here, verified]
 }
 
-function isFresh(...args: Parameters<typeof checkFreshness>): boolean {
+async function isFresh(...args: Parameters<typeof checkFreshness>): Promise<boolean> {
   try {
-    checkFreshness(...args)
+    await checkFreshness(...args)
     return true
   } catch (error) {
     if (hasCode(error, 'rolled_back')) return false

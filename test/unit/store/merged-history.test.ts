@@ -9,6 +9,7 @@ import { compareMoments } from '../../../src/store/history-diff.ts'
 import { openPast } from '../../../src/store/past.ts'
 import { planRestore } from '../../../src/store/restoration.ts'
 import { snapshotAt } from '../../../src/store/snapshot-at.ts'
+import { atOnce } from '../../../src/time-slice.ts'
 import { planUndo } from '../../../src/store/undo.ts'
 import { findVersions } from '../../../src/store/versions.ts'
 import { apart, historyAt, joined, reversalSource, thenOf, versionOf } from '../../support/apart.ts'
@@ -309,8 +310,8 @@ test('the snapshot at a cut knows a device that two machines wrote as', async ()
   if (merge === undefined) throw new Error('The sides are not apart')
   const history = await historyAt(branches, merge)
   const { position } = history.head ?? { position: -1 }
-  const { devices } = snapshotAt(branches.source, history, position)
+  const { devices } = atOnce(snapshotAt(branches.source, history, position))
   expect([...devices.values()].some(({ forked }) => forked)).toBe(true)
   expect(devices).toEqual(merge.snapshot.devices)
-  expect(() => snapshotAt(branches.source, history, position - 1)).toThrow('cut')
+  expect(() => atOnce(snapshotAt(branches.source, history, position - 1))).toThrow('cut')
 })

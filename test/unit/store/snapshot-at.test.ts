@@ -55,7 +55,7 @@ describe('the snapshot at a height', () => {
     expect(history.commits).toHaveLength(8)
     for (const { oid, height } of history.commits) {
       const { snapshot } = await verifyHistory(source, oid)
-      const made = snapshotAt(source, history, height)
+      const made = atOnce(snapshotAt(source, history, height))
       expect(valuesOf(made)).toEqual(valuesOf(snapshot))
       const oidOf = (one: Snapshot) => atOnce(atOnce(one.tree()).encode([]))
       expect(oidOf(made)).toBe(oidOf(snapshot))

@@ -84,7 +84,7 @@ interface Scenario {
   readonly operationsMin?: number
   /** Every n-th operation, starting with another one for each kind of fault. */
   readonly stride: number
-  /** With FULL=1; 1 if left out. */
+  /** With FULL=1; if left out, the kinds of death strike each operation by turns, and so errors. */
   readonly strideInFull?: number
   readonly deaths: readonly Death[]
   readonly errors: readonly Failure[]
@@ -225,17 +225,18 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
     async (death) => {
       template ??= await newTemplate(scenario)
       const kind = everyDeath.indexOf(death)
-      await strike(scenario, template, kind, (at) => ({ kind: 'death', at, ...death }))
+      const by = { kind, of: everyDeath.length }
+      await strike(scenario, template, by, (at) => ({ kind: 'death', at, ...death }))
     },
   )
 
-  // Not `failedOnce` everywhere: nothing that is tried again asks which of the two codes it was.
-  test.each(full ? [...new Set([...scenario.errors, fullOnce, broken])] : scenario.errors)(
+  test.each(full ? everyError : scenario.errors)(
     'survives %s, %d times, at an operation, and goes on',
     async (code, times) => {
       template ??= await newTemplate(scenario)
       const kind = everyError.findIndex((one) => one[0] === code && one[1] === times)
-      await strike(scenario, template, kind, (at) => ({ kind: 'error', at, times, code }))
+      const by = { kind, of: everyError.length }
+      await strike(scenario, template, by, (at) => ({ kind: 'error', at, times, code }))
     },
   )
 })
@@ -243,12 +244,12 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
 async function strike(
   scenario: Scenario,
   template: Template,
-  kind: number,
+  { kind, of }: { readonly kind: number; readonly of: number },
   fault: (at: number) => Fault,
 ): Promise<void> {
-  const stride = full ? (scenario.strideInFull ?? 1) : scenario.stride * 7
+  const stride = full ? (scenario.strideInFull ?? of) : scenario.stride * 7
   const { operations } = template
-  // A prime, so that kinds start apart.
+  // A prime, so that kinds start apart: as many as there are leave out no operation.
   let at = 1 + (((kind + 2) * 37) % Math.min(stride, operations))
   // That nothing is struck any more is what FULL=1 tries out; it takes as long as a crash.
   const last = full ? Infinity : operations

@@ -1,7 +1,7 @@
 // A progress bar on standard error, on a terminal only, for work that takes longer than a moment,
 // with how fast it goes and how long it may take.
 
-import type { Progress } from '../store/verify.ts'
+import type { Progress } from '../async.ts'
 import type { Context } from './context.ts'
 
 /** Work that ends sooner shows nothing. */

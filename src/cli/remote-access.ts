@@ -1,9 +1,9 @@
 // How this machine talks to remotes: with the variables of this process, so that the user's ssh and
 // credential helpers work, and without ever asking anything.
 
+import type { Progress } from '../async.ts'
 import type { TransferProgress } from '../transport/remote-access.ts'
 import type { RemoteOptions } from '../store/sync/options.ts'
-import type { Progress } from '../store/verify.ts'
 import type { Context } from './context.ts'
 import { variablesWith } from './environment.ts'
 import { findTextFile } from './files.ts'

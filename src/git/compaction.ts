@@ -3,6 +3,7 @@
 // path; ciphertext as it is. Drops nothing, also what no commit leads to. Streams: memory is
 // columns of numbers. Must not remove a pack before the new one is durable.
 
+import type { WorkWatch } from '../async.ts'
 import { fromHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { atOnce } from '../time-slice.ts'
@@ -42,14 +43,6 @@ export interface CompactionJob {
   readonly heads: readonly Oid[]
 }
 
-/** Asked and told every thousand objects. */
-export interface CompactionWatch {
-  /** If true, the compaction ends with `cancelled`, and all packs are as they were. */
-  readonly isCancelled: () => boolean
-  /** In objects of the new pack. */
-  readonly progress: (done: number, total: number) => void
-}
-
 /**
  * Makes one pack of several and of all loose objects, then removes them; packs that git was told to
  * keep are left alone. Undefined if there is nothing. Throws `pack_corrupt` or `object_corrupt`,
@@ -58,7 +51,7 @@ export interface CompactionWatch {
 export async function compactPacks(
   disk: Disk,
   { directory, names, heads }: CompactionJob,
-  watch: CompactionWatch,
+  watch: WorkWatch,
 ): Promise<PackStatus | undefined> {
   const packs: Pack[] = []
   let compacted: PackStatus
@@ -98,7 +91,7 @@ interface Delta {
 class Compaction {
   readonly #source: CompactionSource
   readonly #output: PackOutput
-  readonly #watch: CompactionWatch
+  readonly #watch: WorkWatch
   /** By number: the offset in the new pack, NaN for what is not there yet. */
   readonly #placed: Float64Array
   /** By number: deltas between the object and one that is whole. */
@@ -106,7 +99,7 @@ class Compaction {
   #ticks = 0
   #done = 0
 
-  constructor(source: CompactionSource, output: PackOutput, watch: CompactionWatch) {
+  constructor(source: CompactionSource, output: PackOutput, watch: WorkWatch) {
     this.#source = source
     this.#output = output
     this.#watch = watch
@@ -227,7 +220,7 @@ class Compaction {
   }
 }
 
-function refuseIfCancelled(watch: CompactionWatch): void {
+function refuseIfCancelled(watch: WorkWatch): void {
   if (!watch.isCancelled()) return
   throw new StoreError('cancelled', 'The compaction was cancelled: all packs are as they were')
 }

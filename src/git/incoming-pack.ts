@@ -3,12 +3,12 @@
 // lock is held while a remote takes its time: a checkpoint sweeps up those of dead processes, and a
 // purge takes all, since they may hold what it erases. Must leave nothing after a failure.
 
+import type { WorkWatch } from '../async.ts'
 import { concatBytes, equalBytes, toHex } from '../bytes.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { Sha1 } from '../crypto/sha1.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { packBytesMax, packObjectsMax } from '../limits.ts'
-import type { CompactionWatch } from './compaction.ts'
 import type { Disk } from './disk.ts'
 import type { ReceiveLimits } from './exchange.ts'
 import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
@@ -139,7 +139,7 @@ export async function indexIncoming(
   disk: Disk,
   directory: string,
   token: string,
-  watch: CompactionWatch,
+  watch: WorkWatch,
 ): Promise<HalfPack> {
   const fd = disk.openExisting(temporaryPath(directory, 'pack', token), 'r')
   if (fd === undefined) throw purgedMeanwhile()

@@ -1,9 +1,10 @@
 // The kinds of packing as values, so that the same job runs here, on a given disk, or in the
 // worker thread. Must not decide when either is due.
 
+import { unwatched, type WorkWatch } from '../async.ts'
 import { assert } from '../errors.ts'
 import { atOnce } from '../time-slice.ts'
-import { type CompactionJob, type CompactionWatch, compactPacks } from './compaction.ts'
+import { type CompactionJob, compactPacks } from './compaction.ts'
 import type { Disk } from './disk.ts'
 import { indexIncoming } from './incoming-pack.ts'
 import type { ObjectAmount, PackStatus } from './object-store.ts'
@@ -49,9 +50,6 @@ export function asAmount(result: PackResult): ObjectAmount {
   return { objects: result.objects, bytes: result.bytes }
 }
 
-/** For who does not wait in front of a terminal. */
-export const unwatched: CompactionWatch = { isCancelled: () => false, progress: () => undefined }
-
 /**
  * The new pack; undefined if there was nothing left to merge, and after a `filter`. What may take
  * long is watched: `compact`, `index` and `survey`.
@@ -59,7 +57,7 @@ export const unwatched: CompactionWatch = { isCancelled: () => false, progress: 
 export async function runPackJob(
   disk: Disk,
   job: PackJob,
-  watch: CompactionWatch = unwatched,
+  watch: WorkWatch = unwatched,
 ): Promise<PackResult> {
   const { directory } = job
   if (job.kind === 'merge') return mergePacks(disk, directory, job.names)

@@ -3,8 +3,8 @@
 // or is made of itself, is never reached and refuses the whole. Must keep no more in RAM than one
 // chain of deltas; the bounds are those of the reader, so that what is kept can be read.
 
+import type { WorkWatch } from '../async.ts'
 import { deltaChainBytesMax, deltaChainMax, KIBIBYTE } from '../limits.ts'
-import type { CompactionWatch } from './compaction.ts'
 import { applyDelta } from './delta.ts'
 import type { ObjectType } from './object.ts'
 import { corruptPack } from './pack-entry.ts'
@@ -25,11 +25,7 @@ export interface CheckedPack {
  * Reads the whole of a pack but for its trailer. Throws `pack_corrupt` unless all of it is sound,
  * within the bounds, and closed under deltas; `cancelled`.
  */
-export function checkPack(
-  bytes: PackBytes,
-  watch: CompactionWatch,
-  visit?: VisitObject,
-): CheckedPack {
+export function checkPack(bytes: PackBytes, watch: WorkWatch, visit?: VisitObject): CheckedPack {
   const scan = new PackScan(bytes, watch, visit)
   const resolver = new Resolver(scan, new EntryReader(bytes, windowBytes))
   for (let rank = 0; rank < scan.count; rank += 1) resolver.resolveFrom(rank)

@@ -3,6 +3,7 @@
 // anything in it: the bounds of limits.ts hold before memory is taken or anything is inflated.
 
 import { crc32 } from 'node:zlib'
+import type { WorkWatch } from '../async.ts'
 import { ByteWriter } from '../bytes.ts'
 import { gitHash } from '../crypto/sha1.ts'
 import { assert, StoreError } from '../errors.ts'
@@ -13,7 +14,6 @@ import {
   packInflationMax,
   packObjectsMax,
 } from '../limits.ts'
-import type { CompactionWatch } from './compaction.ts'
 import type { ObjectType } from './object.ts'
 import {
   corruptPack,
@@ -58,14 +58,14 @@ export class PackScan {
   readonly namedDeltas: number[] = []
   readonly reader: EntryReader
   readonly #types: Uint8Array
-  readonly #watch: CompactionWatch
+  readonly #watch: WorkWatch
   readonly #visit: VisitObject | undefined
   readonly #baseOids: ByteWriter = new ByteWriter()
   #inflatedLeft: number
   #done = 0
 
   /** Throws `pack_corrupt`, or `cancelled`. */
-  constructor(bytes: PackBytes, watch: CompactionWatch, visit?: VisitObject) {
+  constructor(bytes: PackBytes, watch: WorkWatch, visit?: VisitObject) {
     this.count = countOf(bytes)
     this.offsets = new Float64Array(this.count)
     this.checksums = new Uint32Array(this.count)

@@ -2,10 +2,11 @@
 // is counted. A fetch that was refused, a push that lost a race, or git itself may have left it.
 // Measures objects as they are stored; must not remove anything.
 
+import type { WorkWatch } from '../async.ts'
 import { asciiText, fromHex, toHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { atOnce } from '../time-slice.ts'
-import type { CompactionJob, CompactionWatch } from './compaction.ts'
+import type { CompactionJob } from './compaction.ts'
 import { CompactionSource } from './compaction-source.ts'
 import { walkCommits, walkTrees, type WalkSource } from './compaction-walk.ts'
 import type { Disk } from './disk.ts'
@@ -32,7 +33,7 @@ export interface SurveySource extends WalkSource {
 export function surveyPacks(
   disk: Disk,
   { directory, names, heads }: CompactionJob,
-  watch: CompactionWatch,
+  watch: WorkWatch,
 ): ObjectAmount {
   const packs: Pack[] = []
   try {
@@ -51,7 +52,7 @@ export function surveyPacks(
 export function measureUnreachable(
   source: SurveySource,
   heads: readonly Oid[],
-  watch: CompactionWatch,
+  watch: WorkWatch,
 ): ObjectAmount {
   const reached = reachedFrom(source, heads, watch)
   let [objects, bytes] = [0, 0]
@@ -64,11 +65,7 @@ export function measureUnreachable(
 }
 
 /** By number: 1 for what the heads lead to. */
-function reachedFrom(
-  source: SurveySource,
-  heads: readonly Oid[],
-  watch: CompactionWatch,
-): Uint8Array {
+function reachedFrom(source: SurveySource, heads: readonly Oid[], watch: WorkWatch): Uint8Array {
   const reached = new Uint8Array(source.end)
   let done = 0
   report(watch, done, source.count)
@@ -122,7 +119,7 @@ function behindTags(
   return undefined
 }
 
-function report(watch: CompactionWatch, done: number, total: number): void {
+function report(watch: WorkWatch, done: number, total: number): void {
   if (watch.isCancelled()) throw new StoreError('cancelled', 'The search was cancelled')
   watch.progress(done, total)
 }

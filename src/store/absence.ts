@@ -2,6 +2,7 @@
 // kind, reachable or not, is opened by trial, and every cache of this device is read. Believes
 // nothing that a redaction said of itself.
 
+import type { WorkOptions } from '../async.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { parseCommit } from '../format/commit.ts'
 import { treeOf } from '../format/commit-sections.ts'
@@ -17,9 +18,8 @@ import type { CommitEntry, History } from './history.ts'
 import type { CachedFiles } from './local-files.ts'
 import type { StoreSession } from './session.ts'
 import { compareDistantTrees } from './tree-diff.ts'
-import type { VerifyOptions } from './verify.ts'
 
-export interface AbsenceOptions extends VerifyOptions {
+export interface AbsenceOptions extends WorkOptions {
   /** Objects that must not be stored in any place, such as those of a certificate. */
   readonly objectIds?: readonly Oid[] | undefined
 }
@@ -163,7 +163,7 @@ export class ResidueSearch {
 async function placeBlobs(
   source: ContentSource,
   history: History,
-  { signal }: VerifyOptions,
+  { signal }: WorkOptions,
 ): Promise<ReadonlyMap<Oid, string>> {
   const placed = new Map<Oid, string>()
   const slice = new TimeSlice(signal, BATCH)

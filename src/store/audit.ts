@@ -2,6 +2,7 @@
 // lists who did what when. All of FORMAT §8 is judged but details, contents and settings; trees
 // are, by the names of their blobs. Nothing stays open, nothing is cached: it is read anew.
 
+import type { WorkOptions } from '../async.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { openDiskObjectStore } from '../git/disk-object-store.ts'
@@ -21,14 +22,13 @@ import type { Environment, OpenOptions, Places } from './open.ts'
 import type { Snapshot } from './snapshot.ts'
 import { checkIsHead, onSteadyHead } from './steady-head.ts'
 import { verifyHistory } from './verify.ts'
-import type { VerifyOptions } from './verify.ts'
 
 export interface AuditOptions
   extends
     Places,
     Environment,
     Pick<OpenOptions, 'storeId' | 'acceptRolledBack'>,
-    Pick<VerifyOptions, 'progress' | 'signal'> {}
+    Pick<WorkOptions, 'progress' | 'signal'> {}
 
 export interface Audit {
   /** `memstore_…` */

@@ -3,6 +3,8 @@
 // feed, carriage return, nothing) and where the memory lay do not matter. A line of a merged
 // version is followed into the clone that had it. Reads only.
 
+import { pause } from '../async.ts'
+import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import { parseId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
@@ -13,9 +15,7 @@ import type { Lines } from './line-anchors.ts'
 import { matchLines } from './line-matches.ts'
 import { momentOrNow, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
-import { pause } from './pause.ts'
 import { byAge } from './snapshot.ts'
-import type { VerifyOptions } from './verify.ts'
 import { inputsOf, newestOf } from './version-inputs.ts'
 import { describeVersion } from './versions.ts'
 import type { Version } from './versions.ts'
@@ -28,7 +28,7 @@ export interface BlameLine {
   readonly uncertain: boolean
 }
 
-export interface BlameOptions extends VerifyOptions {
+export interface BlameOptions extends WorkOptions {
   /** The memory as it was then; now, if left out. */
   readonly at?: Point | undefined
 }

@@ -2,6 +2,7 @@
 // merge, until all that is left is the past of one known commit. Of a long way back it keeps names,
 // and reads the commits on the way forward. Trusts the head.
 
+import type { WorkOptions } from '../async.ts'
 import { compareBytes } from '../bytes.ts'
 import { parseLinks } from '../format/commit.ts'
 import type { Oid } from '../git/object.ts'
@@ -11,11 +12,8 @@ import type { History, HistorySource } from './history.ts'
 import { readKnownCommit } from './known-commit.ts'
 import type { KnownCommit } from './known-commit.ts'
 import { Records } from './records.ts'
-import type { Progress } from './verify.ts'
 
-export interface CatchUpOptions {
-  readonly progress?: Progress | undefined
-  readonly signal?: AbortSignal | undefined
+export interface CatchUpOptions extends WorkOptions {
   /** So many commits may be read and appended at once: 256 if left out. More are in slices. */
   readonly atOnce?: number | undefined
 }

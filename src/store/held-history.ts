@@ -2,10 +2,10 @@
 // another, and let go of when none has come for a while. Whoever still has it then and asks again
 // gets the same one, so that a redaction reaches every history that is in use.
 
+import { Gate } from '../async.ts'
 import type { Oid } from '../git/object.ts'
 import { catchUp } from './catch-up.ts'
 import type { CatchUpOptions } from './catch-up.ts'
-import { Gate } from './gate.ts'
 import { History } from './history.ts'
 import type { HistorySource } from './history.ts'
 import { isOverdue, isWorthWriting } from './history-cache.ts'

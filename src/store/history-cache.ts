@@ -2,9 +2,9 @@
 // does not fit is left out and read from git again: the files may vanish at any time, and do so
 // when a redaction erases what they hold.
 
+import { pause } from '../async.ts'
 import type { History } from './history.ts'
 import { appendSegment, encodeSegment } from './history-segment.ts'
-import { pause } from './pause.ts'
 import { findCacheBytes, writeCacheBytes } from './sealed-cache.ts'
 import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 

@@ -1,6 +1,7 @@
 // What differs between two moments of the store: each memory that was added, removed, moved or
 // changed, with both states. Reads only.
 
+import type { WorkOptions } from '../async.ts'
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Oid } from '../git/object.ts'
@@ -15,7 +16,6 @@ import type { Moment, Point } from './points.ts'
 import type { TextState } from './restoration.ts'
 import { askInSlices } from './steady-history.ts'
 import { compareDistantTrees } from './tree-diff.ts'
-import type { VerifyOptions } from './verify.ts'
 import { isAtOrBelow } from './versions.ts'
 
 export interface PointDifference {
@@ -35,7 +35,7 @@ export interface Difference {
   readonly halfRedacted: readonly PointDifference[]
 }
 
-export interface DifferenceOptions extends VerifyOptions {
+export interface DifferenceOptions extends WorkOptions {
   /** Only memories that are at this path or below it at either moment. */
   readonly path?: string | undefined
 }

@@ -2,6 +2,7 @@
 // through the queue of writer.ts, asks the history. Composes the other files of this folder and
 // decides little itself; what takes long to load and few ask for is loaded when it is asked for.
 
+import type { WorkOptions } from '../async.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
@@ -118,7 +119,7 @@ export class MemoryStore {
   }
 
   /** Versions that match all conditions, newest first, a page at a time. */
-  async versions(filter: VersionFilter = {}, options: VerifyOptions = {}): Promise<VersionPage> {
+  async versions(filter: VersionFilter = {}, options: WorkOptions = {}): Promise<VersionPage> {
     checkObject(filter, 'The filter')
     const history = await this.#session.loadHistory(options)
     return readVersions(history, this.#session.contents, filter, options.signal)
@@ -131,7 +132,7 @@ export class MemoryStore {
   }
 
   /** The store as it was at a point of its history. */
-  async at(point: Point, options: VerifyOptions = {}): Promise<PastView> {
+  async at(point: Point, options: WorkOptions = {}): Promise<PastView> {
     return openPast(this.#session, checkPoint(point), checkObject(options, 'The options'))
   }
 
@@ -216,7 +217,7 @@ export class MemoryStore {
   }
 
   /** Every device that the store has or had, in the order in which they came. */
-  devices(options: VerifyOptions = {}): Promise<readonly Device[]> {
+  devices(options: WorkOptions = {}): Promise<readonly Device[]> {
     const list = (history: History): Promise<readonly Device[]> =>
       this.#session.reading((snapshot) => listDevices(this.#session, snapshot, history))
     return askHistory(this.#session, list, options)
@@ -304,7 +305,7 @@ export class MemoryStore {
   /** What `redact` would erase, and what stands in its way. Changes nothing. */
   async planRedaction(
     request: RedactionRequest,
-    options: VerifyOptions = {},
+    options: WorkOptions = {},
   ): Promise<RedactionPlan> {
     const { planRedaction } = await import('./redaction.ts')
     return planRedaction(this.#session, request, options)
@@ -318,7 +319,7 @@ export class MemoryStore {
   async redact(
     request: RedactionRequest,
     author: Author,
-    options: VerifyOptions = {},
+    options: WorkOptions = {},
   ): Promise<Redaction> {
     const { redact } = await import('./redaction.ts')
     return redact(this.#session, request, checkAuthor(author), options)

@@ -2,6 +2,7 @@
 // the keyring opened tentatively, and the head verified from the newest state that this device has
 // verified before, or from genesis (FORMAT §8, §9). Order matters and is explained at each step.
 
+import type { Progress } from '../async.ts'
 import { systemClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
@@ -48,7 +49,6 @@ import { findState } from './state-cache.ts'
 import { checkIsHead, onSteadyHead } from './steady-head.ts'
 import { getBlob, getTree } from './git-reads.ts'
 import { verifyDescent, verifyHistory } from './verify.ts'
-import type { Progress } from './verify.ts'
 import { VersionIds } from './version-ids.ts'
 
 /** Given anew with every opening; nothing of it is stored. */

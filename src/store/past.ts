@@ -1,6 +1,7 @@
 // The store as it was after an earlier commit: which memories were live, where, and what they held.
 // Reads only. What is redacted is not there, also if that happens while a view is in use.
 
+import type { WorkOptions } from '../async.ts'
 import { equalBytes } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
 import { formatId } from '../format/id.ts'
@@ -21,7 +22,6 @@ import { placedTime } from './record-times.ts'
 import { atOnce } from '../time-slice.ts'
 import { askHistory, askInSlices } from './steady-history.ts'
 import type { PastSource } from './steady-history.ts'
-import type { VerifyOptions } from './verify.ts'
 
 export interface PastView {
   /** The newest commit of then, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
@@ -75,7 +75,7 @@ interface State extends Memories {
 export function openPast(
   source: PastSource,
   point: Point,
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<PastView> {
   const find = function* (history: History): Generator<undefined, State> {
     const moment = momentOf(history, point)

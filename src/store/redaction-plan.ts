@@ -1,6 +1,7 @@
 // Which versions a redaction would erase (FORMAT §10), and what stands in its way. Reads the
 // history and, to search texts, contents; changes nothing.
 
+import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
 import type { RedactReason } from '../format/record.ts'
@@ -11,7 +12,6 @@ import type { History, VersionEntry } from './history.ts'
 import { IdIndex } from './id-index.ts'
 import { LatestTimes } from './record-times.ts'
 import type { Snapshot } from './snapshot.ts'
-import type { VerifyOptions } from './verify.ts'
 import { describeVersion, getVersionEntry, isAtOrBelow } from './versions.ts'
 import type { Version } from './versions.ts'
 
@@ -89,7 +89,7 @@ export class Selector {
   }
 
   /** The selected versions, oldest first. */
-  async search(history: History, options: VerifyOptions): Promise<readonly VersionEntry[]> {
+  async search(history: History, options: WorkOptions): Promise<readonly VersionEntry[]> {
     const { versions } = history
     const selects = conditionOf(this.#selection, history, this.#now)
     const slice = new TimeSlice(options.signal, BATCH)

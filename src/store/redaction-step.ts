@@ -2,6 +2,7 @@
 // that was asked for, the history is made again without the erased ones, and redact records follow
 // on top. Moves the snapshot; `undo` moves it back.
 
+import type { WorkOptions } from '../async.ts'
 import { assert } from '../errors.ts'
 import type { RecordRow } from '../format/record.ts'
 import { zeroHash, zeroId } from '../format/record.ts'
@@ -18,7 +19,6 @@ import { erasedVersion, rewrite } from './rewrite.ts'
 import type { Rewritten } from './rewrite.ts'
 import type { StoreSession } from './session.ts'
 import type { Snapshot, Undo } from './snapshot.ts'
-import type { VerifyOptions } from './verify.ts'
 
 /** What one redaction did. */
 export interface Outcome {
@@ -42,7 +42,7 @@ export async function buildStep(
   session: StoreSession,
   history: History,
   step: Step,
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<{ readonly built: BuiltCommit; readonly outcome: Outcome }> {
   const { snapshot } = session
   const oldHead = snapshot.head.commit
@@ -94,7 +94,7 @@ async function makeAgain(
   session: StoreSession,
   history: History,
   what: { readonly erased: readonly ErasedVersion[]; readonly clearings: readonly Clearing[] },
-  { progress, signal }: VerifyOptions,
+  { progress, signal }: WorkOptions,
 ): Promise<{ readonly rewritten: Rewritten; readonly objects: NewObject[] }> {
   const { contents, storeId, epochs } = session
   const cleared = what.clearings.flatMap(({ built }) => built.objects)

@@ -2,6 +2,7 @@
 // and the object store erases what is left of them. One move of the branch: the old history or the
 // new, never half.
 
+import type { WorkOptions } from '../async.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { checkPath } from '../format/path.ts'
 import { isRedactReason } from '../format/record.ts'
@@ -18,7 +19,6 @@ import type { Outcome } from './redaction-step.ts'
 import { lowestOf } from './rewrite.ts'
 import type { StoreSession } from './session.ts'
 import { askHistory } from './steady-history.ts'
-import type { VerifyOptions } from './verify.ts'
 
 export interface Redaction {
   readonly plan: RedactionPlan
@@ -37,7 +37,7 @@ const choices: ReadonlySet<unknown> = new Set(['refuse', 'delete', 'overwrite', 
 export async function planRedaction(
   session: StoreSession,
   request: RedactionRequest,
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<RedactionPlan> {
   const selector = await search(session, request, options)
   return session.planning(async () => {
@@ -57,7 +57,7 @@ export async function redact(
   session: StoreSession,
   request: RedactionRequest,
   author: Author,
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<Redaction> {
   if (!isRedactReason(request.reason)) {
     throw new StoreError('invalid_input', 'The reason code of the redaction is not one of the list')
@@ -105,7 +105,7 @@ async function step(
   session: StoreSession,
   selector: Selector,
   { request, author }: { readonly request: RedactionRequest; readonly author: Author },
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<{ readonly built: BuiltCommit | undefined; readonly result: Done }> {
   checkMayWrite(session.snapshot, session.identity.deviceId, 'redact')
   const history = await session.historyNow(options)
@@ -134,7 +134,7 @@ interface Done {
 async function search(
   session: StoreSession,
   request: RedactionRequest,
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<Selector> {
   const { path } = request.select
   if (path !== undefined && path !== '/') checkPath(path)

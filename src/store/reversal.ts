@@ -2,6 +2,8 @@
 // head and on a history that reaches up to it, and makes one commit of it, or only says what it
 // would do. Nothing in between: a plan that cannot be done changes nothing.
 
+import { pause } from '../async.ts'
+import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import { formatId } from '../format/id.ts'
 import { checkAuthor } from './author.ts'
@@ -17,11 +19,9 @@ import type { Reversal } from './restoration.ts'
 import type { ReversalPlan, ReversalSource } from './reversal-plan.ts'
 import type { StoreSession } from './session.ts'
 import type { LiveMemory } from './snapshot.ts'
-import { pause } from './pause.ts'
-import type { VerifyOptions } from './verify.ts'
 import type { Build } from './writer.ts'
 
-export interface ReversalOptions extends Omit<VerifyOptions, 'onCommit'> {
+export interface ReversalOptions extends Omit<WorkOptions, 'onCommit'> {
   /** Says what would be done, and does nothing. */
   readonly dryRun?: boolean | undefined
 }

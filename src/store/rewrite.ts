@@ -3,6 +3,7 @@
 // git, writes nothing: new objects go to `emit`, and what nothing may hold any more is named in
 // `dead`. Trusts the commits: they are verified.
 
+import type { Progress } from '../async.ts'
 import type { Sealed } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
 import { parsePlace, remakeCommit } from '../format/commit.ts'
@@ -24,7 +25,6 @@ import { getTree } from './git-reads.ts'
 import type { History, HistorySource } from './history.ts'
 import { findBlob } from './memory-tree.ts'
 import { ShownTree } from './shown-tree.ts'
-import type { Progress } from './verify.ts'
 
 export interface RewriteOptions {
   /** Takes what was made, oldest first, in batches of about `batchBytes`, the last one smaller. */

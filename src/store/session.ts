@@ -2,6 +2,8 @@
 // with those of other processes, under one mutex; the history is filled when asked for; the anchor
 // and the caches are written when nothing else is to be done.
 
+import { Gate } from '../async.ts'
+import type { WorkOptions } from '../async.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
@@ -18,7 +20,6 @@ import { ContentCache } from './content-cache.ts'
 import type { ContentSource } from './contents.ts'
 import { findKeyring, forkedError, openHeadKeyring } from './authority.ts'
 import { followHead } from './follow.ts'
-import { Gate } from './gate.ts'
 import { HeldHistory } from './held-history.ts'
 import type { PlannedRow } from './changes.ts'
 import { readMemory } from './contents.ts'
@@ -31,7 +32,6 @@ import type { LocalFilesParts } from './local-files.ts'
 import type { Outcome } from './redaction-step.ts'
 import type { LeftLate, SeenRemotes } from './sync/seen-remotes.ts'
 import type { Head, KeyringState, Snapshot, Undo } from './snapshot.ts'
-import type { VerifyOptions } from './verify.ts'
 import { WriterClock } from './writer-clock.ts'
 import { Writer } from './writer.ts'
 import type { Build } from './writer.ts'
@@ -185,7 +185,7 @@ export class StoreSession {
   }
 
   /** The history up to the newest head. */
-  async loadHistory(options: VerifyOptions = {}): Promise<History> {
+  async loadHistory(options: WorkOptions = {}): Promise<History> {
     for (;;) {
       const rewrites = this.#rewrites
       const { commit } = await this.reading((snapshot) => snapshot.head)
@@ -204,7 +204,7 @@ export class StoreSession {
   }
 
   /** While writing alone, or planning: no commit comes into it that is not on the disk. */
-  async historyNow(options: VerifyOptions = {}): Promise<History> {
+  async historyNow(options: WorkOptions = {}): Promise<History> {
     assert(!this.#writer.hasMade, 'who reads the history while writing has the batch alone')
     return this.#historyUpTo(this.#snapshot.head.commit, options)
   }
@@ -328,7 +328,7 @@ export class StoreSession {
     return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
   }
 
-  async #historyUpTo(head: Oid, options: VerifyOptions): Promise<History> {
+  async #historyUpTo(head: Oid, options: WorkOptions): Promise<History> {
     const history = await this.#fillHistory(head, options)
     assert(history !== undefined, 'this head is wanted')
     return history
@@ -337,7 +337,7 @@ export class StoreSession {
   /** Undefined, with nothing done, if the head is not the one to fill up to any more. */
   #fillHistory(
     head: Oid,
-    options: VerifyOptions,
+    options: WorkOptions,
     isWanted = () => true,
   ): Promise<History | undefined> {
     return this.#history.upTo(this.contents, head, options, isWanted)

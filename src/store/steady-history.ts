@@ -2,15 +2,15 @@
 // commits then have other names, and the old ones are erased. Such a question is asked again, of
 // the history as it is then. Must not change anything.
 
+import type { WorkOptions } from '../async.ts'
 import { hasCode } from '../errors.ts'
 import type { History } from './history.ts'
 import type { ContentSource } from './contents.ts'
 import { atOnce, TimeSlice } from '../time-slice.ts'
-import type { VerifyOptions } from './verify.ts'
 
 /** What questions are asked of. */
 export interface PastSource {
-  loadHistory(options?: VerifyOptions): Promise<History>
+  loadHistory(options?: WorkOptions): Promise<History>
   readonly contents: ContentSource
 }
 
@@ -18,7 +18,7 @@ export interface PastSource {
 export async function askHistory<T>(
   source: PastSource,
   ask: (history: History) => Promise<T>,
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<T> {
   for (;;) {
     const history = await source.loadHistory(options)

@@ -2,6 +2,7 @@
 // §8). Two passes: back from the head to find the commits and every redact record among them, then
 // forward, judging each commit. A head is accepted as a whole or not at all.
 
+import type { WorkOptions } from '../async.ts'
 import { toHex } from '../bytes.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
@@ -23,12 +24,7 @@ import { Window } from './window.ts'
 import { Judges } from './verify-judges.ts'
 import type { JudgingSource } from './verify-judges.ts'
 
-/** Reports long work: `done` of `total` commits. */
-export type Progress = (done: number, total: number) => void
-
-export interface VerifyOptions {
-  readonly progress?: Progress | undefined
-  readonly signal?: AbortSignal | undefined
+export interface VerifyOptions extends WorkOptions {
   /** Called with each commit once it is accepted. */
   readonly onCommit?: ((commit: JudgedCommit) => void) | undefined
   /**

@@ -5,10 +5,10 @@
 // u8 version ‖ digest of all ids before 32 ‖ u32 n ‖ n × id 16. The digest after a segment is
 // H(digest before it ‖ its ids).
 
+import { pause } from '../async.ts'
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { hasCode } from '../errors.ts'
-import { pause } from './pause.ts'
 import type { Records } from './records.ts'
 import { findCacheBytes, otherRelease, writeCacheBytes } from './sealed-cache.ts'
 import type { CacheFiles, CachePlace } from './sealed-cache.ts'

@@ -4,6 +4,7 @@
 // follows another process asks all the time. May hold ids of commits that were left since
 // (FORMAT §7.4), so that the history decides about what is found here.
 
+import type { WorkOptions } from '../async.ts'
 import { StoreError, hasCode } from '../errors.ts'
 import { parseLinks } from '../format/commit.ts'
 import type { Oid } from '../git/object.ts'
@@ -16,7 +17,6 @@ import type { IdIndex } from './id-index.ts'
 import { readVersionIds } from './known-commit.ts'
 import { Records } from './records.ts'
 import type { CacheFiles } from './sealed-cache.ts'
-import type { Progress } from './verify.ts'
 import { appendIds, noIds, readIds } from './version-id-files.ts'
 import type { KeptIds } from './version-id-files.ts'
 
@@ -24,11 +24,6 @@ import type { KeptIds } from './version-id-files.ts'
 export interface IdsAt {
   readonly commit: Oid
   readonly kept: KeptIds
-}
-
-export interface ReachOptions {
-  readonly progress?: Progress | undefined
-  readonly signal?: AbortSignal | undefined
 }
 
 /** What is verified on top of a head asks about the past of that. */
@@ -79,7 +74,7 @@ export class VersionIds {
     source: HistorySource,
     head: Oid,
     fill: () => Promise<History>,
-    options: ReachOptions = {},
+    options: WorkOptions = {},
   ): VersionsBelow {
     return {
       checkNew: async (ids) => {
@@ -137,7 +132,7 @@ export class VersionIds {
     return this.#since.length < kept.count
   }
 
-  async #reach(source: HistorySource, head: Oid, options: ReachOptions): Promise<void> {
+  async #reach(source: HistorySource, head: Oid, options: WorkOptions): Promise<void> {
     try {
       await this.#readSince(source, head, options)
     } catch (error) {
@@ -151,7 +146,7 @@ export class VersionIds {
   async #readSince(
     source: HistorySource,
     head: Oid,
-    { progress, signal }: ReachOptions,
+    { progress, signal }: WorkOptions,
   ): Promise<void> {
     if (this.#at === head) return
     const found = new Map<Oid, Uint8Array>()
@@ -183,7 +178,7 @@ export class VersionIds {
     source: HistorySource,
     head: Oid,
     ids: IdIndex,
-    options: ReachOptions,
+    options: WorkOptions,
   ): Promise<boolean> {
     const asked = ids.ids.bytes(0, ids.size)
     if (this.#filter?.mayHaveAnyOf(asked) === false) return false

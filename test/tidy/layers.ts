@@ -7,6 +7,7 @@ import { type SourceFile, type Violation, violation } from './source.ts'
 /** Files of src/ itself that everybody may import. */
 const base: ReadonlySet<string> = new Set([
   'errors',
+  'async',
   'limits',
   'bytes',
   'clock',

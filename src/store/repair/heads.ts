@@ -2,6 +2,7 @@
 // that verifies, or one of another copy that contains it. A head is taken over only if nothing that
 // is known here, redactions above all, is missing from it.
 
+import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/object.ts'
 import type { Identity } from '../../keys/identity.ts'
@@ -15,7 +16,6 @@ import type { Snapshot } from '../snapshot.ts'
 import { isVerdict } from '../sync/refused.ts'
 import { readForeignStoreId } from '../sync/theirs.ts'
 import { verifyHistory } from '../verify.ts'
-import type { VerifyOptions } from '../verify.ts'
 import { findCommit } from './reach.ts'
 
 /** So many commits are verified at most: each may cost to verify all below it. */
@@ -55,7 +55,7 @@ export interface HeadSource {
 
 export class HeadSearch {
   readonly #source: HeadSource
-  readonly #options: VerifyOptions
+  readonly #options: WorkOptions
   readonly #verified: Map<Oid, SoundHead | StoreError> = new Map()
   readonly #findRedactions: (epochs: Epochs) => ReadonlySet<string>
   #redactions: ReadonlySet<string> | undefined
@@ -69,7 +69,7 @@ export class HeadSearch {
   constructor(
     source: HeadSource,
     findRedactions: (epochs: Epochs) => ReadonlySet<string>,
-    options: VerifyOptions,
+    options: WorkOptions,
   ) {
     this.#source = source
     this.#findRedactions = findRedactions

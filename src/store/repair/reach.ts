@@ -1,13 +1,13 @@
 // Everything that a head leads to, as far as it can be read, and what is missing of it. Follows
 // names alone and believes nothing: whether it is a history is verified elsewhere.
 
+import { pause } from '../../async.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { treeOf } from '../../format/commit-sections.ts'
 import { StoreError } from '../../errors.ts'
 import { decodeTree } from '../../git/object.ts'
 import type { Oid, TreeEntry } from '../../git/object.ts'
 import type { ObjectSource } from '../git-reads.ts'
-import { pause } from '../pause.ts'
 
 export interface MissingObject {
   readonly oid: Oid

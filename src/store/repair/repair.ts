@@ -3,6 +3,7 @@
 // then writes: objects, the branch, and last the damaged files aside. A store that is sound is not
 // touched. What cannot be saved is said.
 
+import type { Progress } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -15,7 +16,6 @@ import type { Epochs } from '../decoded-commit.ts'
 import type { Environment, Places } from '../open.ts'
 import { isVerdict } from '../sync/refused.ts'
 import { readForeignStoreId } from '../sync/theirs.ts'
-import type { Progress } from '../verify.ts'
 import { erasedBeside } from './erased.ts'
 import { HeadSearch, nothingReadable } from './heads.ts'
 import type { ChosenHead } from './heads.ts'

@@ -2,6 +2,7 @@
 // (FORMAT §7, §8, §9). All of it happens beside the directory that is wanted, so that what goes
 // wrong, a wrong key above all, leaves nothing behind.
 
+import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -16,7 +17,6 @@ import type { MemoryStore } from '../memory-store.ts'
 import { checkFreshness } from '../freshness.ts'
 import { localFiles, openStore, unlockOf } from '../open.ts'
 import type { OpenOptions, Places } from '../open.ts'
-import type { VerifyOptions } from '../verify.ts'
 import { Beside } from './beside.ts'
 import type { RemoteOptions } from './options.ts'
 import { readForeignStoreId } from './theirs.ts'
@@ -109,7 +109,7 @@ async function keepSeen(scratch: Places, options: JoinOptions, store: string): P
 export interface FetchOptions
   extends
     Pick<JoinOptions, 'url' | 'storeId' | 'access' | 'transfer' | 'disk' | 'packer'>,
-    Pick<VerifyOptions, 'signal'> {}
+    Pick<WorkOptions, 'signal'> {}
 
 /** The remote's head, its objects and nothing else, once `check` has not refused it. */
 export async function fetchInto(

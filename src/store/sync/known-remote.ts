@@ -1,6 +1,7 @@
 // What this store knows of one of its remotes: the newest head that it has shown, and which commits
 // of ours it certainly has. Asks nobody.
 
+import type { WorkOptions } from '../../async.ts'
 import { equalBytes } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
@@ -11,7 +12,6 @@ import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
 import { onOneState } from '../one-state.ts'
 import type { StoreSession } from '../session.ts'
-import type { VerifyOptions } from '../verify.ts'
 import type { SeenHead } from './seen-remotes.ts'
 import { findRecord } from './theirs.ts'
 
@@ -84,7 +84,7 @@ export class KnownRemote {
   }
 
   /** What a remote with this head has of what is here. A redaction may have renamed the rest. */
-  async commitsBehind(head: Oid, options: VerifyOptions): Promise<readonly Oid[]> {
+  async commitsBehind(head: Oid, options: WorkOptions): Promise<readonly Oid[]> {
     if (this.#session.objects.read(head) !== undefined) return [head]
     const seen = this.seen()
     if (seen?.oid !== head || seen.intactBelow === undefined) return []

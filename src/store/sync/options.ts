@@ -1,15 +1,15 @@
 // What whoever asks for a sync can decide, and which remote that means. Every start of the library
 // loads this file.
 
+import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { unknownRemoteError } from '../../git/remotes.ts'
 import type { Remote } from '../../git/remotes.ts'
 import type { RemoteAccess, TransferProgress } from '../../transport/remote-access.ts'
-import type { VerifyOptions } from '../verify.ts'
 
 export type RemoteOptions = Omit<RemoteAccess, 'url'>
 
-export interface SyncOptions extends VerifyOptions {
+export interface SyncOptions extends WorkOptions {
   /** How this machine may talk to the remote. */
   readonly access?: RemoteOptions | undefined
   /** Only one half: `pull` sends nothing, `push` takes nothing over. */

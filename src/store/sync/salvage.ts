@@ -1,6 +1,8 @@
 // What is sound below a head that is refused: a repair takes that over before it puts ours in place
 // of the head, or it would take from the others what they have pushed. Finds; receive.ts unites.
 
+import { pause } from '../../async.ts'
+import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { findLinks } from '../../git/object.ts'
 import type { Oid } from '../../git/object.ts'
@@ -9,9 +11,7 @@ import { readCommitBytes, verifyDecodedCommit } from '../decoded-commit.ts'
 import type { Epochs } from '../decoded-commit.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import type { History } from '../history.ts'
-import { pause } from '../pause.ts'
 import type { StoreSession } from '../session.ts'
-import type { VerifyOptions } from '../verify.ts'
 import { isVerdict } from './refused.ts'
 import { epochsOf, verifyTheirs } from './theirs.ts'
 import type { Theirs } from './theirs.ts'
@@ -27,7 +27,7 @@ export async function findSound(
   session: StoreSession,
   history: History,
   { head, verdict }: { readonly head: Oid; readonly verdict: StoreError },
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<readonly Theirs[]> {
   const news = new News(session.objects, history, head)
   const members = new Members(session)

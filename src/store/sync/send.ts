@@ -1,6 +1,7 @@
 // The push half of a sync: the commits that a remote lacks, with an explicit lease. Must not look
 // at what the remote has of others; what fails has changed nothing here.
 
+import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/object.ts'
 import { connectPush } from '../../transport/push.ts'
@@ -12,13 +13,12 @@ import type {
 import { hasMoved } from '../one-state.ts'
 import type { StoreSession } from '../session.ts'
 import type { Head } from '../snapshot.ts'
-import type { VerifyOptions } from '../verify.ts'
 import type { KnownRemote } from './known-remote.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
 import { nothingSent } from './report.ts'
 import type { Sent } from './report.ts'
 
-export interface SendOptions extends VerifyOptions {
+export interface SendOptions extends WorkOptions {
   /** Sends all objects, whatever the remote should have. */
   readonly repair?: boolean | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined

@@ -1,6 +1,7 @@
 // The head of another clone, verified and nothing else: this store has not moved (FORMAT §8, §9).
 // Nothing is read from it before that, and what is wrong with it is said with its own code.
 
+import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
@@ -20,7 +21,6 @@ import { wasLeftLate } from '../late.ts'
 import { onOneState } from '../one-state.ts'
 import type { StoreSession } from '../session.ts'
 import type { Snapshot } from '../snapshot.ts'
-import type { VerifyOptions } from '../verify.ts'
 import { verifyRewritten } from '../verify-rewritten.ts'
 import { NewVersions } from './new-versions.ts'
 import type { SeenHead } from './seen-remotes.ts'
@@ -36,7 +36,7 @@ export interface Theirs {
   readonly versions: NewVersions
 }
 
-export interface TheirsOptions extends VerifyOptions {
+export interface TheirsOptions extends WorkOptions {
   /**
    * Whether the remote has shown this store before. If so, a head that is no store is tampering,
    * and no wrong address.

@@ -3,6 +3,7 @@
 // taken, or a merge commit joins them, and their keyrings where both changed (§7.2). Redactions
 // commute, so every clone ends with the same commits.
 
+import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { findTreeEntry } from '../../git/object.ts'
@@ -25,7 +26,6 @@ import { lowestOf, rewriteHead } from '../rewrite.ts'
 import type { Rewritten } from '../rewrite.ts'
 import type { StoreSession } from '../session.ts'
 import type { CurrentVersion, Head, Snapshot, Undo } from '../snapshot.ts'
-import type { VerifyOptions } from '../verify.ts'
 import type { Build } from '../writer.ts'
 import { describeJoin, joinFor } from './joined-keyrings.ts'
 import { readLateChanges } from './late-changes.ts'
@@ -46,7 +46,7 @@ export async function unify(
   theirs: Theirs,
   tip: Pick<Snapshot, 'keyring'>,
   author: Author,
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<Unified | undefined> {
   const write: Build<Unified | undefined> = async () => {
     if (!equalBytes(session.snapshot.keyring.record, tip.keyring.record)) {
@@ -71,7 +71,7 @@ export async function unify(
 export async function eraseBroughtBack(
   session: StoreSession,
   theirs: Theirs,
-  options: VerifyOptions,
+  options: WorkOptions,
 ): Promise<void> {
   const isDue = await session.writing(async () => {
     const history = await session.historyNow(options)
@@ -91,14 +91,14 @@ class Unifier {
   readonly #theirs: Theirs
   /** Of both: where keyrings changed apart, neither side has them all. */
   readonly #epochs: Epochs
-  readonly #options: VerifyOptions
+  readonly #options: WorkOptions
   readonly #dead: Set<Oid> = new Set()
   /** Commits that were made again here and are on the disk only with this transition. */
   readonly #made: Map<Oid, NewObject> = new Map()
   readonly #undos: Undo[] = []
   #theirsIntactBelow: number | undefined
 
-  constructor(session: StoreSession, history: History, theirs: Theirs, options: VerifyOptions) {
+  constructor(session: StoreSession, history: History, theirs: Theirs, options: WorkOptions) {
     this.#session = session
     this.#history = history
     this.#theirs = theirs

@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { unwatched, type WorkWatch } from '../../../src/async.ts'
 import { hasCode, type ErrorCode } from '../../../src/errors.ts'
-import { compactPacks, type CompactionWatch } from '../../../src/git/compaction.ts'
+import { compactPacks } from '../../../src/git/compaction.ts'
 import { makeDelta } from '../../../src/git/delta.ts'
 import { systemDisk } from '../../../src/git/disk.ts'
 import { decodeTree, encodeTree } from '../../../src/git/object.ts'
 import { encodeEntryHeader } from '../../../src/git/pack-entry.ts'
-import { unwatched } from '../../../src/git/pack-job.ts'
 import { mergePacks } from '../../../src/git/pack-merge.ts'
 import { PackSet } from '../../../src/git/pack-set.ts'
 import { packInWorker } from '../../../src/git/pack-worker.ts'
@@ -46,7 +46,7 @@ function compact(
   directory: string,
   names: readonly string[],
   heads: readonly string[] = [head],
-  watch: CompactionWatch = unwatched,
+  watch: WorkWatch = unwatched,
 ): ReturnType<typeof compactPacks> {
   return compactPacks(systemDisk, { directory, names, heads }, watch)
 }
@@ -280,7 +280,7 @@ describe('compactPacks', () => {
     const before = systemDisk.list(directory)
     const seen: number[] = []
     const total = new Set(story.objects.map(({ oid }) => oid)).size
-    const watch: CompactionWatch = {
+    const watch: WorkWatch = {
       isCancelled: () => seen.length === 4,
       progress: (done, all) => {
         expect(all).toBe(total)

@@ -6,8 +6,11 @@ import { MEBIBYTE } from '../limits.ts'
 
 /** Larger pieces have memory of their own. */
 const slabBytes = MEBIBYTE
-/** What is kept for the next frames: two journals of the usual size. */
-const freeMax = 6
+/**
+ * What is kept for the next frames: as much as two journals are where packing is slow. What is not
+ * kept is garbage that V8 does not count.
+ */
+const freeMax = 16
 
 /** Slabs that no frame is in. One for both files of a journal. */
 export class JournalMemory {

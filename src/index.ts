@@ -4,7 +4,7 @@ export { StoreError } from './errors.ts'
 export type { ErrorCode, ErrorDetails } from './errors.ts'
 export { formatDeviceCard } from './format/device-card.ts'
 export type { Role } from './format/directory.ts'
-export type { Actor, ActorType, Operation, RedactReason } from './format/record.ts'
+export type { Actor, ActorType, Operation, RedactReason } from './format/change-record.ts'
 export type { Settings } from './format/settings.ts'
 export type {
   CompactOptions,
@@ -13,7 +13,7 @@ export type {
   StorageStatus,
   Surplus,
 } from './git/object-store.ts'
-export type { Remote } from './git/remotes.ts'
+export type { Remote } from './git/exchange.ts'
 export { formatIdentity, generateIdentity, parseIdentity } from './keys/identity.ts'
 export type { Identity } from './keys/identity.ts'
 export type { AbsenceOptions, AbsenceReport, Residue } from './store/absence.ts'
@@ -24,7 +24,7 @@ export type { AwaitedDevice } from './store/adoption.ts'
 export type { BlameLine, BlameOptions } from './store/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/certificate.ts'
 export type { Change } from './store/changes.ts'
-export type { Author } from './store/commit.ts'
+export type { Author } from './store/commit-context.ts'
 export type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './store/device-changes.ts'
 export type { Device, DeviceEvent } from './store/devices.ts'
 export { secretGuard } from './store/guard.ts'
@@ -35,33 +35,28 @@ export { MemoryStore } from './store/memory-store.ts'
 export type {
   Applied,
   Compaction,
-  Memory,
   MemoryInfo,
   StoreStatus,
   VerifyReport,
 } from './store/memory-store.ts'
+export type { Memory } from './store/memory-info.ts'
 export { createStore, openStore } from './store/open.ts'
-export type { CreateOptions, OpenOptions } from './store/open.ts'
+export type { CreateOptions } from './store/open.ts'
+export type { OpenOptions } from './store/open-session.ts'
 export type { PastView } from './store/past.ts'
 export type { Point } from './store/points.ts'
 export type { Redaction } from './store/redaction.ts'
 export type { RedactionPlan, RedactionRequest, RedactionSelection } from './store/redaction-plan.ts'
-export type {
-  LeftAlone,
-  LeftReason,
-  RestoreRequest,
-  Reversal,
-  ReversalStep,
-  RollbackRequest,
-  TextState,
-} from './store/restoration.ts'
+export type { RestoreRequest, Reversal, RollbackRequest } from './store/restoration.ts'
+export type { LeftAlone, LeftReason, ReversalStep } from './store/reversal-plan.ts'
+export type { TextState } from './store/history-diff.ts'
 export type { Expiry, ExpiryRule } from './store/retention.ts'
 export type { ReversalOptions } from './store/reversal.ts'
 export type { StillReadable } from './store/still-readable.ts'
 export type { MergeOutcome } from './store/merge/plan.ts'
 export type { Combination, Conflict, ConflictOptions } from './store/sync/conflicts.ts'
 export { joinStore } from './store/sync/join.ts'
-export type { JoinOptions } from './store/sync/join.ts'
+export type { JoinOptions } from './store/sync/clone-remote.ts'
 export type { JoinedKeyrings } from './store/sync/joined-keyrings.ts'
 export type { LateChange, LateVersion } from './store/sync/late-changes.ts'
 export type { RemoteOptions, StoreSyncOptions, SyncOptions } from './store/sync/options.ts'

@@ -2,8 +2,9 @@
 // that parsing, help and docs/CLI.md cannot disagree. table.ts holds the verbs themselves.
 // Decides nothing about the store, and never prints.
 
-import { assert, StoreError, type ErrorCode, type ErrorDetails } from '../errors.ts'
+import { assert } from '../errors.ts'
 import type { Context } from './context.ts'
+import { usageError } from './command-error.ts'
 
 export interface Positional {
   readonly name: string
@@ -101,38 +102,4 @@ export class Input {
     if (value >= least && value <= most) return value
     throw usageError(`--${option} must be an integer from ${least} to ${most}`)
   }
-}
-
-/** A failure of which the command line knows more to say than the table of codes does. */
-export class CommandError extends StoreError {
-  /** What to do, as a sentence. */
-  readonly hint: string
-  /** Text that must not be lost; goes to standard output before the error is reported. */
-  readonly output: string
-  /** What stands in the place of the path of the store, if that is not what is wrong. */
-  readonly place: string | undefined
-  /** More for programs, beside the details. */
-  readonly facts: Readonly<Record<string, unknown>>
-
-  constructor(code: ErrorCode, message: string, hint: string, options: CommandErrorOptions = {}) {
-    const { output = '', place, facts = {}, details = {}, cause } = options
-    super(code, message, { details, cause })
-    this.hint = hint
-    this.output = output
-    this.place = place
-    this.facts = facts
-  }
-}
-
-export interface CommandErrorOptions {
-  readonly output?: string
-  readonly place?: string
-  readonly facts?: Readonly<Record<string, unknown>>
-  readonly details?: ErrorDetails
-  readonly cause?: unknown
-}
-
-export function usageError(message: string, verb?: string): CommandError {
-  const help = verb === undefined ? 'gitlocket --help' : `gitlocket ${verb} --help`
-  return new CommandError('invalid_input', message, `\`${help}\` shows what is possible`)
 }

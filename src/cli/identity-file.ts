@@ -5,9 +5,9 @@ import { rmSync } from 'node:fs'
 import { hasCode } from '../errors.ts'
 import type { Identity } from '../keys/identity.ts'
 import { formatIdentity, generateIdentity } from '../keys/identity.ts'
-import { findIdentity } from './context.ts'
 import type { Environment } from './environment.ts'
 import { attempt, writeSecretFile } from './files.ts'
+import { findIdentity } from './open-store.ts'
 
 /**
  * Runs `work` with the identity in the file, made if it is missing. If `work` fails before the

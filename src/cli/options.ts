@@ -1,8 +1,8 @@
 // Options that several verbs share, so that they are worded and read the same way everywhere.
 
 import { userInfo } from 'node:os'
-import type { Author } from '../store/commit.ts'
 import { actorIdLengthMax } from '../limits.ts'
+import type { Author } from '../store/commit-context.ts'
 import type { Context } from './context.ts'
 import type { Input, Option } from './command.ts'
 

@@ -6,10 +6,10 @@ import type { ChildProcess } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { CommandError } from './command.ts'
 import type { Context } from './context.ts'
 import type { Environment } from './environment.ts'
 import { variablesWith } from './environment.ts'
+import { CommandError } from './command-error.ts'
 
 /** Resolves to false once nobody reads any more. The text must be safe for a terminal. */
 export type Write = (text: string) => Promise<boolean>

@@ -2,9 +2,10 @@
 // nearest thing that is.
 
 import { parseArgs } from 'node:util'
-import { Input, usageError } from './command.ts'
+import { Input } from './command.ts'
 import type { Command, Option } from './command.ts'
 import { globalOptions } from './options.ts'
+import { usageError } from './command-error.ts'
 
 export type Invocation =
   | { readonly type: 'run'; readonly command: Command; readonly input: Input }

@@ -5,12 +5,12 @@ import type { MemoryReader } from '../api/operations.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { PastView } from '../store/past.ts'
 import type { Answer, Input } from './command.ts'
-import { withStore } from './context.ts'
 import type { Context } from './context.ts'
 import { pointOf } from './points.ts'
 import { withProgress } from './progress.ts'
 import { countText } from './sizes.ts'
 import { timestamp } from './wire.ts'
+import { withStore } from './open-store.ts'
 
 /** Opens the store, and answers from it, or from what it was at the point that --at names. */
 export function withReader(

@@ -5,8 +5,8 @@ import { on } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { StoreError } from '../errors.ts'
-import { CommandError } from './command.ts'
 import type { Context } from './context.ts'
+import { CommandError } from './command-error.ts'
 
 type Ask = (question: string) => Promise<string>
 

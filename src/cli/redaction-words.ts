@@ -2,7 +2,6 @@
 
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { RedactionSelection } from '../store/redaction-plan.ts'
-import { usageError } from './command.ts'
 import type { Input } from './command.ts'
 import type { Context } from './context.ts'
 import { readTextFile } from './files.ts'
@@ -10,6 +9,7 @@ import { getMemory } from './commands/read.ts'
 import { storePath } from './store-path.ts'
 import { parseTime } from './times.ts'
 import { resolveVersion } from './versions-text.ts'
+import { usageError } from './command-error.ts'
 
 const conditions = ['memory', 'path', 'actor', 'session', 'matching', 'matching-file', 'before']
 

@@ -3,10 +3,10 @@
 import { StoreError } from '../errors.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Version, VersionFilter, VersionPage } from '../store/versions.ts'
-import { usageError } from './command.ts'
 import type { Ink } from './ink.ts'
 import { timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
+import { usageError } from './command-error.ts'
 
 const PREFIX = 'memver_'
 const ID_DIGITS = 26

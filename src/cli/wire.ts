@@ -1,10 +1,10 @@
 // Memories, versions and listings as --json prints them: Anthropic's Memory Stores API names and
 // shapes them, and what this store knows beyond that has names of the same style. Pure.
 
-import type { Actor } from '../format/record.ts'
 import type { DirectoryListing } from '../store/listing.ts'
-import type { Memory } from '../store/memory-store.ts'
 import type { Version } from '../store/versions.ts'
+import type { Memory } from '../store/memory-info.ts'
+import type { Actor } from '../format/change-record.ts'
 
 export function memoryJson(memory: Memory): Readonly<Record<string, unknown>> {
   return {

@@ -4,7 +4,7 @@
 import { compareBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, rowsMax, timeMax } from '../limits.ts'
-import type { ChangeRecord, RecordKind, RecordRow } from './record.ts'
+import type { ChangeRecord, RecordKind, RecordRow } from './change-record.ts'
 
 /** FORMAT §1.2. The length is bounded by the field. */
 const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)

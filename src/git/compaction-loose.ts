@@ -6,10 +6,9 @@ import { hasCode } from '../errors.ts'
 import { MEBIBYTE } from '../limits.ts'
 import type { Disk } from './disk.ts'
 import { FileSweep } from './file-sweep.ts'
-import { looseObjectPath, readLooseObject } from './loose-object.ts'
+import { looseObjectIds, looseObjectPath, readLooseObject } from './loose-object.ts'
 import type { GitObject, Oid } from './object.ts'
 import { type PackObject, writePack } from './pack-writer.ts'
-import { looseObjectIds } from './purge-files.ts'
 
 /** What is held in RAM at once; a larger object goes alone. */
 const batchBytesMax = 8 * MEBIBYTE

@@ -3,8 +3,13 @@
 // journal holds: it asks for objects, and for a checkpoint before many of them are sent.
 
 import type { Disk } from './disk.ts'
-import type { Packer } from './checkpoint.ts'
-import type { OutgoingPack, PackExchange, ReceivedPack, ReceiveOptions } from './exchange.ts'
+import type {
+  OutgoingPack,
+  PackExchange,
+  ReceivedPack,
+  ReceiveOptions,
+  Remote,
+} from './exchange.ts'
 import type { GitFileLockContext } from './git-file-lock.ts'
 import { StoreError } from '../errors.ts'
 import { IncomingPack, purgedMeanwhile, receiveLimits, refusal } from './incoming-pack.ts'
@@ -14,10 +19,11 @@ import { makeOutgoingPack } from './outgoing-pack.ts'
 import { corruptPack } from './pack-entry.ts'
 import { discardHalfPack, type HalfPack, publishPacks, temporaryPath } from './pack-file.ts'
 import { PagedIndex } from './paged-index.ts'
-import { refusedName } from './purge-refs.ts'
-import { addRemote, getRemote, readRemotes, type Remote, removeRemote } from './remotes.ts'
+import { addRemote, getRemote, readRemotes, removeRemote } from './remotes.ts'
 import { makeOwnDirectory } from './repository.ts'
 import { readTrackingRef, writeTrackingRef } from './tracking-ref.ts'
+import { refusedName } from './ref-list.ts'
+import type { Packer } from './packer.ts'
 
 export interface DiskExchangeParts {
   readonly files: GitFileLockContext

@@ -8,7 +8,7 @@ import { assert, StoreError } from '../errors.ts'
 import { journalBytesMax, journalWaitBytes, lockWaitMsDefault, purgeWaitMs } from '../limits.ts'
 import { BackgroundCheckpoint } from './background-checkpoint.ts'
 import { Branch } from './branch.ts'
-import { Checkpointer, type Packer } from './checkpoint.ts'
+import { Checkpointer } from './checkpoint.ts'
 import { CompactionTurn, packedElsewhereError } from './compaction-turn.ts'
 import { DiskExchange } from './disk-exchange.ts'
 import { type Disk, systemDisk } from './disk.ts'
@@ -41,10 +41,10 @@ import {
 import { Staging } from './staging.ts'
 import { StorageReport } from './storage-report.ts'
 import { StoredObjects } from './stored-objects.ts'
+import type { Packer } from './packer.ts'
 
-/** How long another git program may hold the branch's lock file. */
+/** For another git program that holds the branch's lock file. */
 const gitLockWaitMs = 1000
-
 export interface DiskObjectStoreOptions {
   readonly directory: string
   readonly disk?: Disk
@@ -387,14 +387,14 @@ class DiskObjectStore implements ObjectStore {
   }
 
   #assertNotClosing(): void {
-    refuseIf(this.#closing !== undefined)
+    if (this.#closing !== undefined) throw closedError()
   }
 
   #assertOpen(): void {
-    refuseIf(this.#closed)
+    if (this.#closed) throw closedError()
   }
 }
 
-function refuseIf(closed: boolean): void {
-  if (closed) throw new StoreError('store_closed', 'The store is closed')
+function closedError(): StoreError {
+  return new StoreError('store_closed', 'The store is closed')
 }

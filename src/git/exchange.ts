@@ -3,7 +3,6 @@
 // believed in nothing: it is bounded, parsed, and hashed before anybody can read it.
 
 import type { Oid } from './object.ts'
-import type { Remote } from './remotes.ts'
 
 /** What a pack from elsewhere may cost. */
 export interface ReceiveLimits {
@@ -64,4 +63,9 @@ export interface PackExchange {
   addRemote(remote: Remote): Promise<void>
   /** With its tracking ref. Throws `not_found`. Not inside `exclusive`. */
   removeRemote(name: string): Promise<void>
+}
+
+export interface Remote {
+  readonly name: string
+  readonly url: string
 }

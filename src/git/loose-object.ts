@@ -8,6 +8,7 @@ import { StoreError } from '../errors.ts'
 import { objectBytesMax } from '../limits.ts'
 import type { Disk } from './disk.ts'
 import type { GitObject, ObjectType, Oid } from './object.ts'
+import { filesBelow } from './file-sweep.ts'
 
 /** Longest header: "commit 67108864" and a NUL. */
 const headerBytesMax = 32
@@ -63,4 +64,12 @@ function inflate(deflated: Uint8Array): Uint8Array {
 function corrupt(cause?: unknown): StoreError {
   const sentence = 'A loose object of the store is damaged: fetch or restore it from another copy'
   return new StoreError('object_corrupt', sentence, { cause })
+}
+
+/** Every loose object of the repository. */
+export function looseObjectIds(disk: Disk, objects: string): string[] {
+  return filesBelow(disk, objects)
+    .map((path) => path.slice(objects.length + 1))
+    .filter((name) => /^[0-9a-f]{2}\/[0-9a-f]{38}$/.test(name))
+    .map((name) => name.replace('/', ''))
 }

@@ -7,13 +7,13 @@ import { Worker } from 'node:worker_threads'
 import { StoreError } from '../errors.ts'
 import { KIBIBYTE } from '../limits.ts'
 import { workerUrl } from '../worker-url.ts'
-import type { Packer } from './checkpoint.ts'
 import { systemDisk } from './disk.ts'
 import type { CompactOptions } from './object-store.ts'
 import { asAmount, runPackJob, type PackJob, type PackResult } from './pack-job.ts'
 import { asHalfPack, temporaryPath } from './pack-file.ts'
 import { encodeRequest, transferOf } from './pack-message.ts'
 import type { PackReply, PackThreadData } from './pack-message.ts'
+import type { Packer } from './packer.ts'
 
 /** What is packed in less time than a thread takes to start. */
 const inlineBytesMax = 512 * KIBIBYTE

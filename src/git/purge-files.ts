@@ -4,7 +4,7 @@
 // ours writes any of these.
 
 import type { Disk } from './disk.ts'
-import { type FileSweep, filesBelow } from './file-sweep.ts'
+import type { FileSweep } from './file-sweep.ts'
 import type { OidList } from './oid-list.ts'
 import { removeMultiPackIndex } from './pack-removal.ts'
 
@@ -70,12 +70,4 @@ export function sweepBrokenPacks(
   for (const file of disk.list(directory)) {
     if (names.has(file.replace(/\.[a-z]+$/, ''))) sweep.removeKnown(`${directory}/${file}`)
   }
-}
-
-/** Every loose object of the repository. */
-export function looseObjectIds(disk: Disk, objects: string): string[] {
-  return filesBelow(disk, objects)
-    .map((path) => path.slice(objects.length + 1))
-    .filter((name) => /^[0-9a-f]{2}\/[0-9a-f]{38}$/.test(name))
-    .map((name) => name.replace('/', ''))
 }

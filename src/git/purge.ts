@@ -5,7 +5,6 @@
 
 import { asciiText } from '../bytes.ts'
 import type { Branch } from './branch.ts'
-import type { Packer } from './checkpoint.ts'
 import { FileSweep } from './file-sweep.ts'
 import type { GitFileLockContext } from './git-file-lock.ts'
 import type { Journal } from './journal.ts'
@@ -15,8 +14,10 @@ import { brokenPacks } from './pack-removal.ts'
 import { sweepBrokenPacks, sweepFiles } from './purge-files.ts'
 import type { PurgeIntent } from './purge-intent.ts'
 import type { PurgeIntents } from './purge-intents.ts'
-import { listRefs, sweepRefs } from './purge-refs.ts'
+import { sweepRefs } from './purge-refs.ts'
 import { repairNames } from './repair-names.ts'
+import { listRefs } from './ref-list.ts'
+import type { Packer } from './packer.ts'
 
 /** How long a running git may take between the two parts of a pack. */
 const renameMsMax = 100

@@ -7,11 +7,7 @@ import { branchName } from './branch.ts'
 import { type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { trackingRefName } from './tracking-ref.ts'
-
-export interface Remote {
-  readonly name: string
-  readonly url: string
-}
+import type { Remote } from './exchange.ts'
 
 /** On one line of a config file, in quotes. */
 const URL_TEXT = /^\P{Cc}{1,2048}$/u

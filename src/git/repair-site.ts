@@ -20,13 +20,14 @@ import { removeMultiPackIndex } from './pack-removal.ts'
 import { type PackObject, writePack } from './pack-writer.ts'
 import { LockIdentity, ProcessLock } from './process-lock.ts'
 import { decodeIntent, encodeIntent } from './purge-intent.ts'
-import { removeRef } from './purge-refs.ts'
-import { readRemotes, type Remote } from './remotes.ts'
+import { readRemotes } from './remotes.ts'
 import { asideName, fetchedName } from './repair-names.ts'
 import { checkRepository, ownDirectoryName } from './repository.ts'
 import { damagedSetup, isSetupDirectory, type SetupFile, writeSetup } from './repository-setup.ts'
 import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
 import { readTrackingRef, trackingRefName, trackingRefs } from './tracking-ref.ts'
+import type { Remote } from './exchange.ts'
+import { removeRef } from './ref-list.ts'
 
 const gitLockWaitMs = 1000
 /** So much of objects is put into one pack. */

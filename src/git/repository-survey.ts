@@ -11,16 +11,15 @@ import { DeltaBaseCache } from './delta-base-cache.ts'
 import type { Disk } from './disk.ts'
 import { salvageJournal } from './journal-salvage.ts'
 import { journalNames } from './journal-survey.ts'
-import { looseObjectPath, readAnyLooseObject } from './loose-object.ts'
+import { looseObjectIds, looseObjectPath, readAnyLooseObject } from './loose-object.ts'
 import type { GitObject, Oid } from './object.ts'
 import type { Pack } from './pack.ts'
 import { type InspectedPack, inspectPack, packNames } from './pack-inspection.ts'
 import { salvagePack } from './pack-salvage.ts'
-import { looseObjectIds } from './purge-files.ts'
-import { listRefs } from './purge-refs.ts'
 import { decodeIntent, intentPattern } from './purge-intent.ts'
 import { asideName } from './repair-names.ts'
 import { ownDirectoryName } from './repository.ts'
+import { listRefs } from './ref-list.ts'
 
 /** A file that is not as it was written. */
 export interface Damage {

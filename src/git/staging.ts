@@ -4,11 +4,11 @@
 
 import { StoreError } from '../errors.ts'
 import { journalTransitionBytesMax } from '../limits.ts'
-import type { Packer } from './checkpoint.ts'
 import type { Disk } from './disk.ts'
 import type { Transition } from './object-store.ts'
 import { discardHalfPack, type HalfPack, publishPacks } from './pack-file.ts'
 import type { PackObject } from './pack-writer.ts'
+import type { Packer } from './packer.ts'
 
 export class Staging {
   readonly #disk: Disk

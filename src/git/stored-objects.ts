@@ -4,10 +4,14 @@
 
 import type { Disk } from './disk.ts'
 import type { Journal } from './journal.ts'
-import { looseObjectPath, readAnyLooseObject, readLooseObject } from './loose-object.ts'
+import {
+  looseObjectIds,
+  looseObjectPath,
+  readAnyLooseObject,
+  readLooseObject,
+} from './loose-object.ts'
 import type { GitObject, Oid } from './object.ts'
 import type { PackSet } from './pack-set.ts'
-import { looseObjectIds } from './purge-files.ts'
 
 export class StoredObjects {
   readonly #disk: Disk

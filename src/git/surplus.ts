@@ -3,12 +3,11 @@
 // Measures entries as they are stored; must not remove anything.
 
 import type { Disk } from './disk.ts'
-import { looseObjectPath } from './loose-object.ts'
+import { looseObjectIds, looseObjectPath } from './loose-object.ts'
 import type { Oid } from './object.ts'
 import { noObjects, type ObjectAmount } from './object-store.ts'
 import type { Pack } from './pack.ts'
 import { PackLayout } from './pack-layout.ts'
-import { looseObjectIds } from './purge-files.ts'
 
 /** Entries, by their positions in the index; where none is counted, no more than that is read. */
 export function measureEntries(pack: Pack, isCounted: (position: number) => boolean): ObjectAmount {

@@ -10,11 +10,10 @@ import type { CompactionJob } from './compaction.ts'
 import { CompactionSource } from './compaction-source.ts'
 import { walkCommits, walkTrees, type WalkSource } from './compaction-walk.ts'
 import type { Disk } from './disk.ts'
-import { looseObjectPath, readAnyLooseObject } from './loose-object.ts'
+import { looseObjectIds, looseObjectPath, readAnyLooseObject } from './loose-object.ts'
 import type { Oid } from './object.ts'
 import type { ObjectAmount } from './object-store.ts'
 import { Pack, type PackedObject } from './pack.ts'
-import { looseObjectIds } from './purge-files.ts'
 
 /** Between two looks at whoever waits. */
 const tickObjects = 1024

@@ -7,7 +7,7 @@ import { Branch } from './branch.ts'
 import { type Disk, makeDurableDirectory } from './disk.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import type { Oid } from './object.ts'
-import { removeRef } from './purge-refs.ts'
+import { removeRef } from './ref-list.ts'
 
 const remotesDirectory = 'refs/remotes'
 /** A subset of what git allows in a ref, so that it is a plain name in a file system too. */

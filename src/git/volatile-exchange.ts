@@ -2,14 +2,19 @@
 
 import { concatBytes } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
-import type { OutgoingPack, PackExchange, ReceivedPack, ReceiveOptions } from './exchange.ts'
+import type {
+  OutgoingPack,
+  PackExchange,
+  ReceivedPack,
+  ReceiveOptions,
+  Remote,
+} from './exchange.ts'
 import { PackStream, receiveLimits, refusal } from './incoming-pack.ts'
 import type { GitObject, Oid } from './object.ts'
 import { packInRam } from './outgoing-pack.ts'
 import { corruptPack } from './pack-entry.ts'
 import { checkPack } from './pack-resolve.ts'
 import { unknownRemoteError } from './remotes.ts'
-import type { Remote } from './remotes.ts'
 import { checkRemoteName } from './tracking-ref.ts'
 
 export class VolatileExchange implements PackExchange {

@@ -14,10 +14,11 @@ import { TimeSlice } from '../time-slice.ts'
 import { decodeCommit, openDetail } from './decoded-commit.ts'
 import type { ContentSource } from './contents.ts'
 import { getTree } from './git-reads.ts'
-import type { CommitEntry, History } from './history.ts'
+import type { History } from './history.ts'
 import type { CachedFiles } from './local-files.ts'
 import type { StoreSession } from './session.ts'
 import { compareDistantTrees } from './tree-diff.ts'
+import type { CommitEntry } from './history-rows.ts'
 
 export interface AbsenceOptions extends WorkOptions {
   /** Objects that must not be stored in any place, such as those of a certificate. */

@@ -14,8 +14,11 @@ import { addDevice, addRecoveryKey, startEpoch } from '../keys/keyring.ts'
 import type { EpochChanges, NewKeyring, OpenedKeyring } from '../keys/keyring.ts'
 import { checkMayWrite, openHeadKeyring, roleOf } from './authority.ts'
 import { buildAdministration } from './commit.ts'
-import type { Author, BuiltCommit, CommitContext } from './commit.ts'
+import type { BuiltCommit } from './commit.ts'
 import type { StoreSession } from './session.ts'
+import type { Author, CommitContext } from './commit-context.ts'
+import { nothingApplied } from './apply.ts'
+import type { Applied } from './apply.ts'
 
 export function sealSettings(context: CommitContext, settings: Settings): Sealed {
   const { epoch, storeId, random } = context
@@ -24,7 +27,7 @@ export function sealSettings(context: CommitContext, settings: Settings): Sealed
 }
 
 /** Undefined if nothing changes. */
-export async function changeSettings(
+async function changeSettings(
   session: StoreSession,
   change: Partial<Settings>,
   author: Author,
@@ -143,4 +146,17 @@ async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
   const unlock = { type: 'identity', identity } as const
   // The head may be of the batch under way.
   return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)
+}
+
+/** As `MemoryStore.updateSettings`. */
+export function updateSettings(
+  session: StoreSession,
+  change: Partial<Settings>,
+  author: Author,
+): Promise<Applied> {
+  return session.writing(async () => {
+    const built = await changeSettings(session, change, author)
+    if (built === undefined) return { built, result: nothingApplied }
+    return { built, result: { commit: built.head.commit, versionIds: [] } }
+  })
 }

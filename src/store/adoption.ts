@@ -4,8 +4,9 @@
 
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
-import type { CommitEntry, History } from './history.ts'
+import type { History } from './history.ts'
 import type { Snapshot } from './snapshot.ts'
+import type { CommitEntry } from './history-rows.ts'
 
 /** An active device that has not shown yet that it took over a redaction. */
 export interface AwaitedDevice {

@@ -1,18 +1,17 @@
-// Doing what is asked for in one commit: changes of memories, and of the settings. Plans on the
-// newest snapshot, in the writer's queue; decides nothing that changes.ts decides.
+// Changes of memories in one commit. Plans on the newest snapshot, in the writer's queue; decides
+// nothing that changes.ts decides.
 
 import { StoreError } from '../errors.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
-import { changeSettings } from './administration.ts'
 import { checkMayWrite } from './authority.ts'
 import { planChanges } from './changes.ts'
 import type { Change } from './changes.ts'
 import { buildChange } from './commit.ts'
-import type { Author } from './commit.ts'
 import { readMemory } from './contents.ts'
 import type { StoreSession } from './session.ts'
-import type { LiveMemory } from './snapshot.ts'
+import type { LiveMemory } from './live-memory.ts'
+import type { Author } from './commit-context.ts'
 
 /** What `apply` did. Without a commit, nothing had to change. */
 export interface Applied {
@@ -20,7 +19,7 @@ export interface Applied {
   readonly versionIds: readonly string[]
 }
 
-const nothingApplied: Applied = { commit: undefined, versionIds: [] }
+export const nothingApplied: Applied = { commit: undefined, versionIds: [] }
 
 /** As `MemoryStore.apply`. */
 export function applyChanges(
@@ -42,19 +41,6 @@ export function applyChanges(
     const built = await buildChange(context, snapshot, rows, author)
     const versionIds = rows.map((row) => formatId('version', row.versionId))
     return { built, result: { commit: built.head.commit, versionIds } }
-  })
-}
-
-/** As `MemoryStore.updateSettings`. */
-export function updateSettings(
-  session: StoreSession,
-  change: Partial<Settings>,
-  author: Author,
-): Promise<Applied> {
-  return session.writing(async () => {
-    const built = await changeSettings(session, change, author)
-    if (built === undefined) return { built, result: nothingApplied }
-    return { built, result: { commit: built.head.commit, versionIds: [] } }
   })
 }
 

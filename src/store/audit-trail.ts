@@ -5,12 +5,19 @@ import { compareBytes, toHex } from '../bytes.ts'
 import type { Directory, Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { zeroId } from '../format/record.ts'
-import type { Actor, Operation, RecordKind, RecordRow, RedactReason } from '../format/record.ts'
 import { bringsKeyring } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import { openDirectory } from '../keys/keyring.ts'
+import type {
+  Actor,
+  Operation,
+  RecordKind,
+  RecordRow,
+  RedactReason,
+} from '../format/change-record.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
-import type { CommitSource, JudgedCommit } from './judged-commit.ts'
+import type { CommitSource } from './decoded-commit.ts'
+import type { JudgedCommit } from './checked-commit.ts'
 
 /** A version, by ids alone. */
 export interface AuditedVersion {

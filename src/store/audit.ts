@@ -15,13 +15,13 @@ import type { AuditEntry } from './audit-trail.ts'
 import { findKeyring, roleOf } from './authority.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { getBlob } from './git-reads.ts'
-import type { JudgedCommit } from './judged-commit.ts'
 import { keepUp, pin } from './freshness.ts'
-import { checkExpected, getHead, localFiles, readStoreId, storageOf } from './open.ts'
-import type { Environment, OpenOptions, Places } from './open.ts'
 import type { Snapshot } from './snapshot.ts'
 import { checkIsHead, onSteadyHead } from './steady-head.ts'
 import { verifyHistory } from './verify.ts'
+import { checkExpected, getHead, localFiles, readStoreId, storageOf } from './open-session.ts'
+import type { Environment, OpenOptions, Places } from './open-session.ts'
+import type { JudgedCommit } from './checked-commit.ts'
 
 export interface AuditOptions
   extends

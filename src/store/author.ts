@@ -3,8 +3,8 @@
 
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, noteBytesMax } from '../limits.ts'
-import type { Actor } from '../format/record.ts'
-import type { Author } from './commit.ts'
+import type { Actor } from '../format/change-record.ts'
+import type { Author } from './commit-context.ts'
 
 const ID = /^[A-Za-z0-9._:@-]+$/
 const ACTOR_TYPES: ReadonlySet<unknown> = new Set(['api', 'user', 'service_account', 'session'])

@@ -16,7 +16,6 @@ import { checkJoined } from '../format/directory-join.ts'
 import { openEnvelope, recordContext } from '../format/envelope.ts'
 import { readKid } from '../format/envelope.ts'
 import { deviceIdOf } from '../format/id.ts'
-import type { ChangeRecord, RecordKind } from '../format/record.ts'
 import { decodeSettings } from '../format/settings.ts'
 import type { Oid } from '../git/object.ts'
 import type { KeyringFile } from '../format/keyring.ts'
@@ -26,13 +25,13 @@ import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { openDirectory, openKeyring } from '../keys/keyring.ts'
 import type { OpenedKeyring, Unlock } from '../keys/keyring.ts'
 import { parseCommit } from '../format/commit.ts'
+import type { ChangeRecord, RecordKind } from '../format/change-record.ts'
 import { readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
-import type { JudgedCommit } from './judged-commit.ts'
-import type { ParentHead, TwoKeyrings } from './place.ts'
 import type { DeviceState, KeyringState, SettingsState, Snapshot } from './snapshot.ts'
+import type { ParentHead, TwoKeyrings } from './keyring-change.ts'
 
 /** With the keys of a member, or of an auditor. */
 interface Source<Keys extends AuditKeys = AuditKeys> {
@@ -177,13 +176,20 @@ export interface AuthorPast {
   readonly device: DeviceState | undefined
 }
 
+/** Whose author is to be checked. */
+interface SignedCommit {
+  readonly record: ChangeRecord
+  /** The author's signature. Throws `device_signature_invalid`. */
+  checkSignature(publicKey: Uint8Array): void
+}
+
 /**
  * The author was active with the right role in the directory before this record, and signed it.
  * Throws `record_device`, `record_role`, `device_forked` or `device_signature_invalid`.
  */
 export function checkAuthor(
   before: AuthorPast,
-  commit: JudgedCommit,
+  commit: SignedCommit,
   keyring: KeyringState | undefined,
 ): void {
   const { record } = commit

@@ -10,15 +10,16 @@ import { parseId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
-import type { History, VersionEntry } from './history.ts'
+import type { History } from './history.ts'
 import type { Lines } from './line-anchors.ts'
 import { matchLines } from './line-matches.ts'
 import { momentOrNow, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
-import { byAge } from './snapshot.ts'
 import { inputsOf, newestOf } from './version-inputs.ts'
 import { describeVersion } from './versions.ts'
 import type { Version } from './versions.ts'
+import { byAge } from './live-memory.ts'
+import type { VersionEntry } from './history-rows.ts'
 
 export interface BlameLine {
   /** Without its line ending. */

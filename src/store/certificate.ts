@@ -5,13 +5,13 @@
 
 import { utf8 } from '../bytes.ts'
 import { formatId } from '../format/id.ts'
-import type { Actor, Operation, RedactReason } from '../format/record.ts'
 import { sshPublicKey, sshSignature } from '../format/sshsig.ts'
 import type { Oid } from '../git/object.ts'
-import type { Author } from './commit.ts'
+import type { Actor, Operation, RedactReason } from '../format/change-record.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
 import type { Outcome } from './redaction-step.ts'
 import type { StoreSession } from './session.ts'
+import type { Author } from './commit-context.ts'
 
 /** `-n` of `ssh-keygen -Y verify`. */
 const certificateNamespace = 'gitlocket-redaction'

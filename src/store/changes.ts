@@ -8,12 +8,13 @@ import { assert, StoreError } from '../errors.ts'
 import { formatId, newId } from '../format/id.ts'
 import { checkNewPath, checkPath } from '../format/path.ts'
 import { zeroId } from '../format/record.ts'
-import type { Operation } from '../format/record.ts'
 import { rowsMax } from '../limits.ts'
 import { inSlices, TimeSlice } from '../time-slice.ts'
 import { alreadyExists, checkContent, checkRowCount, notFound } from './change-refusals.ts'
 import { memoriesBelow } from './path-tree.ts'
-import type { CurrentVersion, LiveMemory, Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import type { PlannedRow } from './new-rows.ts'
+import type { CurrentVersion, LiveMemory } from './live-memory.ts'
 
 /** One thing to do. Paths are store paths (`/notes.md`); contents are text, stored as UTF-8. */
 export type Change =
@@ -32,22 +33,6 @@ export interface StateChange {
   readonly memoryId: string
   /** Undefined: deleted. */
   readonly target: { readonly path: string; readonly content: string } | undefined
-}
-
-/** A version row to be written, with what its detail and its blob will say. Ids are hex digits. */
-export interface PlannedRow {
-  readonly memoryId: string
-  readonly versionId: string
-  readonly base: string
-  readonly operation: Operation
-  readonly path: string
-  /** Undefined for a deletion. */
-  readonly content: string | undefined
-  /** Bytes of UTF-8; 0 for a deletion. */
-  readonly size: number
-  /** 64 hex digits; empty for a deletion. */
-  readonly sha256: string
-  readonly created: number
 }
 
 export interface PlanContext {

@@ -5,8 +5,6 @@
 import { compareBytes, fromHex } from '../bytes.ts'
 import type { Sealed } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
-import type { Random } from '../crypto/random.ts'
-import type { SigningKeyPair } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
 import { encodeCommit } from '../format/commit.ts'
 import { encodeDetail } from '../format/detail.ts'
@@ -15,49 +13,26 @@ import { sealEnvelope, sealInThread } from '../format/envelope.ts'
 import { encodeMemoryBlob } from '../format/memory-blob.ts'
 import { readmeFile, storeFile } from '../format/public-files.ts'
 import { zeroHash, zeroId } from '../format/record.ts'
-import type { Actor, RecordRow, RedactReason } from '../format/record.ts'
 import { newObject } from '../git/object.ts'
 import type { NewObject, Oid } from '../git/object.ts'
 import type { Oids } from '../git/oid-set.ts'
-import type { EpochKeys } from '../keys/epoch.ts'
 import type { NewKeyring } from '../keys/keyring.ts'
 import { commitBytesMax, contentBytesDefault } from '../limits.ts'
 import { inSlices, TimeSlice } from '../time-slice.ts'
-import type { PlannedRow } from './changes.ts'
+import type { Actor, RecordRow, RedactReason } from '../format/change-record.ts'
 import { parentsOf, signNext } from './new-record.ts'
 import type { RecordFields, SignedRecord } from './new-record.ts'
 import { newRows } from './new-rows.ts'
+import type { MergeRow, PlannedRow } from './new-rows.ts'
 import { encodeRoot } from './root-tree.ts'
 import { authorState, beforeGenesis, Snapshot } from './snapshot.ts'
-import type { CurrentVersion, DeviceState, Head, KeyringState, SettingsState } from './snapshot.ts'
+import type { Head, KeyringState, SettingsState } from './snapshot.ts'
 import type { Undo } from './snapshot.ts'
+import type { CurrentVersion } from './live-memory.ts'
+import type { Author, CommitContext, OtherParent } from './commit-context.ts'
 
 /** A larger content is sealed in another thread, which costs more than it takes. */
 const inlineBytesMax = contentBytesDefault
-
-/** Who asked for a change, and why. */
-export interface Author {
-  readonly actor: Actor
-  readonly session?: string | undefined
-  /** Free text of at most 4,096 bytes, stored encrypted and removed with a redaction. */
-  readonly reason?: string | undefined
-}
-
-/** The device that signs. `sequence` is the number of the record to be made. */
-export interface Signer {
-  readonly deviceId: string
-  readonly pair: SigningKeyPair
-  readonly sequence: number
-  readonly previous: Uint8Array
-}
-
-export interface CommitContext {
-  readonly storeId: string
-  readonly epoch: EpochKeys
-  readonly signer: Signer
-  readonly time: number
-  readonly random: Random
-}
 
 /** The objects of a commit. The snapshot has moved to it; `undo` moves it back. */
 export interface BuiltCommit {
@@ -68,30 +43,6 @@ export interface BuiltCommit {
   readonly undo: Undo
   /** The versions that it adds to the past of the one commit that it follows. */
   readonly added?: { readonly after: Oid; readonly versionIds: readonly string[] }
-}
-
-/** The other parent of a merge: what differs there from the snapshot that the merge is made on. */
-export interface OtherParent {
-  readonly head: Head
-  /** Memories whose settled version (FORMAT §6.4) is the other side's, as they are there. */
-  readonly memories: ReadonlyMap<string, CurrentVersion>
-  /** Of devices whose newest record is the other side's, and of those that are forked. */
-  readonly devices: ReadonlyMap<string, DeviceState>
-  /** If the other side's is the later one. */
-  readonly keyring: KeyringState | undefined
-  /** The other side's, if neither is the later one: the merge has to join them (FORMAT §7.2). */
-  readonly concurrent: KeyringState | undefined
-  readonly settings: SettingsState | undefined
-  /** What redact records name there and not here. */
-  readonly redacted: ReadonlySet<string>
-}
-
-/**
- * A row of a merge. `base` is the snapshot's version and `secondBase` the other side's; zero if the
- * memory is settled, and `base` is the settled version then, whichever side it is from.
- */
-export interface MergeRow extends PlannedRow {
-  readonly secondBase: string
 }
 
 export interface MergePlan {

@@ -11,11 +11,11 @@ import type { Oid } from '../git/object.ts'
 import type { ContentCache } from './content-cache.ts'
 import { readCommitBytes } from './decoded-commit.ts'
 import type { Epochs } from './decoded-commit.ts'
-import type { CommitEntry, VersionEntry } from './history.ts'
 import { getBlob, getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 import { findBlob } from './memory-tree.ts'
-import type { LiveMemory } from './snapshot.ts'
+import type { LiveMemory } from './live-memory.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
 
 export interface ContentSource {
   readonly objects: ObjectSource

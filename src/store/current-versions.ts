@@ -1,10 +1,10 @@
 // The current version of every memory that there ever was, by memory id (cur of FORMAT §6.4). Of
 // most of them, in a long life, only a deletion is left: those take what their bytes take.
 
-import type { LiveMemory, CurrentVersion } from './snapshot.ts'
-import { operations } from './history-table.ts'
 import { IdIndex } from './id-index.ts'
 import { Records } from './records.ts'
+import { operations } from './codes.ts'
+import type { CurrentVersion, LiveMemory } from './live-memory.ts'
 
 // Fields of a version without content.
 const VERSION_ID = 0

@@ -9,11 +9,11 @@ import { decodeDetail } from '../format/detail.ts'
 import type { DetailRow } from '../format/detail.ts'
 import { detailContext, openDeterministic, readKid, recordContext } from '../format/envelope.ts'
 import { decodeRecord, recordHash, zeroHash } from '../format/record.ts'
-import type { ChangeRecord } from '../format/record.ts'
 import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
 import { commitBytesMax } from '../limits.ts'
+import type { ChangeRecord } from '../format/change-record.ts'
 import type { ObjectSource } from './git-reads.ts'
 
 /** The epochs that a keyring opens, by kid. */
@@ -91,4 +91,12 @@ export function openDetail(storeId: string, commit: DecodedCommit): ReadonlyMap<
 
 function malformed(what: string, oid: Oid): StoreError {
   return new StoreError('commit_malformed', what, { details: { commit: oid } })
+}
+
+/** What commits are judged with. */
+export interface CommitSource {
+  readonly objects: ObjectSource
+  readonly storeId: string
+  /** An auditor's hold no C: what is judged then is the trail alone (trail-commit.ts). */
+  readonly epochs: Epochs<AuditKeys>
 }

@@ -11,13 +11,14 @@ import { formatRecoveryKey, generateRecoveryKey } from '../keys/identity.ts'
 import type { EpochChanges } from '../keys/keyring.ts'
 import { admitDevice, admitRecoveryKey, changeEpoch } from './administration.ts'
 import { checkMayWrite } from './authority.ts'
-import type { Author, BuiltCommit } from './commit.ts'
-import type { Applied } from './memory-store.ts'
+import type { BuiltCommit } from './commit.ts'
+import type { Applied } from './apply.ts'
 import type { StoreSession } from './session.ts'
 import type { Snapshot } from './snapshot.ts'
 import { keysOfDevices, keysOfMember, readableWith, readKeyrings } from './still-readable.ts'
 import type { StillReadable } from './still-readable.ts'
 import type { Build } from './writer.ts'
+import type { Author } from './commit-context.ts'
 
 export interface DeviceAdded extends Applied {
   /** `dev_…` */

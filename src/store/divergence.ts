@@ -9,14 +9,14 @@ import { writesVersions } from '../format/record-rules.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys } from '../keys/epoch.ts'
 import { TimeSlice } from '../time-slice.ts'
-import type { OtherParent } from './commit.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
-import type { DecodedCommit } from './decoded-commit.ts'
+import type { CommitSource, DecodedCommit } from './decoded-commit.ts'
 import { Frontier } from './frontier.ts'
 import type { Reach } from './frontier.ts'
-import type { CommitSource } from './judged-commit.ts'
 import type { CurrentVersions } from './current-versions.ts'
-import type { CurrentVersion, DeviceState, SettingsState, Snapshot } from './snapshot.ts'
+import type { DeviceState, SettingsState, Snapshot } from './snapshot.ts'
+import type { CurrentVersion } from './live-memory.ts'
+import type { OtherParent } from './commit-context.ts'
 
 /** What some commits have rows for, who made them, and whether one brings a keyring. */
 export interface Touched {

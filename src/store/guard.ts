@@ -4,8 +4,8 @@
 
 import { StoreError } from '../errors.ts'
 import type { Settings } from '../format/settings.ts'
-import type { PlannedRow } from './changes.ts'
 import { findSecrets } from './secret-patterns.ts'
+import type { PlannedRow } from './new-rows.ts'
 
 export interface Finding {
   /** What it looks like, in a few words: `private key`. Shown to the model; none of the text. */

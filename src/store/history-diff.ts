@@ -9,14 +9,14 @@ import { TimeSlice } from '../time-slice.ts'
 import { findMemoriesTree, readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
 import type { ObjectSource } from './git-reads.ts'
-import type { History, VersionEntry } from './history.ts'
+import type { History } from './history.ts'
 import { findDisplaced } from './past.ts'
 import { momentOf, momentOrNow, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
-import type { TextState } from './restoration.ts'
 import { askInSlices } from './steady-history.ts'
 import { compareDistantTrees } from './tree-diff.ts'
 import { isAtOrBelow } from './versions.ts'
+import type { VersionEntry } from './history-rows.ts'
 
 export interface PointDifference {
   /** `mem_…` */
@@ -179,4 +179,10 @@ function stateOf(
 
 function pathOf({ before, after }: PointDifference): string {
   return (after ?? before)?.path ?? ''
+}
+
+/** A memory as it was or will be. */
+export interface TextState {
+  readonly path: string
+  readonly content: string
 }

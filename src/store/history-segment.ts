@@ -8,11 +8,13 @@
 
 import { ByteReader, ByteWriter, fromHex, toHex, utf8, utf8Text } from '../bytes.ts'
 import { zeroId } from '../format/record.ts'
-import type { Actor, ActorType } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
-import type { CommitEntry, History, VersionEntry, VersionRow } from './history.ts'
-import { codeOf, kinds, operations, reasons, valueOf } from './history-table.ts'
+import type { Actor, ActorType } from '../format/change-record.ts'
+import type { History } from './history.ts'
+import { codeOf, valueOf } from './history-table.ts'
 import { otherRelease } from './sealed-cache.ts'
+import { kinds, operations, reasons } from './codes.ts'
+import type { CommitEntry, VersionEntry, VersionRow } from './history-rows.ts'
 
 const VERSION = 4
 const OID_DIGITS = 40

@@ -4,23 +4,12 @@
 
 import { assert } from '../errors.ts'
 import { zeroId } from '../format/record.ts'
-import type { Actor, Operation, RecordKind, RedactReason } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
-import type { NewCommit, VersionRow } from './history.ts'
+import type { Actor, Operation, RecordKind, RedactReason } from '../format/change-record.ts'
 import { Records } from './records.ts'
 import { Names, Notes } from './texts.ts'
-
-// Codes are places in these lists; 0 stands for none. Those of the history's segments are the same.
-export const kinds: readonly RecordKind[] = ['genesis', 'change', 'redact', 'keyring', 'settings']
-export const operations: readonly Operation[] = ['created', 'modified', 'deleted']
-export const reasons: readonly RedactReason[] = [
-  'unspecified',
-  'leaked_secret',
-  'personal_data',
-  'legal',
-  'poisoned',
-  'retention',
-]
+import { kinds, operations, reasons } from './codes.ts'
+import type { NewCommit, VersionRow } from './history-rows.ts'
 
 // Fields of a commit.
 const OID = 0

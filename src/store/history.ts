@@ -5,7 +5,6 @@
 // has been verified before anyone asks.
 
 import { zeroId } from '../format/record.ts'
-import type { Actor, Operation, RecordKind, RedactReason } from '../format/record.ts'
 import { assert } from '../errors.ts'
 import type { Oid } from '../git/object.ts'
 import { OidCollector } from '../git/oid-list.ts'
@@ -19,46 +18,7 @@ import { CommitAt, EntryList, VersionAt } from './history-entries.ts'
 import { HistoryTable } from './history-table.ts'
 import { IdIndex } from './id-index.ts'
 import { Records } from './records.ts'
-import type { KnownVersions } from './verify-rows.ts'
-
-/** What a commit says about all its rows. */
-export interface CommitEntry {
-  readonly oid: Oid
-  /** Its place in the canonical order of the history. In a line that is its height. */
-  readonly position: number
-  readonly height: number
-  /** Whether every commit that stands before it is in its past. In a line always. */
-  readonly isCut: boolean
-  readonly kind: RecordKind
-  readonly time: number
-  readonly deviceId: string
-  readonly actor: Actor | undefined
-  readonly session: string | undefined
-  readonly reason: RedactReason | undefined
-  /** The versions that a redact record names. */
-  readonly redacts: readonly string[]
-  /** Free text given with a change, undefined if none or redacted. */
-  readonly note: string | undefined
-}
-
-/** One version row. Path, size and hash are undefined once redacted. */
-export interface VersionEntry {
-  readonly versionId: string
-  readonly memoryId: string
-  readonly operation: Operation
-  readonly base: string
-  /** The other version that a merge put together, else `zeroId`. */
-  readonly secondBase: string
-  readonly path: string | undefined
-  readonly size: number | undefined
-  readonly sha256: string | undefined
-  readonly commit: CommitEntry
-}
-
-/** A commit that has no place yet. */
-export type NewCommit = Omit<CommitEntry, 'position' | 'isCut'>
-
-export type VersionRow = Omit<VersionEntry, 'commit'>
+import type { CommitEntry, NewCommit, VersionEntry, VersionRow } from './history-rows.ts'
 
 export interface HistorySource {
   readonly objects: ObjectSource
@@ -347,4 +307,13 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
 
 function always(): boolean {
   return true
+}
+
+/** The versions that were verified, for "new" and "is there" (FORMAT §6.4). */
+export interface KnownVersions {
+  /** The memory of a version, undefined if there is no such version. */
+  findMemory(versionId: string): string | undefined
+  /** Whether a version of the memory was added. */
+  hasMemory(memoryId: string): boolean
+  add(versionId: string, memoryId: string): void
 }

@@ -10,67 +10,19 @@ import type { DetailRow } from '../format/detail.ts'
 import { memoryContext, openDeterministic } from '../format/envelope.ts'
 import { decodeMemoryBlob } from '../format/memory-blob.ts'
 import { verifyRecordSignature, zeroHash } from '../format/record.ts'
-import type { ChangeRecord, RecordRow } from '../format/record.ts'
 import { writesVersions } from '../format/record-rules.ts'
 import { findTreeEntry } from '../git/object.ts'
 import type { GitObject, Oid } from '../git/object.ts'
 import { opensContents } from '../keys/epoch.ts'
 import type { AuditKeys, EpochKeys } from '../keys/epoch.ts'
+import type { ChangeRecord, RecordRow } from '../format/change-record.ts'
 import { openDetail, readCommitBytes, verifyDecodedCommit } from './decoded-commit.ts'
-import type { DecodedCommit, Epochs } from './decoded-commit.ts'
+import type { CommitSource, DecodedCommit } from './decoded-commit.ts'
 import { getBlob, getTreeBody } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
 import { findBlob } from './memory-tree.ts'
 import { TrailCommit } from './trail-commit.ts'
-
-/** What commits are judged with. */
-export interface CommitSource {
-  readonly objects: ObjectSource
-  readonly storeId: string
-  /** An auditor's hold no C: what is judged then is the trail alone (trail-commit.ts). */
-  readonly epochs: Epochs<AuditKeys>
-}
-
-/** A memory as the tree of the commit that wrote it holds it. An auditor sees the blob alone. */
-export interface OpenedMemory {
-  readonly blob: Oid
-  /** Bytes of UTF-8. */
-  readonly size: number
-  /** SHA-256 of the content, 64 hex digits. */
-  readonly sha256: string
-  readonly created: number
-}
-
-/** A row whose detail is there and is the one that the record commits to. */
-export interface OpenedRow {
-  readonly path: string
-  /** Undefined for a deletion. */
-  readonly memory: OpenedMemory | undefined
-}
-
-/**
- * A commit with canonical bytes, a group signature and a well-formed record. Its methods refuse
- * when they are asked, so that the code of a refusal does not depend on who judged first.
- */
-export interface JudgedCommit {
-  readonly oid: Oid
-  readonly tree: Oid
-  readonly parents: readonly Oid[]
-  readonly epoch: AuditKeys
-  /** Whether details and contents were judged, too: not by an auditor. */
-  readonly isWhole: boolean
-  readonly record: ChangeRecord
-  /** What the author signed: the record, encoded. */
-  readonly body: Uint8Array
-  /** The record's hash. */
-  readonly hash: Uint8Array
-  /** The author's signature. Throws `device_signature_invalid`. */
-  checkSignature(publicKey: Uint8Array): void
-  /** Whether the detail of a row is there. Throws what is wrong with the detail as a whole. */
-  hasDetail(row: number): boolean
-  /** The row's detail and memory blob. Throws `detail_`, `memory_`, `envelope_` or a git code. */
-  openRow(row: number): OpenedRow
-}
+import type { JudgedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
 
 /** Reads and judges a commit in this thread. */
 export function judgeCommit(source: CommitSource, oid: Oid): JudgedCommit {

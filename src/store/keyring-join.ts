@@ -12,10 +12,10 @@ import { openDirectory } from '../keys/keyring.ts'
 import type { Oid } from '../git/object.ts'
 import { findKeyring, findRecoveries } from './authority.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import type { CommitSource } from './decoded-commit.ts'
 import { getBlob } from './git-reads.ts'
-import type { CommitSource } from './judged-commit.ts'
-import type { KeyringChange, TwoKeyrings } from './place.ts'
 import type { KeyringState } from './snapshot.ts'
+import type { KeyringChange, TwoKeyrings } from './keyring-change.ts'
 
 /** Of one side: the keyring in force there, and how it came to be since both were one. */
 export interface KeyringSide<Change extends KeyringChange = KeyringChange> {

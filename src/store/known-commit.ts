@@ -10,11 +10,13 @@ import { decodeDetail } from '../format/detail.ts'
 import type { DetailRow } from '../format/detail.ts'
 import { detailContext, openEnvelope, readKid, recordContext } from '../format/envelope.ts'
 import { decodeRecord, recordHash, zeroId } from '../format/record.ts'
-import type { DecodedRecord, RecordRow } from '../format/record.ts'
+import type { DecodedRecord } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
+import type { RecordRow } from '../format/change-record.ts'
 import { readCommitBytes } from './decoded-commit.ts'
-import type { HistorySource, NewCommit, VersionRow } from './history.ts'
+import type { HistorySource } from './history.ts'
+import type { NewCommit, VersionRow } from './history-rows.ts'
 
 export interface KnownCommit {
   /** The hash of its record: together with the height, its place in the canonical order. */

@@ -1,7 +1,7 @@
 // A live memory as callers see it: ids in their text form, no content.
 
 import { formatId } from '../format/id.ts'
-import type { LiveMemory } from './snapshot.ts'
+import type { LiveMemory } from './live-memory.ts'
 
 /** A memory without its content. Times are ms since 1970. */
 export interface MemoryInfo {
@@ -26,4 +26,8 @@ export function describeMemory(memory: LiveMemory): MemoryInfo {
     createdAt: memory.created,
     updatedAt: memory.updated,
   }
+}
+
+export interface Memory extends MemoryInfo {
+  readonly content: string
 }

@@ -8,15 +8,14 @@ import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Settings } from '../format/settings.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
-import type { Remote } from '../git/remotes.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
+import type { Remote } from '../git/exchange.ts'
 import type { AbsenceOptions, AbsenceReport } from './absence.ts'
-import { applyChanges, updateSettings } from './apply.ts'
+import { applyChanges } from './apply.ts'
 import type { Applied } from './apply.ts'
 import { checkAuthor } from './author.ts'
 import type { BlameLine, BlameOptions } from './blame.ts'
 import type { Change } from './changes.ts'
-import type { Author } from './commit.ts'
 import { readMemory } from './contents.ts'
 import {
   addDeviceByCard,
@@ -34,7 +33,7 @@ import type { History } from './history.ts'
 import { compareMoments } from './history-diff.ts'
 import type { Difference, DifferenceOptions } from './history-diff.ts'
 import { describeMemory } from './memory-info.ts'
-import type { MemoryInfo } from './memory-info.ts'
+import type { Memory } from './memory-info.ts'
 import { openPast } from './past.ts'
 import type { PastView } from './past.ts'
 import type { Point } from './points.ts'
@@ -62,14 +61,12 @@ import type { VerifyOptions } from './verify.ts'
 import { readVersions, readVersionWithInputs } from './versions.ts'
 import type { VersionFilter, VersionPage, VersionWithInputs } from './versions.ts'
 import type { ClockLeap } from './writer-clock.ts'
+import { updateSettings } from './administration.ts'
+import type { Author } from './commit-context.ts'
 
 export type { Applied } from './apply.ts'
 export type { MemoryInfo } from './memory-info.ts'
 export type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
-
-export interface Memory extends MemoryInfo {
-  readonly content: string
-}
 
 /**
  * An open store. Every method may reject with a StoreError; `store_closed` after `close`. Paths are
@@ -160,7 +157,7 @@ export class MemoryStore {
     options: ReversalOptions = {},
   ): Promise<Reversal> {
     const plan = (source: ReversalSource) => planRestore(source, checkRestore(request))
-    return reverse(this.#session, plan, author, options)
+    return reverse(this.#session, plan, author, checkObject(options, 'The options'))
   }
 
   /** Puts all memories, or those below a path, back into a state of the past, in one commit. */
@@ -170,7 +167,7 @@ export class MemoryStore {
     options: ReversalOptions = {},
   ): Promise<Reversal> {
     const plan = (source: ReversalSource) => planRollback(source, checkRollback(request))
-    return reverse(this.#session, plan, author, options)
+    return reverse(this.#session, plan, author, checkObject(options, 'The options'))
   }
 
   /**
@@ -182,7 +179,7 @@ export class MemoryStore {
       const { planUndo } = await import('./undo.ts')
       return planUndo(source, checkObject(request, 'An undo'))
     }
-    return reverse(this.#session, plan, author, options)
+    return reverse(this.#session, plan, author, checkObject(options, 'The options'))
   }
 
   /**

@@ -7,8 +7,8 @@ import { parseLinks } from '../format/commit.ts'
 import type { Oid } from '../git/object.ts'
 import { TimeSlice } from '../time-slice.ts'
 import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import type { CommitSource } from './decoded-commit.ts'
 import { HeightQueue } from './height-queue.ts'
-import type { CommitSource } from './judged-commit.ts'
 
 export interface NewCommits {
   /** In the order to judge them in. */

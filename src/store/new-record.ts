@@ -4,10 +4,10 @@
 import { compareBytes } from '../bytes.ts'
 import { checkRecordRules } from '../format/record-rules.ts'
 import { recordHash, signRecord, zeroHash } from '../format/record.ts'
-import type { ChangeRecord } from '../format/record.ts'
-import type { CommitContext, OtherParent } from './commit.ts'
+import type { ChangeRecord } from '../format/change-record.ts'
 import { beforeGenesis } from './snapshot.ts'
 import type { Head, KeyringState, Snapshot } from './snapshot.ts'
+import type { CommitContext, OtherParent } from './commit-context.ts'
 
 /** The fields that a kind fills; the rest of a record follows from the snapshot and the context. */
 export type RecordFields = Pick<ChangeRecord, 'kind'> &

@@ -6,9 +6,8 @@ import type { Random } from '../crypto/random.ts'
 import { detailCommitment } from '../format/detail.ts'
 import type { DetailRow } from '../format/detail.ts'
 import { zeroHash } from '../format/record.ts'
-import type { RecordRow } from '../format/record.ts'
-import type { PlannedRow } from './changes.ts'
-import type { Author, MergeRow } from './commit.ts'
+import type { Operation, RecordRow } from '../format/change-record.ts'
+import type { Author } from './commit-context.ts'
 
 export interface NewRows {
   readonly details: readonly DetailRow[]
@@ -50,4 +49,28 @@ function recordRow(row: MergeRow, detail: DetailRow | undefined): RecordRow {
   const { memoryId, versionId, base, secondBase, operation } = row
   const commitment = detail === undefined ? zeroHash : detailCommitment(detail.blinding, detail)
   return { memoryId, versionId, base, secondBase, operation, commitment }
+}
+
+/** A version row to be written, with what its detail and its blob will say. Ids are hex digits. */
+export interface PlannedRow {
+  readonly memoryId: string
+  readonly versionId: string
+  readonly base: string
+  readonly operation: Operation
+  readonly path: string
+  /** Undefined for a deletion. */
+  readonly content: string | undefined
+  /** Bytes of UTF-8; 0 for a deletion. */
+  readonly size: number
+  /** 64 hex digits; empty for a deletion. */
+  readonly sha256: string
+  readonly created: number
+}
+
+/**
+ * A row of a merge. `base` is the snapshot's version and `secondBase` the other side's; zero if the
+ * memory is settled, and `base` is the settled version then, whichever side it is from.
+ */
+export interface MergeRow extends PlannedRow {
+  readonly secondBase: string
 }

@@ -3,7 +3,7 @@
 // Held in RAM only; nothing of it is ever written.
 
 import { StoreError } from '../errors.ts'
-import type { LiveMemory } from './snapshot.ts'
+import type { LiveMemory } from './live-memory.ts'
 
 export interface PlacedMemory {
   readonly path: string

@@ -5,15 +5,18 @@
 import { assert, StoreError } from '../errors.ts'
 import { rowsMax } from '../limits.ts'
 import { planChanges } from './changes.ts'
-import type { Change, PlannedRow } from './changes.ts'
+import type { Change } from './changes.ts'
 import { buildChange } from './commit.ts'
-import type { Author, BuiltCommit } from './commit.ts'
+import type { BuiltCommit } from './commit.ts'
 import { readMemory } from './contents.ts'
-import type { VersionEntry } from './history.ts'
 import { currentError, isCurrent } from './redaction-plan.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
 import type { StoreSession } from './session.ts'
-import type { LiveMemory, Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import type { PlannedRow } from './new-rows.ts'
+import type { LiveMemory } from './live-memory.ts'
+import type { Author } from './commit-context.ts'
+import type { VersionEntry } from './history-rows.ts'
 
 /** A commit that takes current versions out of the way. */
 export interface Clearing {

@@ -4,16 +4,17 @@
 import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
-import type { RedactReason } from '../format/record.ts'
 import { TimeSlice } from '../time-slice.ts'
+import type { RedactReason } from '../format/change-record.ts'
 import { readVersionContent } from './contents.ts'
 import type { ContentSource } from './contents.ts'
-import type { History, VersionEntry } from './history.ts'
+import type { History } from './history.ts'
 import { IdIndex } from './id-index.ts'
 import { LatestTimes } from './record-times.ts'
 import type { Snapshot } from './snapshot.ts'
 import { describeVersion, getVersionEntry, isAtOrBelow } from './versions.ts'
 import type { Version } from './versions.ts'
+import type { VersionEntry } from './history-rows.ts'
 
 /** What to erase: the versions for which all given conditions hold. One at least is needed. */
 export interface RedactionSelection {

@@ -4,14 +4,14 @@
 
 import type { WorkOptions } from '../async.ts'
 import { assert } from '../errors.ts'
-import type { RecordRow } from '../format/record.ts'
 import { zeroHash, zeroId } from '../format/record.ts'
 import type { NewObject, Oid } from '../git/object.ts'
 import { rowsMax } from '../limits.ts'
+import type { RecordRow } from '../format/change-record.ts'
 import { buildRedaction } from './commit.ts'
-import type { Author, BuiltCommit } from './commit.ts'
+import type { BuiltCommit } from './commit.ts'
 import type { ErasedVersion } from './erased-spans.ts'
-import type { History, VersionEntry } from './history.ts'
+import type { History } from './history.ts'
 import { clearCurrent } from './redaction-clearing.ts'
 import type { Clearing } from './redaction-clearing.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
@@ -19,6 +19,8 @@ import { erasedVersion, rewrite } from './rewrite.ts'
 import type { Rewritten } from './rewrite.ts'
 import type { StoreSession } from './session.ts'
 import type { Snapshot, Undo } from './snapshot.ts'
+import type { Author } from './commit-context.ts'
+import type { VersionEntry } from './history-rows.ts'
 
 /** What one redaction did. */
 export interface Outcome {

@@ -11,7 +11,7 @@ import type { AwaitedDevice } from './adoption.ts'
 import { checkMayWrite } from './authority.ts'
 import { signCertificate } from './certificate.ts'
 import type { RedactionCertificate } from './certificate.ts'
-import type { Author, BuiltCommit } from './commit.ts'
+import type { BuiltCommit } from './commit.ts'
 import { checkConfirmed, describePlan, Selector } from './redaction-plan.ts'
 import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
 import { buildStep } from './redaction-step.ts'
@@ -19,6 +19,7 @@ import type { Outcome } from './redaction-step.ts'
 import { lowestOf } from './rewrite.ts'
 import type { StoreSession } from './session.ts'
 import { askHistory } from './steady-history.ts'
+import type { Author } from './commit-context.ts'
 
 export interface Redaction {
   readonly plan: RedactionPlan
@@ -83,7 +84,8 @@ export async function redact(
     await session.erase()
     return { plan, certificate: undefined, awaited }
   }
-  await session.forget(outcome)
+  const erased = new Set(outcome.erased.map(({ versionId }) => versionId))
+  await session.forget(outcome.oldHead, outcome.rewritten.commits, erased)
   const certify = (): RedactionCertificate => signCertificate(session, request, author, outcome)
   try {
     await session.erase()

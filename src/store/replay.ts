@@ -3,13 +3,13 @@
 // separated ends the replay with a reason. Decides for undo.ts; reads texts only where it must.
 
 import { digestOf } from './changes.ts'
-import type { History, VersionEntry } from './history.ts'
-import type { LeftReason } from './restoration.ts'
+import type { History } from './history.ts'
 import { textOf } from './reversal-plan.ts'
-import type { Goal, LazyText, ReversalSource } from './reversal-plan.ts'
+import type { Goal, LazyText, LeftReason, ReversalSource } from './reversal-plan.ts'
 import { mergeText } from './text-merge.ts'
 import { inputsOf } from './version-inputs.ts'
 import type { VersionInput } from './version-inputs.ts'
+import type { VersionEntry } from './history-rows.ts'
 
 /** What a memory is after a version, or would be without those that are undone. */
 type State =

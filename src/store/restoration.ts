@@ -5,49 +5,21 @@
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
-import type { Operation } from '../format/record.ts'
 import { inSlices, TimeSlice } from '../time-slice.ts'
-import type { History, VersionEntry } from './history.ts'
-import type { Applied } from './memory-store.ts'
+import type { History } from './history.ts'
+import type { Applied } from './apply.ts'
 import { momentOf, versionAt } from './points.ts'
 import type { Moment, Point } from './points.ts'
 import { completePlan, formatTime, leaveBlocked, leftAlone, textOf } from './reversal-plan.ts'
-import type { Goal, ReversalPlan, ReversalSource } from './reversal-plan.ts'
+import type {
+  Goal,
+  LeftAlone,
+  ReversalPlan,
+  ReversalSource,
+  ReversalStep,
+} from './reversal-plan.ts'
 import { getVersionEntry, isAtOrBelow } from './versions.ts'
-
-/** A memory as it was or will be. */
-export interface TextState {
-  readonly path: string
-  readonly content: string
-}
-
-/** What a reversal does to one memory. */
-export interface ReversalStep {
-  /** `mem_…` */
-  readonly memoryId: string
-  readonly operation: Operation
-  /** Undefined if it is deleted now. */
-  readonly before: TextState | undefined
-  /** Undefined if it becomes deleted. */
-  readonly after: TextState | undefined
-}
-
-export type LeftReason =
-  /** Later edits by others cannot be separated from what was to be undone. */
-  | 'overlap'
-  /** A content that is needed has been erased. */
-  | 'redacted'
-  /** Another memory is at, above or below the path. */
-  | 'path_taken'
-
-/** A memory that a reversal concerns and that stays as it is. */
-export interface LeftAlone {
-  /** `mem_…` */
-  readonly memoryId: string
-  /** The path that is taken, else the one that the memory has now, if it has one. */
-  readonly path: string | undefined
-  readonly reason: LeftReason
-}
+import type { VersionEntry } from './history-rows.ts'
 
 /** What was done or, without a commit, would be done; no steps: nothing has to change. */
 export interface Reversal extends Applied {

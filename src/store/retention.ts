@@ -9,7 +9,6 @@ import { rowsMax } from '../limits.ts'
 import { checkMayWrite } from './authority.ts'
 import { planChanges } from './changes.ts'
 import { buildChange } from './commit.ts'
-import type { Author } from './commit.ts'
 import { readMemory } from './contents.ts'
 import { describeMemory } from './memory-info.ts'
 import type { MemoryInfo } from './memory-info.ts'
@@ -17,7 +16,9 @@ import { memoriesBelow } from './path-tree.ts'
 import { LatestTimes } from './record-times.ts'
 import type { Reads } from './reads.ts'
 import type { StoreSession } from './session.ts'
-import type { LiveMemory, Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import type { LiveMemory } from './live-memory.ts'
+import type { Author } from './commit-context.ts'
 
 /** What expires. All that is given must hold; one of the times is needed. */
 export interface ExpiryRule {

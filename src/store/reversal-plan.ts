@@ -3,15 +3,17 @@
 // states those are is decided in restoration.ts and undo.ts.
 
 import { formatId } from '../format/id.ts'
-import type { Operation } from '../format/record.ts'
 import { timeMax } from '../limits.ts'
 import { inSlices } from '../time-slice.ts'
+import type { Operation } from '../format/change-record.ts'
 import { checkRowCount } from './change-refusals.ts'
 import type { StateChange } from './changes.ts'
-import type { CommitEntry, History, VersionEntry } from './history.ts'
+import type { History } from './history.ts'
 import { findBlocked } from './path-claims.ts'
-import type { LeftAlone, ReversalStep, TextState } from './restoration.ts'
-import type { LiveMemory, Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import type { TextState } from './history-diff.ts'
+import type { LiveMemory } from './live-memory.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
 
 /** What a plan is made from. The history reaches up to the snapshot. */
 export interface ReversalSource {
@@ -153,4 +155,32 @@ function pathOf({ before, after }: ReversalStep): string {
 function compare(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
+}
+
+/** What a reversal does to one memory. */
+export interface ReversalStep {
+  /** `mem_…` */
+  readonly memoryId: string
+  readonly operation: Operation
+  /** Undefined if it is deleted now. */
+  readonly before: TextState | undefined
+  /** Undefined if it becomes deleted. */
+  readonly after: TextState | undefined
+}
+
+export type LeftReason =
+  /** Later edits by others cannot be separated from what was to be undone. */
+  | 'overlap'
+  /** A content that is needed has been erased. */
+  | 'redacted'
+  /** Another memory is at, above or below the path. */
+  | 'path_taken'
+
+/** A memory that a reversal concerns and that stays as it is. */
+export interface LeftAlone {
+  /** `mem_…` */
+  readonly memoryId: string
+  /** The path that is taken, else the one that the memory has now, if it has one. */
+  readonly path: string | undefined
+  readonly reason: LeftReason
 }

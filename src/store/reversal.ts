@@ -9,17 +9,16 @@ import { formatId } from '../format/id.ts'
 import { checkAuthor } from './author.ts'
 import { checkMayWrite } from './authority.ts'
 import { planStates } from './changes.ts'
-import type { PlannedRow } from './changes.ts'
 import { buildChange } from './commit.ts'
-import type { Author } from './commit.ts'
 import { findBlobAt, readMemory, readVersionContent } from './contents.ts'
 import { RecentObjects } from './recent-objects.ts'
-import { checkObject } from './request-check.ts'
 import type { Reversal } from './restoration.ts'
 import type { ReversalPlan, ReversalSource } from './reversal-plan.ts'
 import type { StoreSession } from './session.ts'
-import type { LiveMemory } from './snapshot.ts'
 import type { Build } from './writer.ts'
+import type { PlannedRow } from './new-rows.ts'
+import type { LiveMemory } from './live-memory.ts'
+import type { Author } from './commit-context.ts'
 
 export interface ReversalOptions extends Omit<WorkOptions, 'onCommit'> {
   /** Says what would be done, and does nothing. */
@@ -37,7 +36,6 @@ export async function reverse(
   options: ReversalOptions = {},
 ): Promise<Reversal> {
   const checked = checkAuthor(author)
-  checkObject(options, 'The options')
   if (options.dryRun === true) {
     return session.planning(async () => {
       const { planned, rows } = await planRows(session, plan, options)

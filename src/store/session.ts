@@ -2,8 +2,7 @@
 // with those of other processes, under one mutex; the history is filled when asked for; the anchor
 // and the caches are written when nothing else is to be done.
 
-import { Gate } from '../async.ts'
-import type { WorkOptions } from '../async.ts'
+import { Gate, type WorkOptions } from '../async.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
@@ -14,27 +13,23 @@ import type { ObjectStore } from '../git/object-store.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import type { Identity } from '../keys/identity.ts'
 import { SharedSlice } from '../time-slice.ts'
-import type { BuiltCommit, CommitContext, OtherParent } from './commit.ts'
+import type { BuiltCommit } from './commit.ts'
 import type { Epochs } from './decoded-commit.ts'
 import { ContentCache } from './content-cache.ts'
-import type { ContentSource } from './contents.ts'
+import { type ContentSource, readMemory } from './contents.ts'
 import { findKeyring, forkedError, openHeadKeyring } from './authority.ts'
 import { followHead } from './follow.ts'
 import { HeldHistory } from './held-history.ts'
-import type { PlannedRow } from './changes.ts'
-import { readMemory } from './contents.ts'
-import { checkGuard, checkReason, guardOf } from './guard.ts'
-import type { ContentGuard } from './guard.ts'
+import { checkGuard, checkReason, type ContentGuard, guardOf } from './guard.ts'
 import type { History } from './history.ts'
-import { LocalFiles } from './local-files.ts'
+import { LocalFiles, type LocalFilesParts } from './local-files.ts'
 import type { Reads } from './reads.ts'
-import type { LocalFilesParts } from './local-files.ts'
-import type { Outcome } from './redaction-step.ts'
 import type { LeftLate, SeenRemotes } from './sync/seen-remotes.ts'
 import type { Head, KeyringState, Snapshot, Undo } from './snapshot.ts'
 import { WriterClock } from './writer-clock.ts'
-import { Writer } from './writer.ts'
-import type { Build } from './writer.ts'
+import { type Build, Writer } from './writer.ts'
+import type { PlannedRow } from './new-rows.ts'
+import type { CommitContext, OtherParent } from './commit-context.ts'
 
 export interface SessionParts extends LocalFilesParts {
   readonly storeId: string
@@ -261,11 +256,14 @@ export class StoreSession {
   }
 
   /** After a redaction of our own is durable: nothing that was kept in RAM shows it any more. */
-  async forget({ oldHead, rewritten, erased }: Outcome): Promise<void> {
+  async forget(
+    oldHead: Oid,
+    rewritten: ReadonlyMap<number, Oid>,
+    versionIds: ReadonlySet<string>,
+  ): Promise<void> {
     this.#cache.clear()
     this.#rewrites += 1
-    const versionIds = new Set(erased.map((version) => version.versionId))
-    await this.#history.forget(oldHead, rewritten.commits, versionIds)
+    await this.#history.forget(oldHead, rewritten, versionIds)
   }
 
   /** The same after redactions of others were taken over: the history is read again from git. */

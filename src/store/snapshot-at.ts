@@ -11,10 +11,12 @@ import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
 import type { DecodedCommit } from './decoded-commit.ts'
 import { forkedState } from './divergence.ts'
 import { getBlob, getEntry, getTree } from './git-reads.ts'
-import type { CommitEntry, History, HistorySource } from './history.ts'
+import type { History, HistorySource } from './history.ts'
 import { authorState, Snapshot } from './snapshot.ts'
-import type { CurrentVersion, DeviceState } from './snapshot.ts'
+import type { DeviceState } from './snapshot.ts'
 import { comparison } from './tree-diff.ts'
+import type { CurrentVersion } from './live-memory.ts'
+import type { CommitEntry } from './history-rows.ts'
 
 /**
  * Right after the commit at `position`, which must be a cut: what stands before it is its past. In

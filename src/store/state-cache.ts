@@ -3,15 +3,16 @@
 // usual. Its trees are compared with the head's before the first write (commit.ts).
 
 import { fromHex, toHex } from '../bytes.ts'
-import type { Operation } from '../format/record.ts'
 import { TimeSlice } from '../time-slice.ts'
+import type { Operation } from '../format/change-record.ts'
 import type { CommitCount } from './commit-count.ts'
 import { findFirstPart, findParts, writeParts } from './parted-cache.ts'
 import type { PartedPlace } from './parted-cache.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import { Snapshot } from './snapshot.ts'
-import type { CurrentVersion, DeviceState, KeyringState, SettingsState } from './snapshot.ts'
+import type { DeviceState, KeyringState, SettingsState } from './snapshot.ts'
 import type { KeptIds } from './version-id-files.ts'
+import type { CurrentVersion } from './live-memory.ts'
 
 type LiveRow = [
   path: string,

@@ -7,8 +7,9 @@ import { zeroHash } from '../format/record.ts'
 import { bringsKeyring } from '../format/record-rules.ts'
 import { findKeyring, readKeyringState } from './authority.ts'
 import type { ContentSource } from './contents.ts'
-import type { CommitEntry, History } from './history.ts'
+import type { History } from './history.ts'
 import type { KeyringState, Snapshot } from './snapshot.ts'
+import type { CommitEntry } from './history-rows.ts'
 
 export interface StillReadable {
   /** Whose records it opens: who did what when. */

@@ -3,15 +3,15 @@
 // and that nothing but what the rows name has changed in them.
 
 import { verifyRecordSignature } from '../format/record.ts'
-import type { ChangeRecord } from '../format/record.ts'
 import { assert, StoreError } from '../errors.ts'
 import { findTreeEntry } from '../git/object.ts'
 import type { Oid } from '../git/object.ts'
 import type { AuditKeys } from '../keys/epoch.ts'
-import type { DecodedCommit } from './decoded-commit.ts'
+import type { ChangeRecord } from '../format/change-record.ts'
+import type { CommitSource, DecodedCommit } from './decoded-commit.ts'
 import { getTreeBody } from './git-reads.ts'
-import type { CommitSource, JudgedCommit, OpenedRow } from './judged-commit.ts'
 import { findBlob } from './memory-tree.ts'
+import type { JudgedCommit, OpenedRow } from './checked-commit.ts'
 
 export class TrailCommit implements JudgedCommit {
   readonly oid: Oid

@@ -4,13 +4,13 @@
 
 import { StoreError } from '../errors.ts'
 import { inSlices } from '../time-slice.ts'
-import type { CommitEntry, History, VersionEntry } from './history.ts'
+import type { History } from './history.ts'
 import { mayLieBetween } from './record-times.ts'
 import { replay } from './replay.ts'
 import { completePlan, formatTime, leaveBlocked, leftAlone } from './reversal-plan.ts'
-import type { Goal, ReversalPlan, ReversalSource } from './reversal-plan.ts'
-import type { LeftAlone } from './restoration.ts'
+import type { Goal, LeftAlone, ReversalPlan, ReversalSource } from './reversal-plan.ts'
 import { joinOf } from './version-inputs.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
 
 /** Whose versions are undone. All given conditions must hold; an actor or a session is needed. */
 export interface UndoRequest {

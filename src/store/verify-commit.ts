@@ -21,15 +21,16 @@ import {
   openNewKeyring,
 } from './authority.ts'
 import { getBlob, getEntry, getTree, hasObject } from './git-reads.ts'
-import type { JudgedCommit } from './judged-commit.ts'
 import { changeBy, checkChanges } from './keyring-join.ts'
-import type { KeyringChange, Merging, Place, TwoKeyrings } from './place.ts'
+import type { Merging, Place } from './place.ts'
 import { encodeRoot } from './root-tree.ts'
 import { authorState, beforeGenesis } from './snapshot.ts'
 import type { DeviceState, Effect, Head, KeyringState } from './snapshot.ts'
 import type { SettingsState, Snapshot, Undo } from './snapshot.ts'
 import { findMemory, readRows } from './verify-rows.ts'
 import type { VerifyContext } from './verify-rows.ts'
+import type { KeyringChange, TwoKeyrings } from './keyring-change.ts'
+import type { JudgedCommit } from './checked-commit.ts'
 
 /** What a commit brought, and did not take from a parent. */
 export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {

@@ -9,10 +9,11 @@ import { opensContents } from '../keys/epoch.ts'
 import { TimeSlice } from '../time-slice.ts'
 import { findKeyring, readKeyringState } from './authority.ts'
 import { judgeCommit } from './judged-commit.ts'
-import type { CommitSource, JudgedCommit } from './judged-commit.ts'
 import { decodeBatch, judgeInSlices } from './verify-message.ts'
 import type { SigningKeys } from './verify-message.ts'
 import { VerifyPool, worthwhileThreads } from './verify-pool.ts'
+import type { CommitSource } from './decoded-commit.ts'
+import type { JudgedCommit } from './checked-commit.ts'
 
 export interface JudgingSource extends CommitSource {
   readonly objects: CommitSource['objects'] & { readonly packDirectory?: string | undefined }

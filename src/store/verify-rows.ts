@@ -4,23 +4,17 @@
 import { StoreError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
 import { zeroId } from '../format/record.ts'
-import type { RecordRow } from '../format/record.ts'
 import type { Oid } from '../git/object.ts'
+import type { RecordRow } from '../format/change-record.ts'
 import { getTree } from './git-reads.ts'
 import type { ObjectSource } from './git-reads.ts'
-import type { CommitSource, JudgedCommit } from './judged-commit.ts'
 import { findBlob } from './memory-tree.ts'
 import type { Merging, Place } from './place.ts'
-import type { CurrentVersion, LiveMemory, Snapshot } from './snapshot.ts'
-
-/** The versions that were verified, for "new" and "is there" (FORMAT §6.4). */
-export interface KnownVersions {
-  /** The memory of a version, undefined if there is no such version. */
-  findMemory(versionId: string): string | undefined
-  /** Whether a version of the memory was added. */
-  hasMemory(memoryId: string): boolean
-  add(versionId: string, memoryId: string): void
-}
+import type { Snapshot } from './snapshot.ts'
+import type { CommitSource } from './decoded-commit.ts'
+import type { KnownVersions } from './history.ts'
+import type { CurrentVersion, LiveMemory } from './live-memory.ts'
+import type { JudgedCommit } from './checked-commit.ts'
 
 export interface VerifyContext extends CommitSource {
   /** R of FORMAT §8.1: every version that a redact record of this head names. */

@@ -7,11 +7,12 @@ import type { Oid } from '../git/object.ts'
 import { compareSnapshots } from './divergence.ts'
 import { Frontier } from './frontier.ts'
 import type { OtherTip, Touched } from './divergence.ts'
-import type { JudgedCommit } from './judged-commit.ts'
-import type { KeyringChange, Merging, ParentHead, Place } from './place.ts'
+import type { Merging, Place } from './place.ts'
 import { beforeGenesis } from './snapshot.ts'
 import type { Head, Snapshot, Undo } from './snapshot.ts'
 import type { OwnPart, Verified, Way } from './verify-commit.ts'
+import type { KeyringChange, ParentHead } from './keyring-change.ts'
+import type { JudgedCommit } from './checked-commit.ts'
 
 /** A verified commit. */
 interface Node {

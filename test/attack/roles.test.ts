@@ -8,7 +8,6 @@ import { readKid } from '../../src/format/envelope.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
 import { decodeKeyring } from '../../src/format/keyring.ts'
 import { zeroHash } from '../../src/format/record.ts'
-import type { ChangeRecord } from '../../src/format/record.ts'
 import { openArchives } from '../../src/keys/archive.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
@@ -28,6 +27,7 @@ import {
   version,
 } from '../support/standard-forge.ts'
 import type { Standard } from '../support/standard-forge.ts'
+import type { ChangeRecord } from '../../src/format/change-record.ts'
 
 let standard: Standard
 beforeAll(async () => {

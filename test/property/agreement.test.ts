@@ -25,7 +25,6 @@ import {
   zeroHash,
   zeroId,
 } from '../../src/format/record.ts'
-import type { ChangeRecord } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
 import {
   formatIdentity,
@@ -45,6 +44,7 @@ import * as record from '../support/reference/record.ts'
 import * as settings from '../support/reference/settings.ts'
 import { full, seed } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
+import type { ChangeRecord } from '../../src/format/change-record.ts'
 
 const options = { seed, numRuns: full ? 10_000 : 100 }
 const pair = signingKeyPair(new Uint8Array(32).fill(1))

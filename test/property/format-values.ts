@@ -14,8 +14,8 @@ import { sortSlots } from '../../src/format/keyring.ts'
 import type { ArchiveEntry, KeyringFile, Slot } from '../../src/format/keyring.ts'
 import type { MemoryBlob } from '../../src/format/memory-blob.ts'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
-import type { Actor, ChangeRecord, RecordRow } from '../../src/format/record.ts'
 import type { Settings } from '../../src/format/settings.ts'
+import type { Actor, ChangeRecord, RecordRow } from '../../src/format/change-record.ts'
 
 /** As an object literal makes it: fc.record leaves out the prototype now and then. */
 export function shape<T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {

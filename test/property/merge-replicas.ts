@@ -4,11 +4,11 @@
 import { parentPaths } from '../../src/format/path.ts'
 import { zeroId } from '../../src/format/record.ts'
 import { digestOf } from '../../src/store/changes.ts'
-import type { MergeRow } from '../../src/store/commit.ts'
 import type { MergeInput, OpenMemory } from '../../src/store/merge/merge-input.ts'
 import { planMerge } from '../../src/store/merge/plan.ts'
 import type { PlannedMerge } from '../../src/store/merge/plan.ts'
-import type { CurrentVersion, LiveMemory } from '../../src/store/snapshot.ts'
+import type { CurrentVersion, LiveMemory } from '../../src/store/live-memory.ts'
+import type { MergeRow } from '../../src/store/new-rows.ts'
 
 interface Version {
   readonly memoryId: string

@@ -1,9 +1,9 @@
 // Two clones of a forged history, and changes for them to diverge by.
 
 import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
-import type { RecordRow } from '../../src/format/record.ts'
 import type { Settings } from '../../src/format/settings.ts'
 import type { Identity } from '../../src/keys/identity.ts'
+import type { RecordRow } from '../../src/format/change-record.ts'
 import type { Forge } from './forge.ts'
 import { plainSettings, withMember } from './forge-fault.ts'
 import type { Fault, ForgedAuthor, NewRow } from './forge-fault.ts'

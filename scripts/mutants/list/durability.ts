@@ -275,7 +275,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge-refs.ts',
+    file: 'git/ref-list.ts',
     mutants: [
       {
         line: 'await sweep.sync()',
@@ -283,6 +283,11 @@ export const durability: readonly MutatedFile[] = [
         test: syncs,
         name: 'that a remote is not known any more, where its commit is erased afterwards',
       },
+    ],
+  },
+  {
+    file: 'git/purge-refs.ts',
+    mutants: [
       {
         line: 'await disk.sync(fd)',
         becomes: '',

@@ -4,11 +4,11 @@
 import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit-trail.ts'
 import type { Audit } from '../../store/audit.ts'
 import type { Answer, Input } from '../command.ts'
-import { auditHere } from '../context.ts'
 import type { Context } from '../context.ts'
 import { countText } from '../sizes.ts'
 import { parseTime } from '../times.ts'
 import { actorJson, timestamp } from '../wire.ts'
+import { auditHere } from '../open-store.ts'
 
 export async function audit(context: Context, input: Input): Promise<Answer> {
   const wanted = filterOf(context, input)

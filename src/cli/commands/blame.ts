@@ -2,7 +2,6 @@
 
 import type { BlameLine } from '../../store/blame.ts'
 import type { Answer, Input } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { inkOf } from '../ink.ts'
 import type { Ink } from '../ink.ts'
@@ -10,6 +9,7 @@ import { loadHistory, pointOf } from '../points.ts'
 import { storePath } from '../store-path.ts'
 import { authorText, shortDate, shortId } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
+import { withStore } from '../open-store.ts'
 
 export function blame(context: Context, input: Input): Promise<Answer> {
   const typed = input.argument(0)

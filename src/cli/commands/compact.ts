@@ -3,10 +3,10 @@
 
 import type { StoreStatus } from '../../store/memory-store.ts'
 import type { Answer } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { withProgress } from '../progress.ts'
 import { countText, sizeText } from '../sizes.ts'
+import { withStore } from '../open-store.ts'
 
 type Storage = StoreStatus['storage']
 

@@ -2,9 +2,9 @@
 
 import type { Conflict } from '../../store/sync/conflicts.ts'
 import type { Answer, Input } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { visible } from '../output.ts'
+import { withStore } from '../open-store.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 10_000

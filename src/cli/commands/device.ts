@@ -10,8 +10,6 @@ import { formatId } from '../../format/id.ts'
 import type { Device } from '../../store/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Input } from '../command.ts'
-import { CommandError, usageError } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { readStandardInput, readTextFile, writeNewFile } from '../files.ts'
 import { withIdentityFile } from '../identity-file.ts'
@@ -28,6 +26,8 @@ import {
 import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
 import { timestamp } from '../wire.ts'
+import { CommandError, usageError } from '../command-error.ts'
+import { withStore } from '../open-store.ts'
 
 const PREFIX = 'dev_'
 const ID_DIGITS = 26

@@ -5,8 +5,6 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Difference } from '../../store/history-diff.ts'
 import type { FullVersion } from '../../store/versions.ts'
 import type { Answer, Input } from '../command.ts'
-import { usageError } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { inkOf, plainInk } from '../ink.ts'
 import type { Ink } from '../ink.ts'
@@ -20,6 +18,8 @@ import { findBase, versionPatch } from '../version-patch.ts'
 
 import { resolveVersion } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
+import { usageError } from '../command-error.ts'
+import { withStore } from '../open-store.ts'
 
 export function diff(context: Context, input: Input): Promise<Answer> {
   checkWords(input)

@@ -8,7 +8,6 @@ import type { MemoryReader } from '../../api/operations.ts'
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/listing.ts'
 import type { Answer, Input } from '../command.ts'
-import { CommandError } from '../command.ts'
 import type { Context } from '../context.ts'
 import { attempt, makeDirectory } from '../files.ts'
 import { listOf } from '../lists.ts'
@@ -17,6 +16,7 @@ import { withReader } from '../past.ts'
 import { withProgress } from '../progress.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
+import { CommandError } from '../command-error.ts'
 
 export async function exportStore(context: Context, input: Input): Promise<Answer> {
   const directory = resolve(input.argument(0))

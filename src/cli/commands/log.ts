@@ -5,8 +5,6 @@ import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { FullVersion, Version, VersionFilter } from '../../store/versions.ts'
 import type { Answer, Input } from '../command.ts'
-import { usageError } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { inkOf } from '../ink.ts'
 import type { Ink } from '../ink.ts'
@@ -19,6 +17,8 @@ import { findVersionPatch } from '../version-patch.ts'
 import { paintPatch } from '../patch-text.ts'
 import { eachPage, resolveVersion, versionLine, versionText } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
+import { usageError } from '../command-error.ts'
+import { withStore } from '../open-store.ts'
 
 /** Versions that are read before the first of them shows. */
 const PAGE = 200

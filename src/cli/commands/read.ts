@@ -3,13 +3,13 @@
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/listing.ts'
 import type { MemoryReader } from '../../api/operations.ts'
-import type { Memory } from '../../store/memory-store.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withReader } from '../past.ts'
 import { sizeText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { listingJson, memoryJson } from '../wire.ts'
+import type { Memory } from '../../store/memory-info.ts'
 
 /** Every name, hidden ones too. */
 export function ls(context: Context, input: Input): Promise<Answer> {

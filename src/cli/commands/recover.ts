@@ -6,12 +6,12 @@ import type { Identity } from '../../keys/identity.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
 import type { Answer } from '../command.ts'
-import { closing, findIdentity } from '../context.ts'
 import type { Context } from '../context.ts'
 import { withIdentityFile } from '../identity-file.ts'
 import { withProgress } from '../progress.ts'
 import { getSecret } from '../secrets.ts'
 import type { Secret } from '../secrets.ts'
+import { closing, findIdentity } from '../open-store.ts'
 
 export async function recover(context: Context): Promise<Answer> {
   const known = findIdentity(context.environment)

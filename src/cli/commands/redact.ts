@@ -5,8 +5,6 @@
 import { hasCode, StoreError } from '../../errors.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { isRedactReason } from '../../format/record.ts'
-import type { RedactReason } from '../../format/record.ts'
-import type { Author } from '../../store/commit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Redaction } from '../../store/redaction.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction-plan.ts'
@@ -14,8 +12,6 @@ import { absenceLines, absenceJson, absenceExitCode, proveAbsence } from '../abs
 import type { Absence } from '../absence.ts'
 import { awaitedJson, awaitedParagraph } from '../awaited.ts'
 import type { Answer, Input } from '../command.ts'
-import { CommandError, usageError } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { listOf } from '../lists.ts'
 import { writeNewFile } from '../files.ts'
@@ -30,6 +26,10 @@ import { checkSelects, selectionIn } from '../redaction-words.ts'
 import { countText } from '../sizes.ts'
 import { shortId, versionLine } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
+import type { Author } from '../../store/commit-context.ts'
+import type { RedactReason } from '../../format/change-record.ts'
+import { CommandError, usageError } from '../command-error.ts'
+import { withStore } from '../open-store.ts'
 
 type Current = RedactionRequest['current']
 

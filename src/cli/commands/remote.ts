@@ -4,10 +4,10 @@
 import { hasCode } from '../../errors.ts'
 import { addRemote, listRemotes, removeRemote } from '../../store/sync/remotes.ts'
 import type { Answer, Input } from '../command.ts'
-import { CommandError } from '../command.ts'
-import { checkIsDirectory } from '../context.ts'
 import type { Context } from '../context.ts'
 import { unknownRemoteHint } from '../remote-failure.ts'
+import { CommandError } from '../command-error.ts'
+import { checkIsDirectory } from '../open-store.ts'
 
 export async function remoteAdd(context: Context, input: Input): Promise<Answer> {
   const added = addRemote(directoryOf(context), input.argument(0), input.argument(1))

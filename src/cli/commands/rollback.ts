@@ -1,13 +1,10 @@
 // `restore` and `rollback`: back to what was, as one new commit that can itself be taken back. The
 // store decides what becomes of each memory; here it is asked for, shown and agreed to.
 
-import type { Author } from '../../store/commit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { LeftAlone, Reversal } from '../../store/restoration.ts'
+import type { Reversal } from '../../store/restoration.ts'
 import type { UndoRequest } from '../../store/undo.ts'
 import type { Answer, Input } from '../command.ts'
-import { usageError } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { listOf } from '../lists.ts'
 import { inkOf } from '../ink.ts'
@@ -21,6 +18,10 @@ import { askYes, canAsk, declined } from '../prompt.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
+import type { Author } from '../../store/commit-context.ts'
+import type { LeftAlone } from '../../store/reversal-plan.ts'
+import { usageError } from '../command-error.ts'
+import { withStore } from '../open-store.ts'
 import { changeJson } from './diff.ts'
 
 /** Something could not be taken back; the rest was. */

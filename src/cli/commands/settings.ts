@@ -5,10 +5,10 @@ import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
 import { guardMetadataKey } from '../../store/guard.ts'
 import type { Answer, Input } from '../command.ts'
-import { withStore } from '../context.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'
 import { timestamp } from '../wire.ts'
+import { withStore } from '../open-store.ts'
 
 export function settings(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)

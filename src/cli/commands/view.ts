@@ -6,11 +6,11 @@ import { parseInput } from '../../api/schemas.ts'
 import { formatSize, renderSnippet } from '../../anthropic/render.ts'
 import type { DirectoryListing } from '../../store/listing.ts'
 import type { Answer, Input } from '../command.ts'
-import { usageError } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withReader } from '../past.ts'
 import { storePath } from '../store-path.ts'
 import { listingJson } from '../wire.ts'
+import { usageError } from '../command-error.ts'
 
 /** As the agent sees it: numbered lines, or two levels of a directory without hidden names. */
 export function view(context: Context, input: Input): Promise<Answer> {

@@ -4,11 +4,11 @@
 import { lstatSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { hasCode } from '../../errors.ts'
-import { findIdentity } from '../context.ts'
 import type { Environment } from '../environment.ts'
 import { attempt } from '../files.ts'
 import { isInRam, leftScratchDirectories } from '../scratch-directory.ts'
 import { countText, sizeText } from '../sizes.ts'
+import { findIdentity } from '../open-store.ts'
 import { fail, failed, ok, warn } from './finding.ts'
 import type { Finding } from './finding.ts'
 

@@ -8,9 +8,9 @@ import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { formatIdentity, generateIdentity } from '../../keys/identity.ts'
 import type { Identity } from '../../keys/identity.ts'
-import type { Author } from '../../store/commit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { createStore, openStore } from '../../store/open.ts'
+import type { Author } from '../../store/commit-context.ts'
 import type { Canary } from './canaries.ts'
 
 /** What the search looks at, and when: called at each point of the store's life. */

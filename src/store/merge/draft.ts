@@ -4,7 +4,7 @@
 
 import { contentBytesFormatMax } from '../../limits.ts'
 import { zeroId } from '../../format/record.ts'
-import type { LiveMemory } from '../snapshot.ts'
+import type { LiveMemory } from '../live-memory.ts'
 import { mergeContents } from './content-merge.ts'
 import { inOrder } from './merge-input.ts'
 import type { MergeInput, OpenMemory, VersionRef } from './merge-input.ts'

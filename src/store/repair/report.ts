@@ -2,8 +2,8 @@
 
 import type { Damage } from '../../git/repository-survey.ts'
 import type { Oid } from '../../git/object.ts'
-import type { RecordKind } from '../../format/record.ts'
 import type { StoreError } from '../../errors.ts'
+import type { RecordKind } from '../../format/change-record.ts'
 
 export interface RepairReport {
   /** `memstore_…`; undefined if nothing readable says which store it is. */

@@ -10,8 +10,8 @@ import { RepositorySurvey } from '../../git/repository-survey.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
 import type { ObjectSource } from '../git-reads.ts'
-import { fetchInto } from '../sync/join.ts'
 import type { RemoteOptions } from '../sync/options.ts'
+import { fetchInto } from '../sync/clone-remote.ts'
 
 export interface CopyOptions {
   /** The name of a remote, an address as git takes it, or the path of a copy or a bare clone. */

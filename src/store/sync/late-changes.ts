@@ -2,11 +2,11 @@
 // the past of its removal, so that it is no part of the history any more.
 
 import { formatId } from '../../format/id.ts'
-import type { Operation } from '../../format/record.ts'
 import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/object.ts'
 import type { HistorySource } from '../history.ts'
 import { readKnownCommit } from '../known-commit.ts'
+import type { Operation } from '../../format/change-record.ts'
 
 /** A commit that was left out. */
 export interface LateChange {

@@ -15,8 +15,8 @@ import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import type { ObjectSource } from '../git-reads.ts'
 import { reachOf } from '../repair/reach.ts'
 import type { StoreSession } from '../session.ts'
-import { fetchInto } from './join.ts'
 import type { SyncOptions } from './options.ts'
+import { fetchInto } from './clone-remote.ts'
 
 /** Nothing for a remote elsewhere, or one that is sound. Throws `locked` or a storage code. */
 export async function mendRemote(

@@ -2,14 +2,15 @@
 // diverged, what they came from, and which paths are taken. Costs what diverged.
 
 import { parentPaths } from '../../format/path.ts'
-import type { OtherParent } from '../commit.ts'
 import { readMemory, readVersionContent } from '../contents.ts'
 import type { Divergence, OpenVersions } from '../divergence.ts'
 import type { History } from '../history.ts'
 import type { BaseState, MergeInput, OpenMemory } from '../merge/merge-input.ts'
 import type { PathTree } from '../path-tree.ts'
 import type { StoreSession } from '../session.ts'
-import type { CurrentVersion, LiveMemory, Snapshot } from '../snapshot.ts'
+import type { Snapshot } from '../snapshot.ts'
+import type { CurrentVersion, LiveMemory } from '../live-memory.ts'
+import type { OtherParent } from '../commit-context.ts'
 import type { NewVersions } from './new-versions.ts'
 
 export interface MergeSides {

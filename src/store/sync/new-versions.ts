@@ -6,8 +6,9 @@ import { StoreError } from '../../errors.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/object.ts'
 import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
-import type { CommitEntry, History, HistorySource, VersionEntry } from '../history.ts'
-import type { JudgedCommit } from '../judged-commit.ts'
+import type { History, HistorySource } from '../history.ts'
+import type { CommitEntry, VersionEntry } from '../history-rows.ts'
+import type { JudgedCommit } from '../checked-commit.ts'
 
 interface NewVersion {
   readonly memoryId: string

@@ -4,8 +4,8 @@
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { unknownRemoteError } from '../../git/remotes.ts'
-import type { Remote } from '../../git/remotes.ts'
 import type { RemoteAccess, TransferProgress } from '../../transport/remote-access.ts'
+import type { Remote } from '../../git/exchange.ts'
 
 export type RemoteOptions = Omit<RemoteAccess, 'url'>
 

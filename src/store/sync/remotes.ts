@@ -5,10 +5,10 @@ import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { openDiskObjectStore } from '../../git/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
-import type { Remote } from '../../git/remotes.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
-import { readStoreId } from '../open.ts'
-import { addressOf } from './join.ts'
+import type { Remote } from '../../git/exchange.ts'
+import { readStoreId } from '../open-session.ts'
+import { addressOf } from './clone-remote.ts'
 
 /**
  * Names the remote at an address as `joinStore` takes it. Throws `invalid_input` for a name or an

@@ -2,13 +2,13 @@
 // the branch both come to an end: the one that lost takes over what the other one has pushed.
 
 import { hasCode } from '../../errors.ts'
-import type { Remote } from '../../git/remotes.ts'
-import type { Author } from '../commit.ts'
 import type { History } from '../history.ts'
 import { hasMoved } from '../one-state.ts'
 import type { StoreSession } from '../session.ts'
 import type { Head } from '../snapshot.ts'
 import { askHistory } from '../steady-history.ts'
+import type { Remote } from '../../git/exchange.ts'
+import type { Author } from '../commit-context.ts'
 import { findConflicts } from './conflicts.ts'
 import type { Conflict } from './conflicts.ts'
 import type { KnownRemote } from './known-remote.ts'

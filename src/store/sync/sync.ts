@@ -3,10 +3,10 @@
 // nothing. Never forces: a push names the commit that it replaces.
 
 import { formatId } from '../../format/id.ts'
-import type { Remote } from '../../git/remotes.ts'
-import type { Author } from '../commit.ts'
 import type { StoreSession } from '../session.ts'
-import type { CurrentVersion } from '../snapshot.ts'
+import type { Remote } from '../../git/exchange.ts'
+import type { CurrentVersion } from '../live-memory.ts'
+import type { Author } from '../commit-context.ts'
 import { findAwaited } from './awaited.ts'
 import { headWords } from './head-words.ts'
 import { KnownRemote } from './known-remote.ts'

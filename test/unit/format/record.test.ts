@@ -16,9 +16,9 @@ import {
   zeroHash,
   zeroId,
 } from '../../../src/format/record.ts'
-import type { ChangeRecord, RecordRow } from '../../../src/format/record.ts'
 import { decodeRecord as referenceDecode } from '../../support/reference/record.ts'
 import { full, seed } from '../../support/seed.ts'
+import type { ChangeRecord, RecordRow } from '../../../src/format/change-record.ts'
 
 const storeId = '11'.repeat(16)
 const id = (byte: number): string => toHex(new Uint8Array(16).fill(byte))

@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'vitest'
 import { catchUp } from '../../../src/store/catch-up.ts'
 import { History } from '../../../src/store/history.ts'
-import type { VersionEntry } from '../../../src/store/history.ts'
 import { readVersionContent } from '../../../src/store/contents.ts'
 import {
   commitsOf,
@@ -17,6 +16,7 @@ import {
 } from '../../support/histories.ts'
 import type { MadeCommit, ReadHistory } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'
+import type { VersionEntry } from '../../../src/store/history-rows.ts'
 
 const commits: readonly MadeCommit[] = [
   {},

@@ -10,9 +10,9 @@ import { rowsMax } from '../../../src/limits.ts'
 import { PathTree } from '../../../src/store/path-tree.ts'
 import { planExpiry } from '../../../src/store/retention.ts'
 import type { ExpiryRule } from '../../../src/store/retention.ts'
-import type { LiveMemory } from '../../../src/store/snapshot.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
 import type { TestPlace } from '../../support/stores.ts'
+import type { LiveMemory } from '../../../src/store/live-memory.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const start = Date.UTC(2026, 0, 1, 12)

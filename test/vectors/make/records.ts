@@ -2,10 +2,10 @@
 
 import { toHex } from '../../../src/bytes.ts'
 import { signRecord, zeroHash, zeroId } from '../../../src/format/record.ts'
-import type { ChangeRecord, RecordRow } from '../../../src/format/record.ts'
 import type { Forge } from '../../support/forge.ts'
 import { idOf, put } from '../../support/forge-seal.ts'
 import type { Vector } from '../vector.ts'
+import type { ChangeRecord, RecordRow } from '../../../src/format/change-record.ts'
 import { padding, plain } from './plaintext.ts'
 import type { Plain } from './plaintext.ts'
 

@@ -2,7 +2,6 @@
 // only what a merge has to do with them.
 
 import { zeroId } from '../../../src/format/record.ts'
-import type { RecordRow } from '../../../src/format/record.ts'
 import { fields } from '../../support/forge-fault.ts'
 import type { Fault } from '../../support/forge-fault.ts'
 import type { RawEntry } from '../../support/forge-seal.ts'
@@ -28,6 +27,7 @@ import {
   withAncestor,
 } from '../../support/forged-merges.ts'
 import { memory, version } from '../../support/standard-forge.ts'
+import type { RecordRow } from '../../../src/format/change-record.ts'
 import type { MergeCase } from './merges.ts'
 
 /** Both changed /a.md, the right one twice; `bases` is what the merge names instead of them. */

@@ -5,7 +5,7 @@ import { digestOf } from '../../../../src/store/changes.ts'
 import type { MergeInput, OpenMemory } from '../../../../src/store/merge/merge-input.ts'
 import { planMerge } from '../../../../src/store/merge/plan.ts'
 import type { MergeOutcome } from '../../../../src/store/merge/plan.ts'
-import type { CurrentVersion, LiveMemory } from '../../../../src/store/snapshot.ts'
+import type { CurrentVersion, LiveMemory } from '../../../../src/store/live-memory.ts'
 
 /** A version in few words. Later versions have a greater `at`; redacted: no path. */
 export interface State {

@@ -1,0 +1,38 @@
+// Errors of the command line itself, with what to do next.
+
+import { StoreError } from '../errors.ts'
+import type { ErrorCode, ErrorDetails } from '../errors.ts'
+
+/** A failure of which the command line knows more to say than the table of codes does. */
+export class CommandError extends StoreError {
+  /** What to do, as a sentence. */
+  readonly hint: string
+  /** Text that must not be lost; goes to standard output before the error is reported. */
+  readonly output: string
+  /** What stands in the place of the path of the store, if that is not what is wrong. */
+  readonly place: string | undefined
+  /** More for programs, beside the details. */
+  readonly facts: Readonly<Record<string, unknown>>
+
+  constructor(code: ErrorCode, message: string, hint: string, options: CommandErrorOptions = {}) {
+    const { output = '', place, facts = {}, details = {}, cause } = options
+    super(code, message, { details, cause })
+    this.hint = hint
+    this.output = output
+    this.place = place
+    this.facts = facts
+  }
+}
+
+export interface CommandErrorOptions {
+  readonly output?: string
+  readonly place?: string
+  readonly facts?: Readonly<Record<string, unknown>>
+  readonly details?: ErrorDetails
+  readonly cause?: unknown
+}
+
+export function usageError(message: string, verb?: string): CommandError {
+  const help = verb === undefined ? 'gitlocket --help' : `gitlocket ${verb} --help`
+  return new CommandError('invalid_input', message, `\`${help}\` shows what is possible`)
+}

@@ -1,0 +1,120 @@
+// The one way in which commands open the store: it is closed again whatever happens, so that a
+// command leaves an ordinary bare repository and no lock.
+
+import { statSync } from 'node:fs'
+import { hasCode, StoreError } from '../errors.ts'
+import { parseIdentity } from '../keys/identity.ts'
+import type { Identity } from '../keys/identity.ts'
+import type { Audit } from '../store/audit.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { openStore } from '../store/open.ts'
+import type { Environment } from './environment.ts'
+import { attempt, findTextFile } from './files.ts'
+import { withProgress } from './progress.ts'
+import { clockNotice } from './times.ts'
+import { CommandError } from './command-error.ts'
+import type { Context } from './context.ts'
+
+/** The identity in its file. Throws `invalid_identity` with what to do if there is none. */
+export function getIdentity(environment: Environment): Identity {
+  const identity = findIdentity(environment)
+  if (identity !== undefined) return identity
+  throw new CommandError(
+    'invalid_identity',
+    `There is no identity file at ${environment.identityFile}`,
+    '`gitlocket init` makes a new store and identity; `gitlocket recover` enrols this machine ' +
+      'in a store that exists',
+  )
+}
+
+export function findIdentity(environment: Environment): Identity | undefined {
+  const text = findTextFile('the identity file', environment.identityFile)
+  return text === undefined ? undefined : parseIdentity(text)
+}
+
+/** Opens the store with the identity file, and closes it after `work`. */
+export async function withStore<T>(
+  context: Context,
+  work: (store: MemoryStore) => Promise<T>,
+  options: { readonly acceptRolledBack?: boolean } = {},
+): Promise<T> {
+  const { environment, interrupts } = context
+  checkIsDirectory(environment.storeDirectory)
+  const identity = getIdentity(environment)
+  const store = await withProgress(context, 'Verifying the history', (progress) =>
+    openStore({
+      directory: environment.storeDirectory,
+      stateDirectory: environment.stateDirectory,
+      identity,
+      progress,
+      signal: interrupts.signal,
+      ...options,
+    }),
+  ).catch((error: unknown) => {
+    throw explained(error)
+  })
+  return closing(store, async () => {
+    const result = await work(store)
+    if (store.clockLeap !== undefined) context.notices.push(clockNotice(store.clockLeap))
+    return result
+  })
+}
+
+/** Verifies the trail with the identity file, which may be one that opens no store. */
+export async function auditHere(context: Context, acceptRolledBack = false): Promise<Audit> {
+  const { environment, interrupts } = context
+  const identity = getIdentity(environment)
+  // Few are auditors.
+  const { auditStore } = await import('../store/audit.ts')
+  return withProgress(context, 'Verifying the trail', (progress) =>
+    auditStore({
+      directory: environment.storeDirectory,
+      stateDirectory: environment.stateDirectory,
+      identity,
+      progress,
+      signal: interrupts.signal,
+      acceptRolledBack,
+    }),
+  ).catch((error: unknown) => {
+    throw explained(error)
+  })
+}
+
+/** Closes the store after `work`. A failure of the work goes before one of closing. */
+export async function closing<T>(
+  store: MemoryStore,
+  work: (store: MemoryStore) => Promise<T>,
+): Promise<T> {
+  let result: T
+  try {
+    result = await work(store)
+  } catch (error) {
+    await store.close().catch(() => undefined)
+    throw error
+  }
+  await store.close()
+  return result
+}
+
+/** What is not even a directory is no fault of the disk. */
+export function checkIsDirectory(path: string): void {
+  const found = attempt('open the store', path, () => statSync(path, { throwIfNoEntry: false }))
+  if (found === undefined || found.isDirectory()) return
+  throw new StoreError('not_a_store', 'There is a file in the place of the store')
+}
+
+/** What opening a store threw, with advice that knows this command line. */
+function explained(error: unknown): unknown {
+  if (hasCode(error, 'wrong_key')) {
+    const hint =
+      '`gitlocket recover` enrols this machine with a passphrase or the recovery key, or an ' +
+      'owner adds it with what `gitlocket device card` prints; a device that was removed needs a ' +
+      'new identity file first'
+    return new CommandError('wrong_key', error.message, hint)
+  }
+  if (hasCode(error, 'permission_denied')) {
+    const hint = '`gitlocket audit` does that, and `gitlocket sync` brings what is new'
+    return new CommandError('permission_denied', error.message, hint)
+  }
+  return error
+}

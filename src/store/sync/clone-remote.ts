@@ -1,0 +1,121 @@
+// What joining, an audit and a repair share: the head of a remote, fetched into a new repository
+// once it was checked.
+
+import type { WorkOptions } from '../../async.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { parseId } from '../../format/id.ts'
+import { createDiskObjectStore } from '../../git/disk-object-store.ts'
+import type { Oid } from '../../git/object.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import type { TransferProgress } from '../../transport/remote-access.ts'
+import { checkFreshness } from '../freshness.ts'
+import { localFiles } from '../open-session.ts'
+import type { OpenOptions, Places } from '../open-session.ts'
+import type { Author } from '../commit-context.ts'
+import type { RemoteOptions } from './options.ts'
+import { readForeignStoreId } from './theirs.ts'
+
+export interface JoinOptions extends OpenOptions {
+  /** An address as git takes it; `#memstore_…` after it names the store that is expected. */
+  readonly url: string
+  /** What the remote is called here; `origin` by default. */
+  readonly remote?: string | undefined
+  readonly access?: RemoteOptions | undefined
+  /** Who is recorded where joining has to merge. */
+  readonly author: Author
+  readonly transfer?: ((progress: TransferProgress) => void) | undefined
+}
+
+/** What to fetch, and how. */
+export interface FetchOptions
+  extends
+    Pick<JoinOptions, 'url' | 'storeId' | 'access' | 'transfer' | 'disk' | 'packer'>,
+    Pick<WorkOptions, 'signal'> {}
+
+/** The remote's head, its objects and nothing else, once `check` has not refused it. */
+export async function fetchInto(
+  directory: string,
+  options: FetchOptions,
+  check: (objects: ObjectStore, head: Oid, storeId: string) => Promise<void>,
+): Promise<void> {
+  const { url, expected } = addressOf(options)
+  // The library loads this file at its start, and few join.
+  const { connectFetch } = await import('../../transport/fetch.ts')
+  const connection = await connectFetch({ signal: options.signal, ...options.access, url })
+  try {
+    const { head } = connection.refs
+    if (head === undefined) throw emptyError()
+    const { disk, packer } = options
+    const how = { ...(disk && { disk }), ...(packer && { packer }) }
+    const objects = await createDiskObjectStore({ directory, ...how })
+    try {
+      const { exchange: into } = objects
+      await connection.fetch({ want: head, haves: [], into, progress: options.transfer })
+      const storeId = readForeignStoreId(objects, head)
+      if (expected !== undefined && expected !== storeId) throw otherStoreError()
+      await check(objects, head, storeId)
+      const transition = { objects: [], expected: undefined, next: head }
+      await objects.exclusive(() => objects.commit([transition]))
+    } finally {
+      await objects.close()
+    }
+  } finally {
+    await connection.close()
+  }
+}
+
+/** The address, and the id of the store if it names one. Throws `invalid_input`. */
+export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>): {
+  readonly url: string
+  readonly expected: string | undefined
+} {
+  const hash = url.lastIndexOf('#memstore_')
+  const expected = hash === -1 ? storeId : url.slice(hash + 1)
+  return {
+    url: hash === -1 ? url : url.slice(0, hash),
+    expected: expected === undefined ? undefined : parseId('store', expected),
+  }
+}
+
+/**
+ * What this device has verified of the store before counts here, too: its anchor is not in the
+ * directory that is made. Throws `rolled_back`.
+ */
+export async function checkKeepsUp(
+  source: Parameters<typeof checkFreshness>[0],
+  head: Oid,
+  options: Places & Pick<OpenOptions, 'acceptRolledBack' | 'disk' | 'random'>,
+): Promise<void> {
+  if (options.acceptRolledBack === true) return
+  const { anchor } = localFiles(options, source.storeId)
+  try {
+    await checkFreshness(source, anchor, { head: { commit: head } })
+  } catch (error) {
+    throw hasCode(error, 'rolled_back') ? shownLessError(error) : error
+  }
+}
+
+export function nameOf({ remote = 'origin' }: Pick<JoinOptions, 'remote'>): string {
+  return remote
+}
+
+function otherStoreError(): StoreError {
+  return new StoreError('store_id_mismatch', 'The remote holds another store than the expected one')
+}
+
+function shownLessError(cause: unknown): StoreError {
+  return new StoreError(
+    'rolled_back',
+    'The remote shows less of the store than this device has verified before: it was put back, ' +
+      'or changes of this device were never sent. Sync the clone that has them, if there is one; ' +
+      'to join without them, accept that once',
+    { cause },
+  )
+}
+
+function emptyError(): StoreError {
+  return new StoreError(
+    'not_found',
+    'The remote is empty: make the store elsewhere, add this remote there and sync',
+  )
+}

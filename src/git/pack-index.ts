@@ -34,6 +34,7 @@ export interface ObjectIndex {
   /** CRC-32 of the entry, header and deflated data. */
   checksumAt(position: number): number
   close(): void
+  closeRemoved(): void
 }
 
 /** A validated index. */
@@ -112,6 +113,8 @@ export class PackIndex implements ObjectIndex {
 
   /** Holds no file. */
   close(): void {}
+
+  closeRemoved(): void {}
 
   #fanout(byte: number): number {
     return this.#bytes.readUInt32BE(fanoutAt + byte * 4)

@@ -150,7 +150,7 @@ export class PackSet {
   #dropAllBut(files: ReadonlySet<string>): void {
     for (const [name, pack] of this.#packs) {
       if (files.has(`${name}.idx`) && files.has(`${name}.pack`)) continue
-      pack.close()
+      pack.closeRemoved()
       this.#packs.delete(name)
       this.#cache.clear()
     }

@@ -144,6 +144,12 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
 
   close(): void {
     this.index.close()
+    this.#disk.close(this.#fd)
+  }
+
+  /** As `close`, where the files are removed: nobody waits until their space is free. */
+  closeRemoved(): void {
+    this.index.closeRemoved()
     this.#disk.closeInBackground(this.#fd)
   }
 

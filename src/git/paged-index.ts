@@ -73,6 +73,10 @@ export class PagedIndex implements ObjectIndex {
   }
 
   close(): void {
+    this.#disk.close(this.#fd)
+  }
+
+  closeRemoved(): void {
     this.#disk.closeInBackground(this.#fd)
   }
 

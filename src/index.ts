@@ -16,21 +16,25 @@ export type {
 export type { Remote } from './git/exchange.ts'
 export { formatIdentity, generateIdentity, parseIdentity } from './keys/identity.ts'
 export type { Identity } from './keys/identity.ts'
-export type { AbsenceOptions, AbsenceReport, Residue } from './store/absence.ts'
-export { auditStore } from './store/audit.ts'
-export type { Audit, AuditOptions } from './store/audit.ts'
-export type { AccessChange, AuditedVersion, AuditEntry } from './store/audit-trail.ts'
-export type { AwaitedDevice } from './store/adoption.ts'
-export type { BlameLine, BlameOptions } from './store/blame.ts'
-export type { RedactedVersion, RedactionCertificate } from './store/certificate.ts'
-export type { Change } from './store/changes.ts'
-export type { Author } from './store/commit-context.ts'
-export type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './store/device-changes.ts'
-export type { Device, DeviceEvent } from './store/devices.ts'
-export { secretGuard } from './store/guard.ts'
-export type { ContentGuard, Finding } from './store/guard.ts'
-export type { Difference, DifferenceOptions, PointDifference } from './store/history-diff.ts'
-export type { DirectoryListing } from './store/listing.ts'
+export type { AbsenceOptions, AbsenceReport, Residue } from './store/redaction/absence.ts'
+export { auditStore } from './store/audit/audit.ts'
+export type { Audit, AuditOptions } from './store/audit/audit.ts'
+export type { AccessChange, AuditedVersion, AuditEntry } from './store/audit/audit-trail.ts'
+export type { AwaitedDevice } from './store/redaction/adoption.ts'
+export type { BlameLine, BlameOptions } from './store/history/blame.ts'
+export type { RedactedVersion, RedactionCertificate } from './store/redaction/certificate.ts'
+export type { Change } from './store/changes/changes.ts'
+export type { Author } from './store/commits/commit-context.ts'
+export type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './store/devices/device-changes.ts'
+export type { Device, DeviceEvent } from './store/devices/devices.ts'
+export { secretGuard } from './store/guard/guard.ts'
+export type { ContentGuard, Finding } from './store/guard/guard.ts'
+export type {
+  Difference,
+  DifferenceOptions,
+  PointDifference,
+} from './store/history/history-diff.ts'
+export type { DirectoryListing } from './store/snapshot/listing.ts'
 export { MemoryStore } from './store/memory-store.ts'
 export type {
   Applied,
@@ -39,44 +43,48 @@ export type {
   StoreStatus,
   VerifyReport,
 } from './store/memory-store.ts'
-export type { Memory } from './store/memory-info.ts'
+export type { Memory } from './store/snapshot/memory-info.ts'
 export { createStore, openStore } from './store/open.ts'
 export type { CreateOptions } from './store/open.ts'
-export type { OpenOptions } from './store/open-session.ts'
-export type { PastView } from './store/past.ts'
-export type { Point } from './store/points.ts'
-export type { Redaction } from './store/redaction.ts'
-export type { RedactionPlan, RedactionRequest, RedactionSelection } from './store/redaction-plan.ts'
-export type { RestoreRequest, Reversal, RollbackRequest } from './store/restoration.ts'
-export type { LeftAlone, LeftReason, ReversalStep } from './store/reversal-plan.ts'
-export type { TextState } from './store/history-diff.ts'
-export type { Expiry, ExpiryRule } from './store/retention.ts'
-export type { ReversalOptions } from './store/reversal.ts'
-export type { StillReadable } from './store/still-readable.ts'
+export type { OpenOptions } from './store/session/open-session.ts'
+export type { PastView } from './store/history/past.ts'
+export type { Point } from './store/history/points.ts'
+export type { Redaction } from './store/redaction/redaction.ts'
+export type {
+  RedactionPlan,
+  RedactionRequest,
+  RedactionSelection,
+} from './store/redaction/redaction-plan.ts'
+export type { RestoreRequest, Reversal, RollbackRequest } from './store/revert/restoration.ts'
+export type { LeftAlone, LeftReason, ReversalStep } from './store/revert/reversal-plan.ts'
+export type { TextState } from './store/history/history-diff.ts'
+export type { Expiry, ExpiryRule } from './store/changes/retention.ts'
+export type { ReversalOptions } from './store/revert/reversal.ts'
+export type { StillReadable } from './store/devices/still-readable.ts'
 export type { MergeOutcome } from './store/merge/plan.ts'
-export type { Combination, Conflict, ConflictOptions } from './store/sync/conflicts.ts'
-export { joinStore } from './store/sync/join.ts'
+export type { Combination, Conflict, ConflictOptions } from './store/history/conflicts.ts'
+export { joinStore } from './store/join.ts'
 export type { JoinOptions } from './store/sync/clone-remote.ts'
 export type { JoinedKeyrings } from './store/sync/joined-keyrings.ts'
 export type { LateChange, LateVersion } from './store/sync/late-changes.ts'
 export type { RemoteOptions, StoreSyncOptions, SyncOptions } from './store/sync/options.ts'
 export type { RemoteStatus } from './store/sync/remote-status.ts'
 export type { ChangedMemory, SettingsOutcome, SyncReport } from './store/sync/report.ts'
-export { joinTrail, syncTrail } from './store/sync/trail.ts'
-export type { TrailOptions } from './store/sync/trail.ts'
-export type { UndoRequest } from './store/undo.ts'
-export type { VerifyOptions } from './store/verify.ts'
+export { joinTrail, syncTrail } from './store/audit/trail.ts'
+export type { TrailOptions } from './store/audit/trail.ts'
+export type { UndoRequest } from './store/revert/undo.ts'
+export type { VerifyOptions } from './store/verify/verify.ts'
 export type {
   FullVersion,
   Version,
   VersionFilter,
   VersionPage,
   VersionWithInputs,
-} from './store/versions.ts'
+} from './store/history/versions.ts'
 export type {
   CredentialSource,
   Credentials,
   RemoteAccess,
   TransferProgress,
 } from './transport/remote-access.ts'
-export type { ClockLeap } from './store/writer-clock.ts'
+export type { ClockLeap } from './store/session/writer-clock.ts'

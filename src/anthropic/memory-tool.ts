@@ -4,9 +4,9 @@
 
 import type { Access, OperationContext } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
-import { checkAuthor } from '../store/author.ts'
+import { checkAuthor } from '../store/commits/author.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { Author } from '../store/commit-context.ts'
+import type { Author } from '../store/commits/commit-context.ts'
 import { commands } from './commands.ts'
 import type { Command, CommandName } from './commands.ts'
 import { Refusal, refusalOf, toolError } from './refusal.ts'

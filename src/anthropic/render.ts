@@ -3,7 +3,7 @@
 // file is cut.
 
 import type { Lines, ViewResult } from '../api/operations.ts'
-import type { DirectoryListing } from '../store/listing.ts'
+import type { DirectoryListing } from '../store/snapshot/listing.ts'
 
 const NUMBER_WIDTH = 6
 /** UTF-16 units of numbered lines in one answer. */

@@ -1,7 +1,7 @@
 // Devices that have not shown to have taken over a redaction, in words for people and as values for
 // programs.
 
-import type { AwaitedDevice } from '../store/adoption.ts'
+import type { AwaitedDevice } from '../store/redaction/adoption.ts'
 import { timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
 

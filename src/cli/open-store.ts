@@ -5,7 +5,7 @@ import { statSync } from 'node:fs'
 import { hasCode, StoreError } from '../errors.ts'
 import { parseIdentity } from '../keys/identity.ts'
 import type { Identity } from '../keys/identity.ts'
-import type { Audit } from '../store/audit.ts'
+import type { Audit } from '../store/audit/audit.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import type { Environment } from './environment.ts'
@@ -65,7 +65,7 @@ export async function auditHere(context: Context, acceptRolledBack = false): Pro
   const { environment, interrupts } = context
   const identity = getIdentity(environment)
   // Few are auditors.
-  const { auditStore } = await import('../store/audit.ts')
+  const { auditStore } = await import('../store/audit/audit.ts')
   return withProgress(context, 'Verifying the trail', (progress) =>
     auditStore({
       directory: environment.storeDirectory,

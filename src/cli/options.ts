@@ -2,7 +2,7 @@
 
 import { userInfo } from 'node:os'
 import { actorIdLengthMax } from '../limits.ts'
-import type { Author } from '../store/commit-context.ts'
+import type { Author } from '../store/commits/commit-context.ts'
 import type { Context } from './context.ts'
 import type { Input, Option } from './command.ts'
 

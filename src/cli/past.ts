@@ -3,7 +3,7 @@
 
 import type { MemoryReader } from '../api/operations.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { PastView } from '../store/past.ts'
+import type { PastView } from '../store/history/past.ts'
 import type { Answer, Input } from './command.ts'
 import type { Context } from './context.ts'
 import { pointOf } from './points.ts'

@@ -1,7 +1,7 @@
 // The patch between two points in time: `git apply` makes of what `export --at` writes at the one
 // what it writes at the other. Pure.
 
-import type { Difference, PointDifference } from '../store/history-diff.ts'
+import type { Difference, PointDifference } from '../store/history/history-diff.ts'
 import type { Ink } from './ink.ts'
 import { exportProblem } from './memory-files.ts'
 import { patchesText } from './patch-text.ts'

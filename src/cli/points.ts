@@ -2,7 +2,7 @@
 
 import { assert } from '../errors.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { Point } from '../store/points.ts'
+import type { Point } from '../store/history/points.ts'
 import type { Input } from './command.ts'
 import type { Context } from './context.ts'
 import { withProgress } from './progress.ts'

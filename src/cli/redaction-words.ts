@@ -1,7 +1,7 @@
 // Which versions a `redact` means: from words to a selection. A pattern never shows in a message.
 
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { RedactionSelection } from '../store/redaction-plan.ts'
+import type { RedactionSelection } from '../store/redaction/redaction-plan.ts'
 import type { Input } from './command.ts'
 import type { Context } from './context.ts'
 import { readTextFile } from './files.ts'

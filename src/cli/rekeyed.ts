@@ -1,8 +1,8 @@
 // What a new epoch of keys means to people, in the same words wherever one begins: what it guards,
 // and what it cannot take back.
 
-import type { KeysChanged } from '../store/device-changes.ts'
-import type { StillReadable } from '../store/still-readable.ts'
+import type { KeysChanged } from '../store/devices/device-changes.ts'
+import type { StillReadable } from '../store/devices/still-readable.ts'
 import { countText } from './sizes.ts'
 
 /** What somebody without the keys of a new epoch cannot do. */

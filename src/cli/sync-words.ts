@@ -2,7 +2,7 @@
 
 import { formatId } from '../format/id.ts'
 import type { MergeOutcome } from '../store/merge/plan.ts'
-import type { Conflict } from '../store/sync/conflicts.ts'
+import type { Conflict } from '../store/history/conflicts.ts'
 import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
 import type { SettingsOutcome, SyncReport } from '../store/sync/report.ts'
 import { awaitedJson, awaitedLines } from './awaited.ts'

@@ -1,6 +1,6 @@
 // Times as people write and read them: `--since 7d` or a date, `3 hours ago`.
 
-import type { ClockLeap } from '../store/writer-clock.ts'
+import type { ClockLeap } from '../store/session/writer-clock.ts'
 import { timestamp } from './wire.ts'
 import { usageError } from './command-error.ts'
 

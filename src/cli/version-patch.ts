@@ -2,7 +2,7 @@
 
 import { StoreError } from '../errors.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { FullVersion, Version } from '../store/versions.ts'
+import type { FullVersion, Version } from '../store/history/versions.ts'
 import { patchText } from './patch-text.ts'
 import type { TextChange } from './patch-text.ts'
 

@@ -2,7 +2,7 @@
 
 import { StoreError } from '../errors.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { Version, VersionFilter, VersionPage } from '../store/versions.ts'
+import type { Version, VersionFilter, VersionPage } from '../store/history/versions.ts'
 import type { Ink } from './ink.ts'
 import { timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'

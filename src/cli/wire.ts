@@ -1,9 +1,9 @@
 // Memories, versions and listings as --json prints them: Anthropic's Memory Stores API names and
 // shapes them, and what this store knows beyond that has names of the same style. Pure.
 
-import type { DirectoryListing } from '../store/listing.ts'
-import type { Version } from '../store/versions.ts'
-import type { Memory } from '../store/memory-info.ts'
+import type { DirectoryListing } from '../store/snapshot/listing.ts'
+import type { Version } from '../store/history/versions.ts'
+import type { Memory } from '../store/snapshot/memory-info.ts'
 import type { Actor } from '../format/change-record.ts'
 
 export function memoryJson(memory: Memory): Readonly<Record<string, unknown>> {

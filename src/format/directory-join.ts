@@ -1,7 +1,7 @@
 // The directory that joins two concurrent ones (FORMAT §7.2): a function of both and of nothing
 // else, so that a verifier makes it again and compares. What one side took away stays away; what
 // either added is there, unless both added it with different keys. Who may join is
-// store/keyring-join.ts's.
+// store/access/keyring-join.ts's.
 
 import { compareBytes, equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'

@@ -1,6 +1,6 @@
 // The directory of a keyring (FORMAT §7): who is a device of the store, in which role, and which
 // recovery identities exist. And what may follow what (§7.1, §7.3); what joins two is
-// directory-join.ts's (§7.2), whose record brings it store/authority.ts's.
+// directory-join.ts's (§7.2), whose record brings it store/access/authority.ts's.
 
 import {
   ByteReader,

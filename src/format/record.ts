@@ -1,6 +1,6 @@
 // Records (FORMAT §6.1): the signed part of a commit that stays for ever. Encoding, signing and a
 // strict decoder that knows every rule that needs no other commit. What a record means in its
-// history is store/verify-commit.ts's.
+// history is store/verify/verify-commit.ts's.
 
 import { asciiText, ByteReader, ByteWriter, concatBytes } from '../bytes.ts'
 import { fromHex, isZero, label, toHex } from '../bytes.ts'

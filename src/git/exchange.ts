@@ -2,7 +2,7 @@
 // and the refs that remember where a remote was. Knows nothing of networks. What comes in is
 // believed in nothing: it is bounded, parsed, and hashed before anybody can read it.
 
-import type { Oid } from './object.ts'
+import type { Oid } from './objects/object.ts'
 
 /** What a pack from elsewhere may cost. */
 export interface ReceiveLimits {

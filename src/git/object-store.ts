@@ -4,9 +4,9 @@
 
 import { assert, StoreError } from '../errors.ts'
 import type { PackExchange } from './exchange.ts'
-import type { GitObject, NewObject, Oid } from './object.ts'
-import type { Oids } from './oid-set.ts'
-import type { ProcessOwner } from './process-owner.ts'
+import type { GitObject, NewObject, Oid } from './objects/object.ts'
+import type { Oids } from './objects/oid-set.ts'
+import type { ProcessOwner } from '../disk/process-owner.ts'
 
 /** One move of the branch and every object that the new commit needs and the store lacks. */
 export interface Transition {

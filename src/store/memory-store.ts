@@ -10,62 +10,62 @@ import type { Settings } from '../format/settings.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { Remote } from '../git/exchange.ts'
-import type { AbsenceOptions, AbsenceReport } from './absence.ts'
-import { applyChanges } from './apply.ts'
-import type { Applied } from './apply.ts'
-import { checkAuthor } from './author.ts'
-import type { BlameLine, BlameOptions } from './blame.ts'
-import type { Change } from './changes.ts'
-import { readMemory } from './contents.ts'
+import type { AbsenceOptions, AbsenceReport } from './redaction/absence.ts'
+import { applyChanges } from './changes/apply.ts'
+import type { Applied } from './changes/apply.ts'
+import { checkAuthor } from './commits/author.ts'
+import type { BlameLine, BlameOptions } from './history/blame.ts'
+import type { Change } from './changes/changes.ts'
+import { readMemory } from './history/contents.ts'
 import {
   addDeviceByCard,
   changePassphrase,
   changeRole,
   makeRecoveryKey,
   removeDevices,
-} from './device-changes.ts'
-import type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './device-changes.ts'
-import { listDevices } from './devices.ts'
-import type { Device } from './devices.ts'
-import type { Redaction } from './redaction.ts'
-import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
-import type { History } from './history.ts'
-import { compareMoments } from './history-diff.ts'
-import type { Difference, DifferenceOptions } from './history-diff.ts'
-import { describeMemory } from './memory-info.ts'
-import type { Memory } from './memory-info.ts'
-import { openPast } from './past.ts'
-import type { PastView } from './past.ts'
-import type { Point } from './points.ts'
-import type { RestoreRequest, Reversal, RollbackRequest } from './restoration.ts'
-import { expire } from './retention.ts'
-import type { Expiry, ExpiryRule } from './retention.ts'
+} from './devices/device-changes.ts'
+import type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './devices/device-changes.ts'
+import { listDevices } from './devices/devices.ts'
+import type { Device } from './devices/devices.ts'
+import type { Redaction } from './redaction/redaction.ts'
+import type { RedactionPlan, RedactionRequest } from './redaction/redaction-plan.ts'
+import type { History } from './history/history.ts'
+import { compareMoments } from './history/history-diff.ts'
+import type { Difference, DifferenceOptions } from './history/history-diff.ts'
+import { describeMemory } from './snapshot/memory-info.ts'
+import type { Memory } from './snapshot/memory-info.ts'
+import { openPast } from './history/past.ts'
+import type { PastView } from './history/past.ts'
+import type { Point } from './history/points.ts'
+import type { RestoreRequest, Reversal, RollbackRequest } from './revert/restoration.ts'
+import { expire } from './changes/retention.ts'
+import type { Expiry, ExpiryRule } from './changes/retention.ts'
 import { checkBlame, checkObject, checkPoint } from './request-check.ts'
 import { checkRestore, checkRollback } from './request-check.ts'
-import { planRestore, planRollback } from './restoration.ts'
-import { reverse } from './reversal.ts'
-import type { ReversalOptions } from './reversal.ts'
-import type { ReversalSource } from './reversal-plan.ts'
-import type { UndoRequest } from './undo.ts'
-import type { StoreSession } from './session.ts'
-import { listDirectory } from './listing.ts'
-import type { DirectoryListing } from './listing.ts'
-import { askHistory } from './steady-history.ts'
-import { findConflicts } from './sync/conflicts.ts'
-import type { Conflict, ConflictOptions } from './sync/conflicts.ts'
+import { planRestore, planRollback } from './revert/restoration.ts'
+import { reverse } from './revert/reversal.ts'
+import type { ReversalOptions } from './revert/reversal.ts'
+import type { ReversalSource } from './revert/reversal-plan.ts'
+import type { UndoRequest } from './revert/undo.ts'
+import type { StoreSession } from './session/session.ts'
+import { listDirectory } from './snapshot/listing.ts'
+import type { DirectoryListing } from './snapshot/listing.ts'
+import { askHistory } from './history/steady-history.ts'
+import { findConflicts } from './history/conflicts.ts'
+import type { Conflict, ConflictOptions } from './history/conflicts.ts'
 import type { StoreSyncOptions } from './sync/options.ts'
 import type { SyncReport } from './sync/report.ts'
 import { readStatus, verifyStore } from './store-report.ts'
 import type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
-import type { VerifyOptions } from './verify.ts'
-import { readVersions, readVersionWithInputs } from './versions.ts'
-import type { VersionFilter, VersionPage, VersionWithInputs } from './versions.ts'
-import type { ClockLeap } from './writer-clock.ts'
-import { updateSettings } from './administration.ts'
-import type { Author } from './commit-context.ts'
+import type { VerifyOptions } from './verify/verify.ts'
+import { readVersions, readVersionWithInputs } from './history/versions.ts'
+import type { VersionFilter, VersionPage, VersionWithInputs } from './history/versions.ts'
+import type { ClockLeap } from './session/writer-clock.ts'
+import { updateSettings } from './devices/administration.ts'
+import type { Author } from './commits/commit-context.ts'
 
-export type { Applied } from './apply.ts'
-export type { MemoryInfo } from './memory-info.ts'
+export type { Applied } from './changes/apply.ts'
+export type { MemoryInfo } from './snapshot/memory-info.ts'
 export type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
 
 /**
@@ -144,7 +144,7 @@ export class MemoryStore {
   /** Which version each line of a memory comes from. */
   async blame(pathOrMemoryId: string, options: BlameOptions = {}): Promise<readonly BlameLine[]> {
     checkBlame(pathOrMemoryId, options)
-    const { blameLines } = await import('./blame.ts')
+    const { blameLines } = await import('./history/blame.ts')
     const blame = (history: History): Promise<readonly BlameLine[]> =>
       blameLines(history, this.#session.contents, pathOrMemoryId, options)
     return askHistory(this.#session, blame, options)
@@ -176,7 +176,7 @@ export class MemoryStore {
    */
   undo(request: UndoRequest, author: Author, options: ReversalOptions = {}): Promise<Reversal> {
     const plan = async (source: ReversalSource) => {
-      const { planUndo } = await import('./undo.ts')
+      const { planUndo } = await import('./revert/undo.ts')
       return planUndo(source, checkObject(request, 'An undo'))
     }
     return reverse(this.#session, plan, author, checkObject(options, 'The options'))
@@ -304,7 +304,7 @@ export class MemoryStore {
     request: RedactionRequest,
     options: WorkOptions = {},
   ): Promise<RedactionPlan> {
-    const { planRedaction } = await import('./redaction.ts')
+    const { planRedaction } = await import('./redaction/redaction.ts')
     return planRedaction(this.#session, request, options)
   }
 
@@ -318,13 +318,13 @@ export class MemoryStore {
     author: Author,
     options: WorkOptions = {},
   ): Promise<Redaction> {
-    const { redact } = await import('./redaction.ts')
+    const { redact } = await import('./redaction/redaction.ts')
     return redact(this.#session, request, checkAuthor(author), options)
   }
 
   /** Searches all that is stored, and the caches, for what was redacted. */
   async proveAbsence(options: AbsenceOptions = {}): Promise<AbsenceReport> {
-    const { proveAbsence } = await import('./absence.ts')
+    const { proveAbsence } = await import('./redaction/absence.ts')
     return proveAbsence(this.#session, options)
   }
 

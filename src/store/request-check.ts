@@ -2,9 +2,9 @@
 // mean is checked where they are used. Must not change what it checks.
 
 import { StoreError } from '../errors.ts'
-import type { BlameOptions } from './blame.ts'
-import type { Point } from './points.ts'
-import type { RestoreRequest, RollbackRequest } from './restoration.ts'
+import type { BlameOptions } from './history/blame.ts'
+import type { Point } from './history/points.ts'
+import type { RestoreRequest, RollbackRequest } from './revert/restoration.ts'
 
 /** An object of any kind; `what` begins the sentence. Throws `invalid_input`. */
 export function checkObject<T>(value: T, what: string): T {

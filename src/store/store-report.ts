@@ -6,12 +6,12 @@ import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
 import type { StorageStatus, Surplus } from '../git/object-store.ts'
-import { roleOf } from './authority.ts'
-import type { StoreSession } from './session.ts'
+import { roleOf } from './access/authority.ts'
+import type { StoreSession } from './session/session.ts'
 import type { RemoteStatus } from './sync/remote-status.ts'
-import { verifyHistory } from './verify.ts'
-import type { VerifyOptions } from './verify.ts'
-import type { ClockLeap } from './writer-clock.ts'
+import { verifyHistory } from './verify/verify.ts'
+import type { VerifyOptions } from './verify/verify.ts'
+import type { ClockLeap } from './session/writer-clock.ts'
 
 /** What is stored where, before and after. */
 export interface Compaction {
@@ -74,7 +74,7 @@ export async function verifyStore(
 export async function readStatus(session: StoreSession): Promise<StoreStatus> {
   const { identity, objects, epochs, storeId } = session
   // A list of words, and what only remotes need.
-  const { headWords } = await import('./sync/head-words.ts')
+  const { headWords } = await import('../format/head-words.ts')
   const { readRemoteStatus } = await import('./sync/remote-status.ts')
   const commits = await countCommits(session)
   const remotes = await readRemoteStatus(session)

@@ -3,7 +3,7 @@
 // Must leave no socket and no process behind.
 
 import { StoreError } from '../errors.ts'
-import { branchName } from '../git/branch.ts'
+import { branchName } from '../git/refs/branch.ts'
 import { statusFailure } from './http-failure.ts'
 import { HttpWire } from './http-wire.ts'
 import { PacketReader, protocolError } from './pkt-line.ts'

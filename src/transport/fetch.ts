@@ -5,7 +5,7 @@
 import { concatBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import type { ReceivedPack } from '../git/exchange.ts'
-import type { Oid } from '../git/object.ts'
+import type { Oid } from '../git/objects/object.ts'
 import { Conversation } from './conversation.ts'
 import {
   cutOff,

@@ -2,7 +2,7 @@
 // pushed. Types alone.
 
 import type { OutgoingPack, PackExchange, ReceivedPack, ReceiveLimits } from '../git/exchange.ts'
-import type { Oid } from '../git/object.ts'
+import type { Oid } from '../git/objects/object.ts'
 
 /** Who we are to a host; `attempt` counts from 1, and grows when an answer was not accepted. */
 export type CredentialSource = (request: {

@@ -39,7 +39,7 @@ const userPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/
 const hostPattern = /^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/
 const loopbackPattern = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/
 const textLengthMax = 2048
-/** What may follow an address where a clone is made (store/sync/join.ts), and nowhere else. */
+/** What may follow an address where a clone is made (store/join.ts), and nowhere else. */
 const pinPattern = /#memstore_[0-9a-z]*$/i
 
 /** Throws `invalid_input`; the message never repeats the address. */

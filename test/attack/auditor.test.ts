@@ -17,8 +17,8 @@ import {
   startEpoch,
 } from '../../src/keys/keyring.ts'
 import type { Unlock } from '../../src/keys/keyring.ts'
-import { auditStore } from '../../src/store/audit.ts'
-import { verifyHistory } from '../../src/store/verify.ts'
+import { auditStore } from '../../src/store/audit/audit.ts'
+import { verifyHistory } from '../../src/store/verify/verify.ts'
 import type { Forge } from '../support/forge.ts'
 import { idOf } from '../support/forge-seal.ts'
 import { fields, plainSettings } from '../support/forge-fault.ts'

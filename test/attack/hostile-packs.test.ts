@@ -8,10 +8,10 @@ import { constants, deflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { concatBytes, equalBytes } from '../../src/bytes.ts'
-import { createDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ReceiveOptions } from '../../src/git/exchange.ts'
 import { hasCode } from '../../src/errors.ts'
-import { encodeEntryHeader, encodePackHeader } from '../../src/git/pack-entry.ts'
+import { encodeEntryHeader, encodePackHeader } from '../../src/git/pack/pack-entry.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import {
   blob,

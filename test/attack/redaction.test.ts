@@ -2,7 +2,7 @@
 // bring back what was redacted, nor redact what is in use. FORMAT §6.4, §8.1, §10.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Oid } from '../../src/git/object.ts'
+import type { Oid } from '../../src/git/objects/object.ts'
 import type { Forge } from '../support/forge.ts'
 import { fields } from '../support/forge-fault.ts'
 import {

@@ -14,7 +14,7 @@ import {
 import type { EnvelopeType } from '../../src/format/envelope.ts'
 import { parseCommit } from '../../src/format/commit.ts'
 import { epochKeys } from '../../src/keys/epoch.ts'
-import type { Oid } from '../../src/git/object.ts'
+import type { Oid } from '../../src/git/objects/object.ts'
 import type { Forge } from '../support/forge.ts'
 import type { Fault } from '../support/forge-fault.ts'
 import { put, seal } from '../support/forge-seal.ts'

@@ -7,12 +7,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { onTestFinished, expect, test } from 'vitest'
-import { thisProcess } from '../../src/git/process-owner.ts'
+import { thisProcess } from '../../src/disk/process-owner.ts'
 import { containers, runContained } from '../support/containers.ts'
 import { newHomeWithStore } from './cli-process.ts'
 import type { Home } from './cli-process.ts'
 
-const module = new URL('../../dist/git/disk-object-store.js', import.meta.url)
+const module = new URL('../../dist/git/disk-store/disk-object-store.js', import.meta.url)
 const program = `
   import { openDiskObjectStore } from '${module.href}'
   const store = await openDiskObjectStore({ directory: process.argv.at(-1) })

@@ -8,7 +8,10 @@ import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { equalBytes } from '../../src/bytes.ts'
 import { hasCode, StoreError, type ErrorCode } from '../../src/errors.ts'
-import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
 import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/deaths.ts'

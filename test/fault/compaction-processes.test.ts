@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { openDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import { commitErasure, erasure, expectSound, prepareStore } from '../support/erasable-store.ts'
 import { expectErased } from '../support/erasure.ts'
 

@@ -6,7 +6,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { asciiText } from '../../src/bytes.ts'
-import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../src/git/disk-store/disk-object-store.ts'
 import { type Contained, containers, runContained } from '../support/containers.ts'
 import { full, seed } from '../support/seed.ts'
 import { temporaryDirectory } from '../support/temporary.ts'

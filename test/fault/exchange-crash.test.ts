@@ -6,9 +6,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
-import { createVolatileObjectStore } from '../../src/git/volatile-object-store.ts'
+import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 import { killed, unplugged, unsynced } from '../support/deaths.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'

@@ -5,7 +5,10 @@ import { statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/errors.ts'
-import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { FaultyDisk, type Fault, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'

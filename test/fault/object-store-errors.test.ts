@@ -7,7 +7,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ErrorCode } from '../../src/errors.ts'
 import { StoreError } from '../../src/errors.ts'
-import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'

@@ -8,8 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type ErrorCode, StoreError } from '../../src/errors.ts'
-import { createDiskObjectStore, openDiskObjectStore } from '../../src/git/disk-object-store.ts'
-import { newObject } from '../../src/git/object.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../src/git/disk-store/disk-object-store.ts'
+import { newObject } from '../../src/git/objects/object.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
 import { eraseBlob, expectErased } from '../support/erasure.ts'

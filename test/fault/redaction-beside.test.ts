@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { type Disk, systemDisk } from '../../src/git/disk.ts'
+import { type Disk, systemDisk } from '../../src/disk/disk.ts'
 import { type MemoryStore, openStore } from '../../src/index.ts'
 import {
   argumentsOf,

@@ -4,9 +4,9 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemDisk } from '../../src/git/disk.ts'
-import { framesOf, surveyJournals } from '../../src/git/journal-survey.ts'
-import { RepositorySurvey } from '../../src/git/repository-survey.ts'
+import { systemDisk } from '../../src/disk/disk.ts'
+import { framesOf, surveyJournals } from '../../src/git/journal/journal-survey.ts'
+import { RepositorySurvey } from '../../src/git/repair/repository-survey.ts'
 import type { MemoryStore } from '../../src/index.ts'
 import { repairStore } from '../../src/store/repair/repair.ts'
 import type { RepairReport } from '../../src/store/repair/report.ts'

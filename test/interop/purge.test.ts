@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { openDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
 import {
   commitErasure,

@@ -4,7 +4,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import { fetchPack, listRemote } from '../support/transfer.ts'
 import {
   failureOf,

@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createDiskObjectStore } from '../../src/git/disk-object-store.ts'
+import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import type { RemoteAccess, TransferProgress } from '../../src/transport/remote-access.ts'
 import { fetchPack, listRemote, pushPack } from '../support/transfer.ts'

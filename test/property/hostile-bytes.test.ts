@@ -23,17 +23,30 @@ import { checkPath, parentPaths } from '../../src/format/path.ts'
 import { parseStoreFile, storeFile } from '../../src/format/public-files.ts'
 import { decodeRecord, signRecord } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
-import { applyDelta, deltaTargetSize, makeDelta } from '../../src/git/delta.ts'
-import { systemDisk } from '../../src/git/disk.ts'
-import { parseGitConfig } from '../../src/git/git-config.ts'
-import { batchHeadBytes, decodeFrames, encodeBatch, findHead } from '../../src/git/journal-frame.ts'
-import { JournalFile } from '../../src/git/journal-file.ts'
-import { JournalMemory } from '../../src/git/journal-memory.ts'
-import { surveyJournal } from '../../src/git/journal-survey.ts'
-import { decodeTree, encodeTree } from '../../src/git/object.ts'
-import { decodeEntryHeader, decodePackHeader, encodeEntryHeader } from '../../src/git/pack-entry.ts'
-import { encodeOffsetDeltaHeader, encodePackHeader, inflate } from '../../src/git/pack-entry.ts'
-import { PackIndex, PackIndexBuilder } from '../../src/git/pack-index.ts'
+import { applyDelta, deltaTargetSize, makeDelta } from '../../src/git/pack/delta.ts'
+import { systemDisk } from '../../src/disk/disk.ts'
+import { parseGitConfig } from '../../src/git/refs/git-config.ts'
+import {
+  batchHeadBytes,
+  decodeFrames,
+  encodeBatch,
+  findHead,
+} from '../../src/git/journal/journal-frame.ts'
+import { JournalFile } from '../../src/git/journal/journal-file.ts'
+import { JournalMemory } from '../../src/git/journal/journal-memory.ts'
+import { surveyJournal } from '../../src/git/journal/journal-survey.ts'
+import { decodeTree, encodeTree } from '../../src/git/objects/object.ts'
+import {
+  decodeEntryHeader,
+  decodePackHeader,
+  encodeEntryHeader,
+} from '../../src/git/pack/pack-entry.ts'
+import {
+  encodeOffsetDeltaHeader,
+  encodePackHeader,
+  inflate,
+} from '../../src/git/pack/pack-entry.ts'
+import { PackIndex, PackIndexBuilder } from '../../src/git/pack/pack-index.ts'
 import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../src/keys/identity.ts'
 import { parseIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
 import { full, seed } from '../support/seed.ts'

@@ -2,7 +2,7 @@
 // after each commit, and says by itself which paths are in each other's way.
 
 import type { MemoryStore, Version } from '../../src/index.ts'
-import type { LeftAlone } from '../../src/store/reversal-plan.ts'
+import type { LeftAlone } from '../../src/store/revert/reversal-plan.ts'
 
 export interface ModelText {
   readonly path: string

@@ -1,10 +1,10 @@
 // Small stores whose clones were apart, for tests of questions about such a past.
 
 import { formatId } from '../../src/format/id.ts'
-import { catchUp } from '../../src/store/catch-up.ts'
-import { readMemory, readVersionContent } from '../../src/store/contents.ts'
-import { History } from '../../src/store/history.ts'
-import type { ReversalSource } from '../../src/store/reversal-plan.ts'
+import { catchUp } from '../../src/store/history/catch-up.ts'
+import { readMemory, readVersionContent } from '../../src/store/history/contents.ts'
+import { History } from '../../src/store/history/history.ts'
+import type { ReversalSource } from '../../src/store/revert/reversal-plan.ts'
 import { Branches } from './branches.ts'
 import type { MemoryThen, Node, Step } from './branches.ts'
 import { idOf } from './forge-seal.ts'

@@ -4,8 +4,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { decodeTree, encodeTree, newObject } from '../../src/git/object.ts'
-import type { NewObject, Oid, TreeEntry } from '../../src/git/object.ts'
+import { decodeTree, encodeTree, newObject } from '../../src/git/objects/object.ts'
+import type { NewObject, Oid, TreeEntry } from '../../src/git/objects/object.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 
 export interface Erasure {

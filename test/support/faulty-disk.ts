@@ -28,9 +28,9 @@ import {
   type FileStatus,
   type OpenMode,
   systemDisk,
-} from '../../src/git/disk.ts'
-import type { Life, Listener } from '../../src/git/life-socket.ts'
-import { lifeOf, type ProcessOwner, thisProcess } from '../../src/git/process-owner.ts'
+} from '../../src/disk/disk.ts'
+import type { Life, Listener } from '../../src/disk/life-socket.ts'
+import { lifeOf, type ProcessOwner, thisProcess } from '../../src/disk/process-owner.ts'
 
 export type Moment = 'before' | 'torn' | 'after'
 /** What a death takes along of that which was written and never synced. */

@@ -3,7 +3,7 @@
 
 import { compareBytes } from '../../src/bytes.ts'
 import { writesVersions } from '../../src/format/record-rules.ts'
-import type { Oid } from '../../src/git/object.ts'
+import type { Oid } from '../../src/git/objects/object.ts'
 import type { Chain, Entry, MemoryState } from './forge-fault.ts'
 
 /** A forged history, as far as a merge looks at it. */

@@ -7,7 +7,7 @@ import { hash256 } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
 import { paddedLength } from '../../src/format/envelope.ts'
 import type { EnvelopeKeys, EnvelopeType } from '../../src/format/envelope.ts'
-import type { Oid } from '../../src/git/object.ts'
+import type { Oid } from '../../src/git/objects/object.ts'
 
 /** Changes bytes on their way; the result takes the place of the argument. */
 export type Spoil = (bytes: Uint8Array) => Uint8Array

@@ -2,7 +2,7 @@
 
 import { readmeFile, storeFile } from '../../src/format/public-files.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
-import type { Oid } from '../../src/git/object.ts'
+import type { Oid } from '../../src/git/objects/object.ts'
 import type { Forge } from './forge.ts'
 import type { Fault } from './forge-fault.ts'
 import { encodeRawTree } from './forge-seal.ts'

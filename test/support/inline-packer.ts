@@ -3,10 +3,10 @@
 
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Disk } from '../../src/git/disk.ts'
-import { asHalfPack } from '../../src/git/pack-file.ts'
-import { asAmount, runPackJob } from '../../src/git/pack-job.ts'
-import type { Packer } from '../../src/git/packer.ts'
+import type { Disk } from '../../src/disk/disk.ts'
+import { asHalfPack } from '../../src/git/pack/pack-file.ts'
+import { asAmount, runPackJob } from '../../src/git/maintenance/pack-job.ts'
+import type { Packer } from '../../src/git/pack/packer.ts'
 
 /** `repository` is the store's directory. */
 export function inlinePacker(disk: Disk, repository: string): Packer {

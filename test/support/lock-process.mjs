@@ -7,7 +7,7 @@
 import { appendFileSync, existsSync, readlinkSync, writeSync } from 'node:fs'
 import { argv, exit, pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDiskObjectStore } from '../../dist/git/disk-object-store.js'
+import { openDiskObjectStore } from '../../dist/git/disk-store/disk-object-store.js'
 import { nextTransition } from './next-transition.mjs'
 
 const [, , directory, log, go] = argv

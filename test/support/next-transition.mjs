@@ -2,7 +2,7 @@
 // compiled product, as those processes do.
 
 import { randomBytes } from 'node:crypto'
-import { encodeTree, newObject } from '../../dist/git/object.js'
+import { encodeTree, newObject } from '../../dist/git/objects/object.js'
 
 export function nextTransition(head) {
   const blob = newObject('blob', new Uint8Array(randomBytes(600)))

@@ -7,7 +7,7 @@ import {
   encodeEntryHeader,
   encodeOffsetDeltaHeader,
   encodePackHeader,
-} from '../../src/git/pack-entry.ts'
+} from '../../src/git/pack/pack-entry.ts'
 
 /** Header, entries and trailer; `count` is what the header says. */
 export function rawPack(entries: readonly Uint8Array[], count: number = entries.length): Buffer {

@@ -4,8 +4,8 @@
 import { writeSync } from 'node:fs'
 import { argv } from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openDiskObjectStore } from '../../dist/git/disk-object-store.js'
-import { workerPacker } from '../../dist/git/pack-worker.js'
+import { openDiskObjectStore } from '../../dist/git/disk-store/disk-object-store.js'
+import { workerPacker } from '../../dist/git/maintenance/pack-worker.js'
 
 const [, , directory, ms] = argv
 const packer = workerPacker(`${directory}/objects/pack`)

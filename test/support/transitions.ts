@@ -3,8 +3,13 @@
 // generator, so that every run makes the same objects.
 
 import type { Sealed } from '../../src/bytes.ts'
-import { encodeTree, newObject, type NewObject, type TreeEntry } from '../../src/git/object.ts'
-import type { Oid } from '../../src/git/object.ts'
+import {
+  encodeTree,
+  newObject,
+  type NewObject,
+  type TreeEntry,
+} from '../../src/git/objects/object.ts'
+import type { Oid } from '../../src/git/objects/object.ts'
 import type { Transition } from '../../src/git/object-store.ts'
 
 /** A small generator (mulberry32): bytes that look like ciphertext and never change. */

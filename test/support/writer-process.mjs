@@ -3,7 +3,7 @@
 
 import { writeSync } from 'node:fs'
 import { argv } from 'node:process'
-import { openDiskObjectStore } from '../../dist/git/disk-object-store.js'
+import { openDiskObjectStore } from '../../dist/git/disk-store/disk-object-store.js'
 import { nextTransition } from './next-transition.mjs'
 
 const [, , directory, count] = argv

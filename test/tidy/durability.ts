@@ -1,6 +1,7 @@
-// Whether a test would notice each sync if it were left out: for every call in git/ and store/ that
-// makes something durable, the kept list must have a mutant that takes out this call and no other.
-// What no mutant can be listed for, since nothing is ever lost without it, is superfluous.
+// Whether a test would notice each sync if it were left out: for every call in disk/, git/ and
+// store/ that makes something durable, the kept list must have a mutant that takes out this call
+// and no other. What no mutant can be listed for, since nothing is ever lost without it, is
+// superfluous.
 
 import type { MutatedFile } from '../../scripts/mutants/mutant.ts'
 import { type SourceFile, type Violation, violation } from './source.ts'
@@ -11,7 +12,7 @@ const syncCall = new RegExp(
   `(?:(?<!\\bstore)\\.(?:${names})|(?<!function )\\bsyncIfReadable)\\(`,
   'g',
 )
-const durableFolders = /^src\/(?:git|store)\//
+const durableFolders = /^src\/(?:disk|git|store)\//
 
 export function durabilityLaw(file: SourceFile, listed: readonly MutatedFile[]): Violation[] {
   if (!durableFolders.test(file.path)) return []

@@ -15,30 +15,66 @@ const base: ReadonlySet<string> = new Set([
   'worker-url',
 ])
 
-const every: readonly string[] = [
+/** The folders of src/, each of which may import from those before it alone, types included. */
+const order: readonly string[] = [
+  'base',
   'crypto',
   'format',
   'keys',
+  'disk',
+  'git/objects',
   'git',
+  'git/refs',
+  'git/pack',
+  'git/journal',
+  'git/purge',
+  'git/maintenance',
+  'git/repair',
+  'git/disk-store',
+  'transport',
+  'text',
+  'store/tables',
+  'store/snapshot',
+  'store/commits',
+  'store/access',
+  'store/history',
+  'store/guard',
+  'store/local',
+  'store/verify',
+  'store/session',
+  'store/changes',
+  'store/revert',
+  'store/redaction',
+  'store/devices',
+  'store/merge',
+  'store/sync',
+  'store/audit',
+  'store/repair',
   'store',
+  'index',
   'api',
   'anthropic',
   'cli',
   'tour',
-  'transport',
-  'index',
 ]
 
-/** A layer's own folder and the base are always allowed. A row for every folder of src/. */
+const every: readonly string[] = [...new Set(order.map((room) => room.replace(/\/.*/, '')))]
+
+/**
+ * What a layer, a folder of src/ with all that is in it, may import: less than the order allows.
+ * Its own folder and the base are always allowed. A row for every folder of src/.
+ */
 const layers: Readonly<Record<string, readonly string[]>> = {
   base: [],
   crypto: [],
   format: ['crypto'],
   keys: ['crypto', 'format'],
-  git: ['crypto'],
-  transport: ['git', 'crypto'],
-  store: ['transport', 'keys', 'git', 'format', 'crypto'],
-  api: ['store', 'format', 'keys'],
+  disk: ['crypto'],
+  git: ['disk', 'crypto'],
+  transport: ['git', 'disk', 'crypto'],
+  text: [],
+  store: ['text', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
+  api: ['store', 'text', 'format', 'keys'],
   anthropic: ['api', 'store'],
   index: ['store', 'transport', 'keys', 'git', 'format'],
   cli: every,
@@ -53,32 +89,32 @@ const narrow: Readonly<Record<string, readonly string[]>> = {
 /** Who may import a package: layers, or the beginning of paths. One that has no row is refused. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   '@anthropic-ai/sdk': ['anthropic'],
-  '@scure/bip39': ['src/store/sync/head-words.ts'],
+  '@scure/bip39': ['src/format/head-words.ts'],
   'isomorphic-git': ['transport'],
-  diff: ['cli', 'src/store/line-matches.ts'],
+  diff: ['cli', 'src/text/line-matches.ts'],
   'libsodium-wrappers': ['crypto'],
   'libsodium-wrappers-sumo': ['crypto'],
   'node:buffer': ['cli'],
   'node:child_process': ['cli', 'tour', 'transport'],
   'node:crypto': ['crypto'],
   'node:events': ['store', 'cli'],
-  'node:fs': ['git', 'cli', 'tour'],
+  'node:fs': ['disk', 'git', 'cli', 'tour'],
   'node:http': ['transport'],
   'node:https': ['transport'],
-  'node:net': ['src/git/life-socket.ts'],
-  'node:os': ['cli', 'tour', 'src/store/verify-pool.ts'],
-  'node:path': ['git', 'store', 'cli', 'tour'],
-  'node:process': ['cli', 'tour', 'src/git/process-owner.ts'],
+  'node:net': ['src/disk/life-socket.ts'],
+  'node:os': ['cli', 'tour', 'src/store/verify/verify-pool.ts'],
+  'node:path': ['disk', 'git', 'store', 'cli', 'tour'],
+  'node:process': ['cli', 'tour', 'src/disk/process-owner.ts'],
   'node:readline': ['cli'],
   'node:stream': ['git', 'transport', 'cli'],
   'node:tls': ['transport'],
   'node:timers': ['git', 'store', 'cli', 'tour'],
   'node:tty': ['cli'],
   'node:url': ['cli', 'tour', 'src/worker-url.ts'],
-  'node:util': ['git', 'store', 'cli', 'tour'],
+  'node:util': ['disk', 'git', 'store', 'cli', 'tour'],
   'node:worker_threads': ['crypto', 'git', 'store'],
   'node:zlib': ['git'],
-  'node-diff3': ['store'],
+  'node-diff3': ['text'],
   zod: ['api'],
 }
 
@@ -111,6 +147,13 @@ function layerOf(path: string): string {
   if (rest.length > 0) return folder
   const name = folder.replace(/\.ts$/, '')
   return base.has(name) ? 'base' : name
+}
+
+/** Its place in `order`: `git/pack` of src/git/pack/delta.ts, `cli` of src/cli/doctor/leaks.ts. */
+function roomOf(path: string): string {
+  const folders = path.split('/').slice(1, 3)
+  const room = folders.join('/')
+  return order.includes(room) ? room : layerOf(path)
 }
 
 export interface Import {
@@ -168,8 +211,13 @@ function relativeProblem(
   const target = resolveImport(file, specifier)
   if (!target.startsWith('src/')) return 'src/ imports nothing outside src/'
   const other = layerOf(target)
-  if (other === 'base' || other === layer) return undefined
-  if (!allowed.includes(other)) return `${layer} may not import ${other}`
+  if (other === 'base') return undefined
+  const isOwn = other === layer
+  if (!isOwn && !allowed.includes(other)) return `${layer} may not import ${other}`
+  const [room, otherRoom] = [roomOf(file.path), roomOf(target)]
+  if (order.indexOf(otherRoom) > order.indexOf(room)) {
+    return `${otherRoom} comes after ${room}: it may not be imported`
+  }
   const files = narrow[`${layer} ${other}`]
   if (files === undefined || files.includes(target)) return undefined
   return `of ${other}, ${layer} may import ${files.join(', ')} only`
@@ -194,6 +242,34 @@ function packageName(specifier: string): string {
 
 function isAllowed(file: SourceFile, layer: string, allowed: readonly string[]): boolean {
   return allowed.some((where) => where === layer || file.path.startsWith(where))
+}
+
+/** Files that import each other, however far around, types included: those of each circle. */
+export function findCircles(files: readonly SourceFile[]): readonly (readonly string[])[] {
+  const imports = new Map(
+    files.map((file) => {
+      const targets = importsOf(file).map(({ specifier }) => resolveImport(file, specifier))
+      return [file.path, targets] as const
+    }),
+  )
+  const reachableFrom = (start: string): ReadonlySet<string> => {
+    const reached = new Set<string>()
+    const pending = [...(imports.get(start) ?? [])]
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (reached.has(next)) continue
+      reached.add(next)
+      pending.push(...(imports.get(next) ?? []))
+    }
+    return reached
+  }
+  const reachable = new Map(files.map(({ path }) => [path, reachableFrom(path)] as const))
+  const circles = new Set<string>()
+  for (const [path, reached] of reachable) {
+    if (!reached.has(path)) continue
+    const others = [...reached].filter((other) => reachable.get(other)?.has(path) === true)
+    circles.add(others.toSorted().join('\n'))
+  }
+  return [...circles].map((circle) => circle.split('\n'))
 }
 
 /** Environment, terminal, clock and randomness come in through the shells or as arguments. */

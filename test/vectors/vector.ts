@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fromHex } from '../../src/bytes.ts'
-import type { GitObject, Oid } from '../../src/git/object.ts'
+import type { GitObject, Oid } from '../../src/git/objects/object.ts'
 
 export const groups = [
   'ids',

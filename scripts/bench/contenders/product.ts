@@ -7,7 +7,7 @@ import type { MemoryToolHandlers } from 'gitlocket/anthropic'
 import { join } from 'node:path'
 // Internal: the `disk` option is public, the disk that it replaces is not, and only its owner can
 // say how often it was told to sync.
-import { systemDisk } from '../../../dist/git/disk.js'
+import { systemDisk } from '../../../dist/disk/disk.js'
 import type { Contender, ContenderKind } from './contender.ts'
 
 export const product: ContenderKind = {

@@ -7,7 +7,7 @@ const journal = 'fault/journal-syncs.test.ts'
 
 export const durability: readonly MutatedFile[] = [
   {
-    file: 'git/checkpoint.ts',
+    file: 'git/maintenance/checkpoint.ts',
     mutants: [
       {
         line: 'await files.disk.syncDirectory(`${files.directory}/refs/heads`)',
@@ -18,7 +18,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/compaction-loose.ts',
+    file: 'git/maintenance/compaction-loose.ts',
     mutants: [
       {
         line: 'await sweep.sync()',
@@ -29,7 +29,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/disk.ts',
+    file: 'disk/disk.ts',
     mutants: [
       {
         line: 'disk.write(fd, bytes, 0)\n    await disk.sync(fd)',
@@ -58,7 +58,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/disk-object-store.ts',
+    file: 'git/disk-store/disk-object-store.ts',
     mutants: [
       {
         line: 'fenceJournal: () => this.#journal.scrub()',
@@ -69,7 +69,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/file-sweep.ts',
+    file: 'disk/file-sweep.ts',
     mutants: [
       {
         line: 'for (const directory of this.#changed) await this.#disk.syncDirectory(directory)',
@@ -80,7 +80,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/git-file-lock.ts',
+    file: 'git/refs/git-file-lock.ts',
     mutants: [
       {
         line: "await disk.syncDirectory(target.slice(0, target.lastIndexOf('/')))",
@@ -97,7 +97,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/incoming-pack.ts',
+    file: 'git/pack/incoming-pack.ts',
     mutants: [
       {
         line: 'await this.#disk.sync(this.#fd)',
@@ -108,7 +108,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/journal-file.ts',
+    file: 'git/journal/journal-file.ts',
     mutants: [
       {
         line: 'concatBytes(bytes, rest), 0)\n    await this.#disk.sync(fd)',
@@ -167,7 +167,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/hashed-file.ts',
+    file: 'git/pack/hashed-file.ts',
     mutants: [
       {
         line: 'await this.#disk.sync(this.#fd)',
@@ -178,7 +178,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/journal.ts',
+    file: 'git/journal/journal.ts',
     mutants: [
       {
         line: 'if (this.#older.uncertain) await this.#older.harden()',
@@ -213,7 +213,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/pack-file.ts',
+    file: 'git/pack/pack-file.ts',
     mutants: [
       {
         line: 'await disk.sync(fd)',
@@ -230,7 +230,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/pack-removal.ts',
+    file: 'git/pack/pack-removal.ts',
     mutants: [
       {
         line: 'await disk.syncDirectory(directory)',
@@ -241,7 +241,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge.ts',
+    file: 'git/purge/purge.ts',
     mutants: [
       {
         line: 'await journal.scrub()',
@@ -258,7 +258,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge-intents.ts',
+    file: 'git/purge/purge-intents.ts',
     mutants: [
       {
         line: 'await this.#parts.fenceJournal()',
@@ -275,7 +275,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/ref-list.ts',
+    file: 'git/refs/ref-list.ts',
     mutants: [
       {
         line: 'await sweep.sync()',
@@ -286,7 +286,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge-refs.ts',
+    file: 'git/purge/purge-refs.ts',
     mutants: [
       {
         line: 'await disk.sync(fd)',
@@ -297,7 +297,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/repair-site.ts',
+    file: 'git/repair/repair-site.ts',
     mutants: [
       {
         line: 'await this.disk.syncDirectory(place)',
@@ -308,7 +308,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/repository.ts',
+    file: 'git/refs/repository.ts',
     mutants: [
       {
         line: 'await disk.syncDirectory(`${directory}/objects`)',

@@ -4,7 +4,7 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const journal: readonly MutatedFile[] = [
   {
-    file: 'git/journal-survey.ts',
+    file: 'git/journal/journal-survey.ts',
     mutants: [
       {
         line: `isEmpty || rest.length >= sectorBytes ? 'zeros' : 'damaged'`,
@@ -78,7 +78,7 @@ export const journal: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/journal-frame.ts',
+    file: 'git/journal/journal-frame.ts',
     mutants: [
       {
         line: 'if (!equalBytes(headSum(start, fields), sum)) return undefined',
@@ -101,7 +101,7 @@ export const journal: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/branch.ts',
+    file: 'git/refs/branch.ts',
     mutants: [
       {
         line: 'if (match?.[1] === undefined) {',
@@ -118,7 +118,7 @@ export const journal: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/journal-file.ts',
+    file: 'git/journal/journal-file.ts',
     mutants: [
       {
         line: 'if (isQuiet && this.doubtful && equalBytes(seen, this.#doubt)) throw damagedError()',
@@ -174,7 +174,7 @@ export const journal: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/journal.ts',
+    file: 'git/journal/journal.ts',
     mutants: [
       {
         line: 'if (!this.#verified.has(object) && gitHash(object.type, object.body) !== oid) {',
@@ -216,7 +216,7 @@ export const journal: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/checkpoint.ts',
+    file: 'git/maintenance/checkpoint.ts',
     mutants: [
       {
         line: 'if (sealing.switched) return',
@@ -240,7 +240,7 @@ export const journal: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/journal-memory.ts',
+    file: 'git/journal/journal-memory.ts',
     mutants: [
       {
         line: 'this.#left.push(...this.#used)',

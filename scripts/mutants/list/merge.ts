@@ -194,7 +194,7 @@ export const merge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/text-merge.ts',
+    file: 'text/text-merge.ts',
     mutants: [
       {
         line: 'return a.length === b.length && a.every((line, index) => line === b[index])',

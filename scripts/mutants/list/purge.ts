@@ -4,7 +4,7 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const purge: readonly MutatedFile[] = [
   {
-    file: 'git/disk-object-store.ts',
+    file: 'git/disk-store/disk-object-store.ts',
     mutants: [
       {
         line: `// A pack that a cancelled intent names must not become one of ours meanwhile.
@@ -16,7 +16,7 @@ export const purge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/pack-filter.ts',
+    file: 'git/pack/pack-filter.ts',
     mutants: [
       {
         line: 'if (doomed.count === 0) return',
@@ -52,7 +52,7 @@ export const purge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge-intent.ts',
+    file: 'git/purge/purge-intent.ts',
     mutants: [
       {
         line: 'if (!equalBytes(sha256(body), bytes.subarray(body.length))) throw damaged()',
@@ -87,7 +87,7 @@ export const purge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge-intents.ts',
+    file: 'git/purge/purge-intents.ts',
     mutants: [
       {
         line: 'if (head === intent.expected) await removePacks(disk, packDirectory, intent.packs)',
@@ -123,7 +123,7 @@ export const purge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge.ts',
+    file: 'git/purge/purge.ts',
     mutants: [
       {
         line: `    sweep.empty(\`\${ownDirectory}/cache\`)
@@ -169,7 +169,7 @@ export const purge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge-refs.ts',
+    file: 'git/purge/purge-refs.ts',
     mutants: [
       {
         line: 'if (target && removed.has(target)) removed.add(name)',

@@ -4,7 +4,7 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const redaction: readonly MutatedFile[] = [
   {
-    file: 'store/absence.ts',
+    file: 'store/redaction/absence.ts',
     mutants: [
       {
         line: 'return [...living, ...past]',
@@ -21,7 +21,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/erased-spans.ts',
+    file: 'store/redaction/erased-spans.ts',
     mutants: [
       {
         line: '? Number.POSITIVE_INFINITY : afterDetour(detours, replaced)',
@@ -57,7 +57,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/shown-tree.ts',
+    file: 'store/redaction/shown-tree.ts',
     mutants: [
       {
         line: `if (size <= FLAT_MAX) return this.#flatten(entries)
@@ -83,7 +83,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/redaction-clearing.ts',
+    file: 'store/redaction/redaction-clearing.ts',
     mutants: [
       {
         line: `if (left.length > 0) throw unchangedError(left)
@@ -108,7 +108,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/redaction-plan.ts',
+    file: 'store/redaction/redaction-plan.ts',
     mutants: [
       {
         line: 'const more = versionIds.filter((versionId) => !known.has(versionId))',
@@ -119,7 +119,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/rewrite.ts',
+    file: 'store/redaction/rewrite.ts',
     mutants: [
       {
         line: `    this.#dead.add(oid)
@@ -157,7 +157,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/verify-rewritten.ts',
+    file: 'store/verify/verify-rewritten.ts',
     mutants: [
       {
         line: `  checkBelow(history, base, found.redacted)
@@ -175,7 +175,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/new-record.ts',
+    file: 'store/commits/new-record.ts',
     mutants: [
       {
         line: 'checkRecordRules(record)',

@@ -26,7 +26,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/steady-head.ts',
+    file: 'store/session/steady-head.ts',
     mutants: [
       {
         line: 'if (objects.head === head) return',
@@ -43,7 +43,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/outgoing-pack.ts',
+    file: 'git/disk-store/outgoing-pack.ts',
     mutants: [
       {
         line: 'else if (this.#chosen[number] === 0) {',
@@ -54,7 +54,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/pack-writer.ts',
+    file: 'git/pack/pack-writer.ts',
     mutants: [
       {
         line: 'return thinBase !== undefined && names.has(thinBase.oid)',
@@ -99,7 +99,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/seen-remotes.ts',
+    file: 'store/local/seen-remotes.ts',
     mutants: [
       {
         line: 'Math.min(entry.intactBelow ?? height, height)',
@@ -193,7 +193,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/seen-remotes.ts',
+    file: 'store/local/seen-remotes.ts',
     mutants: [
       {
         line: 'const since = mark === undefined ? [] : rewrittenSince(file, mark)',

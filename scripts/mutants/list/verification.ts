@@ -4,7 +4,7 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const verification: readonly MutatedFile[] = [
   {
-    file: 'store/verify-commit.ts',
+    file: 'store/verify/verify-commit.ts',
     mutants: [
       {
         line: 'checkInTime({ record: before[0].record, directory }, [first])',
@@ -172,7 +172,7 @@ export const verification: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/verify-rows.ts',
+    file: 'store/verify/verify-rows.ts',
     mutants: [
       {
         line: 'if (context.versions.findMemory(row.versionId) !== undefined) {',
@@ -281,7 +281,7 @@ export const verification: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/judged-commit.ts',
+    file: 'store/verify/judged-commit.ts',
     mutants: [
       {
         line: `    checkDetail(row, detail)
@@ -346,7 +346,7 @@ export const verification: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/authority.ts',
+    file: 'store/access/authority.ts',
     mutants: [
       {
         line: 'if (record.sequence === 0) {',

@@ -4,7 +4,7 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const versionIds: readonly MutatedFile[] = [
   {
-    file: 'store/version-ids.ts',
+    file: 'store/local/version-ids.ts',
     mutants: [
       {
         line: 'if (history.find(id) === undefined) continue',
@@ -33,7 +33,7 @@ export const versionIds: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/version-id-files.ts',
+    file: 'store/local/version-id-files.ts',
     mutants: [
       {
         line: 'if (segment?.before !== digest) return false',
@@ -56,7 +56,7 @@ export const versionIds: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/verify.ts',
+    file: 'store/verify/verify.ts',
     mutants: [
       {
         line: 'await accept?.()',

@@ -1,8 +1,8 @@
 // `audit`: verifies the trail and lists who did what when, with the identity of an auditor or any
 // other. It reads neither contents nor paths, also where the identity could.
 
-import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit-trail.ts'
-import type { Audit } from '../../store/audit.ts'
+import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit/audit-trail.ts'
+import type { Audit } from '../../store/audit/audit.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { countText } from '../sizes.ts'

@@ -1,6 +1,6 @@
 // `blame`: which version each line of a memory came from, and who wrote it.
 
-import type { BlameLine } from '../../store/blame.ts'
+import type { BlameLine } from '../../store/history/blame.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { inkOf } from '../ink.ts'

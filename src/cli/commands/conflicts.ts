@@ -1,6 +1,6 @@
 // `conflicts`: what merges of machines have combined, and from what.
 
-import type { Conflict } from '../../store/sync/conflicts.ts'
+import type { Conflict } from '../../store/history/conflicts.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { visible } from '../output.ts'

@@ -2,8 +2,8 @@
 
 import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Difference } from '../../store/history-diff.ts'
-import type { FullVersion } from '../../store/versions.ts'
+import type { Difference } from '../../store/history/history-diff.ts'
+import type { FullVersion } from '../../store/history/versions.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { inkOf, plainInk } from '../ink.ts'

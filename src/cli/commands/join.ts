@@ -3,8 +3,8 @@
 
 import type { Identity } from '../../keys/identity.ts'
 import { hasCode } from '../../errors.ts'
-import type { Audit } from '../../store/audit.ts'
-import { joinStore } from '../../store/sync/join.ts'
+import type { Audit } from '../../store/audit/audit.ts'
+import { joinStore } from '../../store/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -44,7 +44,7 @@ function joinRemote(context: Context, input: Input): Promise<Answer> {
 /** A clone of the trail alone can be made, since this identity has no keys of the contents. */
 async function joinAsAuditor(context: Context, input: Input, identity: Identity): Promise<Answer> {
   // Few are auditors.
-  const { joinTrail } = await import('../../store/sync/trail.ts')
+  const { joinTrail } = await import('../../store/audit/trail.ts')
   const audit = await joining(context, input, (how) => {
     return joinTrail({ ...how, identity, url: input.argument(0) })
   })

@@ -4,7 +4,7 @@
 import { toBase64 } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
-import type { Audit } from '../../store/audit.ts'
+import type { Audit } from '../../store/audit/audit.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'

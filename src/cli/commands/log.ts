@@ -3,7 +3,7 @@
 
 import { StoreError } from '../../errors.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { FullVersion, Version, VersionFilter } from '../../store/versions.ts'
+import type { FullVersion, Version, VersionFilter } from '../../store/history/versions.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { inkOf } from '../ink.ts'

@@ -2,7 +2,7 @@
 // clone can do it: an auditor, or a machine whose store does not open.
 
 import { hasCode } from '../../errors.ts'
-import { addRemote, listRemotes, removeRemote } from '../../store/sync/remotes.ts'
+import { addRemote, listRemotes, removeRemote } from '../../store/remotes.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { unknownRemoteHint } from '../remote-failure.ts'

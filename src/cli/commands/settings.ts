@@ -3,7 +3,7 @@
 
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
-import { guardMetadataKey } from '../../store/guard.ts'
+import { guardMetadataKey } from '../../store/guard/guard.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'

@@ -15,7 +15,7 @@ import { errorJson, exitCodeOf } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { reportJson, reportText, wasCombined } from '../sync-words.ts'
-import type { Author } from '../../store/commit-context.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
 import { usageError } from '../command-error.ts'
 import { getIdentity, withStore } from '../open-store.ts'
 
@@ -96,7 +96,7 @@ function trailSync({ environment }: Context, input: Input): Turn['sync'] {
       throw usageError('--repair is for members; an auditor takes --accept-rolled-back', 'sync')
     }
     // Few are auditors.
-    const { syncTrail } = await import('../../store/sync/trail.ts')
+    const { syncTrail } = await import('../../store/audit/trail.ts')
     const places = { directory, stateDirectory, identity: getIdentity(environment) }
     return syncTrail({ ...places, ...options, acceptRolledBack })
   }

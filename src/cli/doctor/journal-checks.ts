@@ -3,10 +3,10 @@
 // this moment looks damaged too. Reads only.
 
 import { mendStore } from '../../api/advice.ts'
-import { systemDisk } from '../../git/disk.ts'
-import { framesOf, surveyJournals } from '../../git/journal-survey.ts'
-import type { JournalSurvey } from '../../git/journal-survey.ts'
-import { ownDirectoryName } from '../../git/repository.ts'
+import { systemDisk } from '../../disk/disk.ts'
+import { framesOf, surveyJournals } from '../../git/journal/journal-survey.ts'
+import type { JournalSurvey } from '../../git/journal/journal-survey.ts'
+import { ownDirectoryName } from '../../git/refs/repository.ts'
 import type { Environment } from '../environment.ts'
 import { countText } from '../sizes.ts'
 import { fail } from './finding.ts'

@@ -2,11 +2,11 @@
 // do. Takes no lock, and waits no longer than it takes a holder at work to answer or to let go.
 
 import { setTimeout } from 'node:timers'
-import { branchName } from '../../git/branch.ts'
-import { systemDisk } from '../../git/disk.ts'
-import { answersAt } from '../../git/life-socket.ts'
-import { findLockHolder } from '../../git/process-lock.ts'
-import { thisProcess, type ProcessOwner } from '../../git/process-owner.ts'
+import { branchName } from '../../git/refs/branch.ts'
+import { systemDisk } from '../../disk/disk.ts'
+import { answersAt } from '../../disk/life-socket.ts'
+import { findLockHolder } from '../../disk/process-lock.ts'
+import { thisProcess, type ProcessOwner } from '../../disk/process-owner.ts'
 import { failed, ok, warn } from './finding.ts'
 import type { Finding } from './finding.ts'
 

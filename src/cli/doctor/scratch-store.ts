@@ -10,7 +10,7 @@ import { formatIdentity, generateIdentity } from '../../keys/identity.ts'
 import type { Identity } from '../../keys/identity.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { createStore, openStore } from '../../store/open.ts'
-import type { Author } from '../../store/commit-context.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
 import type { Canary } from './canaries.ts'
 
 /** What the search looks at, and when: called at each point of the store's life. */

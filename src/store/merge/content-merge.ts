@@ -2,9 +2,9 @@
 // one text, always, without markers. Decides between a merge by lines, both sides' lines, and
 // the newer text where lines put together would be no text of that kind.
 
-import { mergeText } from '../text-merge.ts'
-import { uniteTexts } from './text-union.ts'
-import type { TextSides } from './text-union.ts'
+import { mergeText } from '../../text/text-merge.ts'
+import { uniteTexts } from '../../text/text-union.ts'
+import type { TextSides } from '../../text/text-union.ts'
 
 export interface MergedContent {
   readonly content: string

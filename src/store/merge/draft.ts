@@ -4,11 +4,11 @@
 
 import { contentBytesFormatMax } from '../../limits.ts'
 import { zeroId } from '../../format/record.ts'
-import type { LiveMemory } from '../live-memory.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
 import { mergeContents } from './content-merge.ts'
 import { inOrder } from './merge-input.ts'
 import type { MergeInput, OpenMemory, VersionRef } from './merge-input.ts'
-import type { TextSides } from './text-union.ts'
+import type { TextSides } from '../../text/text-union.ts'
 
 /**
  * What a person may want to look at. `merged`: both sides' edits are in it. `both_kept`: they

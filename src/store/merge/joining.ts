@@ -1,7 +1,7 @@
 // Two memories at one path become one: the older memory goes on with the lines of both, the other
 // is deleted and keeps its history.
 
-import { byAge } from '../live-memory.ts'
+import { byAge } from '../snapshot/live-memory.ts'
 import { mergeContents } from './content-merge.ts'
 import { contentLimit, readNothing } from './draft.ts'
 import type { Draft } from './draft.ts'

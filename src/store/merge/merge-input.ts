@@ -2,7 +2,7 @@
 // The caller has compared the two heads (docs/FORMAT.md §6.4) and reads contents when asked.
 
 import type { Random } from '../../crypto/random.ts'
-import type { CurrentVersion, LiveMemory } from '../live-memory.ts'
+import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 
 export type VersionRef = Pick<CurrentVersion, 'versionId'>
 

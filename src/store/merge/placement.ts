@@ -4,7 +4,7 @@
 import { formatId } from '../../format/id.ts'
 import { parentPaths } from '../../format/path.ts'
 import { pathBytesMax } from '../../limits.ts'
-import { byAge } from '../live-memory.ts'
+import { byAge } from '../snapshot/live-memory.ts'
 import type { Draft } from './draft.ts'
 import type { MergeInput } from './merge-input.ts'
 

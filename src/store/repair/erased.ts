@@ -4,11 +4,11 @@
 
 import { StoreError } from '../../errors.ts'
 import { toHex } from '../../bytes.ts'
-import type { Oid } from '../../git/object.ts'
-import type { Erased } from '../../git/repair-site.ts'
-import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { Erased } from '../../git/repair/repair-site.ts'
+import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { OpenSource } from './lost.ts'
-import { findCommit, reachOf } from './reach.ts'
+import { findCommit, reachOf } from '../sync/reach.ts'
 
 /** `commits` are all that can be read here, `kept` is what the head leads to. */
 export async function erasedBeside(

@@ -4,19 +4,19 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import type { Oid } from '../../git/object.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { atOnce } from '../../time-slice.ts'
-import { openHeadKeyring } from '../authority.ts'
-import { decodeCommit, readCommitBytes } from '../decoded-commit.ts'
-import type { Epochs } from '../decoded-commit.ts'
-import type { ObjectSource } from '../git-reads.ts'
-import { containsRecord } from '../freshness.ts'
-import type { Snapshot } from '../snapshot.ts'
+import { openHeadKeyring } from '../access/authority.ts'
+import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import type { Epochs } from '../commits/decoded-commit.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { containsRecord } from '../session/freshness.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import { isVerdict } from '../sync/refused.ts'
 import { readForeignStoreId } from '../sync/theirs.ts'
-import { verifyHistory } from '../verify.ts'
-import { findCommit } from './reach.ts'
+import { verifyHistory } from '../verify/verify.ts'
+import { findCommit } from '../sync/reach.ts'
 
 /** So many commits are verified at most: each may cost to verify all below it. */
 const TRIED_MAX = 32

@@ -1,7 +1,7 @@
 // What a repair says when it is done. Types alone.
 
-import type { Damage } from '../../git/repository-survey.ts'
-import type { Oid } from '../../git/object.ts'
+import type { Damage } from '../../git/repair/repository-survey.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { StoreError } from '../../errors.ts'
 import type { RecordKind } from '../../format/change-record.ts'
 

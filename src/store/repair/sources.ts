@@ -3,13 +3,13 @@
 // copy is trusted: its objects are hashed, and its heads verified.
 
 import { StoreError } from '../../errors.ts'
-import type { Disk } from '../../git/disk.ts'
-import type { GitObject, Oid } from '../../git/object.ts'
-import type { RepairSite } from '../../git/repair-site.ts'
-import { RepositorySurvey } from '../../git/repository-survey.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { GitObject, Oid } from '../../git/objects/object.ts'
+import type { RepairSite } from '../../git/repair/repair-site.ts'
+import { RepositorySurvey } from '../../git/repair/repository-survey.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
-import type { ObjectSource } from '../git-reads.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { RemoteOptions } from '../sync/options.ts'
 import { fetchInto } from '../sync/clone-remote.ts'
 

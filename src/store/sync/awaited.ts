@@ -1,12 +1,12 @@
 // Who else has not shown to have the redactions that a sync took over. Asked only then: each costs
 // a look through the history.
 
-import type { AwaitedDevice } from '../adoption.ts'
-import { listDevices } from '../devices.ts'
-import type { Device } from '../devices.ts'
-import type { History } from '../history.ts'
-import type { StoreSession } from '../session.ts'
-import { askHistory } from '../steady-history.ts'
+import type { AwaitedDevice } from '../redaction/adoption.ts'
+import { listDevices } from '../devices/devices.ts'
+import type { Device } from '../devices/devices.ts'
+import type { History } from '../history/history.ts'
+import type { StoreSession } from '../session/session.ts'
+import { askHistory } from '../history/steady-history.ts'
 
 /** `before` is how many versions were redacted here before the sync. */
 export async function findAwaited(

@@ -2,9 +2,9 @@
 // finds one that both have, whatever was added or rewritten since.
 
 import { parseLinks } from '../../format/commit.ts'
-import type { Oid } from '../../git/object.ts'
-import { readCommitBytes } from '../decoded-commit.ts'
-import type { ObjectSource } from '../git-reads.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 
 /** How far back is looked without a history in RAM. */
 const WALK_MAX = 256

@@ -10,12 +10,12 @@ import { isLower } from '../../format/directory-join.ts'
 import { formatId } from '../../format/id.ts'
 import { joinKeyrings } from '../../keys/keyring.ts'
 import type { NewKeyring, OpenedKeyring } from '../../keys/keyring.ts'
-import { openHeadKeyring } from '../authority.ts'
-import type { Divergence } from '../divergence.ts'
-import type { HistorySource } from '../history.ts'
-import { checkChanges, checkMayJoin, readChanges } from '../keyring-join.ts'
-import type { StoreSession } from '../session.ts'
-import type { KeyringState, Snapshot } from '../snapshot.ts'
+import { openHeadKeyring } from '../access/authority.ts'
+import type { Divergence } from '../commits/divergence.ts'
+import type { HistorySource } from '../history/history.ts'
+import { checkChanges, checkMayJoin, readChanges } from '../access/keyring-join.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 
 /** What a sync made of two keyrings. Device ids are `dev_…`. */
 export interface JoinedKeyrings {

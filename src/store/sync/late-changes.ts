@@ -3,9 +3,9 @@
 
 import { formatId } from '../../format/id.ts'
 import { hasCode } from '../../errors.ts'
-import type { Oid } from '../../git/object.ts'
-import type { HistorySource } from '../history.ts'
-import { readKnownCommit } from '../known-commit.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { HistorySource } from '../history/history.ts'
+import { readKnownCommit } from '../history/known-commit.ts'
 import type { Operation } from '../../format/change-record.ts'
 
 /** A commit that was left out. */

@@ -3,7 +3,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
-import { unknownRemoteError } from '../../git/remotes.ts'
+import { unknownRemoteError } from '../../git/refs/remotes.ts'
 import type { RemoteAccess, TransferProgress } from '../../transport/remote-access.ts'
 import type { Remote } from '../../git/exchange.ts'
 

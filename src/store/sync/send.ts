@@ -3,16 +3,16 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
-import type { Oid } from '../../git/object.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { connectPush } from '../../transport/push.ts'
 import type {
   PushConnection,
   RemoteAccess,
   TransferProgress,
 } from '../../transport/remote-access.ts'
-import { hasMoved } from '../one-state.ts'
-import type { StoreSession } from '../session.ts'
-import type { Head } from '../snapshot.ts'
+import { hasMoved } from '../session/one-state.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Head } from '../snapshot/snapshot.ts'
 import type { KnownRemote } from './known-remote.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
 import { nothingSent } from './report.ts'

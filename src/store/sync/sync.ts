@@ -3,12 +3,12 @@
 // nothing. Never forces: a push names the commit that it replaces.
 
 import { formatId } from '../../format/id.ts'
-import type { StoreSession } from '../session.ts'
+import type { StoreSession } from '../session/session.ts'
 import type { Remote } from '../../git/exchange.ts'
-import type { CurrentVersion } from '../live-memory.ts'
-import type { Author } from '../commit-context.ts'
+import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import type { Author } from '../commits/commit-context.ts'
 import { findAwaited } from './awaited.ts'
-import { headWords } from './head-words.ts'
+import { headWords } from '../../format/head-words.ts'
 import { KnownRemote } from './known-remote.ts'
 import { chooseRemote } from './options.ts'
 import type { StoreSyncOptions, SyncOptions } from './options.ts'

@@ -1,6 +1,6 @@
 // What making one history of two did, and what several such steps did together. Plain values.
 
-import type { Oid } from '../../git/object.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import { addJoined } from './joined-keyrings.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'

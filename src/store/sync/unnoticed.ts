@@ -3,8 +3,8 @@
 
 import { compareBytes } from '../../bytes.ts'
 import { zeroId } from '../../format/record.ts'
-import type { History, HistorySource } from '../history.ts'
-import type { Snapshot } from '../snapshot.ts'
+import type { History, HistorySource } from '../history/history.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { SettingsOutcome } from './report.ts'
 import { containsRecord, findRecord } from './theirs.ts'
 import type { Theirs } from './theirs.ts'

@@ -10,7 +10,7 @@ import { generateIdentity } from '../../../src/keys/identity.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import { createStore } from '../../../src/store/open.ts'
 import { sharedDirectory } from '../../support/temporary.ts'
-import type { Author } from '../../../src/store/commit-context.ts'
+import type { Author } from '../../../src/store/commits/commit-context.ts'
 import type { Call, Row, Step } from './steps.ts'
 
 export interface Outcome {

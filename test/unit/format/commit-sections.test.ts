@@ -5,7 +5,7 @@ import { StoreError } from '../../../src/errors.ts'
 import { utf8 } from '../../../src/bytes.ts'
 import { findSections, treeOf } from '../../../src/format/commit-sections.ts'
 import { parseCommit } from '../../../src/format/commit.ts'
-import { readCommitBytes } from '../../../src/store/decoded-commit.ts'
+import { readCommitBytes } from '../../../src/store/commits/decoded-commit.ts'
 import { commitsOf, historyOf } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'
 

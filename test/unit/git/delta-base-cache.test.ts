@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { equalBytes } from '../../../src/bytes.ts'
-import { DeltaBaseCache } from '../../../src/git/delta-base-cache.ts'
+import { DeltaBaseCache } from '../../../src/git/pack/delta-base-cache.ts'
 
 function tree(key: number, length: number): Uint8Array {
   return new Uint8Array(length).map((_, at) => key * 31 + at)

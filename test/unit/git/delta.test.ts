@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hasCode } from '../../../src/errors.ts'
-import { applyDelta, makeDelta } from '../../../src/git/delta.ts'
+import { applyDelta, makeDelta } from '../../../src/git/pack/delta.ts'
 import { noise } from '../../support/pack-fixtures.ts'
 import { full, seed } from '../../support/seed.ts'
 

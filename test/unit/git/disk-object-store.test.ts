@@ -6,8 +6,8 @@ import {
   createDiskObjectStore,
   type DiskObjectStoreOptions,
   openDiskObjectStore,
-} from '../../../src/git/disk-object-store.ts'
-import { type Disk, systemDisk } from '../../../src/git/disk.ts'
+} from '../../../src/git/disk-store/disk-object-store.ts'
+import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import type { ObjectStore, Transition } from '../../../src/git/object-store.ts'
 import { expectAllReadable } from '../../contract/object-store.contract.ts'
 import { FaultyDisk } from '../../support/faulty-disk.ts'

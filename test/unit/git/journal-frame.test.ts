@@ -9,7 +9,7 @@ import {
   findBatch,
   findHead,
   sectorBytes,
-} from '../../../src/git/journal-frame.ts'
+} from '../../../src/git/journal/journal-frame.ts'
 import { full, seed } from '../../support/seed.ts'
 import { TestHistory } from '../../support/transitions.ts'
 

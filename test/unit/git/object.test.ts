@@ -7,7 +7,7 @@ import {
   findTreeEntry,
   newObject,
   type TreeEntry,
-} from '../../../src/git/object.ts'
+} from '../../../src/git/objects/object.ts'
 import { git, temporaryDirectory } from '../../support/temporary.ts'
 
 const oid = 'ab'.repeat(20)

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { OidList, sortedRows } from '../../../src/git/oid-list.ts'
+import { OidList, sortedRows } from '../../../src/git/objects/oid-list.ts'
 import { full, seed } from '../../support/seed.ts'
 
 const runs = { seed, numRuns: full ? 2000 : 200 }

@@ -9,7 +9,7 @@ import {
   encodeOffsetDeltaHeader,
   encodePackHeader,
   inflate,
-} from '../../../src/git/pack-entry.ts'
+} from '../../../src/git/pack/pack-entry.ts'
 import { noise } from '../../support/pack-fixtures.ts'
 
 const corrupt = expect.toSatisfy((error) => hasCode(error, 'pack_corrupt'))

@@ -4,13 +4,17 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { systemDisk } from '../../../src/git/disk.ts'
-import { OidList } from '../../../src/git/oid-list.ts'
-import { filterPacks } from '../../../src/git/pack-filter.ts'
-import { deflate, encodeEntryHeader, encodeOffsetDeltaHeader } from '../../../src/git/pack-entry.ts'
-import { makeDelta } from '../../../src/git/delta.ts'
-import { PackSet } from '../../../src/git/pack-set.ts'
-import { writePack, type PackInput } from '../../../src/git/pack-writer.ts'
+import { systemDisk } from '../../../src/disk/disk.ts'
+import { OidList } from '../../../src/git/objects/oid-list.ts'
+import { filterPacks } from '../../../src/git/pack/pack-filter.ts'
+import {
+  deflate,
+  encodeEntryHeader,
+  encodeOffsetDeltaHeader,
+} from '../../../src/git/pack/pack-entry.ts'
+import { makeDelta } from '../../../src/git/pack/delta.ts'
+import { PackSet } from '../../../src/git/pack/pack-set.ts'
+import { writePack, type PackInput } from '../../../src/git/pack/pack-writer.ts'
 import {
   assemblePack,
   bareRepository,

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { systemDisk } from '../../../src/git/disk.ts'
-import { HashedFile } from '../../../src/git/hashed-file.ts'
-import { PackIndex, PackIndexBuilder } from '../../../src/git/pack-index.ts'
+import { systemDisk } from '../../../src/disk/disk.ts'
+import { HashedFile } from '../../../src/git/pack/hashed-file.ts'
+import { PackIndex, PackIndexBuilder } from '../../../src/git/pack/pack-index.ts'
 import {
   mergeIndexes,
   type MergedRow,
   writeMergedIndex,
-} from '../../../src/git/pack-index-merge.ts'
+} from '../../../src/git/pack/pack-index-merge.ts'
 import { noise } from '../../support/pack-fixtures.ts'
 import { full, seed } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Sha1 } from '../../../src/crypto/sha1.ts'
 import { hasCode } from '../../../src/errors.ts'
-import { PackIndex, PackIndexBuilder } from '../../../src/git/pack-index.ts'
+import { PackIndex, PackIndexBuilder } from '../../../src/git/pack/pack-index.ts'
 import { noise } from '../../support/pack-fixtures.ts'
 
 const corrupt = expect.toSatisfy((error) => hasCode(error, 'pack_corrupt'))

@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { Sha1 } from '../../../src/crypto/sha1.ts'
 import { hasCode } from '../../../src/errors.ts'
-import { makeDelta } from '../../../src/git/delta.ts'
-import { systemDisk, type Disk } from '../../../src/git/disk.ts'
-import { encodeEntryHeader, encodeOffsetDeltaHeader } from '../../../src/git/pack-entry.ts'
-import { mergePacks } from '../../../src/git/pack-merge.ts'
-import { PackSet } from '../../../src/git/pack-set.ts'
-import { writePack, type PackInput } from '../../../src/git/pack-writer.ts'
+import { makeDelta } from '../../../src/git/pack/delta.ts'
+import { systemDisk, type Disk } from '../../../src/disk/disk.ts'
+import { encodeEntryHeader, encodeOffsetDeltaHeader } from '../../../src/git/pack/pack-entry.ts'
+import { mergePacks } from '../../../src/git/maintenance/pack-merge.ts'
+import { PackSet } from '../../../src/git/pack/pack-set.ts'
+import { writePack, type PackInput } from '../../../src/git/pack/pack-writer.ts'
 import {
   assemblePack,
   history,

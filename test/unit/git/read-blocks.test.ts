@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ReadBlocks } from '../../../src/git/read-blocks.ts'
+import { ReadBlocks } from '../../../src/git/pack/read-blocks.ts'
 
 const block = 16 * 1024
 

@@ -10,10 +10,14 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { systemDisk } from '../../../src/git/disk.ts'
-import { findSetting, parseGitConfig } from '../../../src/git/git-config.ts'
-import { LockIdentity } from '../../../src/git/process-lock.ts'
-import { checkRepository, ensureSettings, initRepository } from '../../../src/git/repository.ts'
+import { systemDisk } from '../../../src/disk/disk.ts'
+import { findSetting, parseGitConfig } from '../../../src/git/refs/git-config.ts'
+import { LockIdentity } from '../../../src/disk/process-lock.ts'
+import {
+  checkRepository,
+  ensureSettings,
+  initRepository,
+} from '../../../src/git/refs/repository.ts'
 import { git, temporaryDirectory } from '../../support/temporary.ts'
 
 function bare(): string {

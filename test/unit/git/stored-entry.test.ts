@@ -4,7 +4,7 @@
 import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
-import { inflate } from '../../../src/git/pack-entry.ts'
+import { inflate } from '../../../src/git/pack/pack-entry.ts'
 
 function body(length: number): Uint8Array {
   return new Uint8Array(length).map((_, at) => (at * 7) ^ (at >>> 5))

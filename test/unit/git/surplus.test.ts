@@ -5,12 +5,15 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { systemDisk } from '../../../src/git/disk.ts'
-import { createDiskObjectStore, openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
-import { newObject } from '../../../src/git/object.ts'
-import type { Oid } from '../../../src/git/object.ts'
+import { systemDisk } from '../../../src/disk/disk.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../../src/git/disk-store/disk-object-store.ts'
+import { newObject } from '../../../src/git/objects/object.ts'
+import type { Oid } from '../../../src/git/objects/object.ts'
 import type { ObjectStore } from '../../../src/git/object-store.ts'
-import { writePack } from '../../../src/git/pack-writer.ts'
+import { writePack } from '../../../src/git/pack/pack-writer.ts'
 import {
   commitErasure,
   erasure,

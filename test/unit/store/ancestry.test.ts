@@ -1,7 +1,7 @@
 // Which commit is in whose past, in histories that part and meet.
 
 import { describe, expect, test } from 'vitest'
-import { Ancestry } from '../../../src/store/ancestry.ts'
+import { Ancestry } from '../../../src/store/commits/ancestry.ts'
 
 /** Each commit's parents, by position. */
 function made(parents: readonly (readonly number[])[]): Ancestry {

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Author, MemoryStore } from '../../../src/index.ts'
-import { blameLines } from '../../../src/store/blame.ts'
-import type { BlameLine, BlameOptions } from '../../../src/store/blame.ts'
+import { blameLines } from '../../../src/store/history/blame.ts'
+import type { BlameLine, BlameOptions } from '../../../src/store/history/blame.ts'
 import { historyOf } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'
 import type { TestPlace } from '../../support/stores.ts'

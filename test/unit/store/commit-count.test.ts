@@ -1,9 +1,9 @@
 // The number of commits that `status` tells without reading the history is that of a verification.
 
 import { expect, test } from 'vitest'
-import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
+import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import type { MemoryStore } from '../../../src/index.ts'
-import { countOn } from '../../../src/store/commit-count.ts'
+import { countOn } from '../../../src/store/commits/commit-count.ts'
 import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
 

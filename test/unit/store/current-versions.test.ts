@@ -4,9 +4,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CurrentVersions } from '../../../src/store/current-versions.ts'
+import { CurrentVersions } from '../../../src/store/snapshot/current-versions.ts'
 import { seed } from '../../support/seed.ts'
-import type { CurrentVersion } from '../../../src/store/live-memory.ts'
+import type { CurrentVersion } from '../../../src/store/snapshot/live-memory.ts'
 
 const hex = (length: number, of: number): string => of.toString(16).padStart(length, '0')
 

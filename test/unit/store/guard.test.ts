@@ -3,11 +3,16 @@
 
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
-import { checkGuard, guardMetadataKey, guardOf, secretGuard } from '../../../src/store/guard.ts'
-import type { ContentGuard, GuardedText } from '../../../src/store/guard.ts'
+import {
+  checkGuard,
+  guardMetadataKey,
+  guardOf,
+  secretGuard,
+} from '../../../src/store/guard/guard.ts'
+import type { ContentGuard, GuardedText } from '../../../src/store/guard/guard.ts'
 import type { Author, MemoryStore } from '../../../src/index.ts'
 import { author, newStore } from '../../support/stores.ts'
-import type { PlannedRow } from '../../../src/store/new-rows.ts'
+import type { PlannedRow } from '../../../src/store/commits/new-rows.ts'
 
 const row = (content: string | undefined, path = '/a.md'): PlannedRow => ({
   memoryId: '01'.repeat(16),

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
-import { HeldHistory } from '../../../src/store/held-history.ts'
-import type { HistoryShelf } from '../../../src/store/held-history.ts'
-import type { History, HistorySource } from '../../../src/store/history.ts'
+import { HeldHistory } from '../../../src/store/session/held-history.ts'
+import type { HistoryShelf } from '../../../src/store/session/held-history.ts'
+import type { History, HistorySource } from '../../../src/store/history/history.ts'
 import { commitsOf, makeHistory, oidAt, versionAt } from '../../support/histories.ts'
 
 const length = 300

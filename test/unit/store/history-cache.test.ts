@@ -3,12 +3,16 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { systemDisk } from '../../../src/git/disk.ts'
+import { systemDisk } from '../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../src/index.ts'
-import { History } from '../../../src/store/history.ts'
-import { isWorthWriting, readHistory, writeHistory } from '../../../src/store/history-cache.ts'
-import { writeCache } from '../../../src/store/sealed-cache.ts'
-import type { CacheOwner } from '../../../src/store/sealed-cache.ts'
+import { History } from '../../../src/store/history/history.ts'
+import {
+  isWorthWriting,
+  readHistory,
+  writeHistory,
+} from '../../../src/store/local/history-cache.ts'
+import { writeCache } from '../../../src/store/local/sealed-cache.ts'
+import type { CacheOwner } from '../../../src/store/local/sealed-cache.ts'
 import {
   appendMade,
   commitsOf,

@@ -1,9 +1,9 @@
 // The history in RAM: what is in it after commits, redactions and rewritten pasts.
 
 import { describe, expect, test } from 'vitest'
-import { catchUp } from '../../../src/store/catch-up.ts'
-import { History } from '../../../src/store/history.ts'
-import { readVersionContent } from '../../../src/store/contents.ts'
+import { catchUp } from '../../../src/store/history/catch-up.ts'
+import { History } from '../../../src/store/history/history.ts'
+import { readVersionContent } from '../../../src/store/history/contents.ts'
 import {
   commitsOf,
   versionsOf,
@@ -16,7 +16,7 @@ import {
 } from '../../support/histories.ts'
 import type { MadeCommit, ReadHistory } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'
-import type { VersionEntry } from '../../../src/store/history-rows.ts'
+import type { VersionEntry } from '../../../src/store/history/history-rows.ts'
 
 const commits: readonly MadeCommit[] = [
   {},

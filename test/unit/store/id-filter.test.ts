@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { IdFilter } from '../../../src/store/id-filter.ts'
+import { IdFilter } from '../../../src/store/tables/id-filter.ts'
 
 test.each([1, 100, 5000, 40_000])('%i ids', (count) => {
   const ids = randomBytes(16 * count)

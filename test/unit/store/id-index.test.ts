@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { IdIndex } from '../../../src/store/id-index.ts'
+import { IdIndex } from '../../../src/store/tables/id-index.ts'
 
 function idAt(number: number): string {
   return createHash('sha256').update(String(number)).digest('hex').slice(0, 32)

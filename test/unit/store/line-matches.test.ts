@@ -3,7 +3,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { matchLines } from '../../../src/store/line-matches.ts'
+import { matchLines } from '../../../src/text/line-matches.ts'
 import { full, seed } from '../../support/seed.ts'
 
 function matched(older: string, newer: string): string {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { zeroHash, zeroId } from '../../../src/format/record.ts'
 import { generateIdentity } from '../../../src/index.ts'
-import { signNext } from '../../../src/store/new-record.ts'
+import { signNext } from '../../../src/store/commits/new-record.ts'
 import { MergeWorld } from '../../support/merge-world.ts'
 import { standardClones } from '../../support/forged-clones.ts'
 

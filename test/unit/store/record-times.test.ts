@@ -3,13 +3,13 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { History } from '../../../src/store/history.ts'
+import type { History } from '../../../src/store/history/history.ts'
 import {
   findPlacedTime,
   LatestTimes,
   mayLieBetween,
   placedTime,
-} from '../../../src/store/record-times.ts'
+} from '../../../src/store/history/record-times.ts'
 import { appendMade, makeHistory } from '../../support/histories.ts'
 import { placedTimes } from '../../support/reference/times.ts'
 import type { TimedRecord } from '../../support/reference/times.ts'

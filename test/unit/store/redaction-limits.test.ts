@@ -2,11 +2,11 @@
 // that fails at the end, more memories than a record has rows.
 
 import { describe, expect, test } from 'vitest'
-import { systemDisk } from '../../../src/git/disk.ts'
+import { systemDisk } from '../../../src/disk/disk.ts'
 import { StoreError } from '../../../src/index.ts'
 import type { MemoryStore } from '../../../src/index.ts'
 import { rowsMax } from '../../../src/limits.ts'
-import { FLAT_MAX } from '../../../src/store/memory-tree.ts'
+import { FLAT_MAX } from '../../../src/store/snapshot/memory-tree.ts'
 import { inlinePacker } from '../../support/inline-packer.ts'
 import { full } from '../../support/seed.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'

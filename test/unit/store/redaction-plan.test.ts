@@ -1,7 +1,7 @@
 // The search for what a redaction erases: what it reads, and where a reason counts.
 
 import { expect, test } from 'vitest'
-import { Selector } from '../../../src/store/redaction-plan.ts'
+import { Selector } from '../../../src/store/redaction/redaction-plan.ts'
 import { historyOf, makeHistory } from '../../support/histories.ts'
 import type { MadeCommit } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'

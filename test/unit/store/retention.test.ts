@@ -7,12 +7,12 @@ import { describe, expect, test } from 'vitest'
 import { memoryToolHandlers } from '../../../src/anthropic/memory-tool.ts'
 import type { MemoryStore } from '../../../src/index.ts'
 import { rowsMax } from '../../../src/limits.ts'
-import { PathTree } from '../../../src/store/path-tree.ts'
-import { planExpiry } from '../../../src/store/retention.ts'
-import type { ExpiryRule } from '../../../src/store/retention.ts'
+import { PathTree } from '../../../src/store/snapshot/path-tree.ts'
+import { planExpiry } from '../../../src/store/changes/retention.ts'
+import type { ExpiryRule } from '../../../src/store/changes/retention.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
 import type { TestPlace } from '../../support/stores.ts'
-import type { LiveMemory } from '../../../src/store/live-memory.ts'
+import type { LiveMemory } from '../../../src/store/snapshot/live-memory.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const start = Date.UTC(2026, 0, 1, 12)

@@ -3,7 +3,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Author, Change } from '../../../src/index.ts'
-import { systemDisk } from '../../../src/git/disk.ts'
+import { systemDisk } from '../../../src/disk/disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
 import type { TestPlace } from '../../support/stores.ts'

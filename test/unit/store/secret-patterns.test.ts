@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { formatIdentity, formatRecoveryKey } from '../../../src/keys/identity.ts'
 import { generateIdentity, generateRecoveryKey } from '../../../src/keys/identity.ts'
-import { findSecrets } from '../../../src/store/secret-patterns.ts'
+import { findSecrets } from '../../../src/store/guard/secret-patterns.ts'
 
 const text = 'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9'
 /** So many letters and digits, none of them repeated often. */

@@ -2,12 +2,12 @@
 // every step does, no two of them are in one turn of the event loop.
 
 import { expect, test, vi } from 'vitest'
-import { openDiskObjectStore } from '../../../src/git/disk-object-store.ts'
-import { countOn } from '../../../src/store/commit-count.ts'
+import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
+import { countOn } from '../../../src/store/commits/commit-count.ts'
 import { findOutgoing, objectsOf } from '../../../src/store/sync/outgoing.ts'
-import { compareDistantTrees } from '../../../src/store/tree-diff.ts'
-import { verifyHistory } from '../../../src/store/verify.ts'
-import { findMemoriesTree } from '../../../src/store/contents.ts'
+import { compareDistantTrees } from '../../../src/store/snapshot/tree-diff.ts'
+import { verifyHistory } from '../../../src/store/verify/verify.ts'
+import { findMemoriesTree } from '../../../src/store/history/contents.ts'
 import { historyOf } from '../../support/histories.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 import { inSlices, mostInOneTurn } from '../../support/turns.ts'

@@ -1,9 +1,9 @@
 // Questions that go through much of the history: they give way, and their answer is of one state.
 
 import { expect, test, vi } from 'vitest'
-import { openPast } from '../../../src/store/past.ts'
-import { askInSlices } from '../../../src/store/steady-history.ts'
-import { readVersions } from '../../../src/store/versions.ts'
+import { openPast } from '../../../src/store/history/past.ts'
+import { askInSlices } from '../../../src/store/history/steady-history.ts'
+import { readVersions } from '../../../src/store/history/versions.ts'
 import { TimeSlice } from '../../../src/time-slice.ts'
 import { appendMade, historyOf, makeHistory } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mergeText } from '../../../src/store/text-merge.ts'
+import { mergeText } from '../../../src/text/text-merge.ts'
 import { full, seed } from '../../support/seed.ts'
 import { cleanEnvironment, temporaryDirectory } from '../../support/temporary.ts'
 

@@ -5,8 +5,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
 import type { Version, VersionFilter } from '../../../src/index.ts'
-import type { History } from '../../../src/store/history.ts'
-import { describeVersion, findVersions, readVersions } from '../../../src/store/versions.ts'
+import type { History } from '../../../src/store/history/history.ts'
+import { describeVersion, findVersions, readVersions } from '../../../src/store/history/versions.ts'
 import {
   versionsOf,
   appendMade,

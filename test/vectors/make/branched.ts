@@ -1,6 +1,6 @@
 // The vectors of stores whose history has branches, of a founder of their own. FORMAT §6.4, §7.2.
 
-import type { GitObject, Oid } from '../../../src/git/object.ts'
+import type { GitObject, Oid } from '../../../src/git/objects/object.ts'
 import { formatIdentity } from '../../../src/keys/identity.ts'
 import { standardClones } from '../../support/forged-clones.ts'
 import type { Vector } from '../vector.ts'

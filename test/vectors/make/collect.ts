@@ -1,6 +1,6 @@
 // The objects that a commit reaches, for the pool that all vectors of stores share.
 
-import type { GitObject, Oid } from '../../../src/git/object.ts'
+import type { GitObject, Oid } from '../../../src/git/objects/object.ts'
 import type { Forge } from '../../support/forge.ts'
 
 /** What the head reaches, and no more. */

@@ -2,7 +2,7 @@
 // §7.2.
 
 import type { Directory } from '../../../src/format/directory.ts'
-import type { Oid } from '../../../src/git/object.ts'
+import type { Oid } from '../../../src/git/objects/object.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import type { Identity } from '../../../src/keys/identity.ts'
 import type { Forge } from '../../support/forge.ts'

@@ -3,7 +3,7 @@
 
 import { utf8 } from '../../../src/bytes.ts'
 import type { Directory } from '../../../src/format/directory.ts'
-import type { GitObject, Oid } from '../../../src/git/object.ts'
+import type { GitObject, Oid } from '../../../src/git/objects/object.ts'
 import { formatIdentity, formatRecoveryKey } from '../../../src/keys/identity.ts'
 import { zeroHash } from '../../../src/format/record.ts'
 import { Forge } from '../../support/forge.ts'

@@ -1,11 +1,11 @@
 // Merges of few memories, each state in few words, and what comes of them in as few. Contents stand
 // for blobs, `at` for a place in the history.
 
-import { digestOf } from '../../../../src/store/changes.ts'
+import { digestOf } from '../../../../src/store/changes/changes.ts'
 import type { MergeInput, OpenMemory } from '../../../../src/store/merge/merge-input.ts'
 import { planMerge } from '../../../../src/store/merge/plan.ts'
 import type { MergeOutcome } from '../../../../src/store/merge/plan.ts'
-import type { CurrentVersion, LiveMemory } from '../../../../src/store/live-memory.ts'
+import type { CurrentVersion, LiveMemory } from '../../../../src/store/snapshot/live-memory.ts'
 
 /** A version in few words. Later versions have a greater `at`; redacted: no path. */
 export interface State {

@@ -4,9 +4,9 @@
 import { describe, expect, test, vi } from 'vitest'
 import { zeroId } from '../../../../src/format/record.ts'
 import { rowsMax } from '../../../../src/limits.ts'
-import { digestOf } from '../../../../src/store/changes.ts'
+import { digestOf } from '../../../../src/store/changes/changes.ts'
 import { planMerge } from '../../../../src/store/merge/plan.ts'
-import type { LiveMemory } from '../../../../src/store/live-memory.ts'
+import type { LiveMemory } from '../../../../src/store/snapshot/live-memory.ts'
 import { base, inputOf, nameOf, openOf, versionIdOf } from './merge-cases.ts'
 import type { Case } from './merge-cases.ts'
 

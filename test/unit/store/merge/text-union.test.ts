@@ -2,7 +2,7 @@
 // added alike stands once; and no text takes long.
 
 import { describe, expect, test } from 'vitest'
-import { uniteTexts } from '../../../../src/store/merge/text-union.ts'
+import { uniteTexts } from '../../../../src/text/text-union.ts'
 
 /** Lines from letters: `ab` are two lines. Upper-case `N` at the end: no final newline. */
 function text(letters: string): string {

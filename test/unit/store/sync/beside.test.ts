@@ -2,8 +2,8 @@
 // commits that are not on the disk yet, and goes by who may write when it merges, not before.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { StoreSession } from '../../../../src/store/session.ts'
-import type { Build } from '../../../../src/store/writer.ts'
+import { StoreSession } from '../../../../src/store/session/session.ts'
+import type { Build } from '../../../../src/store/session/writer.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import {
   admit,

@@ -3,8 +3,8 @@
 
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import type { ObjectSource } from '../../../../src/store/git-reads.ts'
-import { History } from '../../../../src/store/history.ts'
+import type { ObjectSource } from '../../../../src/store/snapshot/git-reads.ts'
+import { History } from '../../../../src/store/history/history.ts'
 import { canBeKept } from '../../../../src/store/sync/evidence.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import { bareRemote, checkWithGit, sync } from '../../../support/clones.ts'

@@ -3,9 +3,9 @@
 
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'
-import { systemDisk } from '../../../../src/git/disk.ts'
+import { systemDisk } from '../../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../../src/index.ts'
-import { SeenRemotes } from '../../../../src/store/sync/seen-remotes.ts'
+import { SeenRemotes } from '../../../../src/store/local/seen-remotes.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import { firstClone, idOf, joinClone, sync, syncAll } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'

@@ -2,8 +2,8 @@
 // again is no rollback, to nobody here, whatever came in between (FORMAT §7.4, §9).
 
 import { describe, expect, test } from 'vitest'
-import { systemDisk } from '../../../../src/git/disk.ts'
-import { framesOf, surveyJournals } from '../../../../src/git/journal-survey.ts'
+import { systemDisk } from '../../../../src/disk/disk.ts'
+import { framesOf, surveyJournals } from '../../../../src/git/journal/journal-survey.ts'
 import { generateIdentity } from '../../../../src/index.ts'
 import type { MemoryStore } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'

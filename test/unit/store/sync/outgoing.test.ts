@@ -1,7 +1,7 @@
 // Which objects a push sends: all that the receiver lacks, and no tree that its newest commit has.
 
 import { expect, test } from 'vitest'
-import { openDiskObjectStore } from '../../../../src/git/disk-object-store.ts'
+import { openDiskObjectStore } from '../../../../src/git/disk-store/disk-object-store.ts'
 import type { Change, MemoryStore } from '../../../../src/index.ts'
 import { findOutgoing, objectsOf } from '../../../../src/store/sync/outgoing.ts'
 import { author, newStore } from '../../../support/stores.ts'

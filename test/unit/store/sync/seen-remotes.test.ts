@@ -3,9 +3,9 @@
 
 import { beforeEach, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'
-import { systemDisk } from '../../../../src/git/disk.ts'
+import { systemDisk } from '../../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../../src/index.ts'
-import { SeenRemotes } from '../../../../src/store/sync/seen-remotes.ts'
+import { SeenRemotes } from '../../../../src/store/local/seen-remotes.ts'
 import { temporaryDirectory } from '../../../support/temporary.ts'
 
 const head = { oid: 'a'.repeat(40), height: 20, record: new Uint8Array(32) }

@@ -4,8 +4,8 @@
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { auditStore } from '../../../../src/index.ts'
-import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
-import type { TrailOptions } from '../../../../src/store/sync/trail.ts'
+import { joinTrail, syncTrail } from '../../../../src/store/audit/trail.ts'
+import type { TrailOptions } from '../../../../src/store/audit/trail.ts'
 import {
   admit,
   bareRemote,

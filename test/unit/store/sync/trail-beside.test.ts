@@ -5,11 +5,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { execFileSync } from 'node:child_process'
 import { renameSync, writeFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { type Disk, systemDisk } from '../../../../src/git/disk.ts'
-import { ProcessLock } from '../../../../src/git/process-lock.ts'
+import { type Disk, systemDisk } from '../../../../src/disk/disk.ts'
+import { ProcessLock } from '../../../../src/disk/process-lock.ts'
 import { auditStore, formatIdentity } from '../../../../src/index.ts'
-import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
-import type { TrailOptions } from '../../../../src/store/sync/trail.ts'
+import { joinTrail, syncTrail } from '../../../../src/store/audit/trail.ts'
+import type { TrailOptions } from '../../../../src/store/audit/trail.ts'
 import {
   admit,
   bareRemote,

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { auditStore, generateIdentity } from '../../../../src/index.ts'
 import type { AuditOptions, Identity, Role } from '../../../../src/index.ts'
-import { joinTrail, syncTrail } from '../../../../src/store/sync/trail.ts'
+import { joinTrail, syncTrail } from '../../../../src/store/audit/trail.ts'
 import {
   admit,
   bareRemote,

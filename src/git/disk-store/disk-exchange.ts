@@ -1,0 +1,162 @@
+// The exchange of a store on a disk. Packs come in without any lock, since a remote may take its
+// time, and become visible under the writer lock; refs move under it. Must not know what the
+// journal holds: it asks for objects, and for a checkpoint before many of them are sent.
+
+import type { Disk } from '../../disk/disk.ts'
+import type {
+  OutgoingPack,
+  PackExchange,
+  ReceivedPack,
+  ReceiveOptions,
+  Remote,
+} from '../exchange.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { StoreError } from '../../errors.ts'
+import { IncomingPack, purgedMeanwhile, receiveLimits, refusal } from '../pack/incoming-pack.ts'
+import { fromHex } from '../../bytes.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
+import { makeOutgoingPack } from './outgoing-pack.ts'
+import { corruptPack } from '../pack/pack-entry.ts'
+import { discardHalfPack, type HalfPack, publishPacks, temporaryPath } from '../pack/pack-file.ts'
+import { PagedIndex } from '../pack/paged-index.ts'
+import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
+import { makeOwnDirectory } from '../refs/repository.ts'
+import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
+import { refusedName } from '../refs/ref-list.ts'
+import type { Packer } from '../pack/packer.ts'
+
+export interface DiskExchangeParts {
+  readonly files: GitFileLockContext
+  /** `objects/pack`. */
+  readonly directory: string
+  readonly packer: Packer
+  readonly find: (oid: Oid) => GitObject | undefined
+  readonly has: (oid: Oid) => boolean
+  readonly packs: () => readonly { readonly name: string }[]
+  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
+  readonly checkpoint: () => Promise<void>
+  /** Notices new packs. */
+  readonly rescan: () => void
+}
+
+export class DiskExchange implements PackExchange {
+  readonly #parts: DiskExchangeParts
+
+  constructor(parts: DiskExchangeParts) {
+    this.#parts = parts
+  }
+
+  async receive(
+    chunks: AsyncIterable<Uint8Array>,
+    options: ReceiveOptions = {},
+  ): Promise<ReceivedPack> {
+    const { directory, files } = this.#parts
+    const { signal } = options
+    const limits = { ...receiveLimits, ...options.limits }
+    await makeOwnDirectory(files)
+    await files.identity.write()
+    const pack = new IncomingPack(this.#disk, directory, files.identity, limits)
+    try {
+      for await (const chunk of chunks) {
+        refuseIfAborted(signal)
+        pack.append(chunk)
+      }
+      const objects = await pack.finish()
+      if (objects > 0) await this.#install(pack.token, options)
+      else pack.abandon()
+      return { objects, bytes: pack.bytes }
+    } catch (error) {
+      pack.abandon()
+      throw refusal(error)
+    }
+  }
+
+  async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {
+    const { directory, find, packs, checkpoint, rescan } = this.#parts
+    const names = async (): Promise<string[]> => {
+      await checkpoint()
+      rescan()
+      return packs().map(({ name }) => name)
+    }
+    const parts = { disk: this.#disk, directory, find, packs: names }
+    return makeOutgoingPack(parts, oids, atReceiver)
+  }
+
+  tracked(remote: string): Oid | undefined {
+    return readTrackingRef(this.#disk, this.#parts.files.directory, remote)
+  }
+
+  async track(remote: string, next: Oid | undefined): Promise<void> {
+    if (this.tracked(remote) === next) return
+    const { exclusive, files, has, rescan } = this.#parts
+    await exclusive(async () => {
+      // Looked at anew: a redaction may have erased it from packs that are still open here.
+      rescan()
+      await writeTrackingRef(files, remote, next !== undefined && has(next) ? next : undefined)
+    })
+  }
+
+  remotes(): readonly Remote[] {
+    return readRemotes(this.#parts.files)
+  }
+
+  async addRemote(remote: Remote): Promise<void> {
+    const { exclusive, files } = this.#parts
+    await exclusive(() => addRemote(files, remote))
+  }
+
+  async removeRemote(name: string): Promise<void> {
+    const { exclusive, files } = this.#parts
+    await exclusive(async () => {
+      getRemote(files, name)
+      // First: of a remote that is not in the config nobody would remove them.
+      for (const ref of [name, refusedName(name)]) {
+        if (this.tracked(ref) !== undefined) await writeTrackingRef(files, ref, undefined)
+      }
+      await removeRemote(files, name)
+    })
+  }
+
+  async #install(token: string, { signal, progress, tip }: ReceiveOptions): Promise<void> {
+    const { packer, exclusive, rescan } = this.#parts
+    const half = await packer.index(token, { signal, progress })
+    if (tip !== undefined) this.#checkTip(half, tip)
+    await exclusive(async () => {
+      refuseIfAborted(signal)
+      await this.#publish(half)
+    })
+    rescan()
+  }
+
+  #checkTip({ token }: HalfPack, tip: Oid): void {
+    const path = temporaryPath(this.#parts.directory, 'idx', token)
+    const index = PagedIndex.open(this.#disk, path)
+    if (index === undefined) throw purgedMeanwhile()
+    const position = index.find(fromHex(tip))
+    index.close()
+    if (position !== undefined) return
+    if (!this.#parts.has(tip)) throw corruptPack('it does not hold the commit that was asked for')
+  }
+
+  /** Under the writer lock, so that nobody takes the index for one without a pack. */
+  async #publish(half: HalfPack): Promise<void> {
+    const { directory } = this.#parts
+    const files = new Set(this.#disk.list(directory))
+    // A purge takes temporary files, whose objects it cannot look at.
+    if (!files.has(`tmp_pack_${half.token}`) || !files.has(`tmp_idx_${half.token}`)) {
+      throw purgedMeanwhile()
+    }
+    const isStored = files.has(`${half.name}.pack`) && files.has(`${half.name}.idx`)
+    // Of one name, so of the same bytes.
+    if (isStored) discardHalfPack(this.#disk, directory, half.token)
+    else await publishPacks(this.#disk, directory, [half])
+  }
+
+  get #disk(): Disk {
+    return this.#parts.files.disk
+  }
+}
+
+function refuseIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new StoreError('cancelled', 'The fetch was cancelled')
+}

@@ -1,0 +1,308 @@
+// A pack of chosen objects, made while it is sent. Few of them are packed anew, with the deltas
+// that suit them; many are copied entry by entry as the store has them, twice: once to learn the
+// size, which a host wants to know first, and once to send. Nothing touches the disk. Must send
+// exactly what was asked for, and no delta whose base is neither in the pack before it nor, where
+// one of its commits is named, at the receiver.
+
+import { fromHex } from '../../bytes.ts'
+import { Sha1 } from '../../crypto/sha1.ts'
+import { assert, StoreError } from '../../errors.ts'
+import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
+import { CompactionSource } from '../pack/compaction-source.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { OutgoingPack } from '../exchange.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
+import { Pack } from '../pack/pack.ts'
+import {
+  deflate,
+  encodeEntryHeader,
+  encodeOffsetDeltaHeader,
+  encodePackHeader,
+  packHeaderBytes,
+  packTrailerBytes,
+} from '../pack/pack-entry.ts'
+import { orderForPack } from '../pack/pack-order.ts'
+import {
+  type EntrySink,
+  type PackInput,
+  type PackObject,
+  writeObjects,
+} from '../pack/pack-writer.ts'
+import { findThinBases } from './thin-bases.ts'
+
+/** What is packed anew, in RAM. */
+const fewObjectsMax = 10_000
+const fewBytesMax = 8 * MEBIBYTE
+const chunkBytes = 64 * KIBIBYTE
+
+export interface OutgoingParts {
+  readonly disk: Disk
+  /** `objects/pack`. */
+  readonly directory: string
+  /** Packs what only the journal holds; resolves to the names of all packs. */
+  readonly packs: () => Promise<readonly string[]>
+  readonly find: (oid: Oid) => GitObject | undefined
+}
+
+/** Throws `object_missing`, and what reading a damaged object throws. */
+export async function makeOutgoingPack(
+  parts: OutgoingParts,
+  oids: Iterable<Oid>,
+  atReceiver?: Oid,
+): Promise<OutgoingPack> {
+  const rest = oids[Symbol.iterator]()
+  const first = await takeFirst(rest)
+  assert(first.size > 0, 'a pack without objects')
+  const few = first.size > fewObjectsMax ? undefined : await readFew(parts, first)
+  if (few !== undefined) return packInRam(few, parts.find, atReceiver)
+  const packs = openPacks(parts, await parts.packs())
+  try {
+    const copy = new PackCopy(parts, packs, await inSlices(CompactionSource.of(packs)))
+    await copy.choose(first)
+    await copy.choose({ [Symbol.iterator]: () => rest })
+    await copy.measure()
+    return copy
+  } catch (error) {
+    for (const pack of packs) pack.close()
+    throw error
+  }
+}
+
+/** All, or one more than are packed anew. */
+async function takeFirst(oids: Iterator<Oid>): Promise<ReadonlySet<Oid>> {
+  const first = new Set<Oid>()
+  const slice = new TimeSlice()
+  while (first.size <= fewObjectsMax) {
+    const next = oids.next()
+    if (next.done === true) break
+    first.add(next.value)
+    if (slice.isOver()) await slice.next()
+  }
+  return first
+}
+
+/** Undefined if they are too large together. */
+async function readFew(
+  { find }: OutgoingParts,
+  oids: Iterable<Oid>,
+): Promise<PackObject[] | undefined> {
+  const objects: PackObject[] = []
+  const slice = new TimeSlice()
+  let bytes = 0
+  for (const oid of oids) {
+    const object = find(oid)
+    if (object === undefined) throw missing(oid)
+    bytes += object.body.length
+    if (bytes > fewBytesMax) return undefined
+    objects.push({ oid, ...object })
+    if (slice.isOver()) await slice.next()
+  }
+  return objects
+}
+
+function openPacks({ disk, directory }: OutgoingParts, names: readonly string[]): Pack[] {
+  return names.flatMap((name) => {
+    const pack = Pack.openBounded(disk, directory, name)
+    return pack === undefined ? [] : [pack]
+  })
+}
+
+/** A pack of objects that are in RAM, thin if a commit of the receiver is given. */
+export async function packInRam(
+  objects: readonly PackObject[],
+  find: OutgoingParts['find'],
+  atReceiver: Oid | undefined,
+): Promise<OutgoingPack> {
+  const ordered = await inSlices(orderForPack(objects))
+  const newest = objects.findLast(({ type }) => type === 'commit')
+  if (newest === undefined || atReceiver === undefined) return PackInRam.of(ordered)
+  const bases = await inSlices(findThinBases(find, newest.oid, atReceiver))
+  return PackInRam.of(
+    ordered.map(({ oid, type, body, base }) => {
+      return { oid, type, body, base, thinBase: bases.get(oid) }
+    }),
+  )
+}
+
+class PackInRam implements OutgoingPack, EntrySink {
+  readonly objects: number
+  readonly #parts: Uint8Array[]
+  #bytes: number
+
+  private constructor(count: number) {
+    this.objects = count
+    this.#parts = [encodePackHeader(count)]
+    this.#bytes = packHeaderBytes
+  }
+
+  static async of(ordered: readonly PackInput[]): Promise<PackInRam> {
+    const pack = new PackInRam(ordered.length)
+    await inSlices(writeObjects(pack, ordered))
+    const sha1 = new Sha1()
+    for (const part of pack.#parts) sha1.update(part)
+    pack.#append(sha1.digest())
+    return pack
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get offset(): number {
+    return this.#bytes
+  }
+
+  add(_oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void {
+    this.#append(header)
+    this.#append(deflated)
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const chunks = new Chunks()
+    for (const part of this.#parts) yield* chunks.add(part)
+    yield* chunks.rest()
+  }
+
+  close(): void {}
+
+  #append(part: Uint8Array): void {
+    this.#parts.push(part)
+    this.#bytes += part.length
+  }
+}
+
+class PackCopy implements OutgoingPack {
+  readonly #packs: readonly Pack[]
+  readonly #source: CompactionSource
+  readonly #find: OutgoingParts['find']
+  /** By number in the source: 1 if it is asked for. */
+  readonly #chosen: Uint8Array
+  #packed = 0
+  /** Not in any pack. */
+  readonly #others: Set<Oid> = new Set()
+  #bytes = 0
+
+  constructor(parts: OutgoingParts, packs: readonly Pack[], source: CompactionSource) {
+    this.#packs = packs
+    this.#source = source
+    this.#find = parts.find
+    this.#chosen = new Uint8Array(source.end)
+  }
+
+  /** Keeps a byte of each: what is chosen may be found only as it is asked for. */
+  async choose(oids: Iterable<Oid>): Promise<void> {
+    const slice = new TimeSlice()
+    for (const oid of oids) {
+      const number = this.#source.find(fromHex(oid))
+      if (number === undefined) this.#others.add(oid)
+      else if (this.#chosen[number] === 0) {
+        this.#chosen[number] = 1
+        this.#packed += 1
+      }
+      if (slice.isOver()) await slice.next()
+    }
+  }
+
+  get objects(): number {
+    return this.#packed + this.#others.size
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  async measure(): Promise<void> {
+    let bytes = packTrailerBytes
+    for await (const part of this.#parts()) bytes += part.length
+    this.#bytes = bytes
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const chunks = new Chunks()
+    const sha1 = new Sha1()
+    for await (const part of this.#parts()) {
+      sha1.update(part)
+      yield* chunks.add(part)
+    }
+    yield* chunks.add(sha1.digest())
+    yield* chunks.rest()
+  }
+
+  close(): void {
+    for (const pack of this.#packs) pack.close()
+  }
+
+  /** All but the trailer. Each part is a view that the next one overwrites. */
+  async *#parts(): AsyncGenerator<Uint8Array> {
+    const placed = new Float64Array(this.#source.end).fill(NaN)
+    yield encodePackHeader(this.objects)
+    let at = packHeaderBytes
+    const slice = new TimeSlice()
+    for (let number = 0; number < placed.length; number += 1) {
+      if (this.#chosen[number] === 0) continue
+      const entry = this.#entry(number, { at, placed })
+      placed[number] = at
+      at += entry.header.length + entry.deflated.length
+      yield entry.header
+      yield entry.deflated
+      if (slice.isOver()) await slice.next()
+    }
+    for (const oid of this.#others) {
+      const object = this.#find(oid)
+      if (object === undefined) throw missing(oid)
+      yield encodeEntryHeader(object.type, object.body.length)
+      yield deflate(object.body, 0)
+      if (slice.isOver()) await slice.next()
+    }
+  }
+
+  #entry(
+    number: number,
+    { at, placed }: { readonly at: number; readonly placed: Float64Array },
+  ): { readonly header: Uint8Array; readonly deflated: Uint8Array } {
+    const { header, headerBytes, deflated } = this.#source.entry(number)
+    if (header.type !== 'offsetDelta' && header.type !== 'refDelta') {
+      return { header: headerBytes, deflated }
+    }
+    const base = this.#source.baseOf(number, header)
+    const baseAt = base === undefined ? NaN : (placed[base] ?? NaN)
+    if (!Number.isNaN(baseAt)) {
+      return { header: encodeOffsetDeltaHeader(header.size, at - baseAt), deflated }
+    }
+    const { type, body } = this.#source.read(number)
+    const level = type === 'blob' ? 0 : 1
+    return { header: encodeEntryHeader(type, body.length), deflated: deflate(body, level) }
+  }
+}
+
+/** Small parts together, in memory that is the receiver's to keep. */
+class Chunks {
+  #buffer = new Uint8Array(chunkBytes)
+  #filled = 0
+
+  /** The chunks that are full now. */
+  add(part: Uint8Array): Uint8Array[] {
+    const full: Uint8Array[] = []
+    for (let done = 0; done < part.length;) {
+      const room = Math.min(part.length - done, chunkBytes - this.#filled)
+      this.#buffer.set(part.subarray(done, done + room), this.#filled)
+      this.#filled += room
+      done += room
+      if (this.#filled === chunkBytes) full.push(...this.rest())
+    }
+    return full
+  }
+
+  rest(): Uint8Array[] {
+    if (this.#filled === 0) return []
+    const chunk = this.#buffer.subarray(0, this.#filled)
+    this.#buffer = new Uint8Array(chunkBytes)
+    this.#filled = 0
+    return [chunk]
+  }
+}
+
+function missing(oid: Oid): StoreError {
+  return new StoreError('object_missing', `The object ${oid} is to be sent, but is not stored`)
+}

@@ -1,0 +1,96 @@
+// Objects that wait on the disk for the transition that brings them: half packs, which nobody reads
+// and which a checkpoint sweeps up if this process dies. One is written at a time, while the caller
+// goes on. Must be used by the holder of the writer lock alone.
+
+import { StoreError } from '../../errors.ts'
+import { journalTransitionBytesMax } from '../../limits.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { Transition } from '../object-store.ts'
+import { discardHalfPack, type HalfPack, publishPacks } from '../pack/pack-file.ts'
+import type { PackObject } from '../pack/pack-writer.ts'
+import type { Packer } from '../pack/packer.ts'
+
+export class Staging {
+  readonly #disk: Disk
+  /** `objects/pack`. */
+  readonly #directory: string
+  readonly #packer: Packer
+  #running: Promise<void> | undefined
+  #packs: HalfPack[] = []
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(disk: Disk, directory: string, packer: Packer) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#packer = packer
+  }
+
+  get isEmpty(): boolean {
+    return this.#running === undefined && this.#packs.length === 0
+  }
+
+  /** Starts writing, once what was added before is written. Throws why that failed. */
+  async add(objects: readonly PackObject[]): Promise<void> {
+    await this.#settled()
+    if (objects.length > 0) this.#running = this.#write(objects)
+  }
+
+  /** Puts the objects of a large transition here, so that the journal stays small. */
+  async spill(transition: Transition): Promise<Transition> {
+    const bytes = transition.objects.reduce((sum, object) => sum + object.body.length, 0)
+    if (bytes <= journalTransitionBytesMax) return transition
+    await this.add(transition.objects)
+    return { ...transition, objects: [] }
+  }
+
+  /** The packs of all that was added, with no name that a pack of the store has already. */
+  async fresh(): Promise<readonly HalfPack[]> {
+    await this.#settled()
+    const files = new Set(this.#disk.list(this.#directory))
+    const isStored = ({ name }: HalfPack): boolean => {
+      return files.has(`${name}.pack`) && files.has(`${name}.idx`)
+    }
+    // Of one name, so of the same bytes: the temporary files are of no use.
+    for (const pack of this.#packs.filter(isStored)) this.#discard(pack)
+    this.#packs = this.#packs.filter((pack) => !isStored(pack))
+    return this.#packs
+  }
+
+  /** Makes the packs visible and forgets them. */
+  async publish(packs: readonly HalfPack[]): Promise<void> {
+    await publishPacks(this.#disk, this.#directory, packs)
+    this.#packs = []
+  }
+
+  /** Removes what was not published. What a failing disk leaves is swept up by a checkpoint. */
+  async drop(): Promise<void> {
+    await this.#running
+    const packs = this.#packs
+    this.#packs = []
+    this.#failure = undefined
+    try {
+      for (const pack of packs) this.#discard(pack)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+    }
+  }
+
+  async #write(objects: readonly PackObject[]): Promise<void> {
+    try {
+      this.#packs.push(await this.#packer.stage(objects))
+    } catch (error) {
+      this.#failure ??= { error }
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  async #settled(): Promise<void> {
+    await this.#running
+    if (this.#failure !== undefined) throw this.#failure.error
+  }
+
+  #discard({ token }: HalfPack): void {
+    discardHalfPack(this.#disk, this.#directory, token)
+  }
+}

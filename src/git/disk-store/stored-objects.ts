@@ -1,0 +1,63 @@
+// The places where an object can lie, asked in the order in which they answer fastest: journal,
+// packs and, where another git program wrote them, loose files. Must not notice by itself that they
+// have changed: that is disk-object-store.ts's business.
+
+import type { Disk } from '../../disk/disk.ts'
+import type { Journal } from '../journal/journal.ts'
+import {
+  looseObjectIds,
+  looseObjectPath,
+  readAnyLooseObject,
+  readLooseObject,
+} from '../objects/loose-object.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
+import type { PackSet } from '../pack/pack-set.ts'
+
+export class StoredObjects {
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #journal: Journal
+  readonly #packs: PackSet
+
+  /** `directory` is `objects`. */
+  constructor(disk: Disk, directory: string, journal: Journal, packs: PackSet) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#journal = journal
+    this.#packs = packs
+  }
+
+  /** Throws `object_corrupt` or `pack_corrupt`. */
+  find(oid: Oid): GitObject | undefined {
+    return (
+      this.#journal.find(oid) ??
+      this.#packs.read(oid) ??
+      readLooseObject(this.#disk, this.#directory, oid)
+    )
+  }
+
+  has(oid: Oid): boolean {
+    if (this.#packs.has(oid) || this.#journal.has(oid)) return true
+    return this.#disk.stat(looseObjectPath(this.#directory, oid)) !== undefined
+  }
+
+  /** The body of a tag; undefined for anything else. */
+  findTag(oid: Oid): Uint8Array | undefined {
+    const packed = this.#packs.readTag(oid)
+    if (packed !== undefined || this.#packs.has(oid)) return packed
+    const loose = readAnyLooseObject(this.#disk, this.#directory, oid)
+    return loose?.type === 'tag' ? loose.body : undefined
+  }
+
+  /** Each once: what is stored at the moment of the call, wherever it moves while they are read. */
+  ids(): Iterable<Oid> {
+    const others = new Set(looseObjectIds(this.#disk, this.#directory))
+    for (const oid of this.#journal.objectIds()) others.add(oid)
+    const unpacked = [...others].filter((oid) => !this.#packs.has(oid))
+    return inTurn(this.#packs.objectIds(), unpacked)
+  }
+}
+
+function* inTurn<T>(...lists: readonly Iterable<T>[]): Generator<T> {
+  for (const list of lists) yield* list
+}

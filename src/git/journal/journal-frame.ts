@@ -1,0 +1,201 @@
+// The bytes of a journal file. Pure. Must never trust a length before it is bounded.
+//
+//   file   = batches, each from the start of a sector on, then zeros: at least one sector of them
+//   batch  = head 57 ‖ frames ‖ sum 16 ‖ FF ‖ zeros up to the end of the sector
+//   head   = "GLJ2" ‖ u32 length of frames ‖ u64 generation ‖ salt 16 ‖ u64 durable ‖ sum 16 ‖ FF
+//   frame  = u32 length of the rest ‖ expected oid 20 (zero: none) ‖ next oid 20 ‖ objects
+//   object = u8 type ‖ oid 20 ‖ u32 length ‖ body (not deflated: the write path is kept cheap)
+//
+// A batch is what one append wrote: a frame for each transition. The first of a file has none, and
+// gives the file its generation and salt, which all others repeat. `durable` says up to where the
+// file was durable when the batch was written; what lies behind that was in the same write, or in
+// one of a process that died, and was not acknowledged before the batch was.
+//
+// A sum covers the position of its batch, the head's own fields, and that behind the frames also
+// the frames. Where a sum or the byte FF ends with zeros, the write was cut off there; nothing that
+// flips one bit of FF makes it zero (journal-survey.ts).
+
+import { ByteReader, ByteWriter, concatBytes, equalBytes, toHex } from '../../bytes.ts'
+import { sha256 } from '../../crypto/digest.ts'
+import { assert, StoreError } from '../../errors.ts'
+import type { ObjectType, Oid } from '../objects/object.ts'
+import type { Transition } from '../object-store.ts'
+
+/** What a disk writes as a whole or not at all; of larger ones it is a part. */
+export const sectorBytes: number = 512
+export const batchHeadBytes: number = 57
+/** The sum behind the frames, and the mark. */
+const batchTailBytes: number = 17
+export const saltBytes: number = 16
+export const magicBytes: number = 4
+
+const sumBytes = 16
+const magic = Uint8Array.of(0x47, 0x4c, 0x4a, 0x32)
+const mark = Uint8Array.of(0xff)
+export const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
+const zeroOid = '0'.repeat(40)
+
+export interface JournalObject {
+  readonly oid: Oid
+  readonly type: ObjectType
+  readonly body: Uint8Array
+}
+
+/** One transition in a journal file. */
+export interface Frame {
+  readonly expected: Oid | undefined
+  readonly next: Oid
+  readonly objects: readonly JournalObject[]
+}
+
+/** What all batches of one use of a file have in common. */
+export interface Origin {
+  /** Rises at every switch between the two files; at least 1. */
+  readonly generation: number
+  readonly salt: Uint8Array
+}
+
+export interface BatchHead extends Origin {
+  /** Bytes of the frames. */
+  readonly length: number
+  readonly durable: number
+}
+
+export interface Batch extends BatchHead {
+  /** Positions in the file; `end` is where the next batch begins. */
+  readonly start: number
+  readonly end: number
+  readonly frames: readonly Frame[]
+}
+
+/**
+ * The bytes up to the next sector's start, and the frames as a reader will see them, whose objects
+ * are in these bytes. `take` gives the memory for them.
+ */
+export function encodeBatch(
+  { generation, salt }: Origin,
+  place: { readonly start: number; readonly durable: number },
+  transitions: readonly Transition[],
+  take: (length: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
+): { readonly bytes: Uint8Array; readonly frames: readonly Frame[] } {
+  let length = 0
+  for (const transition of transitions) length += frameBytes(transition)
+  assert(length < 2 ** 32, 'a batch of the journal is too large')
+  const fields = new ByteWriter().raw(magic).u32(length).u64(generation).raw(salt)
+  const head = fields.u64(place.durable).bytes()
+  // Made in place: what is written is a few kilobytes a command, and each copy of it is garbage.
+  const bytes = take(sectorEnd(batchHeadBytes + length + batchTailBytes))
+  bytes.set(concatBytes(head, headSum(place.start, head), mark))
+  const frames: Frame[] = []
+  let at = batchHeadBytes
+  for (const transition of transitions) {
+    frames.push(writeFrame(bytes, at, transition))
+    at += frameBytes(transition)
+  }
+  bytes.set(concatBytes(bodySum(bytes.subarray(0, at)), mark), at)
+  bytes.fill(0, at + batchTailBytes)
+  return { bytes, frames }
+}
+
+/** The head of a batch at `start`; undefined if it is not whole, in every bit. */
+export function findHead(bytes: Uint8Array, start: number): BatchHead | undefined {
+  if (bytes.length < batchHeadBytes || bytes[batchHeadBytes - 1] !== mark[0]) return undefined
+  const fields = bytes.subarray(0, batchHeadBytes - sumBytes - mark.length)
+  const sum = bytes.subarray(fields.length, fields.length + sumBytes)
+  if (!equalBytes(headSum(start, fields), sum)) return undefined
+  const reader = new ByteReader(fields, damaged)
+  if (!equalBytes(reader.raw(magicBytes), magic)) return undefined
+  const [length, generation] = [reader.u32(), reader.u64()]
+  return { length, generation, salt: reader.raw(saltBytes), durable: reader.u64() }
+}
+
+/** The bytes of a batch without the zeros after it. */
+export function batchBytes({ length }: BatchHead): number {
+  return batchHeadBytes + length + batchTailBytes
+}
+
+/** The batch at `start`, with which `bytes` begin; undefined if it is not whole, in every bit. */
+export function findBatch(bytes: Uint8Array, start: number): Batch | undefined {
+  const head = findHead(bytes, start)
+  if (head === undefined) return undefined
+  const body = bytes.subarray(0, batchHeadBytes + head.length)
+  const tail = bytes.subarray(body.length, body.length + batchTailBytes)
+  if (!equalBytes(tail, concatBytes(bodySum(body), mark))) return undefined
+  const frames = decodeFrames(body.subarray(batchHeadBytes))
+  return { ...head, start, end: start + sectorEnd(batchBytes(head)), frames }
+}
+
+/** The next position at or after this one at which a sector starts. */
+export function sectorEnd(position: number): number {
+  return Math.ceil(position / sectorBytes) * sectorBytes
+}
+
+/** Decodes frames whose sum was right, so that a fault in them is no damage of the disk. */
+export function decodeFrames(bytes: Uint8Array): readonly Frame[] {
+  const reader = new ByteReader(bytes, damaged)
+  const frames: Frame[] = []
+  while (reader.remaining > 0) frames.push(decodeFrame(reader.raw(reader.u32())))
+  return frames
+}
+
+function decodeFrame(bytes: Uint8Array): Frame {
+  const reader = new ByteReader(bytes, damaged)
+  const expected = toHex(reader.raw(20))
+  const next = toHex(reader.raw(20))
+  const objects: JournalObject[] = []
+  while (reader.remaining > 0) objects.push(decodeObject(reader))
+  return { expected: expected === zeroOid ? undefined : expected, next, objects }
+}
+
+function decodeObject(reader: ByteReader): JournalObject {
+  const type = objectTypes[reader.u8() - 1]
+  if (type === undefined) throw damaged('an object in it has no known type')
+  const oid = toHex(reader.raw(20))
+  return { oid, type, body: reader.raw(reader.u32()) }
+}
+
+function frameBytes({ objects }: Transition): number {
+  let length = 4 + 40
+  for (const { body } of objects) length += 25 + body.length
+  return length
+}
+
+/**
+ * Writes a frame to `start`, and gives it back with its objects in that place: they stay for
+ * seconds, and thousands of small pieces of memory would leave as many holes.
+ */
+function writeFrame(bytes: Uint8Array, start: number, transition: Transition): Frame {
+  const { expected, next } = transition
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  let at = view.writeUInt32BE(frameBytes(transition) - 4, start)
+  at = writeOid(view, at, expected ?? zeroOid)
+  at = writeOid(view, at, next)
+  const objects: JournalObject[] = []
+  for (const { type, oid, body } of transition.objects) {
+    at = view.writeUInt8(objectTypes.indexOf(type) + 1, at)
+    at = writeOid(view, at, oid)
+    at = view.writeUInt32BE(body.length, at)
+    bytes.set(body, at)
+    objects.push({ type, oid, body: bytes.subarray(at, at + body.length) })
+    at += body.length
+  }
+  return { expected, next, objects }
+}
+
+function writeOid(bytes: Buffer, at: number, oid: Oid): number {
+  assert(bytes.write(oid, at, 'hex') === 20, 'an oid has 40 digits')
+  return at + 20
+}
+
+function headSum(start: number, fields: Uint8Array): Uint8Array {
+  return sha256(new ByteWriter().u64(start).raw(fields).bytes()).subarray(0, sumBytes)
+}
+
+/** The head's own sum is in it, and with that the position. */
+function bodySum(body: Uint8Array): Uint8Array {
+  return sha256(body).subarray(0, sumBytes)
+}
+
+function damaged(problem: string): StoreError {
+  return new StoreError('journal_corrupt', `The journal of the store is damaged: ${problem}`)
+}

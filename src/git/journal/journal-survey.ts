@@ -1,0 +1,137 @@
+// What can be told from the bytes of a journal file alone: which batches are intact, and whether
+// what follows them is the torn end of a write that nobody was told of, or damage. Pure, and never
+// throws for what it is given: it is also asked about the worst files.
+//
+// Before a batch is written, zeros are durable where it goes, and one sector behind it. A disk that
+// loses power writes each sector of it or leaves its zeros, in any order; a process that is killed
+// writes the first part. So a write that did not end has left zeros in a place where a batch has
+// none. Everything else that is no batch is damage; so are zeros, where a later batch says that all
+// before it was durable.
+
+import { equalBytes, isZero } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
+import {
+  type Batch,
+  batchBytes,
+  batchHeadBytes,
+  findBatch,
+  findHead,
+  type Frame,
+  type Origin,
+  sectorBytes,
+  sectorEnd,
+} from './journal-frame.ts'
+
+export const journalNames: readonly [string, string] = ['journal-a', 'journal-b']
+
+/** What follows the last batch of a file. */
+export type Rest = 'zeros' | 'torn' | 'damaged'
+
+export interface JournalSurvey {
+  /** The batches that lead from the start of the file to `end` without a gap. */
+  readonly before: readonly Batch[]
+  readonly end: number
+  readonly rest: Rest
+  /** Batches behind `end` that are intact by themselves, in the order of the file. */
+  readonly after: readonly Batch[]
+  /** The bytes from `end` to the first of those, or to the last that is not zero. */
+  readonly damage: { readonly start: number; readonly end: number } | undefined
+}
+
+/** Looks at the bytes of a whole file. */
+export function surveyJournal(bytes: Uint8Array): JournalSurvey {
+  const before: Batch[] = []
+  let end = 0
+  for (let next = findNext(bytes, before); next !== undefined; next = findNext(bytes, before)) {
+    before.push(next)
+    end = next.end
+  }
+  const behind = bytes.subarray(end)
+  const rest = judgeRest(behind, end)
+  if (rest === 'zeros') return { before, end, rest, after: [], damage: undefined }
+  const after = findBatches(behind, end)
+  const damageEnd = after[0]?.start ?? Math.max(end, bytes.length - trailingZeros(bytes))
+  const damage = rest === 'torn' ? undefined : { start: end, end: damageEnd }
+  return { before, end, rest, after, damage }
+}
+
+/** What follows a file's last batch, which ends at `end`; `rest` reaches to the file's end. */
+export function judgeRest(rest: Uint8Array, end: number): Rest {
+  const isEmpty = end === 0
+  // A write finds its zeros there already, so that a shorter file has been cut off.
+  if (isZero(rest)) return isEmpty || rest.length >= sectorBytes ? 'zeros' : 'damaged'
+  if (findBatches(rest, end).some(({ durable }) => durable > end)) return 'damaged'
+  // Nothing is written behind the first batch before that is durable.
+  if (isEmpty && !isZero(rest.subarray(sectorBytes))) return 'damaged'
+  return isTorn(rest, end) ? 'torn' : 'damaged'
+}
+
+/** Whether a batch continues a file that began with another. */
+export function isOfSame(origin: Origin, { generation, salt }: Origin): boolean {
+  return generation === origin.generation && equalBytes(salt, origin.salt)
+}
+
+/** The journal files of a store, by name; `ownDirectory` is its `gitlocket/`. */
+export function surveyJournals(
+  disk: Disk,
+  ownDirectory: string,
+): ReadonlyMap<string, JournalSurvey> {
+  const surveys = journalNames.map((name): [string, JournalSurvey] => {
+    const bytes = disk.readFile(`${ownDirectory}/${name}`) ?? new Uint8Array(0)
+    return [name, surveyJournal(bytes)]
+  })
+  return new Map(surveys)
+}
+
+export function framesOf(batches: readonly Batch[]): readonly Frame[] {
+  return batches.flatMap(({ frames }) => frames)
+}
+
+function findNext(bytes: Uint8Array, before: readonly Batch[]): Batch | undefined {
+  const [first, last] = [before[0], before.at(-1)]
+  const start = last?.end ?? 0
+  const batch = findIntact(bytes.subarray(start), start)
+  if (batch === undefined || batch.end > bytes.length) return undefined
+  return first === undefined || isOfSame(first, batch) ? batch : undefined
+}
+
+/** Every intact batch in bytes that begin at a sector's start. */
+function findBatches(bytes: Uint8Array, position: number): readonly Batch[] {
+  const found: Batch[] = []
+  for (let at = 0; at < bytes.length;) {
+    const batch = findIntact(bytes.subarray(at), position + at)
+    if (batch !== undefined) found.push(batch)
+    at = batch === undefined ? at + sectorBytes : batch.end - position
+  }
+  return found
+}
+
+/** As `findBatch`, also of frames that no journal wrote. */
+function findIntact(bytes: Uint8Array, start: number): Batch | undefined {
+  try {
+    return findBatch(bytes, start)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether zeros in the batch with which `rest` begins tell that it was never written whole. */
+function isTorn(rest: Uint8Array, start: number): boolean {
+  if (rest.length < sectorBytes) return false
+  if (rest[batchHeadBytes - 1] === 0) return true
+  const head = findHead(rest, start)
+  if (head === undefined) return false
+  const length = batchBytes(head)
+  if (sectorEnd(length) > rest.length) return false
+  if (rest[length - 1] === 0) return true
+  for (let at = sectorBytes; at < length; at += sectorBytes) {
+    if (isZero(rest.subarray(at, Math.min(at + sectorBytes, length)))) return true
+  }
+  return false
+}
+
+function trailingZeros(bytes: Uint8Array): number {
+  let count = 0
+  while (count < bytes.length && bytes[bytes.length - 1 - count] === 0) count += 1
+  return count
+}

@@ -1,0 +1,229 @@
+// The journal of a store: the transitions that are not in packs yet. Two files take turns, so that
+// one can be packed while the other is written; the one with the lower generation is older. Owns
+// which frames are live, the object map and the head. Must not know packs or locks.
+
+import type { Random } from '../../crypto/random.ts'
+import { gitHash } from '../../crypto/sha1.ts'
+import { StoreError } from '../../errors.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { type Frame, type JournalObject, saltBytes } from './journal-frame.ts'
+import { JournalFile, type JournalNews } from './journal-file.ts'
+import { JournalMemory } from './journal-memory.ts'
+import { journalNames } from './journal-survey.ts'
+import type { Oid } from '../objects/object.ts'
+import type { Transition } from '../object-store.ts'
+
+export interface Sealing {
+  readonly frames: readonly Frame[]
+  /** Whether this was all that the journal held. */
+  readonly switched: boolean
+}
+
+export interface JournalParts {
+  readonly disk: Disk
+  /** The store's own, `gitlocket/`. */
+  readonly directory: string
+  readonly random: Random
+  /** Whether this handle holds the writer lock, or nobody does. */
+  readonly isQuiet: () => boolean
+}
+
+export class Journal {
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #random: Random
+  readonly #files: readonly [JournalFile, JournalFile]
+  /** The branch that the live frames start from. */
+  #branch: Oid | undefined
+  #live: Frame[] = []
+  #objects: Map<Oid, JournalObject> = new Map()
+  readonly #verified: WeakSet<JournalObject> = new WeakSet()
+  #prepared = false
+
+  constructor({ disk, directory, random, isQuiet }: JournalParts) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#random = random
+    const [a, b] = journalNames
+    const parts = { disk, isQuiet, memory: new JournalMemory() }
+    this.#files = [
+      new JournalFile({ ...parts, path: `${directory}/${a}` }),
+      new JournalFile({ ...parts, path: `${directory}/${b}` }),
+    ]
+  }
+
+  /** The commit after the last live frame; undefined if there is none. */
+  get head(): Oid | undefined {
+    return this.#live.at(-1)?.next
+  }
+
+  get liveFrames(): readonly Frame[] {
+    return this.#live
+  }
+
+  /** Bytes in the file that is written now. */
+  get bytes(): number {
+    return this.#newer.bytes
+  }
+
+  /** Bytes in both files, with what is being packed. */
+  get totalBytes(): number {
+    return this.#newer.bytes + this.#older.bytes
+  }
+
+  /** Whether what looks like damage may be a write of another process that is under way. */
+  get doubtful(): boolean {
+    return this.#files.some((file) => file.doubtful)
+  }
+
+  /** A copy. Throws `object_corrupt` for what another process wrote under a wrong oid. */
+  find(oid: Oid): JournalObject | undefined {
+    const object = this.#objects.get(oid)
+    if (object === undefined) return undefined
+    if (!this.#verified.has(object) && gitHash(object.type, object.body) !== oid) {
+      throw new StoreError('object_corrupt', 'An object in the journal does not match its oid')
+    }
+    this.#verified.add(object)
+    // Its memory is used again once it is packed.
+    return { ...object, body: object.body.slice() }
+  }
+
+  has(oid: Oid): boolean {
+    return this.#objects.has(oid)
+  }
+
+  /** Reads what others wrote. After 'everything', `link` must follow. Throws `journal_corrupt`. */
+  refresh(): JournalNews {
+    const newer = this.#newer
+    const known = newer.frames.length
+    const news = this.#readFiles()
+    if (news !== 'frames') return news
+    const added = newer.frames.slice(known)
+    if (added[0]?.expected !== (this.head ?? this.#branch)) return 'everything'
+    this.#live.push(...added)
+    this.#remember(added)
+    return 'frames'
+  }
+
+  /**
+   * Decides which frames are live, given the branch: those after the one that moved it to where it
+   * is. Returns false, and changes nothing, if the frames do not lead from there.
+   */
+  link(branch: Oid | undefined): boolean {
+    const frames = [...this.#older.frames, ...this.#newer.frames]
+    let at: Oid | undefined = frames[0]?.expected
+    let first = at === branch || frames.length === 0 ? 0 : undefined
+    for (const [index, frame] of frames.entries()) {
+      if (frame.expected !== at) return false
+      at = frame.next
+      // The earliest match: a frame that is taken for live though it is packed does no harm.
+      if (at === branch) first ??= index + 1
+    }
+    if (first === undefined) return false
+    this.#branch = branch
+    this.#live = frames.slice(first)
+    this.#objects = new Map()
+    this.#remember(this.#live)
+    for (const file of this.#files) file.reuseMemory()
+    return true
+  }
+
+  /** Appends transitions that follow the head. Durable when it resolves. */
+  async append(transitions: readonly Transition[]): Promise<void> {
+    await this.#prepare()
+    if (this.#newer.generation === 0) await this.#newer.start(1, this.#random(saltBytes))
+    if (this.#older.uncertain) await this.#older.harden()
+    const frames = await this.#newer.append(transitions)
+    for (const object of frames.flatMap((frame) => frame.objects)) this.#verified.add(object)
+    this.#live.push(...frames)
+    this.#remember(frames)
+  }
+
+  /**
+   * Names the live frames to pack next: those of the older file. If it has none at all, the files
+   * switch first and new frames go to the other. Under the writer lock. Undefined: nothing to do.
+   */
+  async seal(): Promise<Sealing | undefined> {
+    const switched = this.#older.frames.length === 0
+    if (switched) {
+      if (this.#newer.frames.length === 0) return undefined
+      await this.#prepare()
+      await this.#older.start(this.#newer.generation + 1, this.#random(saltBytes))
+    }
+    await this.#older.harden()
+    const sealed = new Set(this.#older.frames)
+    return { frames: this.#live.filter((frame) => sealed.has(frame)), switched }
+  }
+
+  /**
+   * Empties the sealed file, whose frames are in a durable pack. They may come back after a power
+   * loss, until the file is started again. Under the writer lock.
+   */
+  clearSealed(): void {
+    this.#older.renew()
+  }
+
+  /** Makes durable that nothing follows the last frames. Under the writer lock. */
+  async scrub(): Promise<void> {
+    for (const file of this.#files) await file.scrub()
+  }
+
+  /** Every oid in a frame, packed already or not. */
+  *objectIds(): Generator<Oid> {
+    for (const { frames } of this.#files) {
+      for (const { objects } of frames) for (const { oid } of objects) yield oid
+    }
+  }
+
+  /** Gives the space of both files back if they hold no frame. Under the writer lock. */
+  async truncate(): Promise<void> {
+    if (this.#files.some((file) => file.frames.length > 0)) return
+    for (const file of this.#files) file.clear()
+    for (const file of this.#files) await file.sync()
+  }
+
+  close(): void {
+    for (const file of this.#files) file.close()
+  }
+
+  get #newer(): JournalFile {
+    const [a, b] = this.#files
+    return b.generation > a.generation ? b : a
+  }
+
+  get #older(): JournalFile {
+    const [a, b] = this.#files
+    return b.generation > a.generation ? a : b
+  }
+
+  #readFiles(): JournalNews {
+    const [newer, older] = [this.#newer, this.#older]
+    const news = newer.refresh()
+    return older.refresh() === 'nothing' ? news : 'everything'
+  }
+
+  #remember(frames: readonly Frame[]): void {
+    for (const frame of frames) {
+      for (const object of frame.objects) this.#objects.set(object.oid, object)
+    }
+  }
+
+  /** A clone has no journal files; their names must be durable before anything in them is. */
+  async #prepare(): Promise<void> {
+    if (this.#prepared) return
+    this.#disk.makeDirectory(this.#directory)
+    const created = this.#files.map((file) => file.create())
+    // Who created them may have died before their names were durable.
+    const isFirst = created.includes(true) || this.#newer.generation === 0
+    if (isFirst) await this.#disk.syncDirectory(this.#directory)
+    this.#prepared = true
+  }
+}
+
+/** The branch is neither where the journal starts nor anywhere on its way. */
+export function branchMovedError(): StoreError {
+  return new StoreError(
+    'ref_conflict',
+    'Another program moved refs/heads/main while changes were still in the journal: move it back',
+  )
+}

@@ -1,0 +1,204 @@
+// Moves what the journal holds into a pack, so that stock git sees it. One file of the journal is
+// sealed and packed while writers go on in the other. A crash anywhere leaves the same head: until
+// the branch has moved the journal leads to it, and afterwards its frames are recognised as packed.
+// Must hold the checkpoint lock throughout and the writer lock only for moments.
+
+import { utf8 } from '../../bytes.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { type Branch, branchName } from '../refs/branch.ts'
+import { makeDurableDirectory } from '../../disk/disk.ts'
+import { type GitFileLockContext, replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
+import { sweepIncoming } from '../pack/incoming-pack.ts'
+import type { Frame } from '../journal/journal-frame.ts'
+import type { Journal } from '../journal/journal.ts'
+import { findLinks } from '../objects/object.ts'
+import type { Oid } from '../objects/object.ts'
+import type { CompactOptions, ObjectAmount, PackStatus } from '../object-store.ts'
+import { halfPackPattern } from '../pack/pack-file.ts'
+import { planMerge } from './pack-merge.ts'
+import { removeLoneIndexes } from '../pack/pack-removal.ts'
+import type { ProcessLock } from '../../disk/process-lock.ts'
+import { trackingRefs } from '../refs/tracking-ref.ts'
+import { listRefs } from '../refs/ref-list.ts'
+import type { Packer } from '../pack/packer.ts'
+
+export interface CheckpointParts {
+  readonly files: GitFileLockContext
+  readonly journal: Journal
+  readonly branch: Branch
+  readonly packer: Packer
+  readonly lock: ProcessLock
+  /** The store's `exclusive`: the writer lock, and a refresh. */
+  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
+  /** Reads branch and packs again, and what of the journal is live. */
+  readonly reload: () => void
+  readonly packs: () => readonly PackStatus[]
+  /** Erases what the packed history has declared dead. */
+  readonly purge: () => Promise<void>
+}
+
+export class Checkpointer {
+  readonly #parts: CheckpointParts
+
+  constructor(parts: CheckpointParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Packs every transition that was committed before the call. With `final` the journal's space is
+   * given back. False, with nothing done, if another process is packing and `waitMs` are over; with
+   * `final` also if it is a git that holds the branch for so long.
+   */
+  async run(waitMs: number, final: boolean): Promise<boolean> {
+    try {
+      return await this.#hold(waitMs, async () => {
+        await this.#packAndPurge(final)
+        await this.#mergePacks(final)
+      })
+    } catch (error) {
+      // No reason why a store should not close: all is durable in the journal.
+      if (!final || !hasCode(error, 'locked')) throw error
+      return false
+    }
+  }
+
+  /** The same, with a compaction instead of a merge; undefined instead of false. */
+  async compact(waitMs: number, options: CompactOptions): Promise<true | undefined> {
+    const done = await this.#hold(waitMs, async () => {
+      await this.#packAndPurge(false)
+      const { packer, packs, branch, reload } = this.#parts
+      reload()
+      const heads = branch.value === undefined ? [] : [branch.value]
+      const names = packs().map(({ name }) => name)
+      await packer.compact(names, heads, options)
+      reload()
+    })
+    return done || undefined
+  }
+
+  /** What no ref leads to once all is packed; undefined if another process packs for too long. */
+  async survey(waitMs: number, options: CompactOptions): Promise<ObjectAmount | undefined> {
+    let found: ObjectAmount | undefined
+    await this.#hold(waitMs, async () => {
+      await this.#packAndPurge(false)
+      const { packer, packs, reload } = this.#parts
+      reload()
+      const names = packs().map(({ name }) => name)
+      found = await packer.survey(names, this.#heads(), options)
+    })
+    return found
+  }
+
+  /** Also of what was written since the journal was packed: objects of those commits are in it. */
+  #heads(): readonly Oid[] {
+    const { files, journal } = this.#parts
+    const refs = listRefs(files.disk, files.directory).flatMap(({ oid }) => oid ?? [])
+    const heads = new Set(refs)
+    for (const { next, objects } of journal.liveFrames) {
+      heads.add(next)
+      for (const { type, body } of objects) {
+        const parents = type === 'commit' ? findLinks(body)?.parents : undefined
+        for (const parent of parents ?? []) heads.add(parent)
+      }
+    }
+    return [...heads]
+  }
+
+  async #hold(waitMs: number, work: () => Promise<void>): Promise<boolean> {
+    let entered = false
+    try {
+      await this.#parts.lock.hold(waitMs, async () => {
+        entered = true
+        await work()
+      })
+    } catch (error) {
+      if (entered || !hasCode(error, 'locked')) throw error
+    }
+    return entered
+  }
+
+  async #packAndPurge(final: boolean): Promise<void> {
+    await this.#packJournal()
+    try {
+      await this.#parts.purge()
+    } finally {
+      await this.#tidy(final)
+    }
+  }
+
+  async #packJournal(): Promise<void> {
+    const { journal, exclusive } = this.#parts
+    for (;;) {
+      const sealing = await exclusive(() => journal.seal())
+      if (sealing === undefined) return
+      await this.#packSealed(sealing.frames)
+      // Otherwise it was the rest of an interrupted checkpoint, and the newer file is to follow.
+      if (sealing.switched) return
+    }
+  }
+
+  async #packSealed(frames: readonly Frame[]): Promise<void> {
+    const { files, journal, packer, exclusive, reload } = this.#parts
+    const [first, last] = [frames[0], frames.at(-1)]
+    if (first !== undefined && last !== undefined) {
+      const objects = frames.flatMap((frame) => frame.objects)
+      if (objects.length > 0) await packer.write(objects)
+      await this.#moveBranch(first.expected, last.next)
+    } else {
+      // Who moved the branch may have died before its name was durable.
+      await files.disk.syncDirectory(`${files.directory}/refs/heads`)
+    }
+    await exclusive(async () => {
+      journal.clearSealed()
+      reload()
+    })
+  }
+
+  async #moveBranch(expected: Oid | undefined, next: Oid): Promise<void> {
+    if (expected === next) return
+    const { files, branch } = this.#parts
+    await makeDurableDirectory(files.disk, `${files.directory}/refs/heads`)
+    await replaceUnderLock(files, branchName, utf8(`${next}\n`), () => {
+      if (branch.read() === expected) return
+      throw new StoreError(
+        'ref_conflict',
+        'Another program moved refs/heads/main while the store was open: nothing was changed',
+      )
+    })
+  }
+
+  async #mergePacks(final: boolean): Promise<void> {
+    const { packer, packs, reload } = this.#parts
+    const names = planMerge(packs())
+    if (names.length < 2) return
+    try {
+      await packer.merge(names)
+    } catch (error) {
+      // Only upkeep: it is no reason why a store should not close, and will be tried again.
+      if (final && error instanceof StoreError) return
+      throw error
+    }
+    reload()
+  }
+
+  async #tidy(final: boolean): Promise<void> {
+    const { files, journal, exclusive } = this.#parts
+    await exclusive(async () => {
+      const tracking = trackingRefs(files.disk, files.directory)
+      await sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
+      await this.#removeHalfPacks()
+      if (final) await journal.truncate()
+    })
+  }
+
+  /** All but those that come in are written under one of the two locks; git's have other names. */
+  async #removeHalfPacks(): Promise<void> {
+    const { disk, directory, ownDirectory } = this.#parts.files
+    const packDirectory = `${directory}/objects/pack`
+    for (const name of disk.list(packDirectory)) {
+      if (halfPackPattern.test(name)) disk.remove(`${packDirectory}/${name}`)
+    }
+    await sweepIncoming(disk, packDirectory, ownDirectory)
+    removeLoneIndexes(disk, packDirectory)
+  }
+}

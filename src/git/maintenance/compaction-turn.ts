@@ -1,0 +1,58 @@
+// A compaction, or a survey, from the point of view of the handle that was asked for one: waits for
+// what packs already, and ends early if the handle closes, which has to wait for it. Must not know
+// packs.
+
+import { StoreError } from '../../errors.ts'
+import type { BackgroundCheckpoint } from './background-checkpoint.ts'
+import type { CompactOptions } from '../object-store.ts'
+
+export class CompactionTurn {
+  readonly #background: BackgroundCheckpoint
+  readonly #closing = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(background: BackgroundCheckpoint) {
+    this.#background = background
+  }
+
+  /**
+   * `run` resolves to undefined if another process packs for too long: then throws `locked`. Throws
+   * `cancelled` too, and what `run` throws.
+   */
+  take<T>(
+    { signal, progress }: CompactOptions,
+    run: (options: CompactOptions) => Promise<T | undefined>,
+  ): Promise<T> {
+    const signals = [this.#closing.signal, ...(signal === undefined ? [] : [signal])]
+    const work = this.#work({ signal: AbortSignal.any(signals), progress }, run)
+    const earlier = this.#running
+    this.#running = work.then(
+      () => earlier,
+      () => earlier,
+    )
+    return work
+  }
+
+  /** Cancels what runs and resolves when it has ended; never throws. */
+  async stop(): Promise<void> {
+    this.#closing.abort()
+    await this.#running
+  }
+
+  async #work<T>(
+    options: CompactOptions,
+    run: (options: CompactOptions) => Promise<T | undefined>,
+  ): Promise<T> {
+    await this.#background.settled()
+    const result = await run(options)
+    if (result === undefined) throw packedElsewhereError()
+    this.#background.succeeded()
+    // Writers went on meanwhile.
+    this.#background.schedule()
+    return result
+  }
+}
+
+export function packedElsewhereError(): StoreError {
+  return new StoreError('locked', 'Another process is packing the store: try again later')
+}

@@ -1,0 +1,124 @@
+// In which order a compaction takes objects, and which tree is whose base: commits from the heads
+// back by first parent, each tree after its successor at the same path, blobs as trees name them.
+// Reads objects only as a hint: what is malformed or missing is not followed, and whatever is not
+// reached is somebody else's business. Must not write.
+
+import { fromHex } from '../../bytes.ts'
+import { findLinks } from '../objects/object.ts'
+import type { PackedObject } from '../pack/pack.ts'
+import { TreeCursor } from '../objects/tree-cursor.ts'
+
+/** The trees of a store have five levels; a deeper one is a stranger's. */
+const depthMax = 64
+/** Where a commit has no tree. */
+const nothing = 0xffff_ffff
+
+/** Objects under numbers. */
+export interface WalkSource {
+  /** One more than the highest number. */
+  readonly end: number
+  /** How many different objects there are. */
+  readonly count: number
+  /** The number of the object that these 20 bytes name. */
+  find(oid: Uint8Array): number | undefined
+  read(number: number): PackedObject
+}
+
+/** Commits by number, newest first, and the root tree of each, 2^32 − 1 if it is not there. */
+export interface CommitWalk {
+  readonly commits: Uint32Array
+  readonly roots: Uint32Array
+}
+
+/** All commits that `heads` lead to: each line by first parents, then what was merged into it. */
+export function walkCommits(
+  source: WalkSource,
+  heads: readonly Uint8Array[],
+  tick: () => void,
+): CommitWalk {
+  const seen = new Uint8Array(source.end)
+  const commits = new Uint32Array(source.count)
+  const roots = new Uint32Array(source.count)
+  const waiting = heads.toReversed()
+  let count = 0
+  for (let oid = waiting.pop(); oid !== undefined; oid = waiting.pop()) {
+    const number = source.find(oid)
+    if (number === undefined || seen[number] === 1) continue
+    seen[number] = 1
+    const { type, body } = source.read(number)
+    if (type !== 'commit') continue
+    const links = findLinks(body)
+    const parents = links?.parents.map(fromHex) ?? []
+    commits[count] = number
+    roots[count] = (links && source.find(fromHex(links.tree))) ?? nothing
+    count += 1
+    // The first parent is taken next, the others once that line has ended.
+    waiting.unshift(...parents.slice(1).toReversed())
+    waiting.push(...parents.slice(0, 1))
+    tick()
+  }
+  return { commits: commits.slice(0, count), roots: roots.slice(0, count) }
+}
+
+export interface ReadObject {
+  readonly number: number
+  readonly body: Uint8Array
+}
+
+/** Whom a walk through trees tells what it finds. */
+export interface TreeVisitor {
+  isKnown(number: number): boolean
+  /** A tree that was not known, and its successor at the same path, which was visited before. */
+  tree(tree: ReadObject, successor: ReadObject | undefined): void
+  /** May come again. */
+  blob(number: number): void
+}
+
+/** Visits the trees of all commits, newest first. */
+export function walkTrees(source: WalkSource, roots: Uint32Array, visitor: TreeVisitor): void {
+  const walk = new TreeWalk(source, visitor)
+  let successor: number | undefined
+  for (const root of roots) {
+    if (root === nothing) continue
+    walk.visit(root, successor, 0)
+    successor = root
+  }
+}
+
+class TreeWalk {
+  readonly #source: WalkSource
+  readonly #visitor: TreeVisitor
+
+  constructor(source: WalkSource, visitor: TreeVisitor) {
+    this.#source = source
+    this.#visitor = visitor
+  }
+
+  visit(number: number, successor: number | undefined, depth: number): void {
+    if (depth > depthMax || this.#visitor.isKnown(number)) return
+    const tree = this.#read(number)
+    if (tree === undefined) return
+    const newer = successor === undefined ? undefined : this.#read(successor)
+    this.#visitor.tree(tree, newer)
+    this.#compare(tree.body, newer?.body ?? new Uint8Array(0), depth)
+  }
+
+  /** Goes into what `newer` does not have: the rest was visited with it. */
+  #compare(older: Uint8Array, newer: Uint8Array, depth: number): void {
+    const left = new TreeCursor(newer)
+    for (const right = new TreeCursor(older); right.valid; right.next()) {
+      while (left.valid && left.compareName(right) < 0) left.next()
+      const same = left.valid && left.compareName(right) === 0
+      if (same && left.hasOidOf(right)) continue
+      const number = this.#source.find(right.oid)
+      if (number === undefined) continue
+      if (!right.isDirectory) this.#visitor.blob(number)
+      else this.visit(number, same ? this.#source.find(left.oid) : undefined, depth + 1)
+    }
+  }
+
+  #read(number: number): ReadObject | undefined {
+    const { type, body } = this.#source.read(number)
+    return type === 'tree' ? { number, body } : undefined
+  }
+}

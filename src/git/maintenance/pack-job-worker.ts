@@ -1,0 +1,30 @@
+// Entry of the worker thread that pack-worker.ts starts: one job, one
+// reply, after reports of progress, then the end. Must
+// import nothing that loads libsodium, which would more than double its start.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { StoreError } from '../../errors.ts'
+import { systemDisk } from '../../disk/disk.ts'
+import { runPackJob } from './pack-job.ts'
+import { decodeRequest, type PackReply, type PackThreadData } from './pack-message.ts'
+
+const { request, cancelled }: PackThreadData = workerData
+post(await reply())
+
+async function reply(): Promise<PackReply> {
+  try {
+    const job = decodeRequest(request)
+    const pack = await runPackJob(systemDisk, job, {
+      isCancelled: () => Atomics.load(cancelled, 0) !== 0,
+      progress: (done, total) => post({ done, total }),
+    })
+    return { pack }
+  } catch (error) {
+    if (error instanceof StoreError) return { code: error.code, message: error.message }
+    return { code: undefined, message: String(error) }
+  }
+}
+
+function post(message: PackReply): void {
+  parentPort?.postMessage(message)
+}

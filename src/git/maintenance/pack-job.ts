@@ -1,0 +1,75 @@
+// The kinds of packing as values, so that the same job runs here, on a given disk, or in the
+// worker thread. Must not decide when either is due.
+
+import { unwatched, type WorkWatch } from '../../async.ts'
+import { assert } from '../../errors.ts'
+import { atOnce } from '../../time-slice.ts'
+import { type CompactionJob, compactPacks } from './compaction.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { indexIncoming } from '../pack/incoming-pack.ts'
+import type { ObjectAmount, PackStatus } from '../object-store.ts'
+import { OidList } from '../objects/oid-list.ts'
+import type { HalfPack } from '../pack/pack-file.ts'
+import { filterPacks } from '../pack/pack-filter.ts'
+import { mergePacks } from './pack-merge.ts'
+import { orderForPack } from '../pack/pack-order.ts'
+import { type PackObject, writeHalfPack, writePack } from '../pack/pack-writer.ts'
+import { surveyPacks } from './survey.ts'
+
+export type PackJob =
+  | {
+      /** A staged pack keeps its temporary names. */
+      readonly kind: 'write' | 'stage'
+      /** `objects/pack`, absolute. */
+      readonly directory: string
+      /** Oldest first, the objects of a commit before it. */
+      readonly objects: readonly PackObject[]
+    }
+  | { readonly kind: 'merge'; readonly directory: string; readonly names: readonly string[] }
+  | {
+      /** Rewrites every pack without the `dead` objects: sorted oids of 20 bytes. */
+      readonly kind: 'filter'
+      readonly directory: string
+      readonly dead: Uint8Array
+    }
+  | (CompactionJob & { readonly kind: 'compact' })
+  | (CompactionJob & { readonly kind: 'survey' })
+  | {
+      /** Checks and indexes a pack that came in under temporary names. */
+      readonly kind: 'index'
+      readonly directory: string
+      readonly token: string
+    }
+
+/** A pack that was made; what a `survey` found. */
+export type PackResult = PackStatus | HalfPack | ObjectAmount | undefined
+
+/** What a `survey` came back with. */
+export function asAmount(result: PackResult): ObjectAmount {
+  assert(result !== undefined, 'a survey finds an amount')
+  return { objects: result.objects, bytes: result.bytes }
+}
+
+/**
+ * The new pack; undefined if there was nothing left to merge, and after a `filter`. What may take
+ * long is watched: `compact`, `index` and `survey`.
+ */
+export async function runPackJob(
+  disk: Disk,
+  job: PackJob,
+  watch: WorkWatch = unwatched,
+): Promise<PackResult> {
+  const { directory } = job
+  if (job.kind === 'merge') return mergePacks(disk, directory, job.names)
+  if (job.kind === 'compact') return compactPacks(disk, job, watch)
+  if (job.kind === 'survey') return surveyPacks(disk, job, watch)
+  if (job.kind === 'index') return indexIncoming(disk, directory, job.token, watch)
+  if (job.kind === 'filter') {
+    await filterPacks(disk, directory, new OidList(job.dead))
+    return undefined
+  }
+  const ordered = atOnce(orderForPack(job.objects))
+  return job.kind === 'stage'
+    ? writeHalfPack(disk, directory, ordered)
+    : writePack(disk, directory, ordered)
+}

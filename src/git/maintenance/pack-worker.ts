@@ -1,0 +1,124 @@
+// Packing off the write path: inline, a large checkpoint would hold up one write for as long as it
+// takes. A job of a few milliseconds runs here all the same, because a thread takes 40 to start.
+// Must not decide what is packed. One thread per job: it gives all its memory back, and none has to
+// be kept, unreferenced and ended.
+
+import { Worker } from 'node:worker_threads'
+import { StoreError } from '../../errors.ts'
+import { KIBIBYTE } from '../../limits.ts'
+import { workerUrl } from '../../worker-url.ts'
+import { systemDisk } from '../../disk/disk.ts'
+import type { CompactOptions } from '../object-store.ts'
+import { asAmount, runPackJob, type PackJob, type PackResult } from './pack-job.ts'
+import { asHalfPack, temporaryPath } from '../pack/pack-file.ts'
+import { encodeRequest, transferOf } from './pack-message.ts'
+import type { PackReply, PackThreadData } from './pack-message.ts'
+import type { Packer } from '../pack/packer.ts'
+
+/** What is packed in less time than a thread takes to start. */
+const inlineBytesMax = 512 * KIBIBYTE
+
+/** What a thread may take for short-lived objects. It works on buffers; by default it is 48. */
+const youngMegabytes = 6
+
+/** Packs of the real disk in `directory`, `objects/pack`. */
+export function workerPacker(directory: string): Packer {
+  return {
+    async write(objects) {
+      await runWhereFaster({ kind: 'write', directory, objects })
+    },
+    async stage(objects) {
+      return asHalfPack(await runWhereFaster({ kind: 'stage', directory, objects }))
+    },
+    async merge(names) {
+      await runWhereFaster({ kind: 'merge', directory, names })
+    },
+    async index(token, options) {
+      return asHalfPack(await runWhereFaster({ kind: 'index', directory, token }, options))
+    },
+    async filter(dead) {
+      await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes })
+    },
+    async compact(names, heads, options) {
+      await runWhereFaster({ kind: 'compact', directory, names, heads }, options)
+    },
+    async survey(names, heads, options) {
+      return asAmount(await runWhereFaster({ kind: 'survey', directory, names, heads }, options))
+    },
+    async close() {},
+  }
+}
+
+/** As `runPackJob` on the real disk, in a thread of its own. Keeps the process alive meanwhile. */
+export async function packInWorker(
+  job: PackJob,
+  { signal, progress }: CompactOptions = {},
+): Promise<PackResult> {
+  const request = encodeRequest(job)
+  const cancelled = new Int32Array(new SharedArrayBuffer(4))
+  const data: PackThreadData = { request, cancelled }
+  // Not by ending the thread: it is to remove what it has written so far.
+  const cancel = (): void => void Atomics.store(cancelled, 0, 1)
+  if (signal?.aborted === true) cancel()
+  signal?.addEventListener('abort', cancel)
+  try {
+    const worker = new Worker(workerUrl(import.meta.url, 'pack-job-worker'), {
+      workerData: data,
+      transferList: transferOf(request),
+      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
+    })
+    return await replyOf(worker, progress)
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+  }
+}
+
+function replyOf(worker: Worker, progress: CompactOptions['progress']): Promise<PackResult> {
+  return new Promise((resolve, reject) => {
+    worker.on('message', (reply: PackReply) => {
+      if ('done' in reply) progress?.(reply.done, reply.total)
+      else if ('pack' in reply) resolve(reply.pack)
+      else reject(failureOf(reply.code, reply.message))
+    })
+    worker.once('error', (cause) => reject(stopped(cause)))
+    worker.once('exit', () => reject(stopped()))
+  })
+}
+
+function runWhereFaster(job: PackJob, options: CompactOptions = {}): Promise<PackResult> {
+  if (bytesOf(job) > inlineBytesMax) return packInWorker(job, options)
+  return runPackJob(systemDisk, job, {
+    isCancelled: () => options.signal?.aborted === true,
+    progress: (done, total) => options.progress?.(done, total),
+  })
+}
+
+function bytesOf(job: PackJob): number {
+  let bytes = 0
+  if ('objects' in job) {
+    for (const { body } of job.objects) bytes += body.length
+    return bytes
+  }
+  for (const path of packsOf(job)) bytes += systemDisk.stat(path)?.size ?? 0
+  return bytes
+}
+
+function packsOf(job: Exclude<PackJob, { objects: unknown }>): readonly string[] {
+  const { directory } = job
+  if (job.kind === 'index') return [temporaryPath(directory, 'pack', job.token)]
+  const names =
+    job.kind === 'filter'
+      ? systemDisk.list(directory).filter((file) => file.endsWith('.pack'))
+      : job.names.map((name) => `${name}.pack`)
+  return names.map((name) => `${directory}/${name}`)
+}
+
+function failureOf(code: StoreError['code'] | undefined, message: string): Error {
+  return code === undefined ? new Error(message) : new StoreError(code, message)
+}
+
+function stopped(cause?: unknown): StoreError {
+  return new StoreError('storage_failed', 'The packing thread stopped before its work was done', {
+    cause,
+  })
+}

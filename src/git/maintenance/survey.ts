@@ -1,0 +1,175 @@
+// What no ref leads to: every commit and tree is read, from the heads on, and what was not reached
+// is counted. A fetch that was refused, a push that lost a race, or git itself may have left it.
+// Measures objects as they are stored; must not remove anything.
+
+import type { WorkWatch } from '../../async.ts'
+import { asciiText, fromHex, toHex } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import { atOnce } from '../../time-slice.ts'
+import type { CompactionJob } from './compaction.ts'
+import { CompactionSource } from '../pack/compaction-source.ts'
+import { walkCommits, walkTrees, type WalkSource } from './compaction-walk.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { looseObjectIds, looseObjectPath, readAnyLooseObject } from '../objects/loose-object.ts'
+import type { Oid } from '../objects/object.ts'
+import type { ObjectAmount } from '../object-store.ts'
+import { Pack, type PackedObject } from '../pack/pack.ts'
+
+/** Between two looks at whoever waits. */
+const tickObjects = 1024
+
+/** Objects, some of them perhaps more than once, and what each takes. */
+export interface SurveySource extends WalkSource {
+  /** Whether the number is a further copy, which `find` never gives. */
+  isRepeated(number: number): boolean
+  bytesOf(number: number): number
+}
+
+/**
+ * What none of `heads` leads to, packed or loose, each object once. Throws `pack_corrupt` or
+ * `object_corrupt` if something on the way is damaged, and `cancelled`.
+ */
+export function surveyPacks(
+  disk: Disk,
+  { directory, names, heads }: CompactionJob,
+  watch: WorkWatch,
+): ObjectAmount {
+  const packs: Pack[] = []
+  try {
+    for (const name of names) {
+      const pack = Pack.open(disk, directory, name)
+      if (pack !== undefined) packs.push(pack)
+    }
+    const objects = directory.slice(0, directory.lastIndexOf('/'))
+    return measureUnreachable(new StoredSource(disk, objects, packs), heads, watch)
+  } finally {
+    for (const pack of packs) pack.close()
+  }
+}
+
+/** What none of `heads` leads to, each object once. */
+export function measureUnreachable(
+  source: SurveySource,
+  heads: readonly Oid[],
+  watch: WorkWatch,
+): ObjectAmount {
+  const reached = reachedFrom(source, heads, watch)
+  let [objects, bytes] = [0, 0]
+  for (let number = 0; number < source.end; number += 1) {
+    if (reached[number] === 1 || source.isRepeated(number)) continue
+    objects += 1
+    bytes += source.bytesOf(number)
+  }
+  return { objects, bytes }
+}
+
+/** By number: 1 for what the heads lead to. */
+function reachedFrom(source: SurveySource, heads: readonly Oid[], watch: WorkWatch): Uint8Array {
+  const reached = new Uint8Array(source.end)
+  let done = 0
+  report(watch, done, source.count)
+  const tick = (): void => {
+    done += 1
+    if (done % tickObjects === 0) report(watch, done, source.count)
+  }
+  const mark = (number: number): void => {
+    if (reached[number] === 1) return
+    reached[number] = 1
+    tick()
+  }
+  const tips = heads.flatMap((head) => behindTags(source, fromHex(head), mark) ?? [])
+  const { commits, roots } = walkCommits(
+    source,
+    tips.map(({ oid }) => oid),
+    tick,
+  )
+  for (const number of commits) reached[number] = 1
+  const isKnown = (number: number): boolean => reached[number] === 1
+  const visitor = { isKnown, tree: (tree: { number: number }) => mark(tree.number), blob: mark }
+  walkTrees(source, roots, visitor)
+  for (const { number, type } of tips) {
+    if (type === 'tree') walkTrees(source, Uint32Array.of(number), visitor)
+    else mark(number)
+  }
+  return reached
+}
+
+interface Tip {
+  readonly oid: Uint8Array
+  readonly number: number
+  readonly type: PackedObject['type']
+}
+
+/** What a ref leads to, past its tags, which are marked; undefined for what is not there. */
+function behindTags(
+  source: SurveySource,
+  head: Uint8Array,
+  mark: (number: number) => void,
+): Tip | undefined {
+  for (let oid: Uint8Array | undefined = head; oid !== undefined;) {
+    const number = source.find(oid)
+    if (number === undefined) return undefined
+    const { type, body } = source.read(number)
+    if (type !== 'tag') return { oid, number, type }
+    mark(number)
+    const tagged = /^object ([0-9a-f]{40})\n/.exec(asciiText(body.subarray(0, 48)))?.[1]
+    oid = tagged === undefined ? undefined : fromHex(tagged)
+  }
+  return undefined
+}
+
+function report(watch: WorkWatch, done: number, total: number): void {
+  if (watch.isCancelled()) throw new StoreError('cancelled', 'The search was cancelled')
+  watch.progress(done, total)
+}
+
+/** All packs and the loose objects, which have the highest numbers. */
+class StoredSource implements SurveySource {
+  readonly end: number
+  readonly count: number
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #packed: CompactionSource
+  readonly #loose: readonly Oid[]
+  readonly #numbers: ReadonlyMap<Oid, number>
+
+  /** `directory` is `objects`. */
+  constructor(disk: Disk, directory: string, packs: readonly Pack[]) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#packed = atOnce(CompactionSource.of(packs))
+    this.#loose = looseObjectIds(disk, directory).filter((oid) => {
+      return this.#packed.find(fromHex(oid)) === undefined
+    })
+    const { end, count } = this.#packed
+    this.#numbers = new Map(this.#loose.map((oid, index) => [oid, end + index]))
+    this.end = end + this.#loose.length
+    this.count = count + this.#loose.length
+  }
+
+  find(oid: Uint8Array): number | undefined {
+    return this.#packed.find(oid) ?? this.#numbers.get(toHex(oid))
+  }
+
+  isRepeated(number: number): boolean {
+    return number < this.#packed.end && this.#packed.isRepeated(number)
+  }
+
+  read(number: number): PackedObject {
+    const oid = this.#findLoose(number)
+    if (oid === undefined) return this.#packed.read(number)
+    const object = readAnyLooseObject(this.#disk, this.#directory, oid)
+    if (object !== undefined) return object
+    throw new StoreError('object_missing', `The object ${oid} has gone`)
+  }
+
+  bytesOf(number: number): number {
+    const oid = this.#findLoose(number)
+    if (oid === undefined) return this.#packed.bytesOf(number)
+    return this.#disk.stat(looseObjectPath(this.#directory, oid))?.size ?? 0
+  }
+
+  #findLoose(number: number): Oid | undefined {
+    return this.#loose[number - this.#packed.end]
+  }
+}

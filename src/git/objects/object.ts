@@ -1,0 +1,169 @@
+// Git objects and trees as bytes. Owns the names and modes that a tree of the store may have
+// (FORMAT §2); must not read or write files. Stricter than git: a tree that this refuses is either
+// damaged or was never written by a store.
+
+import { asciiText, toHex, type Sealed } from '../../bytes.ts'
+import { gitHash } from '../../crypto/sha1.ts'
+import { assert, StoreError } from '../../errors.ts'
+
+/** The name of an object: 40 lower-case hex digits. */
+export type Oid = string
+
+export type ObjectType = 'commit' | 'tree' | 'blob'
+
+/** An object as it was read. Callers share `body` and must not change it. */
+export interface GitObject {
+  readonly type: ObjectType
+  readonly body: Uint8Array
+}
+
+/** An object to be written: a blob takes sealed bytes only. */
+export type NewObject =
+  | { readonly oid: Oid; readonly type: 'commit' | 'tree'; readonly body: Uint8Array }
+  | { readonly oid: Oid; readonly type: 'blob'; readonly body: Sealed }
+
+export interface TreeEntry {
+  readonly mode: '100644' | '40000'
+  readonly name: string
+  readonly oid: Oid
+}
+
+// No separator, no leading dot, no tilde: so none of the names that file systems take for `.git`.
+const namePattern = /^[0-9A-Za-z][0-9A-Za-z._-]{0,254}$/
+const oidBytes = 20
+/** The largest honest tree has sixteen entries of sixty bytes. */
+const treeBytesMax = 4096
+/** The first digit of a file's mode, `100644`. */
+const fileModeStart = 0x31
+/** A commit begins with its tree, then its parents; git refuses to merge more than fit in here. */
+const treeLine = /^tree ([0-9a-f]{40})\n$/
+const treeLineBytes = 46
+const parentLine = /^parent ([0-9a-f]{40})\n$/
+const parentLineBytes = 48
+const parentWord = 'parent '
+const headerBytesMax = 4096
+
+export function newObject(
+  ...[type, body]: ['commit' | 'tree', Uint8Array] | ['blob', Sealed]
+): NewObject {
+  const oid = gitHash(type, body)
+  return type === 'blob' ? { oid, type, body } : { oid, type, body }
+}
+
+/** What a commit leads to. */
+export interface CommitLinks {
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+}
+
+/**
+ * As git reads them, of a commit that any program may have written; undefined for what does not
+ * begin as a commit does. Judges nothing else.
+ */
+export function findLinks(body: Uint8Array): CommitLinks | undefined {
+  const tree = treeLine.exec(asciiText(body.subarray(0, treeLineBytes)))?.[1]
+  if (tree === undefined) return undefined
+  const parents: Oid[] = []
+  for (let at = treeLineBytes; at < headerBytesMax; at += parentLineBytes) {
+    const parent = parentLine.exec(asciiText(body.subarray(at, at + parentLineBytes)))?.[1]
+    if (parent === undefined) break
+    parents.push(parent)
+  }
+  return { tree, parents }
+}
+
+/** As `findLinks`; undefined, too, where git would read parents that are not among them. */
+export function findAllLinks(body: Uint8Array): CommitLinks | undefined {
+  const links = findLinks(body)
+  if (links === undefined) return undefined
+  const at = treeLineBytes + links.parents.length * parentLineBytes
+  return asciiText(body.subarray(at, at + parentWord.length)) === parentWord ? undefined : links
+}
+
+/** The body of a tree; entries may come in any order. */
+export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
+  const inOrder = findProblem(entries) === undefined
+  const sorted = inOrder ? entries : entries.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+  const problem = inOrder ? undefined : findProblem(sorted)
+  assert(problem === undefined, `a tree to write is malformed: ${problem}`)
+  const length = sorted.reduce((sum, { mode, name }) => sum + mode.length + name.length + 22, 0)
+  const body = Buffer.alloc(length)
+  let at = 0
+  for (const { mode, name, oid } of sorted) {
+    at += body.write(`${mode} ${name}\0`, at, 'latin1')
+    const written = body.write(oid, at, 'hex')
+    assert(written === oidBytes && oid.length === 2 * oidBytes, 'an oid has 40 hex digits')
+    at += written
+  }
+  return new Uint8Array(body.buffer, body.byteOffset, length)
+}
+
+/** The entries of a tree, in git's order. Throws `object_corrupt` on bytes git would not write. */
+export function decodeTree(body: Uint8Array): TreeEntry[] {
+  if (body.length > treeBytesMax) throw malformed('it is larger than any tree of a store')
+  const view = Buffer.from(body.buffer, body.byteOffset, body.length)
+  const entries: TreeEntry[] = []
+  for (let at = 0; at < view.length;) {
+    const mode = view[at] === fileModeStart ? '100644' : '40000'
+    const nameAt = at + mode.length + 1
+    const end = view.indexOf(0, at)
+    if (end === -1 || end + 1 + oidBytes > view.length) throw malformed('it ends too early')
+    if (view.toString('latin1', at, nameAt) !== `${mode} `) {
+      throw malformed('it has an entry of another mode')
+    }
+    at = end + 1 + oidBytes
+    const name = view.toString('latin1', nameAt, end)
+    entries.push({ mode, name, oid: view.toString('hex', end + 1, at) })
+  }
+  const problem = findProblem(entries)
+  if (problem !== undefined) throw malformed(problem)
+  return entries
+}
+
+/** One entry of a tree; undefined if it has none of that mode and name. Does not judge the tree. */
+export function findTreeEntry(
+  body: Uint8Array,
+  mode: TreeEntry['mode'],
+  name: string,
+): Oid | undefined {
+  const wanted = `${mode} ${name}`
+  const { length } = body
+  for (let at = 0; at < length;) {
+    let end = at
+    let isWanted = true
+    // Byte by byte: entries are so short that any call costs more.
+    for (; end < length && body[end] !== 0; end += 1) {
+      isWanted &&= body[end] === wanted.charCodeAt(end - at)
+    }
+    const next = end + 1 + oidBytes
+    if (next > length) return undefined
+    if (isWanted && end - at === wanted.length) return toHex(body.subarray(end + 1, next))
+    at = next
+  }
+  return undefined
+}
+
+function findProblem(entries: readonly TreeEntry[]): string | undefined {
+  let previous = ''
+  let files = 0
+  for (const entry of entries) {
+    if (!namePattern.test(entry.name)) return 'it has a name that no store uses'
+    const key = sortKey(entry)
+    if (key <= previous) return 'its names are out of order'
+    previous = key
+    if (entry.mode === '100644') files += 1
+  }
+  // A file and a directory of one name are not neighbours in git's order.
+  const isMixed = files > 0 && files < entries.length
+  if (!isMixed || new Set(entries.map(({ name }) => name)).size === entries.length) return undefined
+  return 'it has a name twice'
+}
+
+/** Git sorts a directory as if its name ended in a slash. */
+function sortKey(entry: TreeEntry): string {
+  return entry.mode === '40000' ? `${entry.name}/` : entry.name
+}
+
+function malformed(problem: string): StoreError {
+  return new StoreError('object_corrupt', `A tree is malformed: ${problem}`)
+}

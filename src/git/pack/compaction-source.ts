@@ -1,0 +1,198 @@
+// All objects of several packs under one numbering: what a compaction reads from. Numbers follow
+// the packs in the order given and the entries in the order of the file; of an object that several
+// packs hold, the first copy counts. Columns of numbers and oids as bytes, nothing per object, so
+// that a million objects take forty megabytes. Must not write.
+
+import { crc32 } from 'node:zlib'
+import { toHex } from '../../bytes.ts'
+import { gitHash } from '../../crypto/sha1.ts'
+import { StoreError } from '../../errors.ts'
+import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
+import { DeltaBaseCache } from './delta-base-cache.ts'
+import type { Pack, PackedObject } from './pack.ts'
+import { corruptPack, decodeEntryHeader, type EntryHeader } from './pack-entry.ts'
+import { PackLayout } from './pack-layout.ts'
+
+const readAheadBytes = 128 * KIBIBYTE
+const cacheBytes = 8 * MEBIBYTE
+/** Objects that are looked for in other packs between two yields. */
+const markedAtOnce = 256
+
+/** An entry as its pack has it, checked against the CRC-32 of the index. Views, for a moment. */
+export interface RawEntry {
+  readonly header: EntryHeader
+  readonly headerBytes: Uint8Array
+  readonly deflated: Uint8Array
+}
+
+export class CompactionSource {
+  /** One more than the highest number. */
+  readonly end: number
+  /** How many different objects there are. */
+  readonly count: number
+  readonly #parts: readonly Part[]
+  readonly #cache = new DeltaBaseCache(cacheBytes)
+
+  private constructor(parts: readonly Part[], end: number, count: number) {
+    this.end = end
+    this.count = count
+    this.#parts = parts
+  }
+
+  /** Yields after a moment's work, so that it can be done in slices. */
+  static *of(packs: readonly Pack[]): Generator<undefined, CompactionSource> {
+    const parts: Part[] = []
+    let end = 0
+    let count = 0
+    for (const pack of packs) {
+      const part = new Part(pack, end)
+      yield
+      count += yield* part.markRepeated(parts)
+      parts.push(part)
+      end += part.count
+    }
+    return new CompactionSource(parts, end, count)
+  }
+
+  /** The number of the object that these 20 bytes name. */
+  find(oid: Uint8Array): number | undefined {
+    for (const part of this.#parts) {
+      const number = part.find(oid)
+      if (number !== undefined) return number
+    }
+    return undefined
+  }
+
+  /** Whether the number is a second copy, which `find` never gives. */
+  isRepeated(number: number): boolean {
+    return this.#partOf(number).isRepeated(number)
+  }
+
+  oidOf(number: number): Uint8Array {
+    return this.#partOf(number).oidOf(number)
+  }
+
+  /** What its entry takes in its pack. */
+  bytesOf(number: number): number {
+    const part = this.#partOf(number)
+    return part.offsetOf(number + 1) - part.offsetOf(number)
+  }
+
+  /** Throws `pack_corrupt`, or `object_corrupt` if the body does not match its oid. */
+  read(number: number): PackedObject {
+    const part = this.#partOf(number)
+    const object = part.pack.readAny(part.offsetOf(number), this.#cache)
+    const oid = toHex(part.oidOf(number))
+    if (gitHash(object.type, object.body) === oid) return object
+    throw new StoreError('object_corrupt', `The object ${oid} does not match its name`)
+  }
+
+  /** Throws `pack_corrupt`. */
+  entry(number: number): RawEntry {
+    return this.#partOf(number).entry(number)
+  }
+
+  /** The number of the object that a delta was made for; undefined for a whole object. */
+  baseOf(number: number, header: EntryHeader): number | undefined {
+    if (header.type === 'refDelta') return this.find(header.baseOid)
+    if (header.type !== 'offsetDelta') return undefined
+    const part = this.#partOf(number)
+    const base = part.numberAt(number, header.distance)
+    return part.isRepeated(base) ? this.find(part.oidOf(base)) : base
+  }
+
+  #partOf(number: number): Part {
+    const part = this.#parts.find(({ start, count }) => number < start + count)
+    if (part === undefined) throw new RangeError('No object has this number')
+    return part
+  }
+}
+
+/** One of the packs, its numbers from `start` on. */
+class Part {
+  readonly pack: Pack
+  readonly start: number
+  readonly #layout: PackLayout
+  /** By position in the index. */
+  readonly #ranks: Uint32Array
+  /** By rank: 1 for what an earlier pack holds. */
+  readonly #repeated: Uint8Array
+  readonly #window: Uint8Array = new Uint8Array(readAheadBytes)
+  #read: Uint8Array = new Uint8Array(0)
+  #readAt = 0
+
+  constructor(pack: Pack, start: number) {
+    this.pack = pack
+    this.start = start
+    this.#layout = new PackLayout(pack)
+    this.#ranks = new Uint32Array(this.#layout.count)
+    for (let rank = 0; rank < this.#ranks.length; rank += 1) {
+      this.#ranks[this.#layout.positionOf(rank)] = rank
+    }
+    this.#repeated = new Uint8Array(this.#layout.count)
+  }
+
+  get count(): number {
+    return this.#ranks.length
+  }
+
+  /** Marks what `earlier` parts hold too; returns how many objects are new. */
+  *markRepeated(earlier: readonly Part[]): Generator<undefined, number> {
+    let fresh = 0
+    for (let position = 0; position < this.count; position += 1) {
+      if (position % markedAtOnce === 0) yield
+      const oid = this.pack.index.oidAt(position)
+      const known = earlier.some((part) => part.pack.index.find(oid) !== undefined)
+      if (known) this.#repeated[this.#ranks[position] ?? 0] = 1
+      else fresh += 1
+    }
+    return fresh
+  }
+
+  find(oid: Uint8Array): number | undefined {
+    const position = this.pack.index.find(oid)
+    return position === undefined ? undefined : this.start + (this.#ranks[position] ?? 0)
+  }
+
+  isRepeated(number: number): boolean {
+    return this.#repeated[number - this.start] === 1
+  }
+
+  oidOf(number: number): Uint8Array {
+    return this.pack.index.oidAt(this.#layout.positionOf(number - this.start))
+  }
+
+  offsetOf(number: number): number {
+    return this.#layout.offsetOf(number - this.start)
+  }
+
+  /** The entry that starts `distance` bytes before that of `number`. */
+  numberAt(number: number, distance: number): number {
+    const rank = this.#layout.rankBefore(number - this.start, this.offsetOf(number) - distance)
+    if (rank === undefined || distance === 0) throw corruptPack('a delta has no base')
+    return this.start + rank
+  }
+
+  entry(number: number): RawEntry {
+    const start = this.offsetOf(number)
+    const bytes = this.#bytes(start, this.offsetOf(number + 1) - start)
+    const position = this.#layout.positionOf(number - this.start)
+    if (crc32(bytes) !== this.pack.index.checksumAt(position)) {
+      throw corruptPack('an entry does not match its checksum')
+    }
+    const header = decodeEntryHeader(bytes)
+    const headerBytes = bytes.subarray(0, header.length)
+    return { header, headerBytes, deflated: bytes.subarray(header.length) }
+  }
+
+  #bytes(start: number, length: number): Uint8Array {
+    if (start < this.#readAt || start + length > this.#readAt + this.#read.length) {
+      const large = length > this.#window.length
+      this.#read = large
+        ? this.pack.readRaw(start, length)
+        : this.pack.readInto(start, this.#window)
+      this.#readAt = start
+    }
+    return this.#read.subarray(start - this.#readAt, start - this.#readAt + length)
+  }
+}

@@ -1,0 +1,154 @@
+// Trees that deltas were applied to, the oldest dropped first: neighbours in a history share their
+// chains. Bounded in bytes. They lie in one ring of memory, and where is in columns of numbers: as
+// objects of their own they would be garbage that only a full collection frees. Must be cleared
+// when a pack is closed, since a key is only a number of the pack and an offset.
+
+import type { GitObject } from '../objects/object.ts'
+
+/** A larger object would push out too many others. */
+const objectBytesMax = 65_536
+const ringBytesMin = 65_536
+/** Trees are about as large on average, and a row takes 20 bytes. */
+const bytesPerRow = 256
+const rowsMin = 1024
+/** A key is in one of so many rows from its first one on. */
+const rowsPerKey = 4
+/** Knuth's multiplicative hashing: 2^32 divided by the golden ratio. */
+const multiplier = 0x9e37_79b1
+/** Before the first lap: what was never written is not of the one before. */
+const firstLap = 2
+
+/** The ring, and a table of what lies where. */
+interface Memory {
+  readonly ring: Uint8Array
+  readonly keys: Float64Array
+  readonly starts: Uint32Array
+  readonly lengths: Uint32Array
+  /** How often the ring had been filled when the row was written. */
+  readonly laps: Uint32Array
+}
+
+export class DeltaBaseCache {
+  readonly #bytesMax: number
+  #memory: Memory | undefined
+  #lap = firstLap
+  /** Where in the ring the next object goes. What is after that is from the lap before. */
+  #next = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  /** A copy. */
+  find(key: number): GitObject | undefined {
+    const tree = this.view(key)
+    return tree && { type: 'tree', body: tree.body.slice() }
+  }
+
+  /** As `find`, but good only until something is added. */
+  view(key: number): GitObject | undefined {
+    const memory = this.#memory
+    const row = memory && this.#findRow(memory, key)
+    if (memory === undefined || row === undefined) return undefined
+    const start = memory.starts[row] ?? 0
+    return { type: 'tree', body: memory.ring.subarray(start, start + (memory.lengths[row] ?? 0)) }
+  }
+
+  /** Keeps trees alone: a store's commits and blobs are never the base of a delta. */
+  add(key: number, { type, body }: { readonly type: string; readonly body: Uint8Array }): void {
+    if (type !== 'tree' || body.length > Math.min(objectBytesMax, this.#bytesMax)) return
+    const memory = this.#withRoomFor(body.length)
+    if (this.#findRow(memory, key) !== undefined) return
+    if (this.#next + body.length > memory.ring.length) {
+      this.#next = 0
+      this.#lap += 1
+    }
+    memory.ring.set(body, this.#next)
+    this.#place(memory, key, this.#next, body.length)
+    this.#next += body.length
+  }
+
+  clear(): void {
+    this.#memory = undefined
+    this.#lap = firstLap
+    this.#next = 0
+  }
+
+  /**
+   * The ring, twice as large while it may grow: most stores need a small part of it. It is as large
+   * as it may be before it turns for the first time, so that no place in it ever moves.
+   */
+  #withRoomFor(length: number): Memory {
+    const old = this.#memory
+    let size = old?.ring.length ?? Math.min(ringBytesMin, this.#bytesMax)
+    while (size < this.#bytesMax && this.#next + length > size) {
+      size = Math.min(2 * size, this.#bytesMax)
+    }
+    if (old?.ring.length === size) return old
+    const memory = newMemory(size)
+    this.#memory = memory
+    if (old === undefined) return memory
+    memory.ring.set(old.ring)
+    for (const [row, key] of old.keys.entries()) {
+      const { starts, lengths } = old
+      if (this.#isKept(old, row)) this.#place(memory, key, starts[row] ?? 0, lengths[row] ?? 0)
+    }
+    return memory
+  }
+
+  #place(memory: Memory, key: number, start: number, length: number): void {
+    const row = this.#rowToFill(memory, key)
+    memory.keys[row] = key
+    memory.starts[row] = start
+    memory.lengths[row] = length
+    memory.laps[row] = this.#lap
+  }
+
+  #findRow(memory: Memory, key: number): number | undefined {
+    const first = firstRow(memory, key)
+    for (let n = 0; n < rowsPerKey; n += 1) {
+      const row = (first + n) & (memory.keys.length - 1)
+      if (memory.keys[row] === key && this.#isKept(memory, row)) return row
+    }
+    return undefined
+  }
+
+  /** One whose object was overwritten, or else the oldest. */
+  #rowToFill(memory: Memory, key: number): number {
+    const first = firstRow(memory, key)
+    let oldest = first
+    for (let n = 0; n < rowsPerKey; n += 1) {
+      const row = (first + n) & (memory.keys.length - 1)
+      if (!this.#isKept(memory, row)) return row
+      if (isOlder(memory, row, oldest)) oldest = row
+    }
+    return oldest
+  }
+
+  /** What is left of the lap before lies after all of this one. */
+  #isKept({ laps, starts }: Memory, row: number): boolean {
+    const lap = laps[row] ?? 0
+    return lap === this.#lap || (lap === this.#lap - 1 && (starts[row] ?? 0) >= this.#next)
+  }
+}
+
+function firstRow({ keys }: Memory, key: number): number {
+  const word = (key >>> 0) + Math.floor(key / 2 ** 32)
+  return Math.imul(word, multiplier) >>> (Math.clz32(keys.length) + 1)
+}
+
+function newMemory(bytes: number): Memory {
+  const rows = 2 ** Math.ceil(Math.log2(Math.max(rowsMin, bytes / bytesPerRow)))
+  return {
+    ring: new Uint8Array(bytes),
+    keys: new Float64Array(rows),
+    starts: new Uint32Array(rows),
+    lengths: new Uint32Array(rows),
+    laps: new Uint32Array(rows),
+  }
+}
+
+function isOlder({ laps, starts }: Memory, row: number, other: number): boolean {
+  const difference = (laps[row] ?? 0) - (laps[other] ?? 0)
+  return difference < 0 || (difference === 0 && (starts[row] ?? 0) < (starts[other] ?? 0))
+}

@@ -1,0 +1,173 @@
+// A pack on its way in: to a temporary file as it comes, bounded and hashed, then checked entry by
+// entry and indexed, and visible only after that. Its temporary names tell whose it is, because no
+// lock is held while a remote takes its time: a checkpoint sweeps up those of dead processes, and a
+// purge takes all, since they may hold what it erases. Must leave nothing after a failure.
+
+import type { WorkWatch } from '../../async.ts'
+import { concatBytes, equalBytes, toHex } from '../../bytes.ts'
+import { systemRandom } from '../../crypto/random.ts'
+import { Sha1 } from '../../crypto/sha1.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { packBytesMax, packObjectsMax } from '../../limits.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { ReceiveLimits } from '../exchange.ts'
+import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
+import {
+  discardHalfPack,
+  type HalfPack,
+  packNameOf,
+  temporaryPath,
+  writeHalfIndex,
+} from './pack-file.ts'
+import { checkPack } from './pack-resolve.ts'
+import { isHeldByLive, type LockIdentity } from '../../disk/process-lock.ts'
+
+/** The temporary names of packs on their way in; in each the token of the handle that receives. */
+const incomingPattern = /^tmp_(?:pack|idx)_incoming_([0-9a-f]{32})_/
+
+export const receiveLimits: ReceiveLimits = { bytes: packBytesMax, objects: packObjectsMax }
+
+/** The start and the end of a pack as its bytes come by. */
+export class PackStream {
+  readonly #limits: ReceiveLimits
+  readonly #sha1: Sha1 = new Sha1()
+  #head: Uint8Array = new Uint8Array(0)
+  /** Not hashed yet: it may be the trailer. */
+  #tail: Uint8Array = new Uint8Array(0)
+  #bytes = 0
+
+  constructor(limits: ReceiveLimits) {
+    this.#limits = limits
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Throws `pack_corrupt` as soon as what has come can be no pack within the limits. */
+  add(chunk: Uint8Array): void {
+    this.#bytes += chunk.length
+    if (this.#bytes > this.#limits.bytes) throw corruptPack('it is larger than allowed')
+    if (this.#head.length < packHeaderBytes) {
+      this.#head = concatBytes(this.#head, chunk).slice(0, packHeaderBytes)
+      if (this.#head.length === packHeaderBytes) this.#checkCount()
+    }
+    const rest = concatBytes(this.#tail, chunk)
+    const hashed = Math.max(0, rest.length - packTrailerBytes)
+    this.#sha1.update(rest.subarray(0, hashed))
+    this.#tail = rest.slice(hashed)
+  }
+
+  /** The declared number of objects, once the trailer is right. */
+  finish(): number {
+    if (this.#bytes < packHeaderBytes + packTrailerBytes) throw corruptPack('it ends too early')
+    if (!equalBytes(this.#sha1.digest(), this.#tail)) throw corruptPack('its checksum is wrong')
+    return decodePackHeader(this.#head)
+  }
+
+  #checkCount(): void {
+    if (decodePackHeader(this.#head) > this.#limits.objects) {
+      throw corruptPack('it has more objects than allowed')
+    }
+  }
+}
+
+export class IncomingPack {
+  readonly token: string
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #stream: PackStream
+  readonly #fd: number
+  #open = true
+
+  /** `directory` is `objects/pack`; the file of `owner`, which is written, says that it lives. */
+  constructor(disk: Disk, directory: string, owner: LockIdentity, limits: ReceiveLimits) {
+    // Nothing secret: the name must only differ from that of any other pack.
+    this.token = `incoming_${owner.token}_${toHex(systemRandom(8))}`
+    this.#disk = disk
+    this.#directory = directory
+    this.#stream = new PackStream(limits)
+    this.#fd = disk.open(temporaryPath(directory, 'pack', this.token), 'wx')
+  }
+
+  get bytes(): number {
+    return this.#stream.bytes
+  }
+
+  append(chunk: Uint8Array): void {
+    const at = this.#stream.bytes
+    this.#stream.add(chunk)
+    this.#disk.write(this.#fd, chunk, at)
+  }
+
+  /** The declared number of objects, once all bytes are durable. */
+  async finish(): Promise<number> {
+    const count = this.#stream.finish()
+    await this.#disk.sync(this.#fd)
+    this.#close()
+    return count
+  }
+
+  /** Removes what there is of it. */
+  abandon(): void {
+    this.#close()
+    discardHalfPack(this.#disk, this.#directory, this.token)
+  }
+
+  #close(): void {
+    if (this.#open) this.#disk.close(this.#fd)
+    this.#open = false
+  }
+}
+
+/** Removes what dead processes were receiving. Must be called while holding every lock. */
+export async function sweepIncoming(
+  disk: Disk,
+  directory: string,
+  ownDirectory: string,
+): Promise<void> {
+  for (const name of disk.list(directory)) {
+    const token = incomingPattern.exec(name)?.[1]
+    if (token === undefined) continue
+    if (await isHeldByLive(disk, `${ownDirectory}/owner.${token}`)) continue
+    disk.remove(`${directory}/${name}`)
+  }
+}
+
+/** Checks a pack that came in whole and writes its index. Throws `pack_corrupt` or `cancelled`. */
+export async function indexIncoming(
+  disk: Disk,
+  directory: string,
+  token: string,
+  watch: WorkWatch,
+): Promise<HalfPack> {
+  const fd = disk.openExisting(temporaryPath(directory, 'pack', token), 'r')
+  if (fd === undefined) throw purgedMeanwhile()
+  try {
+    const size = disk.size(fd)
+    const checksum = new Uint8Array(packTrailerBytes)
+    disk.read(fd, checksum, size - packTrailerBytes)
+    const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
+    const { objects, encodeIndex } = checkPack({ size, read }, watch)
+    await writeHalfIndex(disk, directory, token, encodeIndex(checksum))
+    return { name: packNameOf(checksum), objects, bytes: size, token }
+  } finally {
+    disk.close(fd)
+  }
+}
+
+export function purgedMeanwhile(): StoreError {
+  return new StoreError(
+    'ref_conflict',
+    'The store erased something while a pack came in, and the pack with it: fetch again',
+  )
+}
+
+/** What the caller of a fetch is told about a pack that is not sound. */
+export function refusal(error: unknown): unknown {
+  if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) return error
+  const problem = error.message.replace(/^A pack is damaged: /, '')
+  return new StoreError('pack_refused', `What the remote sent was refused: ${problem}`, {
+    cause: error,
+  })
+}

@@ -1,0 +1,289 @@
+// A pack without some of its objects: what FORMAT §10 erases. Runs of live entries are copied as
+// they are; a delta whose distance to its base changes gets another header, one whose base goes is
+// made again. Streams: memory is a few columns per entry. Bytes that are copied are not judged:
+// they keep the CRC-32 that the old index has for them, and every reader checks oids.
+
+import { crc32 } from 'node:zlib'
+import { concatBytes } from '../../bytes.ts'
+import { MEBIBYTE } from '../../limits.ts'
+import { DeltaBaseCache } from './delta-base-cache.ts'
+import { makeDelta } from './delta.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { OidList } from '../objects/oid-list.ts'
+import { Pack, type PackedObject } from './pack.ts'
+import {
+  corruptPack,
+  decodeEntryHeader,
+  deltaDistanceAt,
+  deflate,
+  encodeEntryHeader,
+  encodeOffsetDeltaHeader,
+  entryTypeAt,
+} from './pack-entry.ts'
+import { type HalfPack, PackFile, publishPacks } from './pack-file.ts'
+import { encodePackIndex, type PackIndex } from './pack-index.ts'
+import { PackLayout } from './pack-layout.ts'
+import { removePacks } from './pack-removal.ts'
+
+const windowBytes = 2 * MEBIBYTE
+/** An entry's header is never longer. */
+const headerBytesMax = 32
+const cacheBytes = 8 * MEBIBYTE
+const oidBytes = 20
+
+/**
+ * Erases objects from every pack in `directory`, kept and cruft packs too. A crash leaves each pack
+ * as it was, or as well as its successor. Throws `pack_corrupt` if one cannot be looked into.
+ */
+export async function filterPacks(disk: Disk, directory: string, dead: OidList): Promise<void> {
+  for (const file of disk.list(directory)) {
+    if (!file.startsWith('pack-') || !file.endsWith('.idx')) continue
+    await filterPack(disk, directory, { name: file.slice(0, -'.idx'.length), dead })
+  }
+}
+
+async function filterPack(
+  disk: Disk,
+  directory: string,
+  { name, dead }: { readonly name: string; readonly dead: OidList },
+): Promise<void> {
+  const pack = Pack.open(disk, directory, name)
+  // An index without its pack holds no object.
+  if (pack === undefined) return
+  try {
+    const doomed = markDead(pack.index, dead)
+    if (doomed.count === 0) return
+    if (doomed.count < pack.index.count) {
+      const filter = new PackFilter(pack, doomed)
+      await publishPacks(disk, directory, [await filter.write(disk, directory)])
+    }
+  } finally {
+    pack.close()
+  }
+  await removePacks(disk, directory, [name])
+}
+
+interface Doomed {
+  /** By position in the index: 1 for what goes. */
+  readonly flags: Uint8Array
+  readonly count: number
+}
+
+/** Walks both lists once: they have the same order. */
+function markDead(index: PackIndex, dead: OidList): Doomed {
+  const flags = new Uint8Array(index.count)
+  const { oids } = index.tables
+  let count = 0
+  let at = 0
+  for (let position = 0; position < flags.length && at < dead.bytes.length; position += 1) {
+    const start = position * oidBytes
+    let order = compareAt(dead.bytes, at, oids, start)
+    while (order < 0 && at + oidBytes < dead.bytes.length) {
+      at += oidBytes
+      order = compareAt(dead.bytes, at, oids, start)
+    }
+    if (order !== 0) continue
+    flags[position] = 1
+    count += 1
+    at += oidBytes
+  }
+  return { flags, count }
+}
+
+/** Four bytes decide nearly always. */
+function compareAt(a: Buffer, aStart: number, b: Buffer, bStart: number): number {
+  const difference = a.readUInt32BE(aStart) - b.readUInt32BE(bStart)
+  if (difference !== 0) return difference
+  return a.compare(b, bStart, bStart + oidBytes, aStart, aStart + oidBytes)
+}
+
+/** How an entry differs from its old self: these bytes, and then so many of its last ones. */
+interface Change {
+  readonly bytes: Uint8Array
+  readonly kept: number
+}
+
+class PackFilter {
+  readonly #pack: Pack<PackIndex>
+  readonly #doomed: Doomed
+  readonly #layout: PackLayout
+  /** By position: the offset in the new pack, NaN for what is not there. */
+  readonly #moved: Float64Array
+  /** CRC-32s by position. The index's own: this filter alone has opened it. */
+  readonly #checksums: Buffer
+  readonly #cache = new DeltaBaseCache(cacheBytes)
+  readonly #window: Buffer
+  #windowAt = 0
+  #windowEnd = 0
+  /** Old bytes from here up to the entry at hand are live and not copied yet. */
+  #runAt = 0
+
+  constructor(pack: Pack<PackIndex>, doomed: Doomed) {
+    this.#pack = pack
+    this.#doomed = doomed
+    this.#layout = new PackLayout(pack)
+    this.#moved = new Float64Array(pack.index.count).fill(NaN)
+    this.#checksums = pack.index.tables.checksums
+    this.#window = Buffer.allocUnsafeSlow(Math.min(windowBytes, pack.bytes))
+  }
+
+  async write(disk: Disk, directory: string): Promise<HalfPack> {
+    const file = new PackFile(disk, directory, this.#pack.index.count - this.#doomed.count)
+    try {
+      this.#runAt = this.#layout.offsetOf(0)
+      for (let rank = 0; rank < this.#layout.count; rank += 1) this.#place(file, rank)
+      this.#copyRun(file, this.#layout.offsetOf(this.#layout.count))
+      return await file.finish((checksum) => this.#encodeIndex(checksum))
+    } catch (error) {
+      file.abandon()
+      throw error
+    }
+  }
+
+  #place(file: PackFile, rank: number): void {
+    const start = this.#layout.offsetOf(rank)
+    const end = this.#layout.offsetOf(rank + 1)
+    if (this.#doomed.flags[this.#layout.positionOf(rank)] === 1) {
+      this.#copyRun(file, start)
+      this.#runAt = end
+      return
+    }
+    this.#show(file, start)
+    const newStart = file.offset + start - this.#runAt
+    this.#moved[this.#layout.positionOf(rank)] = newStart
+    const change = this.#change(rank, newStart)
+    if (change === undefined) return
+    this.#copyRun(file, start)
+    file.append(change.bytes)
+    this.#runAt = end - change.kept
+    const checksum = crc32(this.#view(end - change.kept, end), crc32(change.bytes))
+    this.#checksums.writeUInt32BE(checksum, this.#layout.positionOf(rank) * 4)
+  }
+
+  /** What an entry must be at `newStart`; undefined if it can stay as it is. */
+  #change(rank: number, newStart: number): Change | undefined {
+    const start = this.#layout.offsetOf(rank)
+    const at = start - this.#windowAt
+    const type = entryTypeAt(this.#window, at)
+    if (type === 'refDelta') {
+      const { baseOid } = decodeEntryHeader(this.#window.subarray(at))
+      const base = this.#pack.index.find(baseOid)
+      const erased = base !== undefined && this.#doomed.flags[base] === 1
+      return erased ? this.#remade(rank, newStart, undefined) : undefined
+    }
+    if (type !== 'offsetDelta') return undefined
+    const distance = deltaDistanceAt(this.#window, at)
+    const base = this.#baseRank(rank, distance)
+    const moved = this.#movedTo(base)
+    if (Number.isNaN(moved)) return this.#remade(rank, newStart, base)
+    if (newStart - moved === distance) return undefined
+    const { size, length } = decodeEntryHeader(this.#window.subarray(at))
+    const bytes = encodeOffsetDeltaHeader(size, newStart - moved)
+    return { bytes, kept: this.#layout.offsetOf(rank + 1) - start - length }
+  }
+
+  #movedTo(rank: number): number {
+    return this.#moved[this.#layout.positionOf(rank)] ?? NaN
+  }
+
+  #baseRank(rank: number, distance: number): number {
+    const base = this.#layout.rankBefore(rank, this.#layout.offsetOf(rank) - distance)
+    if (base === undefined || base === rank) throw corruptPack('a delta has no base')
+    return base
+  }
+
+  /** An object whose base is erased: a delta on the next live one of its chain, or whole. */
+  #remade(rank: number, newStart: number, base: number | undefined): Change {
+    const object = this.#read(rank)
+    const live = base === undefined ? undefined : this.#liveBase(base)
+    if (live !== undefined) {
+      const delta = makeDelta(this.#read(live).body, object.body)
+      if (delta.length * 2 < object.body.length) {
+        const distance = newStart - this.#movedTo(live)
+        const header = encodeOffsetDeltaHeader(delta.length, distance)
+        return { bytes: concatBytes(header, deflate(delta, 1)), kept: 0 }
+      }
+    }
+    const level = object.type === 'blob' ? 0 : 1
+    const header = encodeEntryHeader(object.type, object.body.length)
+    return { bytes: concatBytes(header, deflate(object.body, level)), kept: 0 }
+  }
+
+  #liveBase(erased: number): number | undefined {
+    let rank = erased
+    while (Number.isNaN(this.#movedTo(rank))) {
+      const header = decodeEntryHeader(
+        this.#pack.readRaw(this.#layout.offsetOf(rank), headerBytesMax),
+      )
+      if (header.type !== 'offsetDelta') return undefined
+      rank = this.#baseRank(rank, header.distance)
+    }
+    return rank
+  }
+
+  #read(rank: number): PackedObject {
+    return this.#pack.readAny(this.#layout.offsetOf(rank), this.#cache)
+  }
+
+  /** Brings the header at `start` into the window; what the window held of the run is copied. */
+  #show(file: PackFile, start: number): void {
+    const end = Math.min(start + headerBytesMax, this.#layout.offsetOf(this.#layout.count))
+    if (start >= this.#windowAt && end <= this.#windowEnd) return
+    this.#copyRun(file, start)
+    if (start < this.#windowAt || end > this.#windowEnd) this.#load(start)
+  }
+
+  /** Bytes of the old pack, from the window if they are there. */
+  #view(from: number, to: number): Uint8Array {
+    const isShown = from >= this.#windowAt && to <= this.#windowEnd
+    if (!isShown) return this.#pack.readRaw(from, to - from)
+    return this.#window.subarray(from - this.#windowAt, to - this.#windowAt)
+  }
+
+  /** Copies the run up to `end`. */
+  #copyRun(file: PackFile, end: number): void {
+    while (this.#runAt < end) {
+      if (this.#runAt < this.#windowAt || this.#runAt >= this.#windowEnd) this.#load(this.#runAt)
+      const next = Math.min(end, this.#windowEnd)
+      file.append(this.#window.subarray(this.#runAt - this.#windowAt, next - this.#windowAt))
+      this.#runAt = next
+    }
+  }
+
+  #load(offset: number): void {
+    this.#windowAt = offset
+    this.#windowEnd = offset + this.#pack.readInto(offset, this.#window).length
+    if (this.#windowEnd === offset) throw corruptPack('it ends too early')
+  }
+
+  /** In the memory of the old one, which nobody needs any more. */
+  #encodeIndex(packChecksum: Uint8Array): Uint8Array {
+    const { flags } = this.#doomed
+    const { tables, memory } = this.#pack.index
+    let kept = 0
+    for (let position = 0; position < flags.length; position += 1) {
+      if (flags[position] === 1) continue
+      this.#moved[kept] = this.#moved[position] ?? NaN
+      kept += 1
+    }
+    const left = {
+      oids: keepRows(tables.oids, flags, oidBytes),
+      checksums: keepRows(this.#checksums, flags, 4),
+      offsets: this.#moved.subarray(0, kept),
+    }
+    return encodePackIndex(left, packChecksum, memory)
+  }
+}
+
+/** The rows of a table that are not flagged, moved together in runs. */
+function keepRows(table: Buffer, flags: Uint8Array, width: number): Buffer {
+  let filled = 0
+  let from = 0
+  while (from < flags.length) {
+    const erased = flags.indexOf(1, from)
+    const to = erased === -1 ? flags.length : erased
+    filled += table.copy(table, filled, from * width, to * width)
+    from = to + 1
+  }
+  return table.subarray(0, filled)
+}

@@ -1,0 +1,306 @@
+// A pack index of version 2 (gitformat-pack): where in its pack each object is. Kept as the one
+// buffer it was read into and searched there: a hundred thousand changes open in milliseconds. Must
+// not read files; a large one that stays in its file is paged-index.ts's business. An index is
+// believed only if its sizes and its SHA-1 are right.
+
+import { equalBytes } from '../../bytes.ts'
+import { Sha1 } from '../../crypto/sha1.ts'
+import { assert } from '../../errors.ts'
+import { corruptPack } from './pack-entry.ts'
+
+const signature = 0xff74_4f63
+const oidBytes = 20
+const fanoutAt = 8
+/** From this offset on, an index says where another table has it. */
+export const largeOffset: number = 0x8000_0000
+/** Signature, version and fan-out table: what every index begins with. */
+export const indexHeadBytes: number = fanoutAt + 256 * 4
+const oidsAt = indexHeadBytes
+/** The checksum of the pack, and that of the index. */
+export const indexTrailerBytes: number = 40
+const trailerBytes = indexTrailerBytes
+
+/** Which objects a pack has, and where. Positions number them from 0, by ascending oid. */
+export interface ObjectIndex {
+  readonly count: number
+  /** The 20 bytes at the end of the pack that this index belongs to. */
+  readonly packChecksum: Uint8Array
+  /** The position of the object that these 20 bytes name. */
+  find(oid: Uint8Array): number | undefined
+  /** 20 bytes. */
+  oidAt(position: number): Uint8Array
+  /** Where the entry starts in the pack; not yet known to lie inside it. */
+  offsetAt(position: number): number
+  /** CRC-32 of the entry, header and deflated data. */
+  checksumAt(position: number): number
+  close(): void
+  closeRemoved(): void
+}
+
+/** A validated index. */
+export class PackIndex implements ObjectIndex {
+  readonly count: number
+  readonly #bytes: Buffer
+  readonly #checksumsAt: number
+  readonly #offsetsAt: number
+  readonly #largeAt: number
+  readonly #largeCount: number
+
+  /** Throws `pack_corrupt`, also for an index of version 1, which no git writes any more. */
+  constructor(bytes: Uint8Array) {
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#bytes = view
+    this.count = checkLayout(view)
+    this.#checksumsAt = oidsAt + this.count * oidBytes
+    this.#offsetsAt = this.#checksumsAt + this.count * 4
+    this.#largeAt = this.#offsetsAt + this.count * 4
+    this.#largeCount = (view.length - trailerBytes - this.#largeAt) / 8
+  }
+
+  get packChecksum(): Uint8Array {
+    return this.#bytes.subarray(-trailerBytes, -oidBytes)
+  }
+
+  find(oid: Uint8Array): number | undefined {
+    assert(oid.length === oidBytes, 'an oid has 20 bytes')
+    const first = oid[0] ?? 0
+    const wanted = oidPrefix(oid)
+    let low = first === 0 ? 0 : this.#fanout(first - 1)
+    let high = this.#fanout(first)
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const at = oidsAt + middle * oidBytes
+      // Four bytes decide nearly always; a call that compares twenty costs more than the rest here.
+      const order =
+        wanted - this.#bytes.readUInt32BE(at) ||
+        -this.#bytes.compare(oid, 0, oidBytes, at, at + oidBytes)
+      if (order === 0) return middle
+      if (order > 0) low = middle + 1
+      else high = middle
+    }
+    return undefined
+  }
+
+  /** A view. */
+  oidAt(position: number): Uint8Array {
+    const at = oidsAt + position * oidBytes
+    return this.#bytes.subarray(at, at + oidBytes)
+  }
+
+  offsetAt(position: number): number {
+    const offset = this.#bytes.readUInt32BE(this.#offsetsAt + position * 4)
+    const row = largeRow(offset, this.#largeCount)
+    if (row === undefined) return offset
+    return readLargeOffset(this.#bytes, this.#largeAt + row * 8)
+  }
+
+  /** Oids, 20 bytes each, and CRC-32s, 4 bytes each, by position: views. */
+  get tables(): { readonly oids: Buffer; readonly checksums: Buffer } {
+    return {
+      oids: this.#bytes.subarray(oidsAt, this.#checksumsAt),
+      checksums: this.#bytes.subarray(this.#checksumsAt, this.#offsetsAt),
+    }
+  }
+
+  /** All of it, for who makes another index of it in place: this one must not be asked again. */
+  get memory(): Buffer {
+    return this.#bytes
+  }
+
+  checksumAt(position: number): number {
+    return this.#bytes.readUInt32BE(this.#checksumsAt + position * 4)
+  }
+
+  /** Holds no file. */
+  close(): void {}
+
+  closeRemoved(): void {}
+
+  #fanout(byte: number): number {
+    return this.#bytes.readUInt32BE(fanoutAt + byte * 4)
+  }
+}
+
+/** Collects the entries of a pack while it is written; `count` must be exact. */
+export class PackIndexBuilder {
+  readonly #oids: Buffer
+  readonly #offsets: Float64Array
+  readonly #checksums: Uint32Array
+  readonly #count: number
+  #filled = 0
+
+  constructor(count: number) {
+    this.#count = count
+    this.#oids = Buffer.alloc(count * oidBytes)
+    this.#offsets = new Float64Array(count)
+    this.#checksums = new Uint32Array(count)
+  }
+
+  add(oid: Uint8Array, offset: number, checksum: number): void {
+    assert(this.#filled < this.#count, 'a pack has more objects than announced')
+    this.#oids.set(oid, this.#filled * oidBytes)
+    this.#offsets[this.#filled] = offset
+    this.#checksums[this.#filled] = checksum
+    this.#filled += 1
+  }
+
+  /** The index file. Throws `pack_corrupt` if an object was added twice. */
+  encode(packChecksum: Uint8Array): Uint8Array {
+    assert(this.#filled === this.#count, 'a pack has fewer objects than announced')
+    const order = this.#order()
+    const oids = Buffer.alloc(this.#count * oidBytes)
+    const checksums = Buffer.alloc(this.#count * 4)
+    const offsets = new Float64Array(this.#count)
+    for (const [position, added] of order.entries()) {
+      oids.set(this.#oidOf(added), position * oidBytes)
+      checksums.writeUInt32BE(this.#checksums[added] ?? 0, position * 4)
+      offsets[position] = this.#offsets[added] ?? 0
+    }
+    return encodePackIndex({ oids, checksums, offsets }, packChecksum)
+  }
+
+  /** What was added, by ascending oid. Six bytes of an oid decide nearly always. */
+  #order(): Uint32Array {
+    const prefixes = new Float64Array(this.#count)
+    for (let n = 0; n < this.#count; n += 1) prefixes[n] = this.#oids.readUIntBE(n * oidBytes, 6)
+    const order = Uint32Array.from(prefixes.keys()).toSorted((a, b) => {
+      const difference = (prefixes[a] ?? 0) - (prefixes[b] ?? 0)
+      return difference === 0 ? Buffer.compare(this.#oidOf(a), this.#oidOf(b)) : difference
+    })
+    for (let n = 1; n < order.length; n += 1) {
+      if (equalBytes(this.#oidOf(order[n - 1] ?? 0), this.#oidOf(order[n] ?? 0))) {
+        throw corruptPack('it holds an object twice')
+      }
+    }
+    return order
+  }
+
+  #oidOf(added: number): Uint8Array {
+    return this.#oids.subarray(added * oidBytes, (added + 1) * oidBytes)
+  }
+}
+
+export interface PackIndexTables {
+  /** 20 bytes each, ascending. */
+  readonly oids: Buffer
+  /** CRC-32 of each entry, 4 bytes each. */
+  readonly checksums: Buffer
+  readonly offsets: Float64Array
+}
+
+/**
+ * The index file with these columns, by ascending oid. One buffer, as an index has many megabytes:
+ * `memory` if it is large enough, in which the columns may lie where an index has them, or above.
+ */
+export function encodePackIndex(
+  tables: PackIndexTables,
+  packChecksum: Uint8Array,
+  memory: Buffer = Buffer.alloc(0),
+): Uint8Array {
+  const { oids, checksums, offsets } = tables
+  const checksumsAt = oidsAt + oids.length
+  const offsetsAt = checksumsAt + checksums.length
+  const large = offsets.reduce((sum, offset) => sum + (offset >= largeOffset ? 1 : 0), 0)
+  const largeAt = offsetsAt + offsets.length * 4
+  const length = largeAt + large * 8 + trailerBytes
+  const file = memory.length < length ? Buffer.alloc(length) : memory.subarray(0, length)
+  file.set(encodeIndexHead(countByFirstByte(oids)))
+  file.set(oids, oidsAt)
+  file.set(checksums, checksumsAt)
+  let row = 0
+  for (let position = 0; position < offsets.length; position += 1) {
+    const offset = offsets[position] ?? 0
+    const isLarge = offset >= largeOffset
+    file.writeUInt32BE(isLarge ? largeOffset + row : offset, offsetsAt + position * 4)
+    if (isLarge) file.set(encodeLargeOffset(offset), largeAt + row * 8)
+    if (isLarge) row += 1
+  }
+  file.set(packChecksum, file.length - trailerBytes)
+  const body = file.subarray(0, -oidBytes)
+  file.set(new Sha1().update(body).digest(), body.length)
+  return file
+}
+
+/** Signature, version and fan-out table of so many names for each first byte. */
+export function encodeIndexHead(perByte: Uint32Array): Uint8Array {
+  const head = Buffer.alloc(indexHeadBytes)
+  head.writeUInt32BE(signature, 0)
+  head.writeUInt32BE(2, 4)
+  let count = 0
+  for (const [byte, names] of perByte.entries()) {
+    count += names
+    head.writeUInt32BE(count, fanoutAt + byte * 4)
+  }
+  return head
+}
+
+/** A row of the table of large offsets. */
+export function encodeLargeOffset(offset: number): Uint8Array {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(BigInt(offset))
+  return bytes
+}
+
+/** The number of objects, once sizes, fan-out and SHA-1 are right. */
+function checkLayout(view: Buffer): number {
+  const count = countObjects(view.subarray(0, indexHeadBytes), view.length)
+  const body = view.subarray(0, -oidBytes)
+  if (!equalBytes(new Sha1().update(body).digest(), view.subarray(-oidBytes))) {
+    throw corruptPack('the checksum of its index is wrong')
+  }
+  return count
+}
+
+/** The number of objects of an index of `length` bytes with this head, once both agree. */
+export function countObjects(head: Buffer, length: number): number {
+  if (head.length < oidsAt || length < oidsAt + trailerBytes) {
+    throw corruptPack('its index is too short')
+  }
+  if (head.readUInt32BE(0) !== signature || head.readUInt32BE(4) !== 2) {
+    throw corruptPack('its index is not of version 2')
+  }
+  let count = 0
+  for (let byte = 0; byte < 256; byte += 1) {
+    const next = head.readUInt32BE(fanoutAt + byte * 4)
+    if (next < count) throw corruptPack('the fan-out of its index goes backwards')
+    count = next
+  }
+  const large = length - trailerBytes - oidsAt - count * 28
+  // The first entry of a pack is never far enough from its start to need a large offset.
+  if (large < 0 || large % 8 !== 0 || large / 8 > Math.max(0, count - 1)) {
+    throw corruptPack('the size of its index does not match its count')
+  }
+  return count
+}
+
+/** The row of a large offset, of `count` rows; undefined for an offset that is none. */
+export function largeRow(offset: number, count: number): number | undefined {
+  if (offset < largeOffset) return undefined
+  const row = offset - largeOffset
+  if (row >= count) throw corruptPack('its index points outside its own tables')
+  return row
+}
+
+/** A row of the table of large offsets. */
+export function readLargeOffset(bytes: Buffer, at: number): number {
+  const large = bytes.readBigUInt64BE(at)
+  if (large > BigInt(Number.MAX_SAFE_INTEGER)) throw corruptPack('its index has an absurd offset')
+  return Number(large)
+}
+
+/** How many oids start with each byte. */
+function countByFirstByte(oids: Buffer): Uint32Array {
+  const counts = new Uint32Array(256)
+  for (let at = 0; at < oids.length; at += oidBytes) {
+    const byte = oids[at] ?? 0
+    counts[byte] = (counts[byte] ?? 0) + 1
+  }
+  return counts
+}
+
+/** The first four bytes, as the index is searched by them. */
+function oidPrefix(oid: Uint8Array): number {
+  const high = (oid[0] ?? 0) * 256 + (oid[1] ?? 0)
+  const low = (oid[2] ?? 0) * 256 + (oid[3] ?? 0)
+  return high * 65_536 + low
+}

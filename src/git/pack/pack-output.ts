@@ -1,0 +1,84 @@
+// A pack and its index, entry by entry. Streams: keeps the index's rows in memory, never the pack.
+// Must not know where entries come from; what becomes of the files is pack-file.ts's business.
+
+import { crc32 } from 'node:zlib'
+import type { Disk } from '../../disk/disk.ts'
+import type { PackStatus } from '../object-store.ts'
+import { type HalfPack, PackFile, publishPacks } from './pack-file.ts'
+import { PackIndexBuilder } from './pack-index.ts'
+
+export class PackOutput {
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #index: PackIndexBuilder
+  readonly #file: PackFile
+
+  /** `count` objects must follow, exactly. */
+  constructor(disk: Disk, directory: string, count: number) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#index = new PackIndexBuilder(count)
+    this.#file = new PackFile(disk, directory, count)
+  }
+
+  /** Where the next entry starts. */
+  get offset(): number {
+    return this.#file.offset
+  }
+
+  /** Appends an entry, `header` and `deflated` data, for the object that these 20 bytes name. */
+  add(oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void {
+    this.#index.add(oid, this.offset, crc32(deflated, crc32(header)))
+    this.#file.append(header)
+    this.#file.append(deflated)
+  }
+
+  /** Makes the pack durable; nobody sees it before `publishPacks`. */
+  finishHalf(): Promise<HalfPack> {
+    return this.#file.finish((checksum) => this.#index.encode(checksum))
+  }
+
+  /** Makes the pack durable and visible. */
+  async finish(): Promise<PackStatus> {
+    const half = await this.finishHalf()
+    await publishPacks(this.#disk, this.#directory, [half])
+    const { name, objects, bytes } = half
+    return { name, objects, bytes }
+  }
+
+  /** Removes what was written. */
+  abandon(): void {
+    this.#file.abandon()
+  }
+}
+
+/** Runs `fill`, then finishes the pack; after a failure nothing of it is left. */
+export function writeWithOutput(
+  output: PackOutput,
+  fill: (output: PackOutput) => void,
+): Promise<PackStatus> {
+  return orAbandon(output, () => {
+    fill(output)
+    return output.finish()
+  })
+}
+
+/** As `writeWithOutput`, for a pack that nobody sees yet. */
+export function writeHalfWithOutput(
+  output: PackOutput,
+  fill: (output: PackOutput) => void,
+): Promise<HalfPack> {
+  return orAbandon(output, () => {
+    fill(output)
+    return output.finishHalf()
+  })
+}
+
+async function orAbandon<T>(output: PackOutput, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    output.abandon()
+    throw error
+  }
+}

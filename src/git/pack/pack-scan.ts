@@ -1,0 +1,229 @@
+// A pack without an index, read once from its start to its end: where each entry lies, what it is,
+// and the name of every whole object. Keeps columns of numbers, never the pack. Must not believe
+// anything in it: the bounds of limits.ts hold before memory is taken or anything is inflated.
+
+import { crc32 } from 'node:zlib'
+import type { WorkWatch } from '../../async.ts'
+import { ByteWriter } from '../../bytes.ts'
+import { gitHash } from '../../crypto/sha1.ts'
+import { assert, StoreError } from '../../errors.ts'
+import {
+  KIBIBYTE,
+  MEBIBYTE,
+  packInflatedBytesMin,
+  packInflationMax,
+  packObjectsMax,
+} from '../../limits.ts'
+import type { ObjectType } from '../objects/object.ts'
+import {
+  corruptPack,
+  decodeEntryHeader,
+  decodePackHeader,
+  deflatedBytesMax,
+  type EntryHeader,
+  inflateMeasured,
+  packHeaderBytes,
+  packTrailerBytes,
+} from './pack-entry.ts'
+
+const oidBytes = 20
+/** A byte of header and the shortest zlib stream. */
+const entryBytesMin = 9
+const windowBytes = MEBIBYTE
+/** An encoder may be this much worse than deflatedBytesMax before its entry is refused. */
+const wasteBytesMax = 64 * KIBIBYTE
+const headerBytesMax = 32
+const tickObjects = 1024
+
+/** The bytes of a pack, wherever they are. */
+export interface PackBytes {
+  readonly size: number
+  /** The number of bytes read, less than asked for only at the end. */
+  read(into: Uint8Array, position: number): number
+}
+
+/** Called with each object once its name is known; the body is the caller's to keep. */
+export type VisitObject = (oid: string, type: ObjectType, body: Uint8Array) => void
+
+/** Ranks number the entries from 0, in the order of the pack. */
+export class PackScan {
+  readonly count: number
+  readonly offsets: Float64Array
+  readonly checksums: Uint32Array
+  /** 20 bytes each; of a delta, zero until it is resolved. */
+  readonly oids: Buffer
+  /** By rank: the rank of an offset delta's base, else -1. */
+  readonly bases: Int32Array
+  /** Ranks of the deltas that name their base by oid. */
+  readonly namedDeltas: number[] = []
+  readonly reader: EntryReader
+  readonly #types: Uint8Array
+  readonly #watch: WorkWatch
+  readonly #visit: VisitObject | undefined
+  readonly #baseOids: ByteWriter = new ByteWriter()
+  #inflatedLeft: number
+  #done = 0
+
+  /** Throws `pack_corrupt`, or `cancelled`. */
+  constructor(bytes: PackBytes, watch: WorkWatch, visit?: VisitObject) {
+    this.count = countOf(bytes)
+    this.offsets = new Float64Array(this.count)
+    this.checksums = new Uint32Array(this.count)
+    this.oids = Buffer.alloc(this.count * oidBytes)
+    this.bases = new Int32Array(this.count).fill(-1)
+    this.#types = new Uint8Array(this.count)
+    this.#watch = watch
+    this.#visit = visit
+    this.#inflatedLeft = Math.max(packInflatedBytesMin, bytes.size * packInflationMax)
+    this.reader = new EntryReader(bytes, windowBytes)
+    this.#scan(bytes.size - packTrailerBytes)
+  }
+
+  /** Undefined for a delta. */
+  typeOf(rank: number): ObjectType | undefined {
+    return objectTypes[(this.#types[rank] ?? 0) - 1]
+  }
+
+  oidOf(rank: number): Uint8Array {
+    return this.oids.subarray(rank * oidBytes, (rank + 1) * oidBytes)
+  }
+
+  /** The bases of `namedDeltas`, 20 bytes each, in the same order. */
+  baseOids(): Uint8Array {
+    return this.#baseOids.bytes()
+  }
+
+  /** Notes what an entry turned out to be. */
+  setObject(rank: number, type: ObjectType, body: Uint8Array): void {
+    this.spend(body.length)
+    const oid = gitHash(type, body)
+    this.oids.write(oid, rank * oidBytes, 'hex')
+    this.#visit?.(oid, type, body)
+    this.#done += 1
+    if (this.#done % tickObjects === 0) this.#tick()
+  }
+
+  /** Takes bytes off what the pack may inflate to. */
+  spend(bytes: number): void {
+    this.#inflatedLeft -= bytes
+    if (this.#inflatedLeft < 0) throw corruptPack('it inflates to more than any history')
+  }
+
+  #scan(end: number): void {
+    let at = packHeaderBytes
+    for (let rank = 0; rank < this.count; rank += 1) {
+      if (at >= end) throw corruptPack('it has fewer entries than it declares')
+      const { header, data, length } = this.reader.entry(at)
+      this.offsets[rank] = at
+      this.checksums[rank] = this.reader.checksum(at, length)
+      this.#note(rank, header, data)
+      at += length
+    }
+    if (at !== end) throw corruptPack('bytes follow its last entry')
+  }
+
+  #note(rank: number, header: EntryHeader, data: Uint8Array): void {
+    if (header.type === 'tag') throw corruptPack('it holds a tag, which no store contains')
+    if (header.type === 'offsetDelta') {
+      this.spend(data.length)
+      this.bases[rank] = this.#rankAt((this.offsets[rank] ?? 0) - header.distance, rank)
+    } else if (header.type === 'refDelta') {
+      this.spend(data.length)
+      this.namedDeltas.push(rank)
+      this.#baseOids.raw(header.baseOid)
+    } else {
+      this.#types[rank] = objectTypes.indexOf(header.type) + 1
+      this.setObject(rank, header.type, data)
+    }
+  }
+
+  /** The entry before `rank` that starts at `offset`. */
+  #rankAt(offset: number, rank: number): number {
+    let low = 0
+    let high = rank
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.offsets[middle] ?? 0) < offset) low = middle + 1
+      else high = middle
+    }
+    if (low === rank || this.offsets[low] !== offset) throw corruptPack('a delta has no base')
+    return low
+  }
+
+  #tick(): void {
+    this.#watch.progress(this.#done, this.count)
+    if (this.#watch.isCancelled()) throw new StoreError('cancelled', 'The check was cancelled')
+  }
+}
+
+interface Entry {
+  readonly header: EntryHeader
+  readonly data: Uint8Array
+  /** In the pack. */
+  readonly length: number
+}
+
+/** Entries through a window: it moves on when it does not hold the whole of one. */
+export class EntryReader {
+  readonly #bytes: PackBytes
+  readonly #end: number
+  readonly #buffer: Uint8Array
+  #window: Uint8Array = new Uint8Array(0)
+  #windowAt = 0
+
+  constructor(bytes: PackBytes, length: number) {
+    this.#bytes = bytes
+    this.#end = bytes.size - packTrailerBytes
+    this.#buffer = Buffer.allocUnsafeSlow(length)
+  }
+
+  /** The entry that starts at `at`, inflated. Throws `pack_corrupt`. */
+  entry(at: number): Entry {
+    const header = decodeEntryHeader(this.#view(at, headerBytesMax))
+    const likely = header.length + deflatedBytesMax(header.size)
+    const inflated =
+      inflateMeasured(this.#view(at, likely).subarray(header.length), header.size) ??
+      inflateMeasured(
+        this.#view(at, likely + header.size + wasteBytesMax).subarray(header.length),
+        header.size,
+      )
+    if (inflated === undefined) throw corruptPack('an entry ends too early')
+    return { header, data: inflated.body, length: header.length + inflated.length }
+  }
+
+  /** CRC-32 of the bytes as they are in the pack. */
+  checksum(at: number, length: number): number {
+    return crc32(this.#view(at, length).subarray(0, length))
+  }
+
+  /** From `at` on at least `length` bytes, fewer only before the trailer. */
+  #view(at: number, length: number): Uint8Array {
+    const end = Math.min(at + length, this.#end)
+    if (at < this.#windowAt || end > this.#windowAt + this.#window.length) this.#move(at, end - at)
+    return this.#window.subarray(at - this.#windowAt)
+  }
+
+  #move(at: number, length: number): void {
+    const wanted = Math.min(Math.max(length, this.#buffer.length), this.#end - at)
+    assert(wanted >= 0, 'an entry starts inside its pack')
+    const large = wanted > this.#buffer.length
+    const into = large ? new Uint8Array(wanted) : this.#buffer.subarray(0, wanted)
+    this.#window = into.subarray(0, this.#bytes.read(into, at))
+    this.#windowAt = at
+  }
+}
+
+const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
+
+/** The declared number of objects, once there is room for them. */
+function countOf(bytes: PackBytes): number {
+  const header = new Uint8Array(packHeaderBytes)
+  const room = bytes.size - packHeaderBytes - packTrailerBytes
+  if (room < 0) throw corruptPack('it is too short')
+  bytes.read(header, 0)
+  const count = decodePackHeader(header)
+  if (count > packObjectsMax || count * entryBytesMin > room) {
+    throw corruptPack('it declares more entries than it has room for')
+  }
+  return count
+}

@@ -1,0 +1,202 @@
+// All packs of a store as one set of objects. Every object is verified against its oid. A pack that
+// is damaged, half written or half deleted is left aside and poisons nothing: another pack may hold
+// the same object. Must not know what journals or loose objects are.
+
+import { fromHex, toHex } from '../../bytes.ts'
+import { gitHash } from '../../crypto/sha1.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { deltaCacheBytes, packIndexBytesMax } from '../../limits.ts'
+import { DeltaBaseCache } from './delta-base-cache.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
+import type { PackStatus } from '../object-store.ts'
+import { Pack } from './pack.ts'
+import { corruptPack } from './pack-entry.ts'
+import type { ObjectIndex } from './pack-index.ts'
+
+/** Other processes merge packs while this one lists them; each merge needs one more look. */
+const scansMax = 5
+
+export interface PackSetEntry extends PackStatus {
+  /** Marked by git to be left alone: with a `.keep` file, or unreachable objects (`.mtimes`). */
+  readonly kept: boolean
+}
+
+export class PackSet {
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #indexBytesMax: number
+  readonly #packs = new Map<string, Pack>()
+  /** Neighbours in a history are neighbours in a pack: the one used last is asked first. */
+  #byUse: readonly Pack[] = []
+  readonly #damaged = new Set<string>()
+  readonly #cache = new DeltaBaseCache(deltaCacheBytes)
+  #listing = ''
+
+  /**
+   * `directory` is `objects/pack`; a larger index than `indexBytesMax` is not kept in RAM. Reads
+   * nothing before the first `rescan`.
+   */
+  constructor(disk: Disk, directory: string, indexBytesMax: number = packIndexBytesMax) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#indexBytesMax = indexBytesMax
+  }
+
+  /** Undefined if no pack has it. Throws `pack_corrupt` or `object_corrupt`. */
+  read(oid: Oid): GitObject | undefined {
+    return this.#firstOf(oid, (pack, position) => {
+      return verified(oid, pack.read(pack.index.offsetAt(position), this.#cache))
+    })
+  }
+
+  /** The body of a tag; undefined if no pack has it, or if it is something else. */
+  readTag(oid: Oid): Uint8Array | undefined {
+    const object = this.#firstOf(oid, (pack, position) => {
+      return pack.readAny(pack.index.offsetAt(position), this.#cache)
+    })
+    if (object?.type !== 'tag') return undefined
+    return gitHash(object.type, object.body) === oid ? object.body : undefined
+  }
+
+  /** Every oid in the packs, each once. Throws `pack_corrupt` if one cannot be looked into. */
+  objectIds(): Iterable<Oid> {
+    if (this.#damaged.size > 0) throw corruptPack('its index or its ends are wrong')
+    // Of the packs as they are now: what is merged meanwhile is listed all the same.
+    return idsIn(Array.from(this.#packs.values(), ({ index }) => index))
+  }
+
+  /** Throws `pack_corrupt` if the index that may name it is damaged. */
+  has(oid: Oid): boolean {
+    return this.#firstOf(oid, () => true) ?? false
+  }
+
+  /**
+   * Notices packs that came and went, and reads the indexes of the new ones. One directory listing
+   * if nothing changed: the directory's time stamp is too coarse to be trusted for that.
+   */
+  rescan(): void {
+    for (let scan = 0; scan < scansMax; scan += 1) {
+      const names = this.#disk.list(this.#directory)
+      const listing = names.join('\n')
+      if (listing === this.#listing) return
+      // What came is opened before what went is closed: a merged object is never out of reach.
+      if (!this.#openNew(names)) continue
+      this.#dropAllBut(new Set(names))
+      this.#byUse = [...this.#packs.values()]
+      this.#listing = listing
+      return
+    }
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#packs.size
+  }
+
+  packs(): PackSetEntry[] {
+    const files = new Set(this.#listing.split('\n'))
+    return Array.from(this.#packs.values(), ({ name, index, bytes }) => {
+      const kept = files.has(`${name}.keep`) || files.has(`${name}.mtimes`)
+      return { name, objects: index.count, bytes, kept }
+    })
+  }
+
+  /** As they are open now; `kept` ones on request only. */
+  open(withKept: boolean): readonly Pack[] {
+    const kept = new Set(this.packs().flatMap((pack) => (pack.kept ? pack.name : [])))
+    return [...this.#packs.values()].filter(({ name }) => withKept || !kept.has(name))
+  }
+
+  /** Names of packs that are there but cannot be used. */
+  damaged(): string[] {
+    return [...this.#damaged]
+  }
+
+  /** Closes every file; a later `rescan` opens them again. */
+  close(): void {
+    for (const pack of this.#packs.values()) pack.close()
+    this.#packs.clear()
+    this.#byUse = []
+    this.#damaged.clear()
+    this.#cache.clear()
+    this.#listing = ''
+  }
+
+  /** What the first pack gives that is not damaged; if all that may have the object are, throws. */
+  #firstOf<T>(oid: Oid, ask: (pack: Pack, position: number) => T): T | undefined {
+    const name = fromHex(oid)
+    let failure: StoreError | undefined
+    for (const [rank, pack] of this.#byUse.entries()) {
+      try {
+        const position = pack.index.find(name)
+        if (position === undefined) continue
+        const answer = ask(pack, position)
+        if (rank > 0) this.#prefer(pack)
+        return answer
+      } catch (error) {
+        if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) throw error
+        failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
+    return undefined
+  }
+
+  #prefer(pack: Pack): void {
+    this.#byUse = [pack, ...this.#byUse.filter((other) => other !== pack)]
+  }
+
+  #dropAllBut(files: ReadonlySet<string>): void {
+    for (const [name, pack] of this.#packs) {
+      if (files.has(`${name}.idx`) && files.has(`${name}.pack`)) continue
+      pack.closeRemoved()
+      this.#packs.delete(name)
+      this.#cache.clear()
+    }
+  }
+
+  /** False if a pack vanished meanwhile, so that the listing may miss what replaced it. */
+  #openNew(files: readonly string[]): boolean {
+    const present = new Set(files)
+    this.#damaged.clear()
+    for (const file of files) {
+      const name = packName(file)
+      if (name === undefined || this.#packs.has(name) || !present.has(`${name}.pack`)) continue
+      if (!this.#open(name)) return false
+    }
+    return true
+  }
+
+  #open(name: string): boolean {
+    try {
+      const pack = Pack.openBounded(this.#disk, this.#directory, name, this.#indexBytesMax)
+      if (pack === undefined) return false
+      this.#packs.set(name, pack)
+    } catch (error) {
+      if (!hasCode(error, 'pack_corrupt')) throw error
+      this.#damaged.add(name)
+    }
+    return true
+  }
+}
+
+function* idsIn(indexes: readonly ObjectIndex[]): Generator<Oid> {
+  for (const [n, index] of indexes.entries()) {
+    for (let position = 0; position < index.count; position += 1) {
+      const oid = index.oidAt(position)
+      const seen = indexes.slice(0, n).some((earlier) => earlier.find(oid) !== undefined)
+      if (!seen) yield toHex(oid)
+    }
+  }
+}
+
+/** `pack-….idx` without its extension; undefined for every other file. */
+function packName(file: string): string | undefined {
+  return file.startsWith('pack-') && file.endsWith('.idx') ? file.slice(0, -4) : undefined
+}
+
+function verified(oid: Oid, object: GitObject): GitObject {
+  if (gitHash(object.type, object.body) === oid) return object
+  throw new StoreError('object_corrupt', `The object ${oid} does not match its name`)
+}

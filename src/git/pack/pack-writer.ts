@@ -1,0 +1,154 @@
+// Objects to a pack, in the order given, as small as git makes them: a tree as a delta of the
+// version before it, commits deflated, blobs stored as they are, since ciphertext does not shrink.
+// Must not choose what is packed or which base fits: who knows the history does.
+
+import { fromHex } from '../../bytes.ts'
+import { gitHash } from '../../crypto/sha1.ts'
+import { assert, StoreError } from '../../errors.ts'
+import { atOnce } from '../../time-slice.ts'
+import { makeDelta } from './delta.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { ObjectType, Oid } from '../objects/object.ts'
+import type { PackStatus } from '../object-store.ts'
+import {
+  deflate,
+  encodeEntryHeader,
+  encodeOffsetDeltaHeader,
+  encodeRefDeltaHeader,
+} from './pack-entry.ts'
+import type { HalfPack } from './pack-file.ts'
+import { PackOutput, writeHalfWithOutput, writeWithOutput } from './pack-output.ts'
+
+/** As `git gc`: a reader applies at most this many deltas for one object. */
+const depthMax = 50
+
+export interface PackObject {
+  readonly oid: Oid
+  readonly type: ObjectType
+  readonly body: Uint8Array
+}
+
+export interface PackInput extends PackObject {
+  /** An earlier object of the same pack and type that this one resembles. Only a hint. */
+  readonly base?: Oid | undefined
+  /** One of the same type at the receiver. Only a hint: the pack may hold it, too. */
+  readonly thinBase?: PackObject | undefined
+}
+
+/**
+ * Writes a pack and its index into `directory`; both are durable when it resolves. An object that
+ * comes twice is written once. Throws `object_corrupt` if a body does not match its oid.
+ */
+export async function writePack(
+  disk: Disk,
+  directory: string,
+  objects: readonly PackInput[],
+): Promise<PackStatus> {
+  const unique = withoutRepetitions(objects)
+  return writeWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
+    atOnce(writeObjects(output, unique))
+  })
+}
+
+/** As `writePack`; nobody sees the pack before `publishPacks`. */
+export async function writeHalfPack(
+  disk: Disk,
+  directory: string,
+  objects: readonly PackInput[],
+): Promise<HalfPack> {
+  const unique = withoutRepetitions(objects)
+  return writeHalfWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
+    atOnce(writeObjects(output, unique))
+  })
+}
+
+function withoutRepetitions(objects: readonly PackInput[]): readonly PackInput[] {
+  assert(objects.length > 0, 'a pack without objects')
+  return [...new Map(objects.map((object) => [object.oid, object])).values()]
+}
+
+/** Where entries go. */
+export interface EntrySink {
+  /** Where the next entry starts, in the pack. */
+  readonly offset: number
+  add(oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void
+}
+
+/** Appends objects, each once, none before its base. */
+export function* writeObjects(
+  output: EntrySink,
+  objects: readonly PackInput[],
+): Generator<undefined, void> {
+  const written = new Map<Oid, Written>()
+  const names = new Set(objects.map(({ oid }) => oid))
+  for (const object of objects) {
+    written.set(object.oid, writeObject(output, withOwnBasesOnly(object, names), written))
+    yield
+  }
+}
+
+/**
+ * A delta names a base elsewhere only if the pack does not hold it. Else that base may itself be
+ * made of the object, in a circle of deltas, and git refuses a base that it finds twice.
+ */
+function withOwnBasesOnly(object: PackInput, names: ReadonlySet<Oid>): PackInput {
+  const { thinBase } = object
+  return thinBase !== undefined && names.has(thinBase.oid)
+    ? { ...object, thinBase: undefined }
+    : object
+}
+
+interface Written {
+  readonly type: ObjectType
+  readonly body: Uint8Array
+  readonly offset: number
+  /** Deltas between this object and one that is whole. */
+  readonly depth: number
+}
+
+function writeObject(
+  output: EntrySink,
+  object: PackInput,
+  written: ReadonlyMap<Oid, Written>,
+): Written {
+  const { oid, type, body } = object
+  // The last moment at which a damaged object is found while its source still exists.
+  if (gitHash(type, body) !== oid) {
+    throw new StoreError('object_corrupt', `The object ${oid} does not match its name`)
+  }
+  const { offset } = output
+  const { header, deflated, depth } = encodeEntry(object, written, offset)
+  output.add(fromHex(oid), header, deflated)
+  return { type, body, offset, depth }
+}
+
+interface Entry {
+  readonly header: Uint8Array
+  readonly deflated: Uint8Array
+  readonly depth: number
+}
+
+/** A delta is some thirty bytes, most of them an oid: compressed it is one less, and slower. */
+function encodeEntry(object: PackInput, written: ReadonlyMap<Oid, Written>, offset: number): Entry {
+  const { type, body, thinBase } = object
+  const base = object.base === undefined ? undefined : written.get(object.base)
+  const delta = base && deltaWorthWhile(base, object)
+  if (base !== undefined && delta !== undefined) {
+    const header = encodeOffsetDeltaHeader(delta.length, offset - base.offset)
+    return { header, deflated: deflate(delta, 0), depth: base.depth + 1 }
+  }
+  const thinDelta = thinBase && deltaWorthWhile({ ...thinBase, depth: 0 }, object)
+  if (thinBase !== undefined && thinDelta !== undefined) {
+    const header = encodeRefDeltaHeader(thinDelta.length, thinBase.oid)
+    return { header, deflated: deflate(thinDelta, 0), depth: 1 }
+  }
+  const header = encodeEntryHeader(type, body.length)
+  return { header, deflated: deflate(body, type === 'blob' ? 0 : 1), depth: 0 }
+}
+
+/** A delta that saves less than half costs more reading than it is worth, as git finds too. */
+function deltaWorthWhile(base: Omit<Written, 'offset'>, object: PackInput): Uint8Array | undefined {
+  if (base.type !== object.type || base.depth >= depthMax) return undefined
+  const delta = makeDelta(base.body, object.body)
+  return delta.length * 2 < object.body.length ? delta : undefined
+}

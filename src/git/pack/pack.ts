@@ -1,0 +1,287 @@
+// One pack and its index, read object by object: two small reads of the pack at most, never the
+// whole of it; a large index may stay in its file too. Deltas are followed iteratively, within the
+// bounds of limits.ts. Must not believe anything in the pack; that the object is the one asked for
+// is checked by pack-set.ts.
+// The descriptor stays open, so a pack that another process merged away stays readable.
+
+import { equalBytes } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import { deltaChainBytesMax, deltaChainMax, packIndexBytesMax } from '../../limits.ts'
+import { applyDelta, deltaTargetSize } from './delta.ts'
+import type { DeltaBaseCache } from './delta-base-cache.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { GitObject, ObjectType } from '../objects/object.ts'
+import {
+  corruptPack,
+  decodeEntryHeader,
+  decodePackHeader,
+  deflatedBytesMax,
+  entryHeaderBytesMax,
+  inflate,
+  packHeaderBytes,
+  packTrailerBytes,
+  type EntryHeader,
+} from './pack-entry.ts'
+import { type ObjectIndex, PackIndex } from './pack-index.ts'
+import { PagedIndex } from './paged-index.ts'
+import { ReadBlocks } from './read-blocks.ts'
+
+/** Holds nearly every entry of a store, so that one read is enough. */
+const windowBytes = 4096
+/** An encoder may be this much worse than deflatedBytesMax before its entry is refused. */
+const wasteBytesMax = 65_536
+/** A larger base is read again for each delta on it. */
+const sharedBaseBytesMax = 65_536
+
+/** An object that any git may have written. */
+export interface PackedObject {
+  readonly type: ObjectType | 'tag'
+  readonly body: Uint8Array
+}
+
+/** `Index`: a `PackIndex` for a job that uses its tables as a whole. */
+export class Pack<Index extends ObjectIndex = ObjectIndex> {
+  /** File name without extension. */
+  readonly name: string
+  readonly index: Index
+  readonly bytes: number
+  readonly #disk: Disk
+  readonly #fd: number
+  readonly #serial: number = nextSerial()
+  readonly #window: Buffer = Buffer.allocUnsafeSlow(windowBytes)
+  readonly #blocks: ReadBlocks
+  /** The whole object under the delta that was read last: a thousand commits in a row share one. */
+  #sharedBase: { readonly offset: number; readonly object: PackedObject } | undefined
+
+  /**
+   * With its index in RAM, verified as a whole: for a job that ends. Undefined if the index or the
+   * pack does not exist. Throws `pack_corrupt`.
+   */
+  static open(disk: Disk, directory: string, name: string): Pack<PackIndex> | undefined {
+    const bytes = disk.readFile(`${directory}/${name}.idx`)
+    if (bytes === undefined) return undefined
+    return Pack.#openBeside(new PackIndex(bytes), disk, directory, name)
+  }
+
+  /** As `open`, for as long as it takes: an index above `indexBytesMax` stays in its file. */
+  static openBounded(
+    disk: Disk,
+    directory: string,
+    name: string,
+    indexBytesMax: number = packIndexBytesMax,
+  ): Pack | undefined {
+    const path = `${directory}/${name}.idx`
+    if ((disk.stat(path)?.size ?? 0) <= indexBytesMax) return Pack.open(disk, directory, name)
+    const index = PagedIndex.open(disk, path)
+    return index && Pack.#openBeside(index, disk, directory, name)
+  }
+
+  /**
+   * With its index in its file, verified as a whole: for a job that uses each row once. Undefined
+   * as in `open`. Throws `pack_corrupt`.
+   */
+  static openPaged(disk: Disk, directory: string, name: string): Pack<PagedIndex> | undefined {
+    const index = PagedIndex.open(disk, `${directory}/${name}.idx`)
+    if (index === undefined) return undefined
+    try {
+      index.verify()
+    } catch (error) {
+      index.close()
+      throw error
+    }
+    return Pack.#openBeside(index, disk, directory, name)
+  }
+
+  /** Owns the index from then on. */
+  static #openBeside<Index extends ObjectIndex>(
+    index: Index,
+    disk: Disk,
+    directory: string,
+    name: string,
+  ): Pack<Index> | undefined {
+    let fd: number | undefined
+    try {
+      fd = disk.openExisting(`${directory}/${name}.pack`, 'r')
+      if (fd !== undefined) {
+        return new Pack(disk, fd, { name, index, bytes: checkEnds(disk, fd, index) })
+      }
+      index.close()
+      return undefined
+    } catch (error) {
+      index.close()
+      if (fd !== undefined) disk.close(fd)
+      throw error
+    }
+  }
+
+  /**
+   * A pack of which nothing is believed but what an index says that was made of its bytes. The
+   * trailer may be missing, so entries are read up to the end of the file.
+   */
+  static openSalvaged(
+    disk: Disk,
+    directory: string,
+    name: string,
+    index: PackIndex,
+  ): Pack<PackIndex> | undefined {
+    const fd = disk.openExisting(`${directory}/${name}.pack`, 'r')
+    if (fd === undefined) return undefined
+    return new Pack(disk, fd, { name, index, bytes: disk.size(fd) + packTrailerBytes })
+  }
+
+  private constructor(
+    disk: Disk,
+    fd: number,
+    parts: { readonly name: string; readonly index: Index; readonly bytes: number },
+  ) {
+    this.#disk = disk
+    this.#fd = fd
+    this.name = parts.name
+    this.index = parts.index
+    this.bytes = parts.bytes
+    this.#blocks = new ReadBlocks((into, position) => this.#disk.read(this.#fd, into, position))
+  }
+
+  close(): void {
+    this.index.close()
+    this.#disk.close(this.#fd)
+  }
+
+  /** As `close`, where the files are removed: nobody waits until their space is free. */
+  closeRemoved(): void {
+    this.index.closeRemoved()
+    this.#disk.closeInBackground(this.#fd)
+  }
+
+  /** The bytes before the first entry, which were right when the pack was opened. */
+  readHeader(): Uint8Array {
+    const header = new Uint8Array(packHeaderBytes)
+    this.#disk.read(this.#fd, header, 0)
+    return header
+  }
+
+  /** The bytes from `offset` on, fewer than `length` only before the trailer. */
+  readRaw(offset: number, length: number): Uint8Array {
+    return this.#read(offset, new Uint8Array(Math.min(length, this.bytes)))
+  }
+
+  /** As `readRaw`, into a buffer of the caller; a view of what was read. */
+  readInto(offset: number, into: Uint8Array): Uint8Array {
+    return this.#read(offset, into)
+  }
+
+  /** The object whose entry starts at `offset`, not yet verified. Throws `pack_corrupt`. */
+  read(offset: number, cache: DeltaBaseCache): GitObject {
+    const { type, body } = this.readAny(offset, cache)
+    if (type !== 'tag') return { type, body }
+    throw new StoreError('object_corrupt', 'The object is a tag, which no store contains')
+  }
+
+  /** As `read`, and tags too. */
+  readAny(offset: number, cache: DeltaBaseCache): PackedObject {
+    const deltas: { readonly offset: number; readonly bytes: Uint8Array }[] = []
+    let work = 0
+    let at = offset
+    let object: PackedObject | undefined = cache.find(this.#key(at))
+    while (object === undefined) {
+      const { header, data } = this.#entry(at)
+      work += header.size
+      if (header.type === 'offsetDelta' || header.type === 'refDelta') {
+        deltas.push({ offset: at, bytes: data })
+        work += deltaTargetSize(data)
+        if (deltas.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
+        at = this.#baseOffset(at, header)
+        // Only a delta is made of it, before anything is added.
+        object = cache.view(this.#key(at)) ?? this.#sharedBaseAt(at)
+      } else {
+        object = { type: header.type, body: data }
+        cache.add(this.#key(at), object)
+        const isShared = deltas.length > 0 && header.size <= sharedBaseBytesMax
+        if (isShared) this.#sharedBase = { offset: at, object }
+      }
+      if (work > deltaChainBytesMax) throw corruptPack('a chain of deltas is too large')
+    }
+    for (const delta of deltas.toReversed()) {
+      object = { type: object.type, body: applyDelta(object.body, delta.bytes) }
+      cache.add(this.#key(delta.offset), object)
+    }
+    return object
+  }
+
+  #entry(offset: number): { header: EntryHeader; data: Uint8Array } {
+    return this.#entryInBlock(offset) ?? this.#entryAlone(offset)
+  }
+
+  /** Undefined if the block does not hold the whole of it. */
+  #entryInBlock(offset: number): { header: EntryHeader; data: Uint8Array } | undefined {
+    const room = this.bytes - packTrailerBytes - offset
+    if (offset < packHeaderBytes || room < entryHeaderBytesMax) return undefined
+    const block = this.#blocks.at(offset).subarray(0, room)
+    if (block.length < entryHeaderBytesMax) return undefined
+    const header = decodeEntryHeader(block)
+    if (header.length + deflatedBytesMax(header.size) > block.length) return undefined
+    const data = inflate(block.subarray(header.length), header.size)
+    return data && { header, data }
+  }
+
+  #entryAlone(offset: number): { header: EntryHeader; data: Uint8Array } {
+    const window = this.#read(offset, this.#window)
+    const header = decodeEntryHeader(window)
+    const likely = header.length + deflatedBytesMax(header.size)
+    let deflated = likely <= windowBytes ? window : this.readRaw(offset, likely)
+    let data = inflate(deflated.subarray(header.length), header.size)
+    if (data === undefined) {
+      deflated = this.readRaw(offset, likely + header.size + wasteBytesMax)
+      data = inflate(deflated.subarray(header.length), header.size)
+    }
+    if (data === undefined) throw corruptPack('an entry ends too early')
+    return { header, data }
+  }
+
+  #sharedBaseAt(offset: number): PackedObject | undefined {
+    return this.#sharedBase?.offset === offset ? this.#sharedBase.object : undefined
+  }
+
+  /** Of an entry, in a cache that several packs share. */
+  #key(offset: number): number {
+    return this.#serial * 2 ** 40 + offset
+  }
+
+  #baseOffset(offset: number, header: EntryHeader): number {
+    if (header.type === 'offsetDelta') {
+      if (header.distance === 0) throw corruptPack('a delta is its own base')
+      return offset - header.distance
+    }
+    const position = this.index.find(header.baseOid)
+    if (position === undefined) throw corruptPack('the base of a delta is in another pack')
+    return this.index.offsetAt(position)
+  }
+
+  #read(offset: number, into: Uint8Array): Uint8Array {
+    const room = this.bytes - packTrailerBytes - offset
+    if (offset < packHeaderBytes || room <= 0) throw corruptPack('an entry lies outside of it')
+    const wanted = into.subarray(0, Math.min(into.length, room))
+    return wanted.subarray(0, this.#disk.read(this.#fd, wanted, offset))
+  }
+}
+
+let serials = 0
+
+/** Tells packs apart that are open at the same time, of which there are never so many. */
+function nextSerial(): number {
+  serials = (serials + 1) % 8192
+  return serials
+}
+
+/** The size of the pack, once its ends say that it belongs to the index. */
+function checkEnds(disk: Disk, fd: number, index: ObjectIndex): number {
+  const bytes = disk.size(fd)
+  const start = new Uint8Array(packHeaderBytes)
+  const end = new Uint8Array(packTrailerBytes)
+  if (bytes < start.length + end.length) throw corruptPack('it is too short')
+  disk.read(fd, start, 0)
+  disk.read(fd, end, bytes - end.length)
+  if (decodePackHeader(start) !== index.count) throw corruptPack('its index has another count')
+  if (!equalBytes(end, index.packChecksum)) throw corruptPack('its index is of another pack')
+  return bytes
+}

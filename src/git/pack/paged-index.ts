@@ -1,0 +1,195 @@
+// A pack index that stays in its file: of a million commits it would take 180 MB. RAM has its
+// fan-out table and a few blocks. Its SHA-1 is not computed, which would hold up the thread that
+// answers for as long: what can mislead a search is checked where it is met. The fan-out table
+// agrees with the names, and each name that is looked at lies between its neighbours; a wrong
+// offset leads to an object with another hash. Jobs that rewrite packs verify all of an index.
+
+import { equalBytes } from '../../bytes.ts'
+import { Sha1 } from '../../crypto/sha1.ts'
+import { assert } from '../../errors.ts'
+import { KIBIBYTE } from '../../limits.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { corruptPack } from './pack-entry.ts'
+import {
+  countObjects,
+  indexHeadBytes,
+  indexTrailerBytes,
+  largeRow,
+  type ObjectIndex,
+  readLargeOffset,
+} from './pack-index.ts'
+import { ReadBlocks } from './read-blocks.ts'
+
+const oidBytes = 20
+/** Names are spread evenly: the one that is looked for is about this near to where it should be. */
+const firstStep = 64
+/** What is read at once to be verified. */
+const verifiedBytes = 256 * KIBIBYTE
+
+export class PagedIndex implements ObjectIndex {
+  readonly count: number
+  readonly packChecksum: Uint8Array
+  readonly #disk: Disk
+  readonly #fd: number
+  readonly #length: number
+  /** How many names start with each byte or a lower one. */
+  readonly #fanout: Uint32Array
+  readonly #checksumsAt: number
+  readonly #offsetsAt: number
+  readonly #largeAt: number
+  readonly #largeCount: number
+  readonly #blocks: ReadBlocks
+  readonly #scratch: Buffer = Buffer.allocUnsafeSlow(3 * oidBytes)
+
+  /** Undefined if there is no such file. Throws `pack_corrupt`. Holds the file until `close`. */
+  static open(disk: Disk, path: string): PagedIndex | undefined {
+    const fd = disk.openExisting(path, 'r')
+    if (fd === undefined) return undefined
+    try {
+      const index = new PagedIndex(disk, fd)
+      index.#checkFanout()
+      return index
+    } catch (error) {
+      disk.close(fd)
+      throw error
+    }
+  }
+
+  private constructor(disk: Disk, fd: number) {
+    const length = disk.size(fd)
+    const head = Buffer.alloc(indexHeadBytes)
+    const headLength = disk.read(fd, head, 0)
+    this.count = countObjects(head.subarray(0, headLength), length)
+    this.#disk = disk
+    this.#fd = fd
+    this.#length = length
+    this.#fanout = Uint32Array.from({ length: 256 }, (_, n) => head.readUInt32BE(8 + n * 4))
+    this.#checksumsAt = indexHeadBytes + this.count * oidBytes
+    this.#offsetsAt = this.#checksumsAt + this.count * 4
+    this.#largeAt = this.#offsetsAt + this.count * 4
+    this.#largeCount = (length - indexTrailerBytes - this.#largeAt) / 8
+    this.#blocks = new ReadBlocks((into, position) => disk.read(fd, into, position))
+    this.packChecksum = Uint8Array.from(this.#bytes(length - indexTrailerBytes, oidBytes))
+  }
+
+  close(): void {
+    this.#disk.close(this.#fd)
+  }
+
+  closeRemoved(): void {
+    this.#disk.closeInBackground(this.#fd)
+  }
+
+  /** Computes the checksum of all of it. Throws `pack_corrupt`. */
+  verify(): void {
+    const sha1 = new Sha1()
+    const window = Buffer.allocUnsafeSlow(verifiedBytes)
+    const end = this.#length - oidBytes
+    for (let at = 0; at < end;) {
+      const read = this.#disk.read(
+        this.#fd,
+        window.subarray(0, Math.min(verifiedBytes, end - at)),
+        at,
+      )
+      if (read === 0) throw corruptPack('its index is too short')
+      sha1.update(window.subarray(0, read))
+      at += read
+    }
+    if (!equalBytes(sha1.digest(), this.#bytes(end, oidBytes))) {
+      throw corruptPack('the checksum of its index is wrong')
+    }
+  }
+
+  find(oid: Uint8Array): number | undefined {
+    assert(oid.length === oidBytes, 'an oid has 20 bytes')
+    let low = this.#startOf(oid[0] ?? 0)
+    let high = this.#startOf((oid[0] ?? 0) + 1)
+    let next = low + Math.floor((high - low) * fractionOf(oid))
+    let reach = firstStep
+    let goesUp: boolean | undefined
+    let passed = false
+    while (low < high) {
+      const position = Math.min(Math.max(next, low), high - 1)
+      const order = this.#compare(oid, position)
+      if (order === 0) return position
+      const isAbove = order > 0
+      if (isAbove) low = position + 1
+      else high = position
+      // In doubling steps until it has been passed, then by halves.
+      goesUp ??= isAbove
+      passed ||= isAbove !== goesUp
+      next = passed ? (low + high) >>> 1 : position + (isAbove ? reach : -reach)
+      reach *= 2
+    }
+    return undefined
+  }
+
+  oidAt(position: number): Uint8Array {
+    const { names, at } = this.#names(position)
+    return Uint8Array.from(names.subarray(at, at + oidBytes))
+  }
+
+  offsetAt(position: number): number {
+    const offset = this.#bytes(this.#offsetsAt + position * 4, 4).readUInt32BE()
+    const row = largeRow(offset, this.#largeCount)
+    return row === undefined ? offset : readLargeOffset(this.#bytes(this.#largeAt + row * 8, 8), 0)
+  }
+
+  checksumAt(position: number): number {
+    return this.#bytes(this.#checksumsAt + position * 4, 4).readUInt32BE()
+  }
+
+  /** How `oid` compares to the name at `position`. */
+  #compare(oid: Uint8Array, position: number): number {
+    const { names, at } = this.#names(position)
+    return -names.compare(oid, 0, oidBytes, at, at + oidBytes)
+  }
+
+  /**
+   * The name at `position`, which starts at `at`, with those beside it, a view for the moment. A
+   * damaged name could turn a search to the wrong side only if it were out of order with the one
+   * beside it there.
+   */
+  #names(position: number): { readonly names: Buffer; readonly at: number } {
+    const from = Math.max(0, position - 1)
+    const to = Math.min(this.count, position + 2)
+    const names = this.#bytes(indexHeadBytes + from * oidBytes, (to - from) * oidBytes)
+    for (let at = oidBytes; at < names.length; at += oidBytes) {
+      if (names.compare(names, at, at + oidBytes, at - oidBytes, at) >= 0) {
+        throw corruptPack('the names in its index are out of order')
+      }
+    }
+    return { names, at: (position - from) * oidBytes }
+  }
+
+  /** How many names start with a byte below this one. */
+  #startOf(byte: number): number {
+    return byte === 0 ? 0 : (this.#fanout[byte - 1] ?? 0)
+  }
+
+  /** The first and the last name that start with each byte do. */
+  #checkFanout(): void {
+    for (let byte = 0; byte < 256; byte += 1) {
+      const [start, end] = [this.#startOf(byte), this.#startOf(byte + 1)]
+      if (start === end) continue
+      for (const position of [start, end - 1]) {
+        const [first] = this.#bytes(indexHeadBytes + position * oidBytes, 1)
+        if (first !== byte) throw corruptPack('the fan-out of its index is wrong')
+      }
+    }
+  }
+
+  /** A view for the moment. */
+  #bytes(at: number, length: number): Buffer {
+    const block = this.#blocks.at(at)
+    if (block.length >= length) return Buffer.from(block.buffer, block.byteOffset, length)
+    const bytes = this.#scratch.subarray(0, length)
+    if (this.#disk.read(this.#fd, bytes, at) < length) throw corruptPack('its index is too short')
+    return bytes
+  }
+}
+
+/** Where among all names with the same first byte it would be, if those were spread evenly. */
+function fractionOf(oid: Uint8Array): number {
+  return ((oid[1] ?? 0) * 65_536 + (oid[2] ?? 0) * 256 + (oid[3] ?? 0)) / 2 ** 24
+}

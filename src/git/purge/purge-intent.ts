@@ -1,0 +1,114 @@
+// The file that says what a transition erases, `gitlocket/purge-<16 hex>`: durable before the
+// transition is, gone once nothing of the store holds the dead objects. Owns its bytes, and which
+// intents a history contains. Must not erase anything.
+//
+//   "GLP1" ‖ u32 0 ‖ expected oid 20 ‖ next oid 20 ‖ u16 packs ‖ packs × checksum 20 (their names)
+//   ‖ u32 dead ‖ dead × oid 20, ascending ‖ SHA-256 of all before 32
+
+import { ByteReader, ByteWriter, concatBytes, equalBytes, fromHex, toHex } from '../../bytes.ts'
+import { sha256 } from '../../crypto/digest.ts'
+import { StoreError } from '../../errors.ts'
+import { findLinks } from '../objects/object.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
+import { oidBytes, OidList } from '../objects/oid-list.ts'
+import { packNameOf } from '../pack/pack-file.ts'
+
+export interface PurgeIntent {
+  /** The file's name. */
+  readonly name: string
+  readonly expected: Oid
+  readonly next: Oid
+  /** Packs that the transition brings; no pack of such a name was there before. */
+  readonly packs: readonly string[]
+  readonly dead: OidList
+}
+
+/** Also of files that are not whole yet: those end in `.tmp`. */
+export const intentPattern: RegExp = /^purge-[0-9a-f]{16}(\.tmp)?$/
+
+const magic = Uint8Array.of(0x47, 0x4c, 0x50, 0x31)
+const checksumBytes = 32
+const packPrefix = 'pack-'
+
+export function encodeIntent(intent: Omit<PurgeIntent, 'name'>): Uint8Array {
+  const writer = new ByteWriter().raw(magic).u32(0)
+  writer.raw(fromHex(intent.expected)).raw(fromHex(intent.next)).u16(intent.packs.length)
+  for (const name of intent.packs) writer.raw(fromHex(name.slice(packPrefix.length)))
+  const body = concatBytes(writer.u32(intent.dead.count).bytes(), intent.dead.bytes)
+  return concatBytes(body, sha256(body))
+}
+
+/** Throws `journal_corrupt`. */
+export function decodeIntent(name: string, bytes: Uint8Array): PurgeIntent {
+  const body = bytes.subarray(0, Math.max(0, bytes.length - checksumBytes))
+  if (!equalBytes(sha256(body), bytes.subarray(body.length))) throw damaged()
+  const reader = new ByteReader(body, damaged)
+  if (!equalBytes(reader.raw(4), magic) || reader.u32() !== 0) throw damaged()
+  const expected = toHex(reader.raw(oidBytes))
+  const next = toHex(reader.raw(oidBytes))
+  const packs = Array.from({ length: reader.u16() }, () => packNameOf(reader.raw(oidBytes)))
+  const dead = new OidList(reader.raw(reader.u32() * oidBytes))
+  if (reader.remaining > 0 || !dead.isAscending()) throw damaged()
+  return { name, expected, next, packs, dead }
+}
+
+/**
+ * Which intents' transitions are in the past of `head`: those that lead to it, and those that a
+ * later one of them erased. What a walk back meets of the state before a transition, or of what
+ * that erases, has the transition not in its past. No fate: a damaged or foreign history does not
+ * tell.
+ */
+export function fatesOf(
+  head: Oid | undefined,
+  intents: readonly PurgeIntent[],
+  read: (oid: Oid) => GitObject | undefined,
+): ReadonlyMap<PurgeIntent, 'committed' | 'absent'> {
+  const fates = new Map<PurgeIntent, 'committed' | 'absent'>()
+  for (const intent of intents) {
+    if (fates.has(intent)) continue
+    const fate = head === undefined ? undefined : fateOf(head, intent, read)
+    if (fate === 'committed') setCommitted(fates, intent, intents)
+    else if (fate !== undefined) fates.set(intent, fate)
+  }
+  return fates
+}
+
+function fateOf(
+  head: Oid,
+  intent: PurgeIntent,
+  read: (oid: Oid) => GitObject | undefined,
+): 'committed' | 'absent' | undefined {
+  const met = new Set([head])
+  let isBefore = false
+  // While it grows: what was met first is looked at first.
+  for (const oid of met) {
+    if (oid === intent.next) return 'committed'
+    if (oid === intent.expected || intent.dead.hasOid(oid)) isBefore = true
+    else for (const parent of parentsOf(read(oid))) met.add(parent)
+  }
+  return isBefore ? 'absent' : undefined
+}
+
+/** With it, what is in the past of the history that it replaced. */
+function setCommitted(
+  fates: Map<PurgeIntent, 'committed' | 'absent'>,
+  intent: PurgeIntent,
+  intents: readonly PurgeIntent[],
+): void {
+  if (fates.has(intent)) return
+  fates.set(intent, 'committed')
+  for (const earlier of intents) {
+    if (intent.dead.hasOid(earlier.next)) setCommitted(fates, earlier, intents)
+  }
+}
+
+function parentsOf(commit: GitObject | undefined): readonly Oid[] {
+  return commit?.type === 'commit' ? (findLinks(commit.body)?.parents ?? []) : []
+}
+
+function damaged(): StoreError {
+  return new StoreError(
+    'journal_corrupt',
+    'A list of redacted objects to erase is damaged: gitlocket doctor --repair makes it anew',
+  )
+}

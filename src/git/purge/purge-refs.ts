@@ -1,0 +1,92 @@
+// Purging what names commits besides refs/heads/main: other refs, loose and packed, reflogs, and
+// files such as ORIG_HEAD. What names an erased object goes, else git takes the
+// repository for damaged. Must never touch what refs/heads/main says.
+
+import { branchName } from '../refs/branch.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { filesBelow, type FileSweep } from '../../disk/file-sweep.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import type { Oid } from '../objects/object.ts'
+import { lockSuffix, looseRefs, sweepPackedRefs, textOf } from '../refs/ref-list.ts'
+import type { Ref } from '../refs/ref-list.ts'
+
+type IsErased = (oid: Oid) => boolean
+
+export interface RefSweep {
+  readonly sweep: FileSweep
+  readonly isErased: IsErased
+  /** Whether an object is not there at all: a tag, say, that an interrupted purge has erased. */
+  readonly isGone: IsErased
+}
+
+/** What was refused may hold what is erased, anywhere in it. */
+const refusedRef = /^refs\/remotes\/[^/]+-refused\/main$/
+
+/** Removes refs, reflog entries and the like that name what is erased. Under the writer lock. */
+export async function sweepRefs(
+  files: GitFileLockContext,
+  { sweep, isErased, isGone }: RefSweep,
+): Promise<void> {
+  const { disk, directory } = files
+  const isErasedRef = ({ name, oid }: Ref): boolean => {
+    // The name of a replacement ref is the object that it replaces.
+    const replaced = /^refs\/replace\/([0-9a-f]{40})$/.exec(name)?.[1]
+    if (refusedRef.test(name) || (replaced !== undefined && isErased(replaced))) return true
+    return oid !== undefined && (isErased(oid) || isGone(oid))
+  }
+  const removed = sweepLooseRefs(disk, directory, { sweep, isErasedRef })
+  await sweepPackedRefs(files, (ref) => removed.has(ref.name) || isErasedRef(ref))
+  sweepHeads(disk, directory, { sweep, isErased })
+  for (const path of filesBelow(disk, `${directory}/logs`)) {
+    if (path.endsWith(lockSuffix)) sweep.removeKnown(path)
+    else await sweepReflog(disk, path, { sweep, isErased })
+  }
+}
+
+interface Sweeping {
+  readonly sweep: FileSweep
+  readonly isErased: IsErased
+}
+
+/** Returns the names of what it removed. */
+function sweepLooseRefs(
+  disk: Disk,
+  directory: string,
+  { sweep, isErasedRef }: { sweep: FileSweep; isErasedRef: (ref: Ref) => boolean },
+): ReadonlySet<string> {
+  const refs = looseRefs(disk, directory).filter(({ name }) => name !== branchName)
+  const removed = new Set(refs.filter(isErasedRef).map(({ name }) => name))
+  for (const { name, target } of refs) if (target && removed.has(target)) removed.add(name)
+  for (const name of removed) sweep.removeKnown(`${directory}/${name}`)
+  return removed
+}
+
+/** FETCH_HEAD, ORIG_HEAD and the like; HEAD itself names a branch. */
+function sweepHeads(disk: Disk, directory: string, { sweep, isErased }: Sweeping): void {
+  for (const name of disk.list(directory)) {
+    if (!/^[A-Z_]+_HEAD$/.test(name)) continue
+    const oids = textOf(disk, `${directory}/${name}`).match(/\b[0-9a-f]{40}\b/g) ?? []
+    if (oids.some(isErased)) sweep.removeKnown(`${directory}/${name}`)
+  }
+}
+
+/** A line of a reflog starts with two oids, before and after. */
+async function sweepReflog(disk: Disk, path: string, { sweep, isErased }: Sweeping): Promise<void> {
+  const before = textOf(disk, path)
+  const kept = before.split('\n').filter((line) => {
+    const oids = /^([0-9a-f]{40}) ([0-9a-f]{40})\b/.exec(line)?.slice(1) ?? []
+    return !oids.some(isErased)
+  })
+  const after = kept.join('\n')
+  if (after === before) return
+  if (after.trim() === '') return sweep.removeKnown(path)
+  const fd = disk.open(`${path}${lockSuffix}`, 'w+')
+  try {
+    disk.write(fd, Buffer.from(after, 'latin1'), 0)
+    await disk.sync(fd)
+  } finally {
+    disk.close(fd)
+  }
+  disk.rename(`${path}${lockSuffix}`, path)
+  sweep.touch(path.slice(0, path.lastIndexOf('/')))
+}

@@ -1,0 +1,101 @@
+// Erases what committed transitions have declared dead (FORMAT §10): from packs, loose objects,
+// journal, refs, what stock git derives, and caches. Every step can be repeated, and the intent
+// goes last, so that a crash leaves either the intent or nothing dead. Must hold the checkpoint
+// lock throughout; packs are rewritten without the writer lock, the rest takes it for a moment.
+
+import { asciiText } from '../../bytes.ts'
+import type { Branch } from '../refs/branch.ts'
+import { FileSweep } from '../../disk/file-sweep.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Oid } from '../objects/object.ts'
+import { OidList } from '../objects/oid-list.ts'
+import { brokenPacks } from '../pack/pack-removal.ts'
+import { sweepBrokenPacks, sweepFiles } from './purge-files.ts'
+import type { PurgeIntent } from './purge-intent.ts'
+import type { PurgeIntents } from './purge-intents.ts'
+import { sweepRefs } from './purge-refs.ts'
+import { repairNames } from './repair-names.ts'
+import { listRefs } from '../refs/ref-list.ts'
+import type { Packer } from '../pack/packer.ts'
+
+/** How long a running git may take between the two parts of a pack. */
+const renameMsMax = 100
+
+export interface PurgeParts {
+  readonly files: GitFileLockContext
+  readonly journal: Journal
+  readonly branch: Branch
+  readonly intents: PurgeIntents
+  readonly packer: Packer
+  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
+  readonly reload: () => void
+  /** The body of a tag; undefined for anything else. */
+  readonly findTag: (oid: Oid) => Uint8Array | undefined
+  /** Whether there is such an object in any place. */
+  readonly has: (oid: Oid) => boolean
+}
+
+export class Purge {
+  readonly #parts: PurgeParts
+
+  constructor(parts: PurgeParts) {
+    this.#parts = parts
+  }
+
+  /** Erases what is dead as of the branch: what only the journal says may still be needed. */
+  async run(): Promise<void> {
+    const { branch, intents, packer, exclusive, reload } = this.#parts
+    const { disk, directory } = this.#parts.files
+    const due = await exclusive(async () => intents.due(branch.value))
+    if (due.length === 0) return
+    const dead = this.#withTags(OidList.sorted(Buffer.concat(due.map((one) => one.dead.bytes))))
+    const packDirectory = `${directory}/objects/pack`
+    const broken = brokenPacks(disk, packDirectory)
+    await packer.filter(dead)
+    if (broken.length > 0) await new Promise((resolve) => setTimeout(resolve, renameMsMax))
+    await exclusive(async () => {
+      reload()
+      const still = new Set(brokenPacks(disk, packDirectory))
+      const names = new Set(broken.filter((name) => still.has(name)))
+      await this.#sweep(dead, names, due)
+    })
+  }
+
+  async #sweep(
+    dead: OidList,
+    broken: ReadonlySet<string>,
+    due: readonly PurgeIntent[],
+  ): Promise<void> {
+    const { files, journal, intents, has } = this.#parts
+    const { disk, directory, ownDirectory } = files
+    const sweep = new FileSweep(disk)
+    sweepBrokenPacks(disk, `${directory}/objects/pack`, { sweep, names: broken })
+    sweepFiles(disk, directory, { sweep, dead })
+    const isErased = (oid: Oid): boolean => dead.hasOid(oid)
+    await sweepRefs(files, { sweep, isErased, isGone: (oid) => !has(oid) })
+    await journal.scrub()
+    sweep.empty(`${ownDirectory}/cache`)
+    for (const name of repairNames) sweep.empty(`${ownDirectory}/${name}`)
+    await sweep.sync()
+    await intents.remove(due)
+  }
+
+  /** With the tags, and tags of tags, that refs give to what is dead. */
+  #withTags(dead: OidList): OidList {
+    const { files, findTag } = this.#parts
+    const tags = listRefs(files.disk, files.directory).flatMap(({ oid }) => {
+      const chain: Oid[] = []
+      let at = oid
+      while (at !== undefined && !dead.hasOid(at)) {
+        const tag = findTag(at)
+        if (tag === undefined) return []
+        chain.push(at)
+        at = /^object ([0-9a-f]{40})\n/.exec(asciiText(tag.subarray(0, 48)))?.[1]
+      }
+      return at === undefined ? [] : chain
+    })
+    if (tags.length === 0) return dead
+    return OidList.sorted(Buffer.concat([dead.bytes, Buffer.from(tags.join(''), 'hex')]))
+  }
+}

@@ -1,0 +1,127 @@
+// Replaces a file of the repository by git's own protocol: `<file>.lock` is created exclusively,
+// holds the new content, and is renamed. It is a link to a file in `gitlocket/`, so a lock that a
+// dead process of ours left is told from one of a running git: it shares its inode with a
+// `pending.*` file whose owner is dead. Must be called by one of our processes at a time per file.
+
+import type { Random } from '../../crypto/random.ts'
+import { StoreError } from '../../errors.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { isHeldByLive, type LockIdentity, pause } from '../../disk/process-lock.ts'
+
+export interface GitFileLockContext {
+  readonly disk: Disk
+  /** The repository, and in it the store's own directory. */
+  readonly directory: string
+  readonly ownDirectory: string
+  readonly identity: LockIdentity
+  readonly random: Random
+  /** How long to wait for another git program; then `locked`. */
+  readonly waitMs: number
+}
+
+/**
+ * Replaces `name`, a path inside the repository, durably. `check` runs under the lock and throws
+ * to leave the file as it is.
+ */
+export async function replaceUnderLock(
+  context: GitFileLockContext,
+  name: string,
+  bytes: Uint8Array,
+  check: () => void,
+): Promise<void> {
+  const { disk, directory, identity } = context
+  const target = `${directory}/${name}`
+  const pending = `${context.ownDirectory}/pending.${identity.token}.${name.replaceAll('/', '-')}`
+  await identity.write()
+  await writeWhole(disk, pending, bytes)
+  await linkWhenFree(context, name, pending)
+  try {
+    check()
+    disk.rename(`${target}.lock`, target)
+  } catch (error) {
+    // In this order: without the pending file nobody knows the lock for one of ours.
+    disk.remove(`${target}.lock`)
+    disk.remove(pending)
+    throw error
+  }
+  disk.remove(pending)
+  await disk.syncDirectory(target.slice(0, target.lastIndexOf('/')))
+}
+
+/**
+ * Removes what dead processes left in the store's own directory. Must be called while holding every
+ * lock of the store: then no live process is about to break one, or to replace a file.
+ */
+export async function sweepDead(
+  context: GitFileLockContext,
+  lockedNames: readonly string[],
+): Promise<void> {
+  const { disk, ownDirectory } = context
+  for (const name of lockedNames) await removeStaleLock(context, name)
+  for (const name of disk.list(ownDirectory)) {
+    const path = `${ownDirectory}/${name}`
+    const [kind, token] = name.split('.')
+    const ofOwner = kind === 'owner' || kind === 'pending'
+    const heldBy = ofOwner ? `${ownDirectory}/owner.${token}` : path
+    const temporary = ofOwner || name.includes('.break.')
+    if (temporary && !(await isHeldByLive(disk, heldBy))) disk.remove(path)
+  }
+}
+
+async function writeWhole(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
+  const fd = disk.open(path, 'w+')
+  try {
+    disk.write(fd, bytes, 0)
+    await disk.sync(fd)
+  } finally {
+    disk.close(fd)
+  }
+}
+
+async function linkWhenFree(
+  context: GitFileLockContext,
+  name: string,
+  pending: string,
+): Promise<void> {
+  const deadline = performance.now() + context.waitMs
+  for (let attempt = 0; !context.disk.link(pending, lockOf(context, name)); attempt += 1) {
+    if (await removeStaleLock(context, name)) continue
+    if (performance.now() >= deadline) {
+      context.disk.remove(pending)
+      throw lockedError(name)
+    }
+    await pause(attempt, context.random)
+  }
+}
+
+async function removeStaleLock(context: GitFileLockContext, name: string): Promise<boolean> {
+  const { disk, ownDirectory } = context
+  const inode = disk.stat(lockOf(context, name))?.inode
+  if (inode === undefined) return true
+  const pending = disk
+    .list(ownDirectory)
+    .find((file) => file.startsWith('pending.') && inodeOf(disk, ownDirectory, file) === inode)
+  const token = pending?.split('.')[1]
+  if (token === undefined) return false
+  // One of this handle is left over too, from when its removal failed.
+  const own = token === context.identity.token
+  if (!own && (await isHeldByLive(disk, `${ownDirectory}/owner.${token}`))) return false
+  // Another lock may be in its place by now, of git or of ours.
+  if (disk.stat(lockOf(context, name))?.inode === inode) disk.remove(lockOf(context, name))
+  return true
+}
+
+function inodeOf(disk: Disk, directory: string, name: string): number | undefined {
+  return disk.stat(`${directory}/${name}`)?.inode
+}
+
+function lockOf(context: GitFileLockContext, name: string): string {
+  return `${context.directory}/${name}.lock`
+}
+
+function lockedError(name: string): StoreError {
+  return new StoreError(
+    'locked',
+    `Another git program holds ${name}.lock: let it finish, or delete the file if none is running`,
+  )
+}

@@ -1,0 +1,91 @@
+// All refs of a repository, loose and packed, as git keeps them. Must never touch what
+// refs/heads/main says.
+
+import { StoreError } from '../../errors.ts'
+import { branchName } from './branch.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { filesBelow, FileSweep } from '../../disk/file-sweep.ts'
+import { replaceUnderLock } from './git-file-lock.ts'
+import type { GitFileLockContext } from './git-file-lock.ts'
+import type { Oid } from '../objects/object.ts'
+
+export const lockSuffix = '.lock'
+const packedName = 'packed-refs'
+
+export interface Ref {
+  readonly name: string
+  /** What it points at; undefined for a symbolic ref. */
+  readonly oid: Oid | undefined
+  /** The ref that a symbolic one stands for. */
+  readonly target?: string | undefined
+}
+
+/** As whose `main` a refused head of a remote is kept. Names have 100 characters at most. */
+export function refusedName(remote: string): string {
+  return `${remote.slice(0, 92)}-refused`
+}
+
+/** All refs, also those that a loose one hides. */
+export function listRefs(disk: Disk, directory: string): readonly Ref[] {
+  return [...looseRefs(disk, directory), ...packedRefs(disk, directory)]
+}
+
+/** Removes a ref, loose and packed: the packed one first, which the loose one hides. */
+export async function removeRef(files: GitFileLockContext, name: string): Promise<void> {
+  await sweepPackedRefs(files, (ref) => ref.name === name)
+  const sweep = new FileSweep(files.disk)
+  sweep.remove(`${files.directory}/${name}`)
+  await sweep.sync()
+}
+
+export function looseRefs(disk: Disk, directory: string): Ref[] {
+  return filesBelow(disk, `${directory}/refs`).flatMap((path): Ref[] => {
+    const name = path.slice(directory.length + 1)
+    if (name.endsWith(lockSuffix)) return []
+    const text = textOf(disk, path)
+    const symbolic = /^ref: (.*?)\s*$/.exec(text)
+    if (symbolic !== null) return [{ name, oid: undefined, target: symbolic[1] }]
+    const oid = /^[0-9a-f]{40}(?=\s*$)/.exec(text)?.[0]
+    return oid === undefined ? [] : [{ name, oid }]
+  })
+}
+
+function packedRefs(disk: Disk, directory: string): Ref[] {
+  return textOf(disk, `${directory}/${packedName}`)
+    .split('\n')
+    .flatMap((line): Ref[] => {
+      const [, oid, name] = /^([0-9a-f]{40}) (.+)$/.exec(line) ?? []
+      return name === undefined ? [] : [{ name, oid }]
+    })
+}
+
+/** By git's own protocol. A line that starts with ^ belongs to the one before. */
+export async function sweepPackedRefs(
+  files: GitFileLockContext,
+  isErasedRef: (ref: Ref) => boolean,
+): Promise<void> {
+  const { disk, directory } = files
+  // An older value of the branch that the loose file hides.
+  const isHidden = disk.stat(`${directory}/${branchName}`) !== undefined
+  const read = (): string => textOf(disk, `${directory}/${packedName}`)
+  const before = read()
+  let keeps = true
+  const kept = before.split('\n').filter((line) => {
+    const [, oid, name] = /^([0-9a-f]{40}) (.+)$/.exec(line) ?? []
+    if (oid !== undefined && name !== undefined) {
+      keeps = (name === branchName && !isHidden) || !isErasedRef({ name, oid })
+    } else if (!line.startsWith('^')) keeps = true
+    return keeps
+  })
+  const after = kept.join('\n')
+  if (after === before) return
+  await replaceUnderLock(files, packedName, Buffer.from(after, 'latin1'), () => {
+    if (read() === before) return
+    throw new StoreError('ref_conflict', 'Another program changed packed-refs: try again')
+  })
+}
+
+/** As Latin-1, so that bytes of any encoding stay as they are. */
+export function textOf(disk: Disk, path: string): string {
+  return Buffer.from(disk.readFile(path) ?? []).toString('latin1')
+}

@@ -1,0 +1,177 @@
+// What kind of repository a store is, and refusing every other: a bare one with SHA-1 objects, refs
+// in files, whole history, and HEAD on refs/heads/main. docs/FORMAT.md §2, §8.3. Must not guess
+// about an extension that it does not know: that could lose data.
+
+import { dirname } from 'node:path'
+import { asciiText, concatBytes, equalBytes, utf8 } from '../../bytes.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { branchName, Branch } from './branch.ts'
+import { atomicWrite, type Disk, makeDurableDirectory, syncIfReadable } from '../../disk/disk.ts'
+import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
+import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
+
+/** The store's own directory in a repository: journals, locks and caches. Git ignores it. */
+export const ownDirectoryName: string = 'gitlocket'
+
+export const headText: string = `ref: ${branchName}\n`
+
+export const newConfig: string = `[core]
+\trepositoryformatversion = 0
+\tfilemode = false
+\tbare = true
+`
+
+/**
+ * What a store needs of git: no collection behind its back, no reflog that keeps what was redacted,
+ * no time spent on compressing ciphertext.
+ */
+const settings: readonly (readonly [section: string, key: string, value: string])[] = [
+  ['gc', 'auto', '0'],
+  ['gc', 'autoDetach', 'false'],
+  ['receive', 'autogc', 'false'],
+  ['maintenance', 'auto', 'false'],
+  ['core', 'logAllRefUpdates', 'false'],
+  ['core', 'compression', '1'],
+  ['transfer', 'fsckObjects', 'true'],
+]
+
+const directories = ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', ownDirectoryName]
+
+/**
+ * Makes a repository without commits, in a directory that is missing, empty, or holds an empty bare
+ * repository, also one that was interrupted here. Throws `store_exists` or `not_a_store`.
+ */
+export async function initRepository(disk: Disk, directory: string): Promise<void> {
+  if (disk.stat(`${directory}/HEAD`) === undefined) refuseForeignFiles(disk, directory)
+  else checkRepository(disk, directory)
+  if (new Branch(disk, directory).read() !== undefined) {
+    throw new StoreError('store_exists', 'This directory holds a store already: open it instead')
+  }
+  if (disk.list(`${directory}/objects/pack`).some((name) => name.endsWith('.pack'))) {
+    throw new StoreError('ref_corrupt', `${branchName} is missing, though objects are there`)
+  }
+  await makeDurableDirectory(disk, directory)
+  for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
+  const config = disk.readFile(`${directory}/config`) ?? utf8(newConfig)
+  await atomicWrite(disk, `${directory}/config`, withSettings(config) ?? config)
+  await disk.syncDirectory(`${directory}/objects`)
+  await disk.syncDirectory(`${directory}/refs`)
+  // Last, because it makes the directory a repository.
+  await atomicWrite(disk, `${directory}/HEAD`, utf8(headText))
+  // Also where an attempt made it that was interrupted before.
+  await syncIfReadable(disk, dirname(directory))
+}
+
+/**
+ * Throws `not_a_store`, `unsupported_repository` or `incomplete_clone` unless this is a bare
+ * repository that the engine handles. Whether its content is a store is not looked at.
+ */
+export function checkRepository(disk: Disk, directory: string): void {
+  const exists = (name: string): boolean => disk.stat(`${directory}/${name}`) !== undefined
+  if (!exists('HEAD') || !exists('objects')) {
+    throw new StoreError('not_a_store', `Not a store: ${whatInstead(exists('.git'))}`)
+  }
+  if (exists('commondir')) throw unsupported('it is a linked working tree')
+  if (readText(disk, `${directory}/objects/info/alternates`).trim() !== '') {
+    throw unsupported('it borrows objects from another repository; git repack -ad ends that')
+  }
+  checkConfig(readConfig(disk, directory))
+  if (exists('shallow') || exists('info/grafts')) throw incomplete()
+  if (readText(disk, `${directory}/HEAD`) !== headText) {
+    throw unsupported(`its HEAD is not on ${branchName}`)
+  }
+}
+
+/** A clone has no directory of the store's own. */
+export async function makeOwnDirectory(context: GitFileLockContext): Promise<void> {
+  await makeDurableDirectory(context.disk, context.ownDirectory)
+}
+
+/** Sets what a clone lacks of the settings of a store. Under the writer lock. */
+export async function ensureSettings(context: GitFileLockContext): Promise<void> {
+  const read = (): Uint8Array => context.disk.readFile(`${context.directory}/config`) ?? utf8('')
+  const config = read()
+  const wanted = withSettings(config)
+  if (wanted === undefined) return
+  await replaceUnderLock(context, 'config', wanted, () => {
+    if (equalBytes(read(), config)) return
+    throw new StoreError('ref_conflict', "The repository's config changed meanwhile: try again")
+  })
+}
+
+/** Gives a clone the settings of a store. Somebody who edits the config just then goes first. */
+export async function ensureSettingsUnlessBusy(context: GitFileLockContext): Promise<void> {
+  try {
+    await ensureSettings({ ...context, waitMs: 0 })
+  } catch (error) {
+    if (!hasCode(error, 'locked', 'ref_conflict')) throw error
+  }
+}
+
+function checkConfig(config: GitConfig): void {
+  const version = findSetting(config, 'core.repositoryformatversion') ?? '0'
+  if (version !== '0' && version !== '1') throw unsupported(`its format version is ${version}`)
+  if (!/^(true|yes|on|1)$/i.test(findSetting(config, 'core.bare') ?? '')) {
+    throw unsupported('it is not bare')
+  }
+  for (const [name, values] of config) {
+    if (name.startsWith('extensions.')) checkExtension(name.slice('extensions.'.length), values)
+    if (/^remote\..*\.(promisor|partialclonefilter)$/s.test(name)) throw incomplete()
+  }
+}
+
+function checkExtension(name: string, values: readonly string[]): void {
+  const value = values.at(-1)
+  if (name === 'partialclone') throw incomplete()
+  if (name === 'objectformat' && value === 'sha1') return
+  if (name === 'refstorage' && value === 'files') return
+  if (name === 'noop' || name === 'preciousobjects') return
+  throw unsupported(`it uses the extension ${name} with a value that is not known here`)
+}
+
+/** The config with every setting of a store appended that does not hold; undefined if all do. */
+function withSettings(bytes: Uint8Array): Uint8Array | undefined {
+  const config = parseGitConfig(asciiText(bytes))
+  const lines = settings
+    .filter(([section, key, value]) => {
+      return findSetting(config, `${section}.${key}`.toLowerCase()) !== value
+    })
+    .map(([section, key, value]) => `[${section}]\n\t${key} = ${value}\n`)
+  return lines.length === 0 ? undefined : concatBytes(bytes, utf8(`\n${lines.join('')}`))
+}
+
+/** An interrupted `initRepository` leaves only names of its own. */
+function refuseForeignFiles(disk: Disk, directory: string): void {
+  const own = new Set(['config', 'config.tmp', 'HEAD.tmp', 'objects', 'refs', ownDirectoryName])
+  if (disk.list(directory).every((name) => own.has(name))) return
+  throw new StoreError(
+    'not_a_store',
+    'Could not create a store: the directory is not empty, and is not an empty bare repository',
+  )
+}
+
+function readConfig(disk: Disk, directory: string): GitConfig {
+  return parseGitConfig(readText(disk, `${directory}/config`))
+}
+
+function readText(disk: Disk, path: string): string {
+  const bytes = disk.readFile(path)
+  return bytes === undefined ? '' : asciiText(bytes)
+}
+
+function whatInstead(isWorkingTree: boolean): string {
+  return isWorkingTree
+    ? 'the directory is a working tree; use a bare clone'
+    : 'the directory holds no git repository'
+}
+
+function unsupported(problem: string): StoreError {
+  return new StoreError('unsupported_repository', `The repository cannot be a store: ${problem}`)
+}
+
+function incomplete(): StoreError {
+  return new StoreError(
+    'incomplete_clone',
+    'The repository is a shallow, partial or grafted clone: clone it with all of its history',
+  )
+}

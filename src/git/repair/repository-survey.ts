@@ -1,0 +1,196 @@
+// Everything that is readable in a repository, damaged as it may be, and what is damaged: packs,
+// loose objects, the journal, refs, and what an earlier repair has put aside. Every object that it
+// gives has the hash that is its name. Writes nothing, and needs no lock in a repository of others.
+
+import { fromHex, toHex } from '../../bytes.ts'
+import { gitHash } from '../../crypto/sha1.ts'
+import { StoreError } from '../../errors.ts'
+import { deltaCacheBytes } from '../../limits.ts'
+import { branchName } from '../refs/branch.ts'
+import { DeltaBaseCache } from '../pack/delta-base-cache.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { salvageJournal } from '../journal/journal-salvage.ts'
+import { journalNames } from '../journal/journal-survey.ts'
+import { looseObjectIds, looseObjectPath, readAnyLooseObject } from '../objects/loose-object.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
+import type { Pack } from '../pack/pack.ts'
+import { type InspectedPack, inspectPack, packNames } from '../pack/pack-inspection.ts'
+import { salvagePack } from '../pack/pack-salvage.ts'
+import { decodeIntent, intentPattern } from '../purge/purge-intent.ts'
+import { asideName } from '../purge/repair-names.ts'
+import { ownDirectoryName } from '../refs/repository.ts'
+import { listRefs } from '../refs/ref-list.ts'
+
+/** A file that is not as it was written. */
+export interface Damage {
+  /** Its path in the repository. */
+  readonly file: string
+  /** What is wrong with it, as a clause. */
+  readonly problem: string
+}
+
+export class RepositorySurvey {
+  readonly directory: string
+  readonly packs: readonly InspectedPack[]
+  /** Names of loose objects that cannot be read. */
+  readonly damagedLoose: readonly Oid[]
+  /** Commits that journals and unfinished erasures name as heads: newest last, none sure. */
+  readonly namedHeads: readonly Oid[]
+  /** What refs/heads/main says, in each of the places where it may. */
+  readonly branches: readonly Oid[]
+  readonly #disk: Disk
+  readonly #cache = new DeltaBaseCache(deltaCacheBytes)
+  readonly #journals: ReadonlyMap<Oid, GitObject>
+  readonly #loose: ReadonlySet<Oid>
+  readonly #aside: readonly Pack[]
+
+  constructor(disk: Disk, directory: string) {
+    this.#disk = disk
+    this.directory = directory
+    const refs = listRefs(disk, directory).filter(({ name }) => name === branchName)
+    this.branches = refs.flatMap(({ oid }) => oid ?? [])
+    const packDirectory = `${directory}/objects/pack`
+    const names = packNames(disk, packDirectory)
+    this.packs = names.map((name) => inspectPack(disk, packDirectory, name))
+    const loose = looseObjectIds(disk, `${directory}/objects`)
+    this.damagedLoose = loose.filter((oid) => this.#findAnyLoose(oid) === undefined)
+    this.#loose = new Set(loose)
+    const own = `${directory}/${ownDirectoryName}`
+    const aside = asideDirectories(disk, own)
+    this.#aside = aside.flatMap((place) => salvageAside(disk, place))
+    const journals = [...aside, own].flatMap((place) => {
+      return journalNames.map((name) => salvageJournal(disk, `${place}/${name}`))
+    })
+    this.#journals = new Map(journals.flatMap(({ objects }) => [...objects]))
+    const intended = intendedHeads(disk, own)
+    this.namedHeads = [...intended, ...journals.flatMap(({ heads }) => heads)]
+  }
+
+  /** Undefined for what cannot be read here. Throws nothing but storage codes. */
+  read(oid: Oid): GitObject | undefined {
+    const staying = this.readStaying(oid)
+    if (staying !== undefined) return staying
+    const journal = this.#journals.get(oid)
+    if (journal !== undefined) return { type: journal.type, body: journal.body }
+    const leaving = this.packs.flatMap(({ state, pack }) => {
+      return state === 'damaged' && pack !== undefined ? [pack] : []
+    })
+    return this.#findPacked(oid, [...leaving, ...this.#aside])
+  }
+
+  /** As `read`, from files alone that a repair leaves where they are: packs and loose objects. */
+  readStaying(oid: Oid): GitObject | undefined {
+    const staying = this.packs.flatMap(({ state, pack }) => {
+      return state !== 'damaged' && pack !== undefined ? [pack] : []
+    })
+    return (
+      this.#findPacked(oid, staying) ?? (this.#loose.has(oid) ? this.#findLoose(oid) : undefined)
+    )
+  }
+
+  /** The commits that can be read here. */
+  *commitIds(): Generator<Oid> {
+    for (const { oid, type } of this.#named()) if (type === 'commit') yield oid
+  }
+
+  /** What a damaged pack still gives. */
+  *readableInDamaged(): Generator<Oid> {
+    for (const { state, pack } of this.packs) {
+      if (state !== 'damaged' || pack === undefined) continue
+      for (let position = 0; position < pack.index.count; position += 1) {
+        yield toHex(pack.index.oidAt(position))
+      }
+    }
+  }
+
+  /** The commits of the journal. */
+  journalCommits(): readonly Oid[] {
+    return [...this.#journals].flatMap(([oid, { type }]) => (type === 'commit' ? [oid] : []))
+  }
+
+  close(): void {
+    for (const { pack } of this.packs) pack?.close()
+    for (const pack of this.#aside) pack.close()
+  }
+
+  *#named(): Generator<{ readonly oid: Oid; readonly type: string }> {
+    for (const [oid, { type }] of this.#journals) yield { oid, type }
+    const packs = [...this.packs.flatMap(({ pack }) => pack ?? []), ...this.#aside]
+    for (const pack of packs) {
+      for (let position = 0; position < pack.index.count; position += 1) {
+        const oid = toHex(pack.index.oidAt(position))
+        const object = this.#findPacked(oid, [pack])
+        if (object !== undefined) yield { oid, type: object.type }
+      }
+    }
+    for (const oid of this.#loose) {
+      const object = this.#findLoose(oid)
+      if (object !== undefined) yield { oid, type: object.type }
+    }
+  }
+
+  #findPacked(oid: Oid, packs: readonly Pack[]): GitObject | undefined {
+    for (const pack of packs) {
+      const position = pack.index.find(fromHex(oid))
+      if (position === undefined) continue
+      const object = orUndefined(() => pack.read(pack.index.offsetAt(position), this.#cache))
+      if (object !== undefined && gitHash(object.type, object.body) === oid) return object
+    }
+    return undefined
+  }
+
+  #findLoose(oid: Oid): GitObject | undefined {
+    const object = this.#findAnyLoose(oid)
+    if (object === undefined) return undefined
+    const { type, body } = object
+    return type === 'tag' ? undefined : { type, body }
+  }
+
+  #findAnyLoose(oid: Oid): ReturnType<typeof readAnyLooseObject> {
+    return orUndefined(() => readAnyLooseObject(this.#disk, `${this.directory}/objects`, oid))
+  }
+}
+
+/** The damage that the files of objects show by themselves. */
+export function damageOf(survey: RepositorySurvey): readonly Damage[] {
+  const packed = survey.packs.flatMap(({ name, state, pack }): Damage[] => {
+    const path = `objects/pack/${name}`
+    if (state === 'sound') return []
+    if (state === 'index') return [{ file: `${path}.idx`, problem: 'it is missing or damaged' }]
+    const problem = pack === undefined ? 'it is missing' : 'it is damaged'
+    return [{ file: `${path}.pack`, problem }]
+  })
+  const loose = survey.damagedLoose.map((oid): Damage => {
+    return { file: looseObjectPath('objects', oid), problem: 'it is damaged' }
+  })
+  return [...packed, ...loose]
+}
+
+/** Where earlier repairs have put files, oldest first. */
+export function asideDirectories(disk: Disk, ownDirectory: string): readonly string[] {
+  const parent = `${ownDirectory}/${asideName}`
+  const numbers = disk.list(parent).filter((name) => /^[1-9][0-9]{0,8}$/.test(name))
+  return numbers.toSorted((a, b) => Number(a) - Number(b)).map((name) => `${parent}/${name}`)
+}
+
+function salvageAside(disk: Disk, place: string): readonly Pack[] {
+  const packs = disk.list(place).filter((name) => name.endsWith('.pack'))
+  return packs.flatMap((name) => salvagePack(disk, place, name.slice(0, -'.pack'.length)) ?? [])
+}
+
+function intendedHeads(disk: Disk, ownDirectory: string): readonly Oid[] {
+  return disk.list(ownDirectory).flatMap((name) => {
+    const bytes = intentPattern.test(name) ? disk.readFile(`${ownDirectory}/${name}`) : undefined
+    if (bytes === undefined) return []
+    return orUndefined(() => decodeIntent(name, bytes).next) ?? []
+  })
+}
+
+function orUndefined<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof StoreError && !error.code.startsWith('storage_')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,215 @@
+// The trail of a store as an auditor lists it: who did what when, and who let whom in, by ids
+// alone. Trusts the commits that it is given: they were verified. Knows no path and no content.
+
+import { compareBytes, toHex } from '../../bytes.ts'
+import type { Directory, Role } from '../../format/directory.ts'
+import { formatId } from '../../format/id.ts'
+import { zeroId } from '../../format/record.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { openDirectory } from '../../keys/keyring.ts'
+import type {
+  Actor,
+  Operation,
+  RecordKind,
+  RecordRow,
+  RedactReason,
+} from '../../format/change-record.ts'
+import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
+import type { CommitSource } from '../commits/decoded-commit.ts'
+import type { JudgedCommit } from '../verify/checked-commit.ts'
+
+/** A version, by ids alone. */
+export interface AuditedVersion {
+  /** `mem_…` */
+  readonly memoryId: string
+  /** `memver_…` */
+  readonly versionId: string
+  readonly operation: Operation
+  /** `memver_…`: none for a new memory, two where a merge joined them. */
+  readonly baseVersionIds: readonly string[]
+  readonly isRedacted: boolean
+}
+
+/** What a keyring record did to who may do what; one that joins two, on either side. */
+export interface AccessChange {
+  /** Devices with the role that they were given; ids are `dev_…`. */
+  readonly added: readonly { readonly deviceId: string; readonly role: Role }[]
+  readonly changed: readonly { readonly deviceId: string; readonly role: Role }[]
+  readonly removed: readonly string[]
+  /** Passphrases and recovery keys that were set, and that were taken away. */
+  readonly recoveryAdded: readonly ('passphrase' | 'recovery')[]
+  readonly recoveryRemoved: readonly ('passphrase' | 'recovery')[]
+  readonly isNewEpoch: boolean
+}
+
+/** One commit of the trail. */
+export interface AuditEntry {
+  /** 40 hex digits. */
+  readonly commit: string
+  /** Two for a merge. */
+  readonly parents: readonly string[]
+  readonly height: number
+  readonly kind: RecordKind
+  /** ms since 1970, by the clock of the device. */
+  readonly time: number
+  /** `dev_…`; of a passphrase or recovery key, the id of its public key. */
+  readonly deviceId: string
+  readonly isRecovery: boolean
+  readonly actor: Actor | undefined
+  readonly session: string | undefined
+  readonly versions: readonly AuditedVersion[]
+  /** The versions, `memver_…`, that a redact record names, and why. */
+  readonly redacts: readonly string[]
+  readonly redactReason: RedactReason | undefined
+  /** Of keyring records only. */
+  readonly access: AccessChange | undefined
+}
+
+/** A keyring, as far as the next one is compared with it. */
+interface KeyringSeen {
+  readonly kid: string
+  readonly directory: Pick<Directory, 'devices' | 'recovery'>
+}
+
+/** Before genesis there is nobody. */
+const nobody: KeyringSeen = { kid: '', directory: { devices: [], recovery: [] } }
+
+/** Collects commits as they are verified, parents before children. */
+export class Trail {
+  readonly #source: CommitSource
+  readonly #found: { readonly hash: Uint8Array; readonly entry: AuditEntry }[] = []
+  /** By the hash of the record that brought them. */
+  readonly #keyrings: Map<string, KeyringSeen> = new Map()
+  /** By commit, the hash of the record that brought the keyring in force after it. */
+  readonly #inForce: Map<Oid, string> = new Map()
+
+  constructor(source: CommitSource) {
+    this.#source = source
+  }
+
+  add(commit: JudgedCommit): void {
+    const { oid, parents, record, hash } = commit
+    const { kind, rows } = record
+    const ofMemories = kind === 'redact' ? [] : rows
+    const entry: AuditEntry = {
+      commit: oid,
+      parents,
+      height: record.height,
+      kind,
+      time: record.time,
+      deviceId: formatId('device', record.deviceId),
+      isRecovery: record.sequence === 0,
+      actor: record.actor,
+      session: record.session,
+      versions: ofMemories.map((row) => describeRow(row)),
+      redacts: kind === 'redact' ? rows.map((row) => formatId('version', row.versionId)) : [],
+      redactReason: record.reason,
+      access: bringsKeyring(kind) ? this.#readAccess(commit) : undefined,
+    }
+    this.#inForce.set(oid, toHex(bringsKeyring(kind) ? hash : record.keyring))
+    this.#found.push({ hash, entry })
+  }
+
+  /** In the canonical order. `redacted` are hex ids. */
+  entries(redacted: ReadonlySet<string>): readonly AuditEntry[] {
+    const gone = new Set(Array.from(redacted, (versionId) => formatId('version', versionId)))
+    return this.#found
+      .toSorted((a, b) => a.entry.height - b.entry.height || compareBytes(a.hash, b.hash))
+      .map(({ entry }) => markRedacted(entry, gone))
+  }
+
+  #readAccess({ tree, parents, hash }: JudgedCommit): AccessChange {
+    const { objects, storeId, epochs } = this.#source
+    const bytes = getBlob(objects, getEntry(getTree(objects, tree), 'keyring'), 'keyring_mismatch')
+    const { epoch, directory } = openDirectory(bytes, storeId, epochs)
+    const next = { kid: epoch.kid, directory }
+    const before = parents.map((oid) => this.#keyrings.get(this.#inForce.get(oid) ?? '') ?? nobody)
+    this.#keyrings.set(toHex(hash), next)
+    const [first = compareKeyrings(nobody, next), second] = before.map((one) => {
+      return compareKeyrings(one, next)
+    })
+    return second === undefined ? first : ofEither(first, second)
+  }
+}
+
+function describeRow({
+  memoryId,
+  versionId,
+  base,
+  secondBase,
+  operation,
+}: RecordRow): AuditedVersion {
+  const bases = [base, secondBase].filter((id) => id !== zeroId)
+  return {
+    memoryId: formatId('memory', memoryId),
+    versionId: formatId('version', versionId),
+    // Rows of changes have one.
+    operation: operation ?? 'deleted',
+    baseVersionIds: bases.map((id) => formatId('version', id)),
+    isRedacted: false,
+  }
+}
+
+function markRedacted(entry: AuditEntry, gone: ReadonlySet<string>): AuditEntry {
+  if (!entry.versions.some(({ versionId }) => gone.has(versionId))) return entry
+  const versions = entry.versions.map((version) => {
+    return { ...version, isRedacted: gone.has(version.versionId) }
+  })
+  return { ...entry, versions }
+}
+
+function compareKeyrings(before: KeyringSeen, next: KeyringSeen): AccessChange {
+  const [old, now] = [before.directory, next.directory]
+  const isActive = ({ devices }: typeof old, deviceId: string): boolean =>
+    devices.some((device) => device.deviceId === deviceId && device.removed === 0)
+  const kept = now.devices.filter(({ deviceId }) => isActive(old, deviceId))
+  const roleBefore = (deviceId: string): Role | undefined =>
+    old.devices.find((device) => device.deviceId === deviceId)?.role
+  return {
+    added: now.devices
+      .filter(({ deviceId, removed }) => removed === 0 && !isActive(old, deviceId))
+      .map(named),
+    changed: kept
+      .filter(({ deviceId, role, removed }) => removed === 0 && roleBefore(deviceId) !== role)
+      .map(named),
+    removed: kept
+      .filter(({ removed }) => removed !== 0)
+      .map(({ deviceId }) => formatId('device', deviceId)),
+    recoveryAdded: slotsMissing(now, old),
+    recoveryRemoved: slotsMissing(old, now),
+    isNewEpoch: before.kid !== next.kid,
+  }
+}
+
+/** What a join changes on one side at least; on the other it was so before. */
+function ofEither(a: AccessChange, b: AccessChange): AccessChange {
+  return {
+    added: [...a.added, ...b.added],
+    changed: distinct([...a.changed, ...b.changed], ({ deviceId }) => deviceId),
+    removed: distinct([...a.removed, ...b.removed], (deviceId) => deviceId),
+    recoveryAdded: [...a.recoveryAdded, ...b.recoveryAdded],
+    recoveryRemoved: [...a.recoveryRemoved, ...b.recoveryRemoved],
+    isNewEpoch: true,
+  }
+}
+
+function distinct<T>(all: readonly T[], idOf: (one: T) => string): readonly T[] {
+  return [...new Map(all.map((one) => [idOf(one), one])).values()]
+}
+
+function named({ deviceId, role }: { readonly deviceId: string; readonly role: Role }): {
+  readonly deviceId: string
+  readonly role: Role
+} {
+  return { deviceId: formatId('device', deviceId), role }
+}
+
+/** The recovery entries of one directory that another does not have. */
+function slotsMissing(
+  here: KeyringSeen['directory'],
+  there: KeyringSeen['directory'],
+): readonly ('passphrase' | 'recovery')[] {
+  const known = new Set(there.recovery.map(({ slotId }) => slotId))
+  return here.recovery.filter(({ slotId }) => !known.has(slotId)).map(({ type }) => type)
+}

@@ -1,0 +1,127 @@
+// What an auditor does, who holds A and not C (FORMAT §4): verifies the trail from genesis and
+// lists who did what when. All of FORMAT §8 is judged but details, contents and settings; trees
+// are, by the names of their blobs. Nothing stays open, nothing is cached: it is read anew.
+
+import type { WorkOptions } from '../../async.ts'
+import type { Role } from '../../format/directory.ts'
+import { formatId } from '../../format/id.ts'
+import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import type { AuditKeys } from '../../keys/epoch.ts'
+import { openAuditKeyring } from '../../keys/keyring.ts'
+import { Trail } from './audit-trail.ts'
+import type { AuditEntry } from './audit-trail.ts'
+import { findKeyring, roleOf } from '../access/authority.ts'
+import type { Epochs } from '../commits/decoded-commit.ts'
+import { getBlob } from '../snapshot/git-reads.ts'
+import { keepUp, pin } from '../session/freshness.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
+import { verifyHistory } from '../verify/verify.ts'
+import {
+  checkExpected,
+  getHead,
+  localFiles,
+  readStoreId,
+  storageOf,
+} from '../session/open-session.ts'
+import type { Environment, OpenOptions, Places } from '../session/open-session.ts'
+import type { JudgedCommit } from '../verify/checked-commit.ts'
+
+export interface AuditOptions
+  extends
+    Places,
+    Environment,
+    Pick<OpenOptions, 'storeId' | 'acceptRolledBack'>,
+    Pick<WorkOptions, 'progress' | 'signal'> {}
+
+export interface Audit {
+  /** `memstore_…` */
+  readonly storeId: string
+  /** `dev_…`, who audits, and its role. */
+  readonly deviceId: string
+  readonly role: Role | undefined
+  /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
+  readonly head: string
+  readonly headWords: readonly string[]
+  /** Memories that live. */
+  readonly memories: number
+  /** Ascending by height, then by record: every clone lists them so. */
+  readonly entries: readonly AuditEntry[]
+}
+
+/**
+ * Verifies the trail with the identity of an auditor, or of any other device. Throws the code of
+ * the first violation, and as `openStore`.
+ */
+export async function auditStore(options: AuditOptions): Promise<Audit> {
+  const { directory } = options
+  const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
+  try {
+    return await onSteadyHead(objects, () => audit(objects, options))
+  } finally {
+    await objects.close()
+  }
+}
+
+async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit> {
+  const storeId = readStoreId(objects)
+  checkExpected(storeId, options.storeId)
+  // The anchor before the head, as in opening a store.
+  const { anchor } = localFiles(options, storeId)
+  objects.refresh()
+  const {
+    audit: found,
+    snapshot,
+    epochs,
+  } = await verifyTrail(objects, { storeId, head: getHead(objects) }, options)
+  const source = { objects, storeId, epochs }
+  if (options.acceptRolledBack === true) {
+    await objects.exclusive(() => {
+      checkIsHead(objects, found.head)
+      return anchor.accept(snapshot.head)
+    })
+  } else {
+    await keepUp(source, anchor, snapshot)
+    await pin(source, anchor, snapshot)
+  }
+  return found
+}
+
+/** The verified trail of a head; whether it is an old one is not judged. */
+export interface VerifiedTrail {
+  readonly audit: Audit
+  readonly snapshot: Snapshot
+  readonly epochs: Epochs<AuditKeys>
+}
+
+/** Of any head of the store whose keyring has a slot for this device. Nothing is remembered. */
+export async function verifyTrail(
+  objects: ObjectStore,
+  place: { readonly storeId: string; readonly head: Oid },
+  { identity, progress, signal }: Pick<AuditOptions, 'identity' | 'progress' | 'signal'>,
+): Promise<VerifiedTrail> {
+  const { storeId, head } = place
+  const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
+  const { epochs } = openAuditKeyring(keyring, storeId, identity)
+  const source = { objects, storeId, epochs }
+  const trail = new Trail(source)
+  const onCommit = (commit: JudgedCommit): void => trail.add(commit)
+  const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
+  // A list of words that only this needs.
+  const { headWords } = await import('../../format/head-words.ts')
+  return {
+    snapshot,
+    epochs,
+    audit: {
+      storeId: formatId('store', storeId),
+      deviceId: formatId('device', identity.deviceId),
+      role: roleOf(snapshot, identity.deviceId),
+      head,
+      headWords: headWords(storeId, snapshot.head.record),
+      memories: snapshot.count,
+      entries: trail.entries(snapshot.redacted),
+    },
+  }
+}

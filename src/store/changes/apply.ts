@@ -1,0 +1,52 @@
+// Changes of memories in one commit. Plans on the newest snapshot, in the writer's queue; decides
+// nothing that changes.ts decides.
+
+import { StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import type { Settings } from '../../format/settings.ts'
+import { checkMayWrite } from '../access/authority.ts'
+import { planChanges } from './changes.ts'
+import type { Change } from './changes.ts'
+import { buildChange } from '../commits/commit.ts'
+import { readMemory } from '../history/contents.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { Author } from '../commits/commit-context.ts'
+
+/** What `apply` did. Without a commit, nothing had to change. */
+export interface Applied {
+  readonly commit: string | undefined
+  readonly versionIds: readonly string[]
+}
+
+export const nothingApplied: Applied = { commit: undefined, versionIds: [] }
+
+/** As `MemoryStore.apply`. */
+export function applyChanges(
+  session: StoreSession,
+  changes: readonly Change[],
+  author: Author,
+): Promise<Applied> {
+  if (!Array.isArray(changes)) throw new StoreError('invalid_input', 'Changes must be a list')
+  return session.writing(async () => {
+    const { snapshot, random, contents } = session
+    checkMayWrite(snapshot, session.identity.deviceId, 'change')
+    checkNotArchived(snapshot.settings.value, changes)
+    const now = session.nextTime()
+    const readContent = (memory: LiveMemory) => readMemory(contents, memory)
+    const rows = await planChanges({ snapshot, random, now, readContent }, changes)
+    if (rows.length === 0) return { built: undefined, result: nothingApplied }
+    await session.checkContents(rows, author.reason)
+    const context = await session.commitContext(now)
+    const built = await buildChange(context, snapshot, rows, author)
+    const versionIds = rows.map((row) => formatId('version', row.versionId))
+    return { built, result: { commit: built.head.commit, versionIds } }
+  })
+}
+
+/** Memory Stores API §5.7: an archived store can be read and emptied, not written. */
+function checkNotArchived(settings: Settings, changes: readonly Change[]): void {
+  if (settings.archivedAt === undefined) return
+  if (changes.every((change) => change.type === 'delete')) return
+  throw new StoreError('store_archived', 'The store is archived: it can be read and emptied only')
+}

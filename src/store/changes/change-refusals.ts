@@ -1,0 +1,45 @@
+// Why a change is refused: contents, numbers of memories and paths that no plan takes.
+
+import { StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import type { Settings } from '../../format/settings.ts'
+import { contentBytesFormatMax, rowsMax } from '../../limits.ts'
+
+/** Throws `invalid_input` or `content_too_large`. */
+export function checkContent(path: string, content: string, { limits }: Settings): void {
+  if (typeof content !== 'string' || !content.isWellFormed() || content.includes('\0')) {
+    throw new StoreError(
+      'invalid_input',
+      'The content must be well-formed Unicode text without NUL characters',
+      { details: { path } },
+    )
+  }
+  const limit = Math.min(limits.contentBytes, contentBytesFormatMax)
+  const actual = Buffer.byteLength(content)
+  if (actual <= limit) return
+  throw new StoreError(
+    'content_too_large',
+    `The content would be ${actual} bytes; the limit is ${limit} bytes per memory`,
+    { details: { path, actual, limit } },
+  )
+}
+
+/** Throws `change_too_large` for more memories than one commit can hold rows of. */
+export function checkRowCount(actual: number): void {
+  if (actual <= rowsMax) return
+  throw new StoreError(
+    'change_too_large',
+    `The change touches ${actual} memories; one change can touch ${rowsMax}. Make several of it`,
+    { details: { actual, limit: rowsMax } },
+  )
+}
+
+export function notFound(path: string): StoreError {
+  return new StoreError('not_found', 'There is no such memory', { details: { path } })
+}
+
+export function alreadyExists(path: string, memoryId?: string): StoreError {
+  return new StoreError('path_conflict', 'The path is taken, or a memory lies above or below it', {
+    details: memoryId === undefined ? { path } : { path, memoryId: formatId('memory', memoryId) },
+  })
+}

@@ -1,0 +1,364 @@
+// Planning: what a request does to a snapshot, as rows (docs/ARCHITECTURE.md, the life of a write).
+// Pure: reads the snapshot, writes nothing, makes no ids but the ones that `random` gives. A
+// request that cannot be done throws and leaves no trace.
+
+import { sha256OfText } from '../../crypto/digest.ts'
+import type { Random } from '../../crypto/random.ts'
+import { assert, StoreError } from '../../errors.ts'
+import { formatId, newId } from '../../format/id.ts'
+import { checkNewPath, checkPath } from '../../format/path.ts'
+import { zeroId } from '../../format/record.ts'
+import { rowsMax } from '../../limits.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
+import { alreadyExists, checkContent, checkRowCount, notFound } from './change-refusals.ts'
+import { memoriesBelow } from '../snapshot/path-tree.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { PlannedRow } from '../commits/new-rows.ts'
+import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
+
+/** One thing to do. Paths are store paths (`/notes.md`); contents are text, stored as UTF-8. */
+export type Change =
+  | { readonly type: 'create'; readonly path: string; readonly content: string }
+  | {
+      readonly type: 'edit'
+      readonly path: string
+      /** The new content, from the current one. Must be pure: it may run more than once. */
+      readonly edit: (content: string) => string
+    }
+  | { readonly type: 'delete'; readonly path: string }
+  | { readonly type: 'rename'; readonly path: string; readonly to: string }
+
+/** The state that a memory is to have, whether it is live or deleted now. The id is hex digits. */
+export interface StateChange {
+  readonly memoryId: string
+  /** Undefined: deleted. */
+  readonly target: { readonly path: string; readonly content: string } | undefined
+}
+
+export interface PlanContext {
+  readonly snapshot: Snapshot
+  readonly random: Random
+  readonly now: number
+  /** The decrypted content of a live memory. */
+  readonly readContent: (memory: LiveMemory) => string
+}
+
+/** A memory as the plan leaves it. */
+interface Draft {
+  readonly memoryId: string
+  readonly path: string
+  readonly content: string | undefined
+  readonly created: number
+}
+
+/** The rows of one commit, ascending by memory id; none if nothing changes. */
+export async function planChanges(
+  context: PlanContext,
+  changes: readonly Change[],
+): Promise<readonly PlannedRow[]> {
+  const build = function* (plan: Plan): Generator<undefined, void> {
+    for (const change of changes) yield* plan.add(change)
+  }
+  return planRows(
+    context,
+    build,
+    changes.flatMap((change) => readBy(context.snapshot, change)),
+  )
+}
+
+/**
+ * As `planChanges`, for states at once: each path must be free when all of them are reached, so two
+ * memories can swap their paths. A deleted memory comes back by a row `created` (FORMAT §6.4).
+ */
+export function planStates(
+  context: PlanContext,
+  states: readonly StateChange[],
+): Promise<readonly PlannedRow[]> {
+  return planRows(context, (plan) => plan.reach(states))
+}
+
+/** Whose contents a change needs, as far as that is known before the others are planned. */
+function readBy({ paths }: Snapshot, change: Change): readonly LiveMemory[] {
+  if (change.type !== 'edit' && change.type !== 'rename') return []
+  if (typeof change.path !== 'string') return []
+  const node = paths.find(change.path)
+  if (change.type === 'edit') return node?.memory === undefined ? [] : [node.memory]
+  return node === undefined || node.count > rowsMax ? [] : [...memoriesBelow(node)]
+}
+
+async function planRows(
+  context: PlanContext,
+  build: (plan: Plan) => Generator<undefined, void>,
+  read: readonly LiveMemory[] = [],
+): Promise<readonly PlannedRow[]> {
+  const plan = new Plan(context)
+  await plan.readAhead(read)
+  // Nobody else has a turn: until the plan has left, the snapshot's paths are not the head's.
+  try {
+    await inSlices(build(plan))
+  } finally {
+    await inSlices(plan.leaveSnapshot())
+  }
+  return plan.rows()
+}
+
+/**
+ * Works on the snapshot's own directory tree, so that each change sees the ones before it, and
+ * puts the tree back afterwards.
+ */
+class Plan {
+  readonly #context: PlanContext
+  /** Per touched memory: what it was in the snapshot, and what it is now. */
+  readonly #before: Map<string, LiveMemory | undefined> = new Map()
+  readonly #after: Map<string, Draft | undefined> = new Map()
+  /** What stands in the directory tree for each touched memory. */
+  readonly #placed: Map<string, LiveMemory> = new Map()
+
+  /** Contents that were read for the plan, by version. */
+  readonly #contents: Map<string, string> = new Map()
+
+  constructor(context: PlanContext) {
+    this.#context = context
+  }
+
+  /** The plan gives way between memories, and what takes longer for one is done before it. */
+  async readAhead(memories: readonly LiveMemory[]): Promise<void> {
+    const slice = new TimeSlice()
+    for (const memory of memories) {
+      this.#contents.set(memory.versionId, this.#context.readContent(memory))
+      if (slice.isOver()) await slice.next()
+    }
+  }
+
+  /** A step for each memory. */
+  *add(change: Change): Generator<undefined, void> {
+    yield
+    switch (change.type) {
+      case 'create':
+        return this.#create(change.path, change.content)
+      case 'edit':
+        return this.#edit(change.path, change.edit)
+      case 'delete':
+        return yield* this.#delete(change.path)
+      case 'rename':
+        return yield* this.#rename(change.path, change.to)
+      default:
+        throw new StoreError('invalid_input', 'A change is a create, edit, delete or rename')
+    }
+  }
+
+  *reach(states: readonly StateChange[]): Generator<undefined, void> {
+    const { snapshot } = this.#context
+    const count = snapshot.count
+    for (const { memoryId } of states) {
+      assert(!this.#after.has(memoryId), 'a memory is to have two states')
+      const live = this.#current(memoryId).live
+      if (live === undefined) this.#after.set(memoryId, undefined)
+      else this.#displace(live)
+      yield
+    }
+    for (const { memoryId, target } of states) {
+      if (target !== undefined) this.#reach(memoryId, target.path, target.content)
+      yield
+    }
+    if (snapshot.count > count) this.#checkCount(snapshot.count)
+  }
+
+  async rows(): Promise<readonly PlannedRow[]> {
+    const rows: PlannedRow[] = []
+    const slice = new TimeSlice()
+    for (const memoryId of [...this.#after.keys()].toSorted()) {
+      const row = this.#row(memoryId)
+      if (row !== undefined) rows.push(row)
+      if (slice.isOver()) await slice.next()
+    }
+    checkRowCount(rows.length)
+    return rows
+  }
+
+  *leaveSnapshot(): Generator<undefined, void> {
+    const { paths } = this.#context.snapshot
+    for (const memory of this.#placed.values()) {
+      paths.remove(memory)
+      yield
+    }
+    for (const memory of this.#before.values()) {
+      if (memory !== undefined) paths.add(memory)
+      yield
+    }
+  }
+
+  #create(path: string, content: string): void {
+    checkNewPath(path)
+    const { snapshot, random, now } = this.#context
+    this.#checkFree(path)
+    this.#checkContent(path, content)
+    this.#checkCount(snapshot.count + 1)
+    this.#place(undefined, { memoryId: newId(random), path, content, created: now })
+  }
+
+  #edit(path: string, edit: (content: string) => string): void {
+    const memory = this.#getFile(path)
+    const before = this.#contentOf(memory)
+    const content = edit(before)
+    this.#checkContent(path, content)
+    if (content === before) return
+    this.#place(memory, { ...draftOf(memory), content })
+  }
+
+  *#delete(path: string): Generator<undefined, void> {
+    for (const memory of this.#getAllBelow(path)) {
+      this.#place(memory, undefined)
+      yield
+    }
+  }
+
+  *#rename(path: string, to: string): Generator<undefined, void> {
+    if (to !== path) checkNewPath(to)
+    const memories = this.#getAllBelow(path)
+    if (to === path) throw alreadyExists(to)
+    const isFile = this.#context.snapshot.paths.findMemory(path) !== undefined
+    if (!isFile && to.startsWith(`${path}/`)) {
+      throw new StoreError('path_conflict', 'A directory cannot be moved into itself', {
+        details: { path: to },
+      })
+    }
+    const drafts = memories.map((memory) => ({
+      memory,
+      draft: {
+        ...draftOf(memory),
+        path: checkPath(to + memory.path.slice(path.length)),
+        content: this.#contentOf(memory),
+      },
+    }))
+    // All sources leave before any target is taken, so that a file may move below its own name.
+    for (const { memory } of drafts) {
+      this.#displace(memory)
+      yield
+    }
+    this.#checkFree(to)
+    for (const { memory, draft } of drafts) {
+      this.#place(memory, draft)
+      yield
+    }
+  }
+
+  #reach(memoryId: string, path: string, content: string): void {
+    const { live, created } = this.#current(memoryId)
+    if (path !== live?.path) checkNewPath(path)
+    this.#checkFree(path)
+    // What is there already may be larger than a limit that was lowered since.
+    if (live === undefined || digestOf(content) !== live.sha256) this.#checkContent(path, content)
+    this.#place(undefined, { memoryId, path, content, created })
+  }
+
+  #current(memoryId: string): CurrentVersion {
+    const current = this.#context.snapshot.current.get(memoryId)
+    if (current !== undefined) return current
+    throw new StoreError('not_found', 'There has never been such a memory', {
+      details: { memoryId: formatId('memory', memoryId) },
+    })
+  }
+
+  #getFile(path: string): LiveMemory {
+    checkPath(path)
+    const memory = this.#context.snapshot.paths.findMemory(path)
+    if (memory === undefined) throw notFound(path)
+    return memory
+  }
+
+  #getAllBelow(path: string): readonly LiveMemory[] {
+    if (path === '/') {
+      throw new StoreError('invalid_path', 'The root directory cannot be deleted or renamed')
+    }
+    const node = this.#context.snapshot.paths.find(checkPath(path))
+    if (node === undefined) throw notFound(path)
+    checkRowCount(node.count)
+    return [...memoriesBelow(node)]
+  }
+
+  #checkFree(path: string): void {
+    const occupant = this.#context.snapshot.paths.findOccupant(path)
+    if (occupant === undefined) return
+    throw alreadyExists(occupant.path, occupant.memoryId)
+  }
+
+  #checkCount(actual: number): void {
+    const limit = this.#context.snapshot.settings.value.limits.memories
+    if (actual <= limit) return
+    throw new StoreError('store_full', `The store holds its limit of ${limit} memories`, {
+      details: { actual, limit },
+    })
+  }
+
+  #checkContent(path: string, content: string): void {
+    checkContent(path, content, this.#context.snapshot.settings.value)
+  }
+
+  /** The content now: what an earlier change of this plan made of it, or what is stored. */
+  #contentOf(memory: LiveMemory): string {
+    return (
+      this.#after.get(memory.memoryId)?.content ??
+      this.#contents.get(memory.versionId) ??
+      this.#context.readContent(memory)
+    )
+  }
+
+  #displace(memory: LiveMemory): void {
+    if (!this.#before.has(memory.memoryId)) this.#before.set(memory.memoryId, memory)
+    this.#context.snapshot.paths.remove(memory)
+    this.#placed.delete(memory.memoryId)
+    this.#after.set(memory.memoryId, undefined)
+  }
+
+  /** Replaces `memory`, if there is one and it still has a place, by `draft`, if there is one. */
+  #place(memory: LiveMemory | undefined, draft: Draft | undefined): void {
+    const { paths } = this.#context.snapshot
+    if (memory !== undefined && paths.findMemory(memory.path) === memory) this.#displace(memory)
+    if (draft === undefined) return
+    if (!this.#before.has(draft.memoryId)) this.#before.set(draft.memoryId, undefined)
+    const standIn = standInFor(draft)
+    paths.add(standIn)
+    this.#placed.set(draft.memoryId, standIn)
+    this.#after.set(draft.memoryId, draft)
+  }
+
+  #row(memoryId: string): PlannedRow | undefined {
+    const before = this.#before.get(memoryId)
+    const after = this.#after.get(memoryId)
+    // A memory that comes back continues its deletion.
+    const base = this.#context.snapshot.current.get(memoryId)?.versionId ?? zeroId
+    const versionId = newId(this.#context.random)
+    if (after === undefined) {
+      if (before === undefined) return undefined
+      const { path, created } = before
+      const nothing = { content: undefined, size: 0, sha256: '' }
+      return { memoryId, versionId, base, operation: 'deleted', path, ...nothing, created }
+    }
+    const content = after.content ?? ''
+    const digest = digestOf(content)
+    if (before?.path === after.path && before.sha256 === digest) return undefined
+    const operation = before === undefined ? 'created' : 'modified'
+    const { path, created } = after
+    const text = { content, size: Buffer.byteLength(content), sha256: digest }
+    return { memoryId, versionId, base, operation, path, ...text, created }
+  }
+}
+
+/** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */
+export function digestOf(content: string): string {
+  return sha256OfText(content)
+}
+
+function draftOf(memory: LiveMemory): Draft {
+  const { memoryId, path, created } = memory
+  return { memoryId, path, content: undefined, created }
+}
+
+/** Holds the place of a draft in the directory tree while the plan is made. */
+function standInFor(draft: Draft): LiveMemory {
+  const { memoryId, path, created } = draft
+  const size = Buffer.byteLength(draft.content ?? '')
+  const unknown = { versionId: '', sha256: '', blob: '', kid: '' }
+  return { memoryId, path, size, created, updated: created, ...unknown }
+}

@@ -1,0 +1,174 @@
+// Retention: deletes memories that nobody has changed or read for a time. Ordinary changes, which
+// restore and rollback take back; erasing old versions is a redaction of its own (redaction.ts).
+// Nothing here runs by itself.
+
+import { StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import { checkPath } from '../../format/path.ts'
+import { rowsMax } from '../../limits.ts'
+import { checkMayWrite } from '../access/authority.ts'
+import { planChanges } from './changes.ts'
+import { buildChange } from '../commits/commit.ts'
+import { readMemory } from '../history/contents.ts'
+import { describeMemory } from '../snapshot/memory-info.ts'
+import type { MemoryInfo } from '../snapshot/memory-info.ts'
+import { memoriesBelow } from '../snapshot/path-tree.ts'
+import { LatestTimes } from '../history/record-times.ts'
+import type { Reads } from '../local/reads.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { Author } from '../commits/commit-context.ts'
+
+/** What expires. All that is given must hold; one of the times is needed. */
+export interface ExpiryRule {
+  /** ms since the last change. */
+  readonly unchangedFor?: number
+  /**
+   * ms since the last read **on this device**, or the last change, whichever is later. What other
+   * devices read is not known here, and nothing expires before recording has gone on for so long.
+   */
+  readonly unreadFor?: number
+  /** At or below this path only. */
+  readonly path?: string
+}
+
+/** What was deleted, or with `dryRun` would be. */
+export interface Expiry {
+  /** The newest commit; undefined if nothing was to be deleted. */
+  readonly commit: string | undefined
+  readonly versionIds: readonly string[]
+  /** As they were, in the order of their paths. */
+  readonly expired: readonly MemoryInfo[]
+}
+
+const HOUR = 60 * 60 * 1000
+const UNITS = [
+  ['day', 24 * HOUR],
+  ['hour', HOUR],
+  ['minute', 60 * 1000],
+] as const
+
+/** The live memories that a rule applies to, in the order of their paths. Times are in ms. */
+export function planExpiry(
+  { paths }: Pick<Snapshot, 'paths'>,
+  reads: Pick<Reads, 'lastRead'>,
+  rule: ExpiryRule,
+  now: number,
+  changedAt: (memory: LiveMemory) => number = ({ updated }) => updated,
+): readonly LiveMemory[] {
+  const { unchangedFor = 0, unreadFor = 0, path = '/' } = rule
+  const node = paths.find(path)
+  if (node === undefined) return []
+  const expired = [...memoriesBelow(node)].filter((memory) => {
+    const changed = changedAt(memory)
+    const used = unreadFor === 0 ? changed : Math.max(changed, reads.lastRead(memory.memoryId))
+    return now - changed >= unchangedFor && now - used >= unreadFor
+  })
+  return expired.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/**
+ * Deletes what has expired, in one commit for each 16,384 memories. The author's reason is the rule
+ * in words, unless one is given. Throws `invalid_input` for a rule without a time,
+ * `permission_denied` or a storage code; commits before that stay.
+ */
+export async function expire(
+  session: StoreSession,
+  reads: Reads,
+  rule: ExpiryRule,
+  author: Author,
+  options: { readonly dryRun?: boolean } = {},
+): Promise<Expiry> {
+  checkRule(rule)
+  if (options.dryRun === true) {
+    const expired = await session.planning(() => {
+      return findExpired(session, reads, rule, session.nextTime())
+    })
+    return { commit: undefined, versionIds: [], expired: expired.map(describeMemory) }
+  }
+  const step = () => session.writing(() => expireSome(session, reads, rule, author), true)
+  let done = await step()
+  while (done.expired.length > 0 && done.expired.length % rowsMax === 0) {
+    const more = await step()
+    if (more.commit === undefined) break
+    const versionIds = [...done.versionIds, ...more.versionIds]
+    done = { commit: more.commit, versionIds, expired: [...done.expired, ...more.expired] }
+  }
+  return done
+}
+
+/** By times that other records bear out: what a wrong clock stamped makes nothing look old. */
+async function findExpired(
+  session: StoreSession,
+  reads: Reads,
+  rule: ExpiryRule,
+  now: number,
+): Promise<readonly LiveMemory[]> {
+  const { snapshot } = session
+  // Most often nothing has expired, and the history is not needed to know that.
+  const past = ({ updated }: LiveMemory): number => (updated > now ? 0 : updated)
+  const candidates = planExpiry(snapshot, reads, rule, now, past)
+  if (candidates.length === 0) return []
+  const history = await session.historyNow()
+  const changes = candidates
+    .flatMap(({ memoryId }) => history.ofMemory(memoryId).at(-1) ?? [])
+    .toSorted((a, b) => a.commit.position - b.commit.position)
+  const latest = new LatestTimes(history, now)
+  const times = new Map(changes.map(({ memoryId, commit }) => [memoryId, latest.of(commit)]))
+  return planExpiry(snapshot, reads, rule, now, ({ memoryId }) => times.get(memoryId) ?? now)
+}
+
+/** As many as one commit takes. */
+async function expireSome(
+  session: StoreSession,
+  reads: Reads,
+  rule: ExpiryRule,
+  author: Author,
+): Promise<{
+  readonly built: Awaited<ReturnType<typeof buildChange>> | undefined
+  readonly result: Expiry
+}> {
+  const { snapshot, random, contents } = session
+  checkMayWrite(snapshot, session.identity.deviceId, 'change')
+  const now = session.nextTime()
+  const memories = (await findExpired(session, reads, rule, now)).slice(0, rowsMax)
+  const result = { commit: undefined, versionIds: [], expired: [] }
+  if (memories.length === 0) return { built: undefined, result }
+  const changes = memories.map(({ path }) => ({ type: 'delete', path }) as const)
+  const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
+  const rows = await planChanges({ snapshot, random, now, readContent }, changes)
+  const expired = memories.map(describeMemory)
+  await session.checkContents(rows, author.reason)
+  const withReason = { ...author, reason: author.reason ?? reasonOf(rule) }
+  const built = await buildChange(await session.commitContext(now), snapshot, rows, withReason)
+  const versionIds = rows.map((row) => formatId('version', row.versionId))
+  return { built, result: { commit: built.head.commit, versionIds, expired } }
+}
+
+function checkRule({ unchangedFor, unreadFor, path }: ExpiryRule): void {
+  const times = [unchangedFor, unreadFor].filter((time) => time !== undefined)
+  if (times.length === 0 || !times.every((time) => Number.isSafeInteger(time) && time > 0)) {
+    throw new StoreError(
+      'invalid_input',
+      'A rule of expiry needs `unchangedFor` or `unreadFor`, in whole milliseconds above 0',
+    )
+  }
+  if (path !== undefined && path !== '/') checkPath(path)
+}
+
+/** `expired: not changed for 90 days, not read for 1 day`. */
+function reasonOf({ unchangedFor, unreadFor }: ExpiryRule): string {
+  const parts = [
+    ...(unchangedFor === undefined ? [] : [`not changed for ${spanText(unchangedFor)}`]),
+    ...(unreadFor === undefined ? [] : [`not read for ${spanText(unreadFor)}`]),
+  ]
+  return `expired: ${parts.join(', ')}`
+}
+
+/** In the largest unit of which there is one: `90 days`, `1.5 hours`. */
+function spanText(ms: number): string {
+  const [unit, size] = UNITS.find((candidate) => ms >= candidate[1]) ?? ['ms', 1]
+  const count = Math.round((10 * ms) / size) / 10
+  return `${count} ${unit}${count === 1 || unit === 'ms' ? '' : 's'}`
+}

@@ -1,0 +1,56 @@
+// Checks what a caller says about itself (FORMAT §1.2, §6.1): it is signed for ever, so nothing
+// malformed gets in.
+
+import { StoreError } from '../../errors.ts'
+import { actorIdLengthMax, noteBytesMax } from '../../limits.ts'
+import type { Actor } from '../../format/change-record.ts'
+import type { Author } from './commit-context.ts'
+
+const ID = /^[A-Za-z0-9._:@-]+$/
+const ACTOR_TYPES: ReadonlySet<unknown> = new Set(['api', 'user', 'service_account', 'session'])
+
+/** A copy, which the caller cannot change any more. Throws `invalid_input`. */
+export function checkAuthor(author: Author): Author {
+  if (!isObject(author)) throw invalid('An author must name an actor: { actor: { type, id } }')
+  const actor = checkActor(author.actor)
+  const { session, reason } = author
+  if (session !== undefined) checkActorId('The session', session)
+  if (actor.type === 'session' && session !== undefined && session !== actor.id) {
+    throw invalid('The session of an actor of type session must equal its id')
+  }
+  if (reason !== undefined) checkReason(reason)
+  return { actor, session, reason }
+}
+
+/** A copy. Throws `invalid_input`. */
+export function checkActor(actor: Actor): Actor {
+  if (!isObject(actor)) throw invalid('An author must name an actor: { actor: { type, id } }')
+  const { type, id } = actor
+  if (!ACTOR_TYPES.has(type)) {
+    throw invalid('The type of the actor must be api, user, service_account or session')
+  }
+  checkActorId('The id of the actor', id)
+  return { type, id }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+function checkActorId(what: string, id: unknown): void {
+  if (typeof id === 'string' && id.length <= actorIdLengthMax && ID.test(id)) return
+  throw invalid(`${what} must be 1 to ${actorIdLengthMax} of A-Z a-z 0-9 . _ : @ -`)
+}
+
+function checkReason(reason: unknown): void {
+  if (typeof reason !== 'string' || !reason.isWellFormed() || reason.includes('\0')) {
+    throw invalid('The reason must be well-formed text without NUL characters')
+  }
+  if (Buffer.byteLength(reason) > noteBytesMax) {
+    throw invalid(`The reason must be at most ${noteBytesMax} bytes`)
+  }
+}
+
+function invalid(message: string): StoreError {
+  return new StoreError('invalid_input', message)
+}

@@ -1,0 +1,43 @@
+// How many commits a head has in its past, without the history: counted on from a commit of which
+// that is known, both ways where the two have diverged. Reads the links of what lies between alone.
+
+import { parseLinks } from '../../format/commit.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { readCommitBytes } from './decoded-commit.ts'
+import { Frontier } from './frontier.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+
+/** So many commits are in the past of one, itself included. */
+export interface CommitCount {
+  readonly commit: Oid
+  readonly commits: number
+}
+
+/** Throws `object_missing` if the known commit was erased meanwhile. */
+export async function countOn(
+  objects: ObjectSource,
+  known: CommitCount,
+  head: Oid,
+): Promise<CommitCount> {
+  // Read when a commit is found, and used when it is its turn.
+  const links = new Map<Oid, ReturnType<typeof parseLinks>>()
+  const find = (oid: Oid): ReturnType<typeof parseLinks> => {
+    const found = links.get(oid) ?? parseLinks(readCommitBytes(objects, oid))
+    links.set(oid, found)
+    return found
+  }
+  const frontier = new Frontier<Oid>((oid) => find(oid).height)
+  frontier.add(head, 'ours')
+  frontier.add(known.commit, 'theirs')
+  const slice = new TimeSlice()
+  let { commits } = known
+  for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
+    if (next.reach === 'ours') commits += 1
+    if (next.reach === 'theirs') commits -= 1
+    for (const parent of find(next.commit).parents) frontier.add(parent, next.reach)
+    links.delete(next.commit)
+    if (slice.isOver()) await slice.next()
+  }
+  return { commit: head, commits }
+}

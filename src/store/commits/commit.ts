@@ -1,0 +1,331 @@
+// Builds the git objects of one commit from a plan: seals blobs, detail and record, signs, encodes
+// trees (FORMAT §5, §6). Moves the snapshot, writes nothing to disk. The life of a write passes
+// through here between planning (changes.ts) and the object store (writer.ts).
+
+import { compareBytes, fromHex } from '../../bytes.ts'
+import type { Sealed } from '../../bytes.ts'
+import { hash256 } from '../../crypto/digest.ts'
+import { StoreError } from '../../errors.ts'
+import { encodeCommit } from '../../format/commit.ts'
+import { encodeDetail } from '../../format/detail.ts'
+import { detailContext, memoryContext, recordContext } from '../../format/envelope.ts'
+import { sealEnvelope, sealInThread } from '../../format/envelope.ts'
+import { encodeMemoryBlob } from '../../format/memory-blob.ts'
+import { readmeFile, storeFile } from '../../format/public-files.ts'
+import { zeroHash, zeroId } from '../../format/record.ts'
+import { newObject } from '../../git/objects/object.ts'
+import type { NewObject, Oid } from '../../git/objects/object.ts'
+import type { Oids } from '../../git/objects/oid-set.ts'
+import type { NewKeyring } from '../../keys/keyring.ts'
+import { commitBytesMax, contentBytesDefault } from '../../limits.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
+import type { Actor, RecordRow, RedactReason } from '../../format/change-record.ts'
+import { parentsOf, signNext } from './new-record.ts'
+import type { RecordFields, SignedRecord } from './new-record.ts'
+import { newRows } from './new-rows.ts'
+import type { MergeRow, PlannedRow } from './new-rows.ts'
+import { encodeRoot } from '../snapshot/root-tree.ts'
+import { authorState, beforeGenesis, Snapshot } from '../snapshot/snapshot.ts'
+import type { Head, KeyringState, SettingsState } from '../snapshot/snapshot.ts'
+import type { Undo } from '../snapshot/snapshot.ts'
+import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import type { Author, CommitContext, OtherParent } from './commit-context.ts'
+
+/** A larger content is sealed in another thread, which costs more than it takes. */
+const inlineBytesMax = contentBytesDefault
+
+/** The objects of a commit. The snapshot has moved to it; `undo` moves it back. */
+export interface BuiltCommit {
+  readonly head: Head
+  readonly objects: readonly NewObject[]
+  /** Objects that the commit erases (FORMAT §10). */
+  readonly dead?: Oids
+  readonly undo: Undo
+  /** The versions that it adds to the past of the one commit that it follows. */
+  readonly added?: { readonly after: Oid; readonly versionIds: readonly string[] }
+}
+
+export interface MergePlan {
+  readonly rows: readonly MergeRow[]
+  readonly author: Author
+  readonly keyring?: BroughtKeyring | undefined
+}
+
+interface RowsPlan extends MergePlan {
+  readonly other?: OtherParent | undefined
+}
+
+/** The keyring that a commit brings. */
+export type BroughtKeyring = Pick<NewKeyring, 'bytes' | 'directory' | 'epoch' | 'archived'>
+
+/** A change of memories: one version row each (FORMAT §6.1, kind 2). */
+export async function buildChange(
+  context: CommitContext,
+  snapshot: Snapshot,
+  planned: readonly PlannedRow[],
+  author: Author,
+): Promise<BuiltCommit> {
+  const rows = planned.map((row) => ({ ...row, secondBase: zeroId }))
+  return buildRows(context, snapshot, { rows, author })
+}
+
+/**
+ * A merge of the snapshot's head with another one. Neither descends from the other. The context's
+ * epoch is that of the later keyring, its signer continues the newest record of both sides. Rows
+ * ascend by memory id; there is one for each open memory (FORMAT §6.4). `keyring` joins those of
+ * both sides where neither is the later one; the epoch is its own then.
+ */
+export async function buildMerge(
+  context: CommitContext,
+  snapshot: Snapshot,
+  other: OtherParent,
+  { rows: planned, author, keyring }: MergePlan,
+): Promise<BuiltCommit> {
+  const rows = inParentOrder(snapshot, other, planned)
+  const built = await buildRows(context, snapshot, { rows, author, other, keyring })
+  const news = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
+  for (const versionId of news) snapshot.redacted.add(versionId)
+  const undo = (): void => {
+    for (const versionId of news) snapshot.redacted.delete(versionId)
+    built.undo()
+  }
+  return { ...built, undo }
+}
+
+/** The first base is of the parent whose record hash is the smaller one. */
+function inParentOrder(
+  { head }: Snapshot,
+  other: OtherParent,
+  rows: readonly MergeRow[],
+): readonly MergeRow[] {
+  if (compareBytes(head.record, other.head.record) < 0) return rows
+  return rows.map((row) => {
+    const { base, secondBase } = row
+    return secondBase === zeroId ? row : { ...row, base: secondBase, secondBase: base }
+  })
+}
+
+/**
+ * In slices: a change of ten thousand memories is one commit. Nobody else has a turn before it is
+ * done, and the snapshot does not move before everything is sealed.
+ */
+async function buildRows(
+  context: CommitContext,
+  snapshot: Snapshot,
+  { rows: planned, author, other, keyring }: RowsPlan,
+): Promise<BuiltCommit> {
+  const { details, rows } = await inSlices(newRows(context.random, planned, author))
+  const { actor, session } = author
+  const fields = {
+    ...(keyring === undefined ? { kind: 'change' as const } : fieldsOf(keyring)),
+    actor,
+    session,
+    rows,
+  }
+  const slice = new TimeSlice()
+  const signed = signNext(context, snapshot, fields, other)
+  const objects: NewObject[] = []
+  const memories = new Map(other?.memories)
+  for (const [index, row] of planned.entries()) {
+    if (slice.isOver()) await slice.next()
+    const version = await sealMemory(context, row, details[index]?.blinding ?? zeroHash, objects)
+    memories.set(row.memoryId, version)
+  }
+  if (slice.isOver()) await slice.next()
+  const encoded = encodeDetail(details)
+  if (slice.isOver()) await slice.next()
+  const detail = sealEnvelope(
+    'detail',
+    context.epoch.detail,
+    detailContext(context.storeId, signed.hash),
+    zeroHash,
+    encoded,
+  )
+  if (slice.isOver()) await slice.next()
+  const brought = keyring && bringKeyring(keyring, signed, objects)
+  return finish(context, snapshot, { signed, detail, memories, objects, other, keyring: brought })
+}
+
+/** Of a record that brings it, beside what every record of its kind has. */
+function fieldsOf({ bytes, directory }: BroughtKeyring): RecordFields {
+  return {
+    kind: 'keyring',
+    keyringHash: hash256(bytes),
+    directoryNumber: directory.number,
+  }
+}
+
+function bringKeyring(
+  { bytes, directory, epoch, archived }: BroughtKeyring,
+  { hash }: SignedRecord,
+  objects: NewObject[],
+): KeyringState {
+  const { oid } = push(objects, newObject('blob', bytes))
+  return { oid, record: hash, kid: epoch.kid, archived, directory }
+}
+
+/** A commit that replaces keyring or settings and touches no memory (kinds 4 and 5). */
+export async function buildAdministration(
+  context: CommitContext,
+  snapshot: Snapshot,
+  fields: RecordFields,
+  replaced: {
+    readonly keyring?: BroughtKeyring
+    readonly settings?: { readonly bytes: Sealed; readonly value: SettingsState['value'] }
+  },
+): Promise<BuiltCommit> {
+  const objects: NewObject[] = []
+  const signed = signNext(context, snapshot, {
+    ...fields,
+    ...(replaced.keyring && { keyringHash: hash256(replaced.keyring.bytes) }),
+    ...(replaced.settings && { settingsHash: hash256(replaced.settings.bytes) }),
+  })
+  const keyring = replaced.keyring && bringKeyring(replaced.keyring, signed, objects)
+  let settings: SettingsState | undefined
+  if (replaced.settings !== undefined) {
+    const blob = push(objects, newObject('blob', replaced.settings.bytes))
+    const { value } = replaced.settings
+    settings = { oid: blob.oid, value, record: signed.hash, height: signed.record.height }
+  }
+  const memories = new Map<string, CurrentVersion>()
+  return finish(context, snapshot, { signed, memories, objects, keyring, settings })
+}
+
+/** A commit that names versions to erase (kind 3); what it erases must be gone by then. */
+export async function buildRedaction(
+  context: CommitContext,
+  snapshot: Snapshot,
+  redacted: { readonly rows: readonly RecordRow[]; readonly reason: RedactReason },
+  author: Author,
+): Promise<BuiltCommit> {
+  const { actor, session } = author
+  const signed = signNext(context, snapshot, { kind: 'redact', actor, session, ...redacted })
+  return finish(context, snapshot, { signed, memories: new Map(), objects: [] })
+}
+
+/** The first commit of a store (kind 1), with the public files that every later tree keeps. */
+export async function buildGenesis(
+  context: CommitContext,
+  keyring: BroughtKeyring,
+  settings: { readonly bytes: Sealed; readonly value: SettingsState['value'] },
+  actor: Actor | undefined,
+): Promise<{ readonly built: BuiltCommit; readonly snapshot: Snapshot }> {
+  const snapshot = new Snapshot(
+    beforeGenesis,
+    {
+      oid: '',
+      record: zeroHash,
+      kid: keyring.epoch.kid,
+      archived: [],
+      directory: keyring.directory,
+    },
+    { oid: '', value: settings.value, record: zeroHash, height: -1 },
+  )
+  const fields = { kind: 'genesis', actor, directoryNumber: 0 } as const
+  const built = await buildAdministration(context, snapshot, fields, { keyring, settings })
+  const files = [readmeFile, storeFile(context.storeId)].map((file) => newObject('blob', file))
+  return { built: { ...built, objects: [...files, ...built.objects] }, snapshot }
+}
+
+interface Parts {
+  readonly signed: SignedRecord
+  readonly detail?: Sealed
+  readonly memories: ReadonlyMap<string, CurrentVersion>
+  readonly objects: NewObject[]
+  readonly keyring?: KeyringState | undefined
+  readonly settings?: SettingsState | undefined
+  readonly other?: OtherParent | undefined
+}
+
+async function sealMemory(
+  context: CommitContext,
+  row: PlannedRow,
+  blinding: Uint8Array,
+  objects: NewObject[],
+): Promise<CurrentVersion> {
+  const { memoryId, versionId, operation, created, path, content, sha256, size } = row
+  if (content === undefined) return { versionId, operation, created, live: undefined }
+  const plaintext = encodeMemoryBlob({ path, content, versionId, created, sha256: fromHex(sha256) })
+  const ctx = memoryContext(context.storeId, memoryId)
+  const { memory: keys } = context.epoch
+  const sealing: Sealing = ['memory', keys, ctx, blinding, plaintext]
+  const blob = push(objects, await newBlob(size > inlineBytesMax, sealing)).oid
+  const { kid } = context.epoch
+  const times = { created, updated: context.time }
+  const live = { memoryId, versionId, path, size, sha256, blob, kid, ...times }
+  return { versionId, operation, created, live }
+}
+
+type Sealing = Parameters<typeof sealEnvelope>
+
+async function newBlob(isLarge: boolean, sealing: Sealing): Promise<NewObject> {
+  if (!isLarge) return newObject('blob', sealEnvelope(...sealing))
+  return { type: 'blob', ...(await sealInThread(...sealing)) }
+}
+
+/** Moves the snapshot, then encodes the trees that changed and the commit. */
+async function finish(
+  context: CommitContext,
+  snapshot: Snapshot,
+  parts: Parts,
+): Promise<BuiltCommit> {
+  const { signed, memories, objects, other } = parts
+  const { record, hash } = signed
+  const { head } = snapshot
+  const parents = parentsOf(snapshot, other).map(({ commit }) => commit)
+  await checkTree(context.storeId, snapshot)
+  const devices = new Map([...(other?.devices ?? []), ...authorState(record, hash)])
+  const keyring = parts.keyring ?? other?.keyring
+  const settings = parts.settings ?? other?.settings
+  const undo = await inSlices(snapshot.applying({ head, memories, devices, keyring, settings }))
+  try {
+    const tree = await inSlices(encodeRoot(context.storeId, snapshot, objects))
+    const body = encodeCommit(
+      {
+        tree,
+        parents,
+        height: record.height,
+        record: sealRecord(context, signed.bytes),
+        detail: parts.detail,
+      },
+      context.epoch.group,
+    )
+    if (body.length > commitBytesMax) {
+      throw new StoreError('change_too_large', 'The change is too large for one commit: split it', {
+        details: { actual: body.length, limit: commitBytesMax },
+      })
+    }
+    const commit = push(objects, newObject('commit', body)).oid
+    snapshot.head = { commit, record: hash, height: record.height, tree }
+    const [after, second] = parents
+    const versionIds = record.kind === 'redact' ? [] : record.rows.map((row) => row.versionId)
+    const isLine = after !== undefined && second === undefined
+    return { head: snapshot.head, objects, undo, ...(isLine && { added: { after, versionIds } }) }
+  } catch (error) {
+    undo()
+    throw error
+  }
+}
+
+/**
+ * A cached snapshot makes its radix tree only now. That it hashes to the head's tree keeps whatever
+ * may be wrong with a cache out of the history.
+ */
+async function checkTree(storeId: string, snapshot: Snapshot): Promise<void> {
+  if (snapshot.hasTree || snapshot.head === beforeGenesis) return
+  if ((await inSlices(encodeRoot(storeId, snapshot, []))) === snapshot.head.tree) return
+  throw new StoreError(
+    'tree_mismatch',
+    'The cached state does not fit the history; delete the folder gitlocket/cache and open again',
+  )
+}
+
+function sealRecord(context: CommitContext, bytes: Uint8Array): Sealed {
+  const ctx = recordContext(context.storeId)
+  return sealEnvelope('record', context.epoch.record, ctx, zeroHash, bytes)
+}
+
+function push(objects: NewObject[], object: NewObject): NewObject {
+  objects.push(object)
+  return object
+}

@@ -1,0 +1,102 @@
+// Reads one commit as far as that needs no other commit: size, structure, envelope and salt,
+// record, canonical bytes and group signature (the first half of FORMAT §8). What depends on the
+// history before it is verify-commit.ts's.
+
+import { StoreError } from '../../errors.ts'
+import { parseCommit, verifyCommitBytes } from '../../format/commit.ts'
+import type { CommitParts } from '../../format/commit.ts'
+import { decodeDetail } from '../../format/detail.ts'
+import type { DetailRow } from '../../format/detail.ts'
+import { detailContext, openDeterministic, readKid, recordContext } from '../../format/envelope.ts'
+import { decodeRecord, recordHash, zeroHash } from '../../format/record.ts'
+import { writesVersions } from '../../format/record-rules.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
+import { commitBytesMax } from '../../limits.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+
+/** The epochs that a keyring opens, by kid. */
+export type Epochs<Keys extends AuditKeys = EpochKeys> = ReadonlyMap<string, Keys>
+
+/** By an auditor, with `AuditKeys`. */
+export interface DecodedCommit<Keys extends AuditKeys = EpochKeys> {
+  readonly oid: Oid
+  readonly parts: CommitParts
+  readonly epoch: Keys
+  readonly record: ChangeRecord
+  /** What the device signed, and its signature. */
+  readonly body: Uint8Array
+  readonly signature: Uint8Array
+  /** The record's hash. */
+  readonly hash: Uint8Array
+}
+
+export function readCommitBytes(objects: ObjectSource, oid: Oid): Uint8Array {
+  const object = objects.read(oid)
+  if (object === undefined) throw new StoreError('object_missing', `The commit ${oid} is missing`)
+  if (object.type !== 'commit') throw malformed('A parent is not a commit', oid)
+  if (object.body.length > commitBytesMax) {
+    throw new StoreError('commit_too_large', `The commit ${oid} is larger than the format allows`)
+  }
+  return object.body
+}
+
+/** Opens the record; the bytes around it are not checked yet. */
+export function decodeCommit<Keys extends AuditKeys>(
+  storeId: string,
+  epochs: Epochs<Keys>,
+  oid: Oid,
+  bytes: Uint8Array,
+): DecodedCommit<Keys> {
+  const parts = parseCommit(bytes)
+  const kid = readKid('record', parts.record)
+  const epoch = epochs.get(kid)
+  if (epoch === undefined) {
+    throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
+  }
+  const context = recordContext(storeId)
+  const padded = openDeterministic('record', epoch.record, context, zeroHash, parts.record)
+  const { record, body, signature, signed } = decodeRecord(padded)
+  return { oid, parts, epoch, record, body, signature, hash: recordHash(storeId, signed) }
+}
+
+/** The same, with canonical bytes and the group signature. */
+export function verifyDecodedCommit<Keys extends AuditKeys>(
+  storeId: string,
+  epochs: Epochs<Keys>,
+  oid: Oid,
+  bytes: Uint8Array,
+): DecodedCommit<Keys> {
+  const commit = decodeCommit(storeId, epochs, oid, bytes)
+  verifyCommitBytes(bytes, commit.parts, commit.epoch.group)
+  const { record, parts } = commit
+  if (parts.height !== record.height) {
+    throw new StoreError('record_height', `The commit ${oid} shows another height than its record`)
+  }
+  if ((parts.detail !== undefined) !== writesVersions(record)) {
+    throw malformed('A detail goes with rows of versions and with nothing else', oid)
+  }
+  return commit
+}
+
+/** The rows of the detail by row index; none for a kind without a detail. */
+export function openDetail(storeId: string, commit: DecodedCommit): ReadonlyMap<number, DetailRow> {
+  const { detail } = commit.parts
+  if (detail === undefined) return new Map()
+  const context = detailContext(storeId, commit.hash)
+  const padded = openDeterministic('detail', commit.epoch.detail, context, zeroHash, detail)
+  return new Map(decodeDetail(padded).map((row) => [row.row, row]))
+}
+
+function malformed(what: string, oid: Oid): StoreError {
+  return new StoreError('commit_malformed', what, { details: { commit: oid } })
+}
+
+/** What commits are judged with. */
+export interface CommitSource {
+  readonly objects: ObjectSource
+  readonly storeId: string
+  /** An auditor's hold no C: what is judged then is the trail alone (trail-commit.ts). */
+  readonly epochs: Epochs<AuditKeys>
+}

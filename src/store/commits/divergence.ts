@@ -1,0 +1,198 @@
+// What two heads of one store have each of its own, and what their merge takes from where (FORMAT
+// §6.4). Reads back from both heads at once, no further than to where everything is common, so the
+// work is that of what diverged. Decides nothing about open memories: merge/ does.
+
+import { compareBytes } from '../../bytes.ts'
+import { assert } from '../../errors.ts'
+import { parseLinks } from '../../format/commit.ts'
+import { writesVersions } from '../../format/record-rules.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { AuditKeys } from '../../keys/epoch.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
+import type { CommitSource, DecodedCommit } from './decoded-commit.ts'
+import { Frontier } from './frontier.ts'
+import type { Reach } from './frontier.ts'
+import type { CurrentVersions } from '../snapshot/current-versions.ts'
+import type { DeviceState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
+import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import type { OtherParent } from './commit-context.ts'
+
+/** What some commits have rows for, who made them, and whether one brings a keyring. */
+export interface Touched {
+  readonly memories: ReadonlySet<string>
+  readonly devices: ReadonlySet<string>
+  readonly hasKeyring: boolean
+}
+
+/** The commits that are ancestors of one head and not of the other. */
+export interface OneSide extends Touched {
+  /** Newest first, by height. */
+  readonly commits: readonly Oid[]
+  /** Those that bring keyrings. */
+  readonly keyrings: readonly Oid[]
+}
+
+export interface Divergence<Side extends Touched = OneSide> {
+  readonly ours: Side
+  readonly theirs: Side
+}
+
+/** The state at the other head, at least of what its side touched. A snapshot is one. */
+export interface OtherTip extends Pick<Snapshot, 'head' | 'keyring' | 'settings'> {
+  readonly current: Pick<CurrentVersions, 'get'>
+  readonly devices: ReadonlyMap<string, DeviceState>
+  readonly redacted: ReadonlySet<string>
+}
+
+/** A memory that both sides changed, neither knowing of the other: the merge has a row for it. */
+export interface OpenVersions {
+  readonly memoryId: string
+  readonly ours: CurrentVersion
+  readonly theirs: CurrentVersion
+}
+
+/** Commits that are read between two chances for other work to run, at most. */
+const BATCH = 128
+
+/** Of two verified heads. A side without commits is an ancestor of the other, or the same. */
+export async function findDivergence(
+  source: CommitSource,
+  ours: Oid,
+  theirs: Oid,
+  signal?: AbortSignal,
+): Promise<Divergence> {
+  const sides = { ours: new Side(), theirs: new Side() }
+  const heights = new Map<Oid, number>()
+  const frontier = new Frontier<Oid>((oid) => heights.get(oid) ?? 0)
+  const reach = (oid: Oid, from: Reach): void => {
+    heights.set(oid, parseLinks(readCommitBytes(source.objects, oid)).height)
+    frontier.add(oid, from)
+  }
+  reach(ours, 'ours')
+  reach(theirs, 'theirs')
+  const slice = new TimeSlice(signal, BATCH)
+  for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
+    const commit = readCommit(source, next.commit)
+    if (next.reach !== 'both') sides[next.reach].add(commit)
+    for (const parent of commit.parts.parents) reach(parent, next.reach)
+    if (slice.isOver()) await slice.next()
+  }
+  return sides
+}
+
+class Side implements OneSide {
+  readonly commits: Oid[] = []
+  readonly memories: Set<string> = new Set()
+  readonly devices: Set<string> = new Set()
+  readonly keyrings: Oid[] = []
+
+  get hasKeyring(): boolean {
+    return this.keyrings.length > 0
+  }
+
+  add({ oid, record }: DecodedCommit<AuditKeys>): void {
+    this.commits.push(oid)
+    if (record.sequence > 0) this.devices.add(record.deviceId)
+    if (record.kind === 'keyring') this.keyrings.push(oid)
+    if (!writesVersions(record)) return
+    for (const { memoryId } of record.rows) this.memories.add(memoryId)
+  }
+}
+
+function readCommit(
+  { objects, storeId, epochs }: CommitSource,
+  oid: Oid,
+): DecodedCommit<AuditKeys> {
+  return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+}
+
+/** A commit and its record. */
+export interface CommonCommit {
+  readonly oid: Oid
+  readonly height: number
+  readonly record: Uint8Array
+}
+
+/** The newest commit that is in the past of both, of a side that has some of its own. */
+export function newestCommon(
+  source: CommitSource,
+  { commits }: Pick<OneSide, 'commits'>,
+): CommonCommit {
+  const own = new Set(commits)
+  const parents = commits.flatMap((oid) => parseLinks(readCommitBytes(source.objects, oid)).parents)
+  const [newest] = [...new Set(parents)]
+    .filter((oid) => !own.has(oid))
+    .map((oid) => readCommit(source, oid))
+    .toSorted((a, b) => b.record.height - a.record.height)
+  assert(newest !== undefined, 'histories of one store have a commit in common')
+  return { oid: newest.oid, height: newest.record.height, record: newest.hash }
+}
+
+/**
+ * What a merge on `ours` takes from `theirs`, and what it has to decide. Both are verified, and
+ * diverge as `divergence` says.
+ */
+export function compareSnapshots(
+  ours: Snapshot,
+  theirs: OtherTip,
+  divergence: Divergence<Touched>,
+): { readonly other: OtherParent; readonly open: readonly OpenVersions[] } {
+  const { hasKeyring } = divergence.theirs
+  const areConcurrent = hasKeyring && divergence.ours.hasKeyring
+  const memories = new Map<string, CurrentVersion>()
+  const open: OpenVersions[] = []
+  for (const memoryId of divergence.theirs.memories) {
+    const [our, their] = [ours.current.get(memoryId), theirs.current.get(memoryId)]
+    if (their === undefined) continue
+    if (our !== undefined && divergence.ours.memories.has(memoryId)) {
+      open.push({ memoryId, ours: our, theirs: their })
+    } else {
+      memories.set(memoryId, their)
+    }
+  }
+  const other: OtherParent = {
+    head: theirs.head,
+    memories,
+    devices: mergeDevices(ours.devices, theirs.devices, divergence),
+    keyring: hasKeyring && !areConcurrent ? theirs.keyring : undefined,
+    concurrent: areConcurrent ? theirs.keyring : undefined,
+    settings: isLater(theirs.settings, ours.settings) ? theirs.settings : undefined,
+    redacted: new Set([...theirs.redacted].filter((id) => !ours.redacted.has(id))),
+  }
+  return { other, open: open.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1)) }
+}
+
+function mergeDevices(
+  ours: ReadonlyMap<string, DeviceState>,
+  theirs: ReadonlyMap<string, DeviceState>,
+  divergence: Divergence<Touched>,
+): ReadonlyMap<string, DeviceState> {
+  const merged = new Map<string, DeviceState>()
+  for (const [deviceId, their] of theirs) {
+    const our = ours.get(deviceId)
+    const isForked = our?.forked === true || their.forked
+    const isTheirs = divergence.theirs.devices.has(deviceId)
+    if (our !== undefined && (isForked || (isTheirs && divergence.ours.devices.has(deviceId)))) {
+      merged.set(deviceId, forkedState(our, their))
+    } else if (isTheirs) merged.set(deviceId, their)
+  }
+  return merged
+}
+
+/** FORMAT §8.2: both machines' records stay, and the device goes on with neither. */
+export function forkedState(a: DeviceState, b: DeviceState): DeviceState {
+  const later = isEarlierState(a, b) ? b : a
+  return { ...later, forked: true }
+}
+
+function isEarlierState(a: DeviceState, b: DeviceState): boolean {
+  if (a.sequence !== b.sequence) return a.sequence < b.sequence
+  return compareBytes(a.record, b.record) < 0
+}
+
+/** In the order of settings records, which follows descent: heights grow along parents. */
+function isLater(a: SettingsState, b: SettingsState): boolean {
+  if (a.height !== b.height) return a.height > b.height
+  return compareBytes(a.record, b.record) > 0
+}

@@ -1,0 +1,70 @@
+// The record of a commit to be made (FORMAT §6.1): what its author fills in, and what follows from
+// the snapshot and, in a merge, from the other parent. Seals nothing.
+
+import { compareBytes } from '../../bytes.ts'
+import { checkRecordRules } from '../../format/record-rules.ts'
+import { recordHash, signRecord, zeroHash } from '../../format/record.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
+import { beforeGenesis } from '../snapshot/snapshot.ts'
+import type { Head, KeyringState, Snapshot } from '../snapshot/snapshot.ts'
+import type { CommitContext, OtherParent } from './commit-context.ts'
+
+/** The fields that a kind fills; the rest of a record follows from the snapshot and the context. */
+export type RecordFields = Pick<ChangeRecord, 'kind'> &
+  Partial<
+    Pick<
+      ChangeRecord,
+      'actor' | 'session' | 'reason' | 'directoryNumber' | 'keyringHash' | 'settingsHash' | 'rows'
+    >
+  >
+
+export interface SignedRecord {
+  readonly record: ChangeRecord
+  readonly bytes: Uint8Array
+  readonly hash: Uint8Array
+}
+
+export function signNext(
+  context: CommitContext,
+  snapshot: Snapshot,
+  fields: RecordFields,
+  other?: OtherParent,
+): SignedRecord {
+  const { storeId, signer } = context
+  const parents = parentsOf(snapshot, other)
+  const record: ChangeRecord = {
+    actor: undefined,
+    session: undefined,
+    reason: undefined,
+    directoryNumber: 0,
+    keyringHash: zeroHash,
+    settingsHash: zeroHash,
+    rows: [],
+    ...fields,
+    height: Math.max(-1, ...parents.map(({ height }) => height)) + 1,
+    deviceId: signer.deviceId,
+    sequence: signer.sequence,
+    previous: signer.previous,
+    keyring: keyringNamed(snapshot, other).record,
+    parents: parents.map((parent) => parent.record),
+    time: context.time,
+  }
+  // Of a record that breaks a rule nobody could read the store any more.
+  checkRecordRules(record)
+  const bytes = signRecord(storeId, record, signer.pair)
+  return { record, bytes, hash: recordHash(storeId, bytes) }
+}
+
+/** The newest of the past; of two that are joined, the first parent's (FORMAT §6.1). */
+function keyringNamed(snapshot: Snapshot, other: OtherParent | undefined): KeyringState {
+  const { keyring, head } = snapshot
+  if (other?.concurrent === undefined) return other?.keyring ?? keyring
+  return compareBytes(head.record, other.head.record) < 0 ? keyring : other.concurrent
+}
+
+/** By ascending record hash (FORMAT §6). */
+export function parentsOf({ head }: Snapshot, other: OtherParent | undefined): readonly Head[] {
+  if (head === beforeGenesis) return []
+  if (other === undefined) return [head]
+  return [head, other.head].toSorted((a, b) => compareBytes(a.record, b.record))
+}

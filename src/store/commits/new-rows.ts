@@ -1,0 +1,76 @@
+// The rows of a commit to be made (FORMAT §6.1, §6.2): what its detail says of each, under a fresh
+// blinding, and what its record says, which commits to that. Seals nothing.
+
+import { fromHex } from '../../bytes.ts'
+import type { Random } from '../../crypto/random.ts'
+import { detailCommitment } from '../../format/detail.ts'
+import type { DetailRow } from '../../format/detail.ts'
+import { zeroHash } from '../../format/record.ts'
+import type { Operation, RecordRow } from '../../format/change-record.ts'
+import type { Author } from './commit-context.ts'
+
+export interface NewRows {
+  readonly details: readonly DetailRow[]
+  readonly rows: readonly RecordRow[]
+}
+
+/** Two steps for each row. */
+export function* newRows(
+  random: Random,
+  planned: readonly MergeRow[],
+  author: Author,
+): Generator<undefined, NewRows> {
+  const details: DetailRow[] = []
+  for (const [index, row] of planned.entries()) {
+    details.push(newDetail(random, row, index, author))
+    yield
+  }
+  const rows: RecordRow[] = []
+  for (const [index, row] of planned.entries()) {
+    rows.push(recordRow(row, details[index]))
+    yield
+  }
+  return { details, rows }
+}
+
+function newDetail(random: Random, row: PlannedRow, index: number, author: Author): DetailRow {
+  const deleted = row.content === undefined
+  return {
+    row: index,
+    path: row.path,
+    note: index === 0 ? (author.reason ?? '') : '',
+    size: row.size,
+    sha256: deleted ? zeroHash : fromHex(row.sha256),
+    blinding: random(32),
+  }
+}
+
+function recordRow(row: MergeRow, detail: DetailRow | undefined): RecordRow {
+  const { memoryId, versionId, base, secondBase, operation } = row
+  const commitment = detail === undefined ? zeroHash : detailCommitment(detail.blinding, detail)
+  return { memoryId, versionId, base, secondBase, operation, commitment }
+}
+
+/** A version row to be written, with what its detail and its blob will say. Ids are hex digits. */
+export interface PlannedRow {
+  readonly memoryId: string
+  readonly versionId: string
+  readonly base: string
+  readonly operation: Operation
+  readonly path: string
+  /** Undefined for a deletion. */
+  readonly content: string | undefined
+  /** Bytes of UTF-8; 0 for a deletion. */
+  readonly size: number
+  /** 64 hex digits; empty for a deletion. */
+  readonly sha256: string
+  readonly created: number
+}
+
+/**
+ * A row of a merge. `base` is the snapshot's version and `secondBase` the other side's; zero if the
+ * memory is settled, and `base` is the settled version then, whichever side it is from.
+ */
+export interface MergeRow extends PlannedRow {
+  readonly secondBase: string
+}

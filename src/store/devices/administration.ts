@@ -1,0 +1,162 @@
+// Changes of the keyring and of the settings: kinds 4 and 5 (FORMAT §6.1, §7). Each is an ordinary
+// commit that touches no memory.
+
+import type { Sealed } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import type { DeviceKeys } from '../../format/device-card.ts'
+import type { Role } from '../../format/directory.ts'
+import { recordContext, sealEnvelope } from '../../format/envelope.ts'
+import { deviceIdOf } from '../../format/id.ts'
+import { zeroHash } from '../../format/record.ts'
+import { checkSettings, encodeSettings } from '../../format/settings.ts'
+import type { Settings } from '../../format/settings.ts'
+import { addDevice, addRecoveryKey, startEpoch } from '../../keys/keyring.ts'
+import type { EpochChanges, NewKeyring, OpenedKeyring } from '../../keys/keyring.ts'
+import { checkMayWrite, openHeadKeyring, roleOf } from '../access/authority.ts'
+import { buildAdministration } from '../commits/commit.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Author, CommitContext } from '../commits/commit-context.ts'
+import { nothingApplied } from '../changes/apply.ts'
+import type { Applied } from '../changes/apply.ts'
+
+export function sealSettings(context: CommitContext, settings: Settings): Sealed {
+  const { epoch, storeId, random } = context
+  const plaintext = encodeSettings(settings)
+  return sealEnvelope('settings', epoch.settings, recordContext(storeId), random(32), plaintext)
+}
+
+/** Undefined if nothing changes. */
+async function changeSettings(
+  session: StoreSession,
+  change: Partial<Settings>,
+  author: Author,
+): Promise<BuiltCommit | undefined> {
+  const { snapshot, identity } = session
+  checkMayWrite(snapshot, identity.deviceId, 'settings')
+  const before = snapshot.settings.value
+  const value = checkSettings({ ...before, ...change })
+  if (JSON.stringify(value) === JSON.stringify(before)) return undefined
+  const context = await session.commitContext(session.nextTime())
+  const bytes = sealSettings(context, value)
+  const { actor, session: authorSession } = author
+  const fields = { kind: 'settings', actor, session: authorSession } as const
+  return buildAdministration(context, snapshot, fields, { settings: { bytes, value } })
+}
+
+/** Admits a device; the epoch stays. */
+export async function admitDevice(
+  session: StoreSession,
+  device: DeviceKeys,
+  role: Role,
+  author: Author,
+): Promise<BuiltCommit> {
+  const opened = await openToChange(session)
+  return extendKeyring(session, addDevice(opened, device, role, session.random), author)
+}
+
+/** Lets one more recovery key open the store; the epoch stays. */
+export async function admitRecoveryKey(
+  session: StoreSession,
+  recoveryKey: Uint8Array,
+  author: Author,
+): Promise<BuiltCommit> {
+  const opened = await openToChange(session)
+  return extendKeyring(session, addRecoveryKey(opened, recoveryKey, session.random), author)
+}
+
+/**
+ * Begins an epoch, with these changes. Slow where there is a new passphrase: Argon2id runs before
+ * the commit is built.
+ */
+export async function changeEpoch(
+  session: StoreSession,
+  changes: EpochChanges,
+  author: Author,
+): Promise<BuiltCommit> {
+  const next = await startEpoch(await openToChange(session), changes, session.random)
+  const built = await extendKeyring(session, next, author)
+  const forget = session.addEpoch(next.epoch)
+  const undo = (): void => {
+    forget()
+    built.undo()
+  }
+  return { ...built, undo }
+}
+
+/**
+ * Makes this session's identity a device, in the grade of the passphrase or recovery key that
+ * opened the store. Does nothing if it is a device already.
+ */
+export async function enrolDevice(session: StoreSession, opened: OpenedKeyring): Promise<void> {
+  const { recovery } = opened
+  if (recovery === undefined) return
+  await session.writing(async () => {
+    const { snapshot, identity, random, storeId } = session
+    if (roleOf(snapshot, identity.deviceId) !== undefined) return nothing
+    if (snapshot.keyring.kid !== opened.epoch.kid) {
+      throw new StoreError('wrong_key', 'The passphrase or recovery key was replaced meanwhile')
+    }
+    const deviceId = deviceIdOf(recovery.signing.publicKey)
+    const grade = snapshot.keyring.directory.recovery.find(
+      (entry) => deviceIdOf(entry.signingKey) === deviceId,
+    )
+    const role = grade?.type === 'recovery' ? 'owner' : 'writer'
+    const current = { ...opened, directory: snapshot.keyring.directory }
+    const next = addDevice(current, identity, role, random)
+    const signer = { deviceId, pair: recovery.signing, sequence: 0, previous: zeroHash }
+    const time = session.nextTime()
+    const context = { storeId, epoch: opened.epoch, signer, time, random }
+    return { built: await buildKeyring(context, session, next, undefined), result: undefined }
+  })
+}
+
+const nothing = { built: undefined, result: undefined }
+
+function buildKeyring(
+  context: CommitContext,
+  session: StoreSession,
+  next: NewKeyring,
+  author: Author | undefined,
+): Promise<BuiltCommit> {
+  const fields = {
+    kind: 'keyring',
+    actor: author?.actor,
+    session: author?.session,
+    directoryNumber: next.directory.number,
+  } as const
+  return buildAdministration(context, session.snapshot, fields, { keyring: next })
+}
+
+/** The commit of a keyring that this device signs. */
+async function extendKeyring(
+  session: StoreSession,
+  next: NewKeyring,
+  author: Author,
+): Promise<BuiltCommit> {
+  // Sealed and signed under the previous epoch, so that trust runs down the chain (FORMAT §7.1).
+  const context = await session.commitContext(session.nextTime())
+  return buildKeyring(context, session, next, author)
+}
+
+/** The keyring in force, for an owner. Throws `permission_denied`. */
+async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
+  const { contents, storeId, identity, snapshot } = session
+  checkMayWrite(snapshot, identity.deviceId, 'keyring')
+  const unlock = { type: 'identity', identity } as const
+  // The head may be of the batch under way.
+  return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)
+}
+
+/** As `MemoryStore.updateSettings`. */
+export function updateSettings(
+  session: StoreSession,
+  change: Partial<Settings>,
+  author: Author,
+): Promise<Applied> {
+  return session.writing(async () => {
+    const built = await changeSettings(session, change, author)
+    if (built === undefined) return { built, result: nothingApplied }
+    return { built, result: { commit: built.head.commit, versionIds: [] } }
+  })
+}

@@ -1,0 +1,178 @@
+// Who may read and write from now on: devices come, go and change roles; passphrase and recovery
+// key change (FORMAT §7). Checks what is asked for and says what it cannot take back; the commits
+// are administration.ts's, the rules format/directory.ts's.
+
+import { StoreError } from '../../errors.ts'
+import { parseDeviceCard } from '../../format/device-card.ts'
+import { checkRole, findDevice } from '../../format/directory.ts'
+import type { DeviceEntry, RecoveryEntry, Role } from '../../format/directory.ts'
+import { formatId, parseId } from '../../format/id.ts'
+import { formatRecoveryKey, generateRecoveryKey } from '../../keys/identity.ts'
+import type { EpochChanges } from '../../keys/keyring.ts'
+import { admitDevice, admitRecoveryKey, changeEpoch } from './administration.ts'
+import { checkMayWrite } from '../access/authority.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import type { Applied } from '../changes/apply.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { keysOfDevices, keysOfMember, readableWith, readKeyrings } from './still-readable.ts'
+import type { StillReadable } from './still-readable.ts'
+import type { Build } from '../session/writer.ts'
+import type { Author } from '../commits/commit-context.ts'
+
+export interface DeviceAdded extends Applied {
+  /** `dev_…` */
+  readonly deviceId: string
+}
+
+export interface KeysChanged extends Applied {
+  /** What the change cannot take from who loses a key; undefined if nobody does. */
+  readonly stillReadable: StillReadable | undefined
+}
+
+export interface RecoveryKeyMade extends KeysChanged {
+  /** `GLKR1-…`, given here and nowhere else. */
+  readonly recoveryKey: string
+}
+
+/** `fingerprint`, `dev_…`: refuse any other device. Throws `invalid_input` for a bad card. */
+export async function addDeviceByCard(
+  session: StoreSession,
+  card: string,
+  { role, fingerprint }: { readonly role: Role; readonly fingerprint: string | undefined },
+  author: Author,
+): Promise<DeviceAdded> {
+  const device = parseDeviceCard(card)
+  if (fingerprint !== undefined && parseId('device', fingerprint) !== device.deviceId) {
+    throw new StoreError('invalid_input', 'The device card has another fingerprint than expected')
+  }
+  checkRole(role)
+  return session.writing(async () => {
+    const built = await admitDevice(session, device, role, author)
+    const deviceId = formatId('device', device.deviceId)
+    return { built, result: { ...appliedBy(built), deviceId } }
+  })
+}
+
+/** Does nothing if the device has the role. */
+export async function changeRole(
+  session: StoreSession,
+  deviceId: string,
+  role: Role,
+  author: Author,
+): Promise<KeysChanged> {
+  const id = parseId('device', deviceId)
+  checkRole(role)
+  return rekeying(session, author, (snapshot) => {
+    const device = getActive(snapshot, id)
+    if (device.role === role) return undefined
+    const loses = role === 'auditor' ? [device] : []
+    return { changes: { roles: new Map([[id, role]]) }, loses }
+  })
+}
+
+/** All of them in one commit, or none. */
+export async function removeDevices(
+  session: StoreSession,
+  deviceIds: readonly string[],
+  author: Author,
+): Promise<KeysChanged> {
+  const removed = deviceIds.map((deviceId) => parseId('device', deviceId))
+  if (removed.length === 0) throw new StoreError('invalid_input', 'Name a device to be removed')
+  return rekeying(session, author, (snapshot) => {
+    return { changes: { removed }, loses: removed.map((id) => getActive(snapshot, id)) }
+  })
+}
+
+/** A text replaces the passphrase, null removes it. */
+export async function changePassphrase(
+  session: StoreSession,
+  passphrase: string | null,
+  author: Author,
+): Promise<KeysChanged> {
+  return rekeying(session, author, ({ keyring }) => {
+    const old = keyring.directory.recovery.filter(({ type }) => type === 'passphrase')
+    return { changes: { passphrase }, loses: old }
+  })
+}
+
+/** `keepOld`: beside the recovery keys that there are; else instead of all of them. */
+export async function makeRecoveryKey(
+  session: StoreSession,
+  { keepOld }: { readonly keepOld: boolean },
+  author: Author,
+): Promise<RecoveryKeyMade> {
+  const secret = generateRecoveryKey(session.random)
+  const recoveryKey = formatRecoveryKey(secret)
+  if (keepOld) {
+    return session.writing(async () => {
+      const built = await admitRecoveryKey(session, secret, author)
+      return { built, result: { ...appliedBy(built), stillReadable: undefined, recoveryKey } }
+    })
+  }
+  const changed = await rekeying(session, author, ({ keyring }) => {
+    const old = keyring.directory.recovery.filter(({ type }) => type === 'recovery')
+    return { changes: { recoveryKey: secret }, loses: old }
+  })
+  return { ...changed, recoveryKey }
+}
+
+interface Rekeying {
+  readonly changes: EpochChanges
+  /** Who had keys until now and has none of the new epoch. */
+  readonly loses: readonly (DeviceEntry | RecoveryEntry)[]
+}
+
+/** Begins an epoch with what `plan` says on the newest snapshot; with nothing, does nothing. */
+function rekeying(
+  session: StoreSession,
+  author: Author,
+  plan: (snapshot: Snapshot) => Rekeying | undefined,
+): Promise<KeysChanged> {
+  const write: Build<KeysChanged> = async () => {
+    const { snapshot, identity } = session
+    checkMayWrite(snapshot, identity.deviceId, 'keyring')
+    const planned = plan(snapshot)
+    if (planned === undefined) return { built: undefined, result: unchanged }
+    const { changes, loses } = planned
+    const stillReadable = loses.length === 0 ? undefined : await readableSoFar(session, loses)
+    const built = await changeEpoch(session, changes, author)
+    return { built, result: { ...appliedBy(built), stillReadable } }
+  }
+  return session.writing(write, true)
+}
+
+const unchanged: KeysChanged = { commit: undefined, versionIds: [], stillReadable: undefined }
+
+/** What the keys of before open, the record that replaces them too: it is sealed under them. */
+async function readableSoFar(
+  session: StoreSession,
+  loses: Rekeying['loses'],
+): Promise<StillReadable> {
+  const { snapshot, contents } = session
+  const history = await session.historyNow()
+  const keyrings = readKeyrings(contents, history)
+  const devices = loses.flatMap((one) => ('deviceId' in one ? [one.deviceId] : []))
+  const keys =
+    devices.length === loses.length
+      ? keysOfDevices(devices, keyrings)
+      : keysOfMember(snapshot.keyring)
+  const found = readableWith(keys, snapshot, history, keyrings)
+  const { kid } = snapshot.keyring
+  return {
+    ...found,
+    commits: found.commits + Number(keys.records.has(kid)),
+    commitsWithContents: found.commitsWithContents + Number(keys.contents.has(kid)),
+  }
+}
+
+function getActive({ keyring }: Snapshot, deviceId: string): DeviceEntry {
+  const device = findDevice(keyring.directory, deviceId)
+  if (device?.removed === 0) return device
+  const state = device === undefined ? 'is none of the store' : 'was removed before'
+  throw new StoreError('invalid_input', `The device ${formatId('device', deviceId)} ${state}`)
+}
+
+function appliedBy(built: BuiltCommit): Applied {
+  return { commit: built.head.commit, versionIds: [] }
+}

@@ -1,0 +1,224 @@
+// Which version each line of a memory came from: the one since which the line has been there
+// without a break. Deletions that were restored are no break. A line is its text: how it ends (line
+// feed, carriage return, nothing) and where the memory lay do not matter. A line of a merged
+// version is followed into the clone that had it. Reads only.
+
+import { pause } from '../../async.ts'
+import type { WorkOptions } from '../../async.ts'
+import { StoreError } from '../../errors.ts'
+import { parseId } from '../../format/id.ts'
+import { checkPath } from '../../format/path.ts'
+import { readVersionContent } from './contents.ts'
+import type { ContentSource } from './contents.ts'
+import type { History } from './history.ts'
+import type { Lines } from '../../text/line-anchors.ts'
+import { matchLines } from '../../text/line-matches.ts'
+import { momentOrNow, versionAt } from './points.ts'
+import type { Moment, Point } from './points.ts'
+import { inputsOf, newestOf } from './version-inputs.ts'
+import { describeVersion } from './versions.ts'
+import type { Version } from './versions.ts'
+import { byAge } from '../snapshot/live-memory.ts'
+import type { VersionEntry } from './history-rows.ts'
+
+export interface BlameLine {
+  /** Without its line ending. */
+  readonly line: string
+  readonly version: Version
+  /** A redacted version lies between this one and the one before: the line may be older. */
+  readonly uncertain: boolean
+}
+
+export interface BlameOptions extends WorkOptions {
+  /** The memory as it was then; now, if left out. */
+  readonly at?: Point | undefined
+}
+
+/** Where a line came from. */
+interface Origin {
+  readonly entry: VersionEntry
+  readonly uncertain: boolean
+}
+
+/**
+ * The lines of a memory, given by its path or as `mem_…`. Throws `not_found` if it was not there,
+ * `redacted` if what it held is erased, and what `momentOf` throws.
+ */
+export async function blameLines(
+  history: History,
+  source: ContentSource,
+  pathOrMemoryId: string,
+  options: BlameOptions,
+): Promise<readonly BlameLine[]> {
+  const newest = findVersion(history, pathOrMemoryId, momentOrNow(history, options.at))
+  if (newest === undefined || newest.operation === 'deleted') {
+    throw new StoreError('not_found', 'The memory was not there at that time')
+  }
+  const text = readVersionContent(source, newest)
+  if (text === undefined) throw new StoreError('redacted', 'The version of that time was redacted')
+  const lines = linesOf(text)
+  const trace = new Trace(history, newest, lines)
+  while (trace.goBack((entry) => readVersionContent(source, entry) ?? '')) {
+    await pause(options.signal)
+  }
+  return describe(history, lines, trace.origins)
+}
+
+/** A version that lines were followed to. */
+interface Followed {
+  readonly entry: VersionEntry
+  readonly lines: Lines
+  /** By place in the newest version, the line here, or -1 for one that is followed elsewhere. */
+  readonly at: Int32Array
+}
+
+/** Follows the lines of the newest version back through older ones, newer ones first. */
+class Trace {
+  /** By place in the newest version. */
+  readonly origins: Origin[] = []
+  readonly #history: History
+  /** By version. */
+  readonly #followed: Map<string, Followed> = new Map()
+
+  constructor(history: History, newest: VersionEntry, lines: Lines) {
+    this.#history = history
+    if (lines.length === 0) return
+    const at = Int32Array.from(lines, (_, index) => index)
+    this.#followed.set(newest.versionId, { entry: newest, lines, at })
+  }
+
+  /** Looks where the lines of one version come from; false if all lines have their origins. */
+  goBack(read: (entry: VersionEntry) => string): boolean {
+    const entry = newestOf(Array.from(this.#followed.values(), (one) => one.entry))
+    const followed = entry && this.#followed.get(entry.versionId)
+    if (entry === undefined || followed === undefined) return false
+    this.#followed.delete(entry.versionId)
+    const { sources, uncertain } = readableInputs(this.#history, entry)
+    const texts = sources.map((source) => {
+      return { source, older: isSameText(source, entry) ? followed.lines : linesOf(read(source)) }
+    })
+    this.#followInto(texts, followed)
+    // What no source has came with this version.
+    for (const [place, line] of followed.at.entries()) {
+      if (line !== -1) this.origins[place] = { entry, uncertain }
+    }
+    return this.#followed.size > 0
+  }
+
+  /**
+   * A merge may have put the lines of its inputs in an order that none of them had. So the lines
+   * that one has are left out for the others, and those that are left are looked for again.
+   */
+  #followInto(
+    texts: readonly { readonly source: VersionEntry; readonly older: Lines }[],
+    { lines, at }: Followed,
+  ): void {
+    let left: readonly number[] = [...lines.keys()]
+    for (let before = -1; before !== left.length && left.length > 0;) {
+      before = left.length
+      for (const { source, older } of texts) {
+        const places = findPlaces(older, lines, left)
+        this.#follow(source, at, older, places)
+        left = left.filter((line) => places[line] === -1)
+      }
+      if (texts.length < 2) return
+    }
+  }
+
+  /** Takes the lines that an older version has; `places` names them there. */
+  #follow(source: VersionEntry, at: Int32Array, lines: Lines, places: Int32Array): void {
+    const { versionId } = source
+    const known = this.#followed.get(versionId)?.at
+    const taken = known ?? new Int32Array(at.length).fill(-1)
+    for (const [place, line] of at.entries()) {
+      const older = places[line] ?? -1
+      if (older === -1) continue
+      taken[place] = older
+      at[place] = -1
+      if (known !== undefined) continue
+      this.#followed.set(versionId, { entry: source, lines, at: taken })
+    }
+  }
+}
+
+/** By line, where it is in an older version, or -1; of the lines that are left alone. */
+function findPlaces(older: Lines, lines: Lines, left: readonly number[]): Int32Array {
+  const matches = matchLines(
+    older,
+    left.map((line) => lines[line] ?? ''),
+  )
+  const places = new Int32Array(lines.length).fill(-1)
+  for (const [index, line] of left.entries()) places[line] = matches[index] ?? -1
+  return places
+}
+
+/**
+ * The nearest older versions whose text is there. Deletions are passed over, and so are redacted
+ * versions, of which nobody knows which lines they had.
+ */
+function readableInputs(
+  history: History,
+  entry: VersionEntry,
+): { readonly sources: readonly VersionEntry[]; readonly uncertain: boolean } {
+  const sources = new Map<string, VersionEntry>()
+  const passed = new Map([[entry.versionId, entry]])
+  let uncertain = false
+  for (const one of passed.values()) {
+    for (const { entry: input } of inputsOf(history, one)) {
+      const isRedacted = input.operation !== 'deleted' && input.sha256 === undefined
+      if (isRedacted) uncertain = true
+      const isPassed = isRedacted || input.operation === 'deleted'
+      const found = isPassed ? passed : sources
+      if (!found.has(input.versionId)) found.set(input.versionId, input)
+    }
+  }
+  return { sources: [...sources.values()], uncertain }
+}
+
+function isSameText(a: VersionEntry, b: VersionEntry): boolean {
+  return a.sha256 !== undefined && a.sha256 === b.sha256
+}
+
+/** The version of then of a memory given by its id or its path of then. */
+function findVersion(
+  history: History,
+  pathOrMemoryId: string,
+  moment: Moment,
+): VersionEntry | undefined {
+  if (pathOrMemoryId.startsWith('mem_')) {
+    const memoryId = parseId('memory', pathOrMemoryId)
+    if (history.firstOf(memoryId) !== undefined) return versionAt(history, memoryId, moment)
+    throw new StoreError('not_found', 'There is no such memory')
+  }
+  const path = checkPath(pathOrMemoryId)
+  const found: { entry: VersionEntry; memoryId: string; created: number }[] = []
+  for (const memoryId of history.memoryIds()) {
+    const entry = versionAt(history, memoryId, moment)
+    if (entry?.path !== path || entry.operation === 'deleted') continue
+    found.push({ entry, memoryId, created: history.firstOf(memoryId)?.commit.time ?? 0 })
+  }
+  // More than one only if clones were apart: then the older memory is the one that is shown.
+  const [oldest] = found.toSorted(byAge)
+  if (oldest !== undefined) return oldest.entry
+  throw new StoreError('not_found', 'No memory was at the path at that time', { details: { path } })
+}
+
+function describe(
+  history: History,
+  lines: Lines,
+  origins: readonly Origin[],
+): readonly BlameLine[] {
+  const versions = new Map<string, Version>()
+  return origins.map(({ entry, uncertain }, index) => {
+    const { versionId } = entry
+    const version = versions.get(versionId) ?? describeVersion(history, entry)
+    versions.set(versionId, version)
+    return { line: lines[index] ?? '', version, uncertain }
+  })
+}
+
+function linesOf(text: string): Lines {
+  const lines = text.split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  return lines
+}

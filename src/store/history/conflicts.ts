@@ -1,0 +1,87 @@
+// What merges of clones have combined: for each memory that both sides had changed, that was joined
+// with another one of the same path, or that had to move aside, the version that came of it and
+// what it came from. Read off the history, so every clone lists the same.
+
+import { formatId } from '../../format/id.ts'
+import type { History } from './history.ts'
+import { findMovedFrom, joinOf, mergedInputsOf } from './version-inputs.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
+
+/**
+ * `combined`: the text has parts of several; `kept`: it is that of one of them, `kept` tells which;
+ * `deleted`: both sides had deleted it.
+ */
+export type Combination = 'combined' | 'kept' | 'deleted' | 'redacted'
+
+export interface Conflict {
+  /** `memver_…`: what the merge made. */
+  readonly versionId: string
+  readonly memoryId: string
+  /** Undefined once redacted. */
+  readonly path: string | undefined
+  /**
+   * The versions that it was made of, `memver_…`: those of both sides, then those of a memory that
+   * was joined into it. One, if the merge only joined or moved it.
+   */
+  readonly inputs: readonly string[]
+  readonly combination: Combination
+  /** Of `inputs`, the one whose text was taken. */
+  readonly kept: string | undefined
+  /** The other memory, `mem_…`, which had the same path and was deleted for this one. */
+  readonly joined: string | undefined
+  /** Where it was before it moved aside, since a file and a directory had one name. */
+  readonly movedFrom: string | undefined
+  /** The merge commit, 40 hex digits, and its time, ms since 1970. */
+  readonly commit: string
+  readonly time: number
+}
+
+export interface ConflictOptions {
+  /** 100 if left out. */
+  readonly limit?: number | undefined
+}
+
+/** Newest first, of the merges that are wanted. */
+export function findConflicts(
+  history: History,
+  { limit = 100 }: ConflictOptions,
+  isWanted: (commit: CommitEntry) => boolean = () => true,
+): readonly Conflict[] {
+  const conflicts: Conflict[] = []
+  for (const entry of history.versions.reversed()) {
+    if (conflicts.length >= limit) break
+    const { commit } = entry
+    if (!history.isMerge(commit) || !isWanted(commit)) continue
+    // Told with the memory that goes on with its text.
+    if (joinOf(history, entry) === undefined) conflicts.push(describe(history, entry))
+  }
+  return conflicts
+}
+
+function describe(history: History, entry: VersionEntry): Conflict {
+  const inputs = mergedInputsOf(history, entry)
+  const kept = inputs.find((input) => isTextOf(input, entry))
+  const joined = inputs.find(({ memoryId }) => memoryId !== entry.memoryId)
+  return {
+    versionId: formatId('version', entry.versionId),
+    memoryId: formatId('memory', entry.memoryId),
+    path: entry.path,
+    inputs: inputs.map(({ versionId }) => formatId('version', versionId)),
+    combination: combinationOf(entry, kept),
+    kept: kept && formatId('version', kept.versionId),
+    joined: joined && formatId('memory', joined.memoryId),
+    movedFrom: findMovedFrom(history, entry),
+    commit: entry.commit.oid,
+    time: entry.commit.time,
+  }
+}
+
+function combinationOf(entry: VersionEntry, kept: VersionEntry | undefined): Combination {
+  if (entry.path === undefined) return 'redacted'
+  if (entry.operation === 'deleted') return 'deleted'
+  return kept === undefined ? 'combined' : 'kept'
+}
+
+function isTextOf(input: VersionEntry, { sha256 }: VersionEntry): boolean {
+  return sha256 !== undefined && input.sha256 === sha256
+}

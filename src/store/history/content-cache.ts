@@ -1,0 +1,46 @@
+// Decrypted contents that were used last, in RAM only, by version: an agent reads and edits the
+// same few memories again and again. Bounded in bytes. And where the memories of one commit lie: a
+// search goes through the versions of one after another.
+
+import type { Oid } from '../../git/objects/object.ts'
+import { MEBIBYTE } from '../../limits.ts'
+
+const UNITS_MAX = 4 * MEBIBYTE
+
+export class ContentCache {
+  /** Oldest first: a Map keeps the order of insertion. */
+  readonly #contents: Map<string, string> = new Map()
+  #units = 0
+  #memories: { readonly commit: Oid; readonly tree: Oid | undefined } | undefined
+
+  find(versionId: string): string | undefined {
+    const content = this.#contents.get(versionId)
+    if (content === undefined) return undefined
+    this.#contents.delete(versionId)
+    this.#contents.set(versionId, content)
+    return content
+  }
+
+  add(versionId: string, content: string): void {
+    if (content.length > UNITS_MAX / 4 || this.#contents.has(versionId)) return
+    this.#contents.set(versionId, content)
+    this.#units += content.length
+    for (const [oldest, text] of this.#contents) {
+      if (this.#units <= UNITS_MAX) return
+      this.#contents.delete(oldest)
+      this.#units -= text.length
+    }
+  }
+
+  /** The tree `m` of a commit, which is read by `find` unless it is known. */
+  memoriesOf(commit: Oid, find: (commit: Oid) => Oid | undefined): Oid | undefined {
+    if (this.#memories?.commit !== commit) this.#memories = { commit, tree: find(commit) }
+    return this.#memories.tree
+  }
+
+  clear(): void {
+    this.#contents.clear()
+    this.#memories = undefined
+    this.#units = 0
+  }
+}

@@ -1,0 +1,93 @@
+// Reads decrypted contents: of a live memory by the blob that the snapshot names, and of an old
+// version by its commit's tree.
+
+import { toHex } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import { treeOf } from '../../format/commit-sections.ts'
+import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
+import { decodeMemoryBlob } from '../../format/memory-blob.ts'
+import type { MemoryBlob } from '../../format/memory-blob.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { ContentCache } from './content-cache.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
+import type { Epochs } from '../commits/decoded-commit.ts'
+import { getBlob, getTree } from '../snapshot/git-reads.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { findBlob } from '../snapshot/memory-tree.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
+
+export interface ContentSource {
+  readonly objects: ObjectSource
+  readonly storeId: string
+  readonly epochs: Epochs
+  readonly cache: ContentCache
+}
+
+/** What is known of a version whose content is wanted. */
+type KnownVersion = Pick<VersionEntry, 'versionId' | 'memoryId' | 'path' | 'sha256'> & {
+  readonly commit: Pick<CommitEntry, 'oid'>
+}
+
+/** The content of a live memory. */
+export function readMemory(source: ContentSource, memory: LiveMemory): string {
+  const known = source.cache.find(memory.versionId)
+  if (known !== undefined) return known
+  const { content } = openMemory(source, memory.blob, memory)
+  source.cache.add(memory.versionId, content)
+  return content
+}
+
+/**
+ * The content of a version; undefined for a deletion and once redacted. Who knows the version's
+ * blob saves looking for it.
+ */
+export function readVersionContent(
+  source: ContentSource,
+  entry: KnownVersion,
+  known?: Oid,
+): string | undefined {
+  const { sha256, path, versionId, memoryId } = entry
+  if (sha256 === undefined || path === undefined) return undefined
+  const blob = known ?? findBlobAt(source, entry.commit.oid, memoryId)
+  if (blob === undefined) throw new StoreError('tree_mismatch', 'The tree lacks a memory')
+  return openMemory(source, blob, { versionId, memoryId, sha256, path }).content
+}
+
+/** The tree `m` of a commit that was verified before; undefined if it has no memories. */
+export function findMemoriesTree(objects: ObjectSource, commit: Oid): Oid | undefined {
+  const root = getTree(objects, treeOf(readCommitBytes(objects, commit)))
+  return root.find((entry) => entry.name === 'm')?.oid
+}
+
+/** The blob of a memory in the tree of a commit that was verified before. */
+export function findBlobAt(
+  { objects, cache }: Pick<ContentSource, 'objects' | 'cache'>,
+  commit: Oid,
+  memoryId: string,
+): Oid | undefined {
+  // A change of ten thousand memories is megabytes: not to be read for each of them.
+  const tree = cache.memoriesOf(commit, (oid) => findMemoriesTree(objects, oid))
+  return tree === undefined ? undefined : findBlob(objects, tree, memoryId)
+}
+
+/** Git names the blob by SHA-1, on which nothing rests: what was verified is compared again. */
+function openMemory(
+  source: ContentSource,
+  blob: Oid,
+  expected: Pick<LiveMemory, 'memoryId' | 'versionId' | 'sha256' | 'path'>,
+): MemoryBlob {
+  const bytes = getBlob(source.objects, blob, 'memory_mismatch')
+  const epoch = source.epochs.get(readKid('memory', bytes))
+  if (epoch === undefined) {
+    throw new StoreError('envelope_epoch', 'A memory is sealed under an unknown epoch')
+  }
+  const context = memoryContext(source.storeId, expected.memoryId)
+  const memory = decodeMemoryBlob(openEnvelope('memory', epoch.memory, context, bytes))
+  const same =
+    memory.versionId === expected.versionId &&
+    memory.path === expected.path &&
+    toHex(memory.sha256) === expected.sha256
+  if (same) return memory
+  throw new StoreError('memory_mismatch', 'A memory blob belongs to another version')
+}

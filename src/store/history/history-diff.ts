@@ -1,0 +1,188 @@
+// What differs between two moments of the store: each memory that was added, removed, moved or
+// changed, with both states. Reads only.
+
+import type { WorkOptions } from '../../async.ts'
+import { formatId } from '../../format/id.ts'
+import { checkPath } from '../../format/path.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { findMemoriesTree, readVersionContent } from './contents.ts'
+import type { ContentSource } from './contents.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+import type { History } from './history.ts'
+import { findDisplaced } from './past.ts'
+import { momentOf, momentOrNow, versionAt } from './points.ts'
+import type { Moment, Point } from './points.ts'
+import { askInSlices } from './steady-history.ts'
+import { compareDistantTrees } from '../snapshot/tree-diff.ts'
+import { isAtOrBelow } from './versions.ts'
+import type { VersionEntry } from './history-rows.ts'
+
+export interface PointDifference {
+  /** `mem_…` */
+  readonly memoryId: string
+  /** Undefined: there was no memory, or it was displaced (`PastView`). */
+  readonly before: TextState | undefined
+  readonly after: TextState | undefined
+}
+
+export interface Difference {
+  /** By path, in code-unit order. */
+  readonly changes: readonly PointDifference[]
+  /** Memories that cannot be compared, because a state of theirs is redacted. */
+  readonly redacted: number
+  /** Those of them that have one state that is not: the redacted one is undefined here. */
+  readonly halfRedacted: readonly PointDifference[]
+}
+
+export interface DifferenceOptions extends WorkOptions {
+  /** Only memories that are at this path or below it at either moment. */
+  readonly path?: string | undefined
+}
+
+/** Memories that are read before other work runs, at most. */
+const BATCH = 64
+
+/** The two versions of a memory; undefined where it was not there. */
+interface Pair {
+  readonly memoryId: string
+  readonly before: VersionEntry | undefined
+  readonly after: VersionEntry | undefined
+}
+
+interface Found {
+  readonly from: Moment
+  readonly to: Moment
+  readonly pairs: readonly Pair[]
+}
+
+/** `to` may lie before `from`; undefined stands for the head. Throws as `momentOf` does. */
+export async function compareMoments(
+  history: History,
+  source: ContentSource,
+  moments: { readonly from: Point; readonly to: Point | undefined },
+  options: DifferenceOptions,
+): Promise<Difference> {
+  const find = function* (): Generator<undefined, Found> {
+    const [from, to] = [momentOf(history, moments.from), momentOrNow(history, moments.to)]
+    return { from, to, pairs: yield* differingPairs(history, [from, to], options) }
+  }
+  const { from, to, pairs } = await askInSlices(history, find, options.signal)
+  const blobsBefore = await findBlobs(source.objects, from, to)
+  const blobsAfter = await findBlobs(source.objects, to, from)
+  const changes: PointDifference[] = []
+  const halfRedacted: PointDifference[] = []
+  const slice = new TimeSlice(options.signal, BATCH)
+  for (const [index, { memoryId, before, after }] of pairs.entries()) {
+    if (slice.isOver()) {
+      options.progress?.(index, pairs.length)
+      await slice.next()
+    }
+    const old = stateOf(source, before, blobsBefore)
+    const now = stateOf(source, after, blobsAfter)
+    const [known, nowKnown] = [old, now].map((state) => (state === 'redacted' ? undefined : state))
+    const change = { memoryId: formatId('memory', memoryId), before: known, after: nowKnown }
+    if (old !== 'redacted' && now !== 'redacted') changes.push(change)
+    else if (known !== undefined || nowKnown !== undefined) halfRedacted.push(change)
+  }
+  return {
+    changes: changes.toSorted(byPath),
+    redacted: pairs.length - changes.length,
+    halfRedacted: halfRedacted.toSorted(byPath),
+  }
+}
+
+function byPath(a: PointDifference, b: PointDifference): number {
+  return pathOf(a) < pathOf(b) ? -1 : 1
+}
+
+/**
+ * The blobs of a moment in which another one differs, by memory: found in one go. Where clones were
+ * apart, no tree holds all that was there; then each is found by its own commit.
+ */
+async function findBlobs(
+  objects: ObjectSource,
+  moment: Moment,
+  other: Moment,
+): Promise<ReadonlyMap<string, Oid>> {
+  const blobs = new Map<string, Oid>()
+  if (moment.tips.length + other.tips.length > 2) return blobs
+  const [tree, otherTree] = [moment, other].map(({ commit }) => {
+    return findMemoriesTree(objects, commit.oid)
+  })
+  await compareDistantTrees(objects, otherTree, tree, {
+    tree: () => undefined,
+    blob: (memoryId, oid) => oid !== undefined && blobs.set(memoryId, oid),
+  })
+  return blobs
+}
+
+function* differingPairs(
+  history: History,
+  moments: readonly [from: Moment, to: Moment],
+  { path }: DifferenceOptions,
+): Generator<undefined, readonly Pair[]> {
+  if (path !== undefined && path !== '/') checkPath(path)
+  const displaced = moments.map((moment) => findDisplaced(history, moment))
+  const pairs: Pair[] = []
+  for (const memoryId of history.memoryIds()) {
+    yield
+    const [before, after] = moments.map((moment, index) => {
+      return displaced[index]?.has(memoryId) === true
+        ? undefined
+        : liveVersion(history, memoryId, moment)
+    })
+    if (!differ(before, after) || !concerns(before, after, path)) continue
+    pairs.push({ memoryId, before, after })
+  }
+  return pairs
+}
+
+function liveVersion(history: History, memoryId: string, moment: Moment): VersionEntry | undefined {
+  const entry = versionAt(history, memoryId, moment)
+  return entry?.operation === 'deleted' ? undefined : entry
+}
+
+/** Whether the states may differ: of redacted ones nobody can tell. */
+function differ(before: VersionEntry | undefined, after: VersionEntry | undefined): boolean {
+  if (before?.versionId === after?.versionId) return false
+  if (isRedacted(before) || isRedacted(after)) return true
+  return before?.path !== after?.path || before?.sha256 !== after?.sha256
+}
+
+/** A redacted state was where the other one is, as far as anybody knows. */
+function concerns(
+  before: VersionEntry | undefined,
+  after: VersionEntry | undefined,
+  path: string | undefined,
+): boolean {
+  if (path === undefined) return true
+  const known = [before?.path, after?.path].filter((each) => each !== undefined)
+  return known.length === 0 || known.some((each) => isAtOrBelow(each, path))
+}
+
+function isRedacted(entry: VersionEntry | undefined): boolean {
+  return entry !== undefined && entry.path === undefined
+}
+
+/** Undefined for a memory that was not there. */
+function stateOf(
+  source: ContentSource,
+  entry: VersionEntry | undefined,
+  blobs: ReadonlyMap<string, Oid>,
+): TextState | undefined | 'redacted' {
+  if (entry === undefined) return undefined
+  const content = readVersionContent(source, entry, blobs.get(entry.memoryId))
+  const { path } = entry
+  return content === undefined || path === undefined ? 'redacted' : { path, content }
+}
+
+function pathOf({ before, after }: PointDifference): string {
+  return (after ?? before)?.path ?? ''
+}
+
+/** A memory as it was or will be. */
+export interface TextState {
+  readonly path: string
+  readonly content: string
+}

@@ -1,0 +1,43 @@
+// What the history says of a commit, and of each version row.
+
+import type { Oid } from '../../git/objects/object.ts'
+import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
+
+/** What a commit says about all its rows. */
+export interface CommitEntry {
+  readonly oid: Oid
+  /** Its place in the canonical order of the history. In a line that is its height. */
+  readonly position: number
+  readonly height: number
+  /** Whether every commit that stands before it is in its past. In a line always. */
+  readonly isCut: boolean
+  readonly kind: RecordKind
+  readonly time: number
+  readonly deviceId: string
+  readonly actor: Actor | undefined
+  readonly session: string | undefined
+  readonly reason: RedactReason | undefined
+  /** The versions that a redact record names. */
+  readonly redacts: readonly string[]
+  /** Free text given with a change, undefined if none or redacted. */
+  readonly note: string | undefined
+}
+
+/** One version row. Path, size and hash are undefined once redacted. */
+export interface VersionEntry {
+  readonly versionId: string
+  readonly memoryId: string
+  readonly operation: Operation
+  readonly base: string
+  /** The other version that a merge put together, else `zeroId`. */
+  readonly secondBase: string
+  readonly path: string | undefined
+  readonly size: number | undefined
+  readonly sha256: string | undefined
+  readonly commit: CommitEntry
+}
+
+/** A commit that has no place yet. */
+export type NewCommit = Omit<CommitEntry, 'position' | 'isCut'>
+
+export type VersionRow = Omit<VersionEntry, 'commit'>

@@ -1,0 +1,319 @@
+// Every version row of the history, for questions about the past. Commits stand in the canonical
+// order, ascending (record height, record hash): on every machine the same, parents first. Filled
+// when asked for (catch-up.ts), so writers do not pay for it, and let go of again
+// (held-history.ts); kept between runs in sealed segments (history-cache.ts). Trusts the head: it
+// has been verified before anyone asks.
+
+import { zeroId } from '../../format/record.ts'
+import { assert } from '../../errors.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { OidCollector } from '../../git/objects/oid-list.ts'
+import { OidSet } from '../../git/objects/oid-set.ts'
+import type { Oids } from '../../git/objects/oid-set.ts'
+import { Ancestry } from '../commits/ancestry.ts'
+import { countLeading } from '../commits/count-leading.ts'
+import type { Epochs } from '../commits/decoded-commit.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { CommitAt, EntryList, VersionAt } from './history-entries.ts'
+import { HistoryTable } from './history-table.ts'
+import { IdIndex } from '../tables/id-index.ts'
+import { Records } from '../tables/records.ts'
+import type { CommitEntry, NewCommit, VersionEntry, VersionRow } from './history-rows.ts'
+
+export interface HistorySource {
+  readonly objects: ObjectSource
+  readonly storeId: string
+  readonly epochs: Epochs
+}
+
+/** Fields of a memory: the numbers of its first row and of its newest. */
+const FIRST = 0
+const NEWEST = 4
+const MEMORY_BYTES = 8
+
+export class History implements Pick<KnownVersions, 'findMemory'> {
+  /** In canonical order; the entry at i has position i. */
+  readonly commits: EntryList<CommitEntry>
+  /** In the order of their commits, those of one commit in the record's order. */
+  readonly versions: EntryList<VersionEntry>
+  /** How many of the commits are in segments on disk, as they are here. */
+  cachedCommits = 0
+  /** Whether commits changed that are in segments on disk. */
+  cacheIsStale = false
+  /** Whether the commits are those of before a redaction elsewhere, until `catchUp` ran again. */
+  isSuperseded = false
+  #ancestry: Ancestry = new Ancestry()
+  /** Versions have the numbers of their rows, memories those of their first appearance. */
+  #versionIds: IdIndex = new IdIndex()
+  #memoryIds: IdIndex = new IdIndex()
+  #memories: Records = new Records(MEMORY_BYTES)
+  /** By row, the position of the first redact commit that names it. */
+  #redactions: Map<number, number> = new Map()
+  /** Another one after commits were taken away: entries of before stay as they were. */
+  #table: HistoryTable = new HistoryTable(this.#ids)
+
+  constructor() {
+    this.commits = new EntryList(
+      () => this.#table.commits.length,
+      (position) => new CommitAt(this.#table, position),
+    )
+    this.versions = new EntryList(
+      () => this.#table.rows.length,
+      (row) => new VersionAt(this.#table, row),
+    )
+  }
+
+  get head(): CommitEntry | undefined {
+    return this.commits.at(-1)
+  }
+
+  find(versionId: string): VersionEntry | undefined {
+    const row = this.#versionIds.find(versionId)
+    return row === undefined ? undefined : new VersionAt(this.#table, row)
+  }
+
+  /** Its place in `versions`. */
+  indexOf(versionId: string): number | undefined {
+    return this.#versionIds.find(versionId)
+  }
+
+  findCommit(oid: Oid, height: number): CommitEntry | undefined {
+    return this.atHeight(height).find((commit) => commit.oid === oid)
+  }
+
+  /** More than one where clones went on side by side. */
+  atHeight(height: number): readonly CommitEntry[] {
+    const start = countLeading(this.commits, (commit) => commit.height < height)
+    let end = start
+    while (this.commits.at(end)?.height === height) end += 1
+    return [...this.commits.range(start, end)]
+  }
+
+  /** By ascending position, which is not the order in git. */
+  parentsOf({ position }: Pick<CommitEntry, 'position'>): readonly CommitEntry[] {
+    return this.#entries(this.#ancestry.parentsOf(position).toSorted((a, b) => a - b))
+  }
+
+  /** Whether it has several parents. */
+  isMerge({ position }: Pick<CommitEntry, 'position'>): boolean {
+    return this.#ancestry.parentsOf(position).length > 1
+  }
+
+  /** Whether the commit at a position is one of the given commits or in the past of one of them. */
+  pastOf(...commits: readonly CommitEntry[]): (position: number) => boolean {
+    return this.#ancestry.pastOf(commits.map(({ position }) => position))
+  }
+
+  /** Of the commits for which `holds`, those that are not in the past of another one. */
+  newest(holds: (commit: CommitEntry) => boolean): readonly CommitEntry[] {
+    return this.#entries(
+      this.#ancestry.newest((position) => holds(new CommitAt(this.#table, position))),
+    )
+  }
+
+  /** Of all versions, 16 bytes each. */
+  get versionIds(): Records {
+    return this.#versionIds.ids.copy(this.#versionIds.size)
+  }
+
+  /** The names of all commits. */
+  oids(): Oids {
+    const { length } = this.commits
+    const collector = new OidCollector()
+    for (let position = 0; position < length; position += 1) {
+      collector.add(this.#table.oid(position))
+    }
+    return new OidSet(collector.finish())
+  }
+
+  /** The commits below a position that have no children there: their names tell which all are. */
+  tipsBefore(position: number): readonly CommitEntry[] {
+    return this.#entries(this.#ancestry.tipsBefore(position))
+  }
+
+  /** Of each memory there ever was, in the order in which they appear. */
+  *memoryIds(): Generator<string> {
+    for (let memory = 0; memory < this.#memoryIds.size; memory += 1) {
+      yield this.#memoryIds.idAt(memory)
+    }
+  }
+
+  /** In the order of the history. */
+  ofMemory(memoryId: string): readonly VersionEntry[] {
+    const versions: VersionEntry[] = []
+    for (let row = this.#newestRow(memoryId); row !== undefined; row = this.#table.before(row)) {
+      versions.push(new VersionAt(this.#table, row))
+    }
+    return versions.toReversed()
+  }
+
+  /** The first version of a memory. */
+  firstOf(memoryId: string): VersionEntry | undefined {
+    const memory = this.#memoryIds.find(memoryId)
+    if (memory === undefined) return undefined
+    return new VersionAt(this.#table, this.#memories.u32(memory, FIRST))
+  }
+
+  /** The newest version of a memory of which the commit is at a position for which `holds`. */
+  newestOf(
+    memoryId: string,
+    holds: (position: number) => boolean = always,
+  ): VersionEntry | undefined {
+    for (let row = this.#newestRow(memoryId); row !== undefined; row = this.#table.before(row)) {
+      if (holds(this.#table.position(row))) return new VersionAt(this.#table, row)
+    }
+    return undefined
+  }
+
+  /** The version of the same memory that stands before another one. */
+  findBefore(versionId: string): VersionEntry | undefined {
+    const row = this.#versionIds.find(versionId)
+    const before = row === undefined ? undefined : this.#table.before(row)
+    return before === undefined ? undefined : new VersionAt(this.#table, before)
+  }
+
+  /** The versions that the commit at a position wrote. */
+  rowsAt(position: number): readonly VersionEntry[] {
+    const [start, end] = [this.#table.firstRow(position), this.#table.firstRow(position + 1)]
+    return [...this.versions.range(start, end)]
+  }
+
+  /** The first redact commit that names a version. */
+  findRedaction(versionId: string): CommitEntry | undefined {
+    const row = this.#versionIds.find(versionId)
+    const position = row === undefined ? undefined : this.#redactions.get(row)
+    return position === undefined ? undefined : new CommitAt(this.#table, position)
+  }
+
+  findMemory(versionId: string): string | undefined {
+    return this.find(versionId)?.memoryId
+  }
+
+  /**
+   * The next commit in canonical order, after all versions that it names. `parents` are positions:
+   * the one before, if left out.
+   */
+  append(commit: NewCommit, rows: readonly VersionRow[], parents?: readonly number[]): void {
+    this.#table.addCommit(commit, this.#ancestry.append(parents))
+    for (const row of rows) this.#appendRow(row)
+    for (const versionId of commit.redacts) {
+      const row = this.#versionIds.find(versionId)
+      assert(row !== undefined, 'a redaction names what is in its past')
+      this.#table.addRedacted(row)
+      if (!this.#redactions.has(row)) this.#redactions.set(row, this.commits.length - 1)
+    }
+  }
+
+  /**
+   * What a redaction did to commits that are here: by position, the names that they have now. The
+   * redacted versions lose all that the details said. What is newer is left to `catchUp`.
+   */
+  applyRedaction(rewritten: ReadonlyMap<number, Oid>, redacted: ReadonlySet<string>): void {
+    for (const [position, oid] of rewritten) {
+      if (position >= this.commits.length) continue
+      this.#table.setOid(position, oid)
+      this.#changedFrom(position)
+    }
+    const paths = new Set<number>()
+    for (const versionId of redacted) {
+      const row = this.#versionIds.find(versionId)
+      if (row === undefined) continue
+      paths.add(this.#table.eraseRow(row).path)
+      this.#changedFrom(this.#table.position(row))
+    }
+    this.#table.forgetPaths(paths)
+  }
+
+  /** Another one with the commits below a position. A redaction of one is one of the other. */
+  prefix(position: number): History {
+    const prefix = new History()
+    const table = this.#table
+    const rows = table.firstRow(position)
+    let memories = this.#memories.length
+    while (memories > 0 && this.#memories.u32(memories - 1, FIRST) >= rows) memories -= 1
+    prefix.#ancestry = this.#ancestry.prefix(position)
+    prefix.#versionIds = this.#versionIds.prefix(rows)
+    prefix.#memoryIds = this.#memoryIds.prefix(memories)
+    prefix.#memories = this.#memories.copy(memories)
+    prefix.#table = table.prefix(prefix.#ids, position)
+    for (let row = table.rows.length - 1; row >= rows; row -= 1) {
+      const [memory, before] = [table.memory(row), table.before(row)]
+      if (before !== undefined && memory < memories) prefix.#memories.setU32(memory, NEWEST, before)
+    }
+    for (const [row, at] of this.#redactions) if (at < position) prefix.#redactions.set(row, at)
+    prefix.isSuperseded = this.isSuperseded
+    prefix.cachedCommits = this.cachedCommits
+    prefix.cacheIsStale = this.cacheIsStale
+    if (position < this.commits.length) prefix.#changedFrom(position)
+    return prefix
+  }
+
+  /** Keeps the commits below a position. */
+  truncate(position: number): void {
+    if (position < this.commits.length) this.become(this.prefix(position))
+  }
+
+  /** Takes over all of another one, which must not be used any more. */
+  become(other: History): void {
+    this.cachedCommits = other.cachedCommits
+    this.cacheIsStale = other.cacheIsStale
+    this.isSuperseded = other.isSuperseded
+    this.#ancestry = other.#ancestry
+    this.#versionIds = other.#versionIds
+    this.#memoryIds = other.#memoryIds
+    this.#memories = other.#memories
+    this.#redactions = other.#redactions
+    this.#table = other.#table
+  }
+
+  get #ids(): { readonly versions: Records; readonly memories: Records } {
+    return { versions: this.#versionIds.ids, memories: this.#memoryIds.ids }
+  }
+
+  #entries(positions: readonly number[]): readonly CommitEntry[] {
+    return positions.map((position) => new CommitAt(this.#table, position))
+  }
+
+  #newestRow(memoryId: string): number | undefined {
+    const memory = this.#memoryIds.find(memoryId)
+    return memory === undefined ? undefined : this.#memories.u32(memory, NEWEST)
+  }
+
+  #appendRow(row: VersionRow): void {
+    const number = this.#versionIds.add(row.versionId)
+    assert(number === this.#table.rows.length, 'a version id is used once')
+    const memory = this.#memoryIds.add(row.memoryId)
+    const isFirst = memory === this.#memories.length
+    const before = isFirst ? undefined : this.#memories.u32(memory, NEWEST)
+    const [base, secondBase] = [this.#rowOf(row.base), this.#rowOf(row.secondBase)]
+    this.#table.addRow(row, { memory, before, base, secondBase })
+    if (isFirst) this.#memories.setU32(this.#memories.add(), FIRST, number)
+    this.#memories.setU32(memory, NEWEST, number)
+  }
+
+  #rowOf(versionId: string): number | undefined {
+    if (versionId === zeroId) return undefined
+    const row = this.#versionIds.find(versionId)
+    assert(row !== undefined, 'a version is based on what is in its past')
+    return row
+  }
+
+  #changedFrom(position: number): void {
+    if (position >= this.cachedCommits) return
+    this.cachedCommits = position
+    this.cacheIsStale = true
+  }
+}
+
+function always(): boolean {
+  return true
+}
+
+/** The versions that were verified, for "new" and "is there" (FORMAT §6.4). */
+export interface KnownVersions {
+  /** The memory of a version, undefined if there is no such version. */
+  findMemory(versionId: string): string | undefined
+  /** Whether a version of the memory was added. */
+  hasMemory(memoryId: string): boolean
+  add(versionId: string, memoryId: string): void
+}

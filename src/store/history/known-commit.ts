@@ -1,0 +1,119 @@
+// What the history keeps of one commit, read from git. Trusts the commit: it was verified before,
+// so its form and its salts are not judged again, only opened. Strings are made so that none keeps
+// a larger text alive: a hundred thousand commits are in RAM at once.
+
+import { toHex } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import { findSections } from '../../format/commit-sections.ts'
+import type { CommitSections } from '../../format/commit-sections.ts'
+import { decodeDetail } from '../../format/detail.ts'
+import type { DetailRow } from '../../format/detail.ts'
+import { detailContext, openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
+import { decodeRecord, recordHash, zeroId } from '../../format/record.ts'
+import type { DecodedRecord } from '../../format/record.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { EpochKeys } from '../../keys/epoch.ts'
+import type { RecordRow } from '../../format/change-record.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
+import type { HistorySource } from './history.ts'
+import type { NewCommit, VersionRow } from './history-rows.ts'
+
+export interface KnownCommit {
+  /** The hash of its record: together with the height, its place in the canonical order. */
+  readonly hash: Uint8Array
+  readonly parents: readonly Oid[]
+  readonly commit: NewCommit
+  readonly rows: readonly VersionRow[]
+}
+
+export function readKnownCommit(source: HistorySource, oid: Oid): KnownCommit {
+  const { sections, epoch, decoded } = openKnownRecord(source, oid)
+  const hash = recordHash(source.storeId, decoded.signed)
+  const details = openKnownDetail(source.storeId, epoch, sections, hash)
+  const { kind, rows } = decoded.record
+  return {
+    hash,
+    parents: sections.parents,
+    commit: newCommit(oid, decoded, details.get(0)?.note),
+    rows: kind === 'redact' ? [] : rows.map((row, index) => versionRow(row, details.get(index))),
+  }
+}
+
+/** What a commit keeps when a redaction makes it anew. */
+export function readRecordHash(source: HistorySource, oid: Oid): Uint8Array {
+  const { decoded } = openKnownRecord(source, oid)
+  return recordHash(source.storeId, decoded.signed)
+}
+
+/** Of the versions that a commit wrote: of one with these bytes. */
+export function readVersionIds(
+  source: HistorySource,
+  oid: Oid,
+  bytes: Uint8Array,
+): readonly string[] {
+  const { kind, rows } = openKnownRecord(source, oid, bytes).decoded.record
+  return kind === 'redact' ? [] : rows.map((row) => row.versionId)
+}
+
+interface KnownRecord {
+  readonly sections: CommitSections
+  readonly epoch: EpochKeys
+  readonly decoded: DecodedRecord
+}
+
+function openKnownRecord(
+  { objects, storeId, epochs }: HistorySource,
+  oid: Oid,
+  bytes: Uint8Array = readCommitBytes(objects, oid),
+): KnownRecord {
+  const sections = findSections(bytes)
+  const epoch = epochs.get(readKid('record', sections.record))
+  if (epoch === undefined) {
+    throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
+  }
+  const context = recordContext(storeId)
+  const decoded = decodeRecord(openEnvelope('record', epoch.record, context, sections.record))
+  return { sections, epoch, decoded }
+}
+
+function openKnownDetail(
+  storeId: string,
+  epoch: EpochKeys,
+  { detail }: CommitSections,
+  hash: Uint8Array,
+): ReadonlyMap<number, DetailRow> {
+  if (detail === undefined) return new Map()
+  const context = detailContext(storeId, hash)
+  const rows = decodeDetail(openEnvelope('detail', epoch.detail, context, detail))
+  return new Map(rows.map((row) => [row.row, row]))
+}
+
+function newCommit(oid: Oid, { record }: DecodedRecord, note: string | undefined): NewCommit {
+  const { height, kind, time, deviceId, actor, session, reason } = record
+  const redacts = kind === 'redact' ? record.rows.map((row) => compact(row.versionId)) : []
+  const noteIfAny = note === '' ? undefined : note
+  return { oid, height, kind, time, deviceId, actor, session, reason, redacts, note: noteIfAny }
+}
+
+function versionRow(row: RecordRow, detail: DetailRow | undefined): VersionRow {
+  const { operation } = row
+  if (operation === undefined) {
+    throw new StoreError('record_rows', 'A row of a change has no operation')
+  }
+  const content = operation === 'deleted' ? undefined : detail
+  return {
+    versionId: compact(row.versionId),
+    memoryId: compact(row.memoryId),
+    operation,
+    base: compact(row.base),
+    secondBase: row.secondBase === zeroId ? zeroId : compact(row.secondBase),
+    path: detail?.path,
+    size: content?.size,
+    sha256: content && toHex(content.sha256),
+  }
+}
+
+/** A copy that does not share the memory of the digits that it was cut from. */
+function compact(hex: string): string {
+  return Buffer.from(hex, 'latin1').toString('latin1')
+}

@@ -1,0 +1,87 @@
+// Points of the history, and which commits had been made by then. Pure over the history in RAM.
+
+import { assert, StoreError } from '../../errors.ts'
+import type { History } from './history.ts'
+import { getVersionEntry } from './versions.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
+
+/** A moment in the history. */
+export type Point =
+  /** As it was then, ms since 1970. */
+  | { readonly time: number }
+  /** Right after this version was written, `memver_…`. */
+  | { readonly versionId: string }
+  /** Right after this commit: 40 hex digits, or at least the first 7. */
+  | { readonly commit: string }
+
+/** The commits that had been made by a moment, as far as this history knows. */
+export interface Moment {
+  /** The last of them in the order of the history; not the only newest one if clones were apart. */
+  readonly commit: CommitEntry
+  /** Those that are in the past of no other one, ascending. */
+  readonly tips: readonly CommitEntry[]
+  /** Whether the commit at a position of the history is one of them. */
+  readonly has: (position: number) => boolean
+}
+
+/**
+ * What a point stands for: the past of a commit, itself included. A time may stand for the pasts of
+ * several: of all commits whose record is not younger. Clocks differ and leap, so in their pasts
+ * there may be younger ones: those count as being there too (FORMAT §6.5). Throws `not_found`, or
+ * `invalid_input` for what is no point.
+ */
+export function momentOf(history: History, point: Point): Moment {
+  if ('time' in point) return momentAfter(history, findByTime(history, point.time))
+  if ('versionId' in point) {
+    return momentAfter(history, [getVersionEntry(history, point.versionId).commit])
+  }
+  return momentAfter(history, [findByOid(history, point.commit)])
+}
+
+/** As `momentOf`; the head for no point. */
+export function momentOrNow(history: History, point: Point | undefined): Moment {
+  if (point !== undefined) return momentOf(history, point)
+  if (history.head !== undefined) return momentAfter(history, [history.head])
+  throw new StoreError('not_found', 'The store has no history')
+}
+
+/** When these commits, ascending, and all in their pasts had been made. */
+export function momentAfter(history: History, tips: readonly CommitEntry[]): Moment {
+  const commit = tips.at(-1)
+  assert(commit !== undefined, 'a moment is after some commit')
+  return { commit, tips, has: history.pastOf(...tips) }
+}
+
+/** The version of a memory that was current at a moment. */
+export function versionAt(
+  history: History,
+  memoryId: string,
+  { commit, has }: Moment,
+): VersionEntry | undefined {
+  // Which descends from all its others of then, or is the later one where clones were apart.
+  const newest = commit.position
+  return history.newestOf(memoryId, (position) => position <= newest && has(position))
+}
+
+function findByTime(history: History, time: number): readonly CommitEntry[] {
+  if (!Number.isFinite(time)) throw new StoreError('invalid_input', 'A time must be a number of ms')
+  const found = history.newest((commit) => commit.time <= time)
+  if (found.length === 0) throw new StoreError('not_found', 'Nothing was written by then')
+  return found
+}
+
+function findByOid({ commits }: History, digits: string): CommitEntry {
+  if (!/^[0-9a-f]{7,40}$/.test(digits)) {
+    throw new StoreError(
+      'invalid_input',
+      'A commit is named by 40 hex digits, or 7 or more of them',
+    )
+  }
+  const found: CommitEntry[] = []
+  for (const commit of commits) if (commit.oid.startsWith(digits)) found.push(commit)
+  if (found.length > 1) {
+    throw new StoreError('invalid_input', `${found.length} commits begin so; give more digits`)
+  }
+  if (found[0] === undefined) throw new StoreError('not_found', 'There is no such commit')
+  return found[0]
+}

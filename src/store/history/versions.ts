@@ -1,0 +1,275 @@
+// Questions about the past: versions by memory, path, actor, session, operation and time, newest
+// first, in pages. Answers come from the history in RAM, contents from git.
+
+import { StoreError } from '../../errors.ts'
+import { formatId, parseId } from '../../format/id.ts'
+import { zeroId } from '../../format/record.ts'
+import { readVersionContent } from './contents.ts'
+import type { ContentSource } from './contents.ts'
+import { countLeading } from '../commits/count-leading.ts'
+import type { History } from './history.ts'
+import { atOnce } from '../../time-slice.ts'
+import type { Actor, ActorType, Operation } from '../../format/change-record.ts'
+import { findPlacedTime, mayLieBetween } from './record-times.ts'
+import { askInSlices } from './steady-history.ts'
+import { mergedInputsOf } from './version-inputs.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
+
+/** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
+export interface Version {
+  readonly versionId: string
+  readonly memoryId: string
+  readonly operation: Operation
+  /** Undefined once redacted, and only then. */
+  readonly path: string | undefined
+  /** Undefined for a deletion and once redacted. */
+  readonly sha256: string | undefined
+  readonly sizeBytes: number | undefined
+  /** By the clock of the device. */
+  readonly createdAt: number
+  /**
+   * Undefined unless a version or another change that came after it is over 24 hours earlier: then
+   * `createdAt` is doubtful, and this is the earliest time of those, which `at` goes by.
+   */
+  readonly placedAt: number | undefined
+  readonly createdBy: Actor | undefined
+  readonly session: string | undefined
+  readonly deviceId: string
+  /** The version that this one replaced, if any: of a merged one the first. */
+  readonly baseVersionId: string | undefined
+  /**
+   * What a merge of clones put together: the versions of both sides, and those of another memory
+   * with the same path that was joined into this one. Empty for all others.
+   */
+  readonly mergedFrom: readonly string[]
+  /** The reason that its change was given, if any. */
+  readonly reason: string | undefined
+  /** The git commit, 40 hex digits. */
+  readonly commit: string
+  readonly redactedAt: number | undefined
+  readonly redactedBy: Actor | undefined
+  /** Only where contents were asked for: undefined for a deletion and once redacted. */
+  readonly content?: string | undefined
+}
+
+/** A version with its content: undefined for a deletion and once redacted. */
+export interface FullVersion extends Version {
+  readonly content: string | undefined
+}
+
+/** With all that a merge put together in it, in the order of `mergedFrom`. */
+export interface VersionWithInputs extends FullVersion {
+  readonly inputs: readonly FullVersion[]
+}
+
+/** All given conditions must hold (Memory Stores API §7). */
+export interface VersionFilter {
+  /** `mem_…`, also of a memory that is deleted. */
+  readonly memoryId?: string | undefined
+  /** Versions at this path, or below it if it was a directory. Redacted ones have no path. */
+  readonly path?: string | undefined
+  readonly actorId?: string | undefined
+  readonly actorType?: ActorType | undefined
+  readonly session?: string | undefined
+  readonly operation?: Operation | undefined
+  /** True: only redacted versions. False: only the others. */
+  readonly redacted?: boolean | undefined
+  /**
+   * Inclusive, ms since 1970. A doubtful time counts as both `placedAt` and, unless the head is
+   * over 24 hours earlier, `createdAt`.
+   */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+  /** `newest` first if left out: the order of the history, which clocks need not agree with. */
+  readonly order?: 'newest' | 'oldest' | undefined
+  /** `full`: with contents, and at most 20 in a page. `basic` if left out. */
+  readonly view?: 'basic' | 'full' | undefined
+  /** 1 to 1,000; 100 if left out. */
+  readonly limit?: number | undefined
+  /**
+   * The cursor that the page before gave: the id of its last version. It stays good when versions
+   * are written, merged in or redacted meanwhile, and goes on in either order.
+   */
+  readonly after?: string | undefined
+}
+
+export interface VersionPage {
+  readonly versions: readonly Version[]
+  /** Give it as `after` to go on; undefined at the end. */
+  readonly next: string | undefined
+}
+
+const PAGE_DEFAULT = 100
+const PAGE_MAX = 1000
+const FULL_PAGE_MAX = 20
+const OPERATIONS = new Set<unknown>(['created', 'modified', 'deleted', undefined])
+const ORDERS = new Set<unknown>(['newest', 'oldest', undefined])
+const VIEWS = new Set<unknown>(['basic', 'full', undefined])
+
+/** A page without contents, whatever the view. Throws `invalid_input`. */
+export function findVersions(history: History, filter: VersionFilter): VersionPage {
+  return describePage(history, atOnce(findEntries(history, filter)))
+}
+
+/** A page in the view that the filter asks for. Throws `invalid_input`. */
+export async function readVersions(
+  history: History,
+  source: ContentSource,
+  filter: VersionFilter,
+  signal?: AbortSignal,
+): Promise<VersionPage> {
+  const page = await askInSlices(history, () => findEntries(history, filter), signal)
+  if (filter.view !== 'full') return describePage(history, page)
+  const { entries, next } = page
+  return { versions: entries.map((entry) => readVersion(history, source, entry)), next }
+}
+
+export function readVersionWithInputs(
+  history: History,
+  source: ContentSource,
+  versionId: string,
+): VersionWithInputs {
+  const entry = getVersionEntry(history, versionId)
+  const inputs = combinedIn(history, entry)
+  return {
+    ...readVersion(history, source, entry),
+    inputs: inputs.map((input) => readVersion(history, source, input)),
+  }
+}
+
+function readVersion(history: History, source: ContentSource, entry: VersionEntry): FullVersion {
+  const content = readVersionContent(source, entry)
+  return { ...describeVersion(history, entry), content }
+}
+
+export function describeVersion(history: History, entry: VersionEntry): Version {
+  const { commit } = entry
+  const redaction = history.findRedaction(entry.versionId)
+  return {
+    versionId: formatId('version', entry.versionId),
+    memoryId: formatId('memory', entry.memoryId),
+    operation: entry.operation,
+    path: entry.path,
+    sha256: entry.sha256,
+    sizeBytes: entry.size,
+    createdAt: commit.time,
+    placedAt: findPlacedTime(history, commit),
+    createdBy: commit.actor,
+    session: commit.session,
+    deviceId: formatId('device', commit.deviceId),
+    baseVersionId: entry.base === zeroId ? undefined : formatId('version', entry.base),
+    mergedFrom: combinedIn(history, entry).map((input) => formatId('version', input.versionId)),
+    // A note lies with the first row of its change, and may outlive the others.
+    reason: redaction === undefined ? commit.note : undefined,
+    commit: commit.oid,
+    redactedAt: redaction?.time,
+    redactedBy: redaction?.actor,
+  }
+}
+
+/** A merge may also have moved a memory aside, or deleted it: that puts nothing together. */
+function combinedIn(history: History, entry: VersionEntry): readonly VersionEntry[] {
+  const inputs = mergedInputsOf(history, entry)
+  return inputs.length > 1 ? inputs : []
+}
+
+export function getVersionEntry(history: History, versionId: string): VersionEntry {
+  const entry = history.find(parseId('version', versionId))
+  if (entry === undefined) throw new StoreError('not_found', 'There is no such version')
+  return entry
+}
+
+/** Whether a path lies at another one or below it. */
+export function isAtOrBelow(path: string | undefined, at: string): boolean {
+  if (path === undefined) return false
+  return at === '/' || path === at || path.startsWith(`${at}/`)
+}
+
+interface FoundPage {
+  readonly entries: readonly VersionEntry[]
+  readonly next: string | undefined
+}
+
+function describePage(history: History, { entries, next }: FoundPage): VersionPage {
+  return { versions: entries.map((entry) => describeVersion(history, entry)), next }
+}
+
+function* findEntries(history: History, filter: VersionFilter): Generator<undefined, FoundPage> {
+  const limit = checkFilter(filter)
+  const candidates = candidatesFor(history, filter)
+  const matches = conditionOf(history, filter)
+  const step = filter.order === 'oldest' ? 1 : -1
+  const entries: VersionEntry[] = []
+  let index = startOf(history, candidates, step, filter.after)
+  for (; index >= 0 && index < candidates.length; index += step) {
+    yield
+    const entry = candidates.at(index)
+    if (entry === undefined || !matches(entry)) continue
+    const last = entries.length === limit ? entries.at(-1) : undefined
+    if (last !== undefined) return { entries, next: formatId('version', last.versionId) }
+    entries.push(entry)
+  }
+  return { entries, next: undefined }
+}
+
+interface Candidates {
+  readonly length: number
+  at(index: number): VersionEntry | undefined
+}
+
+/** Oldest first, the narrowest list that holds every match. */
+function candidatesFor(history: History, filter: VersionFilter): Candidates {
+  if (filter.memoryId === undefined) return history.versions
+  return history.ofMemory(parseId('memory', filter.memoryId))
+}
+
+function conditionOf(history: History, filter: VersionFilter): (entry: VersionEntry) => boolean {
+  const { operation, path: at, redacted } = filter
+  return ({ operation: done, path, versionId, commit }) =>
+    (operation === undefined || done === operation) &&
+    (at === undefined || isAtOrBelow(path, at)) &&
+    (redacted === undefined || redacted === (history.findRedaction(versionId) !== undefined)) &&
+    wroteIt(history, commit, filter)
+}
+
+function wroteIt(history: History, commit: CommitEntry, filter: VersionFilter): boolean {
+  const { actor, session } = commit
+  return (
+    (filter.actorId === undefined || actor?.id === filter.actorId) &&
+    (filter.actorType === undefined || actor?.type === filter.actorType) &&
+    (filter.session === undefined || session === filter.session) &&
+    mayLieBetween(history, commit, filter)
+  )
+}
+
+function startOf(
+  history: History,
+  candidates: Candidates,
+  step: 1 | -1,
+  after: string | undefined,
+): number {
+  if (after === undefined) return step === 1 ? 0 : candidates.length - 1
+  const versionId = parseId('version', after)
+  const last = history.indexOf(versionId) ?? -1
+  const index = countLeading(candidates, (one) => (history.indexOf(one.versionId) ?? 0) < last)
+  if (candidates.at(index)?.versionId !== versionId)
+    throw new StoreError('invalid_input', 'The cursor belongs to another query')
+  return index + step
+}
+
+/** Returns the size of a page. */
+function checkFilter({ operation, order, view, since, until, limit }: VersionFilter): number {
+  if (!OPERATIONS.has(operation)) throw invalid('The operation', 'created, modified or deleted')
+  if (!ORDERS.has(order)) throw invalid('The order', 'newest or oldest')
+  if (!VIEWS.has(view)) throw invalid('The view', 'basic or full')
+  if (Number.isNaN(since) || Number.isNaN(until)) throw invalid('A time', 'a number of ms')
+  const size = limit ?? PAGE_DEFAULT
+  if (!Number.isInteger(size) || size < 1 || size > PAGE_MAX) {
+    throw invalid('The limit', `an integer from 1 to ${PAGE_MAX}`)
+  }
+  return view === 'full' ? Math.min(size, FULL_PAGE_MAX) : size
+}
+
+function invalid(what: string, right: string): StoreError {
+  return new StoreError('invalid_input', `${what} must be ${right}`)
+}

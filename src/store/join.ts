@@ -1,0 +1,76 @@
+// A second machine: a store that a remote holds, fetched, verified from genesis and opened here
+// (FORMAT §7, §8, §9). All of it happens beside the directory that is wanted, so that what goes
+// wrong, a wrong key above all, leaves nothing behind.
+
+import { hasCode } from '../errors.ts'
+import { parseId } from '../format/id.ts'
+import { systemRandom } from '../crypto/random.ts'
+import { systemDisk } from '../disk/disk.ts'
+import { openHeadKeyring } from './access/authority.ts'
+import type { MemoryStore } from './memory-store.ts'
+import { openStore } from './open.ts'
+import { localFiles, unlockOf } from './session/open-session.ts'
+import type { Places } from './session/open-session.ts'
+import { Beside } from './sync/beside.ts'
+import { addressOf, checkKeepsUp, fetchInto, nameOf } from './sync/clone-remote.ts'
+import type { JoinOptions } from './sync/clone-remote.ts'
+
+/** Other machines that join at the same moment may win so often. */
+const ATTEMPTS = 5
+
+/**
+ * Opens the store of a remote in an absent or empty directory. A passphrase or recovery key makes
+ * this identity a device and tells the remote; without one it has to be a device already. Throws
+ * `wrong_key`, `store_exists`, `not_found` for an empty remote, `store_id_mismatch`, `rolled_back`
+ * if this device has verified more of it before, a remote code, or what verification refuses;
+ * nothing is left then.
+ */
+export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
+  const { disk = systemDisk, random = systemRandom, directory } = options
+  const beside = new Beside(disk, random, directory)
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await joinOnce(beside, options)
+    } catch (error) {
+      // Two enrolments at once exclude each other, so the later one begins anew on the other.
+      const lostRace = hasCode(error, 'remote_moved', 'keyring_conflict')
+      if (!lostRace || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+async function joinOnce(beside: Beside, options: JoinOptions): Promise<MemoryStore> {
+  await beside.make(async ({ repository, state }) => {
+    // Before anything else, whether the key is one of its keys.
+    await fetchInto(repository, options, async (objects, head, id) => {
+      const { epochs } = await openHeadKeyring(objects, id, unlockOf(options), head)
+      await checkKeepsUp({ objects, storeId: id, epochs }, head, options)
+    })
+    // Whatever an attempt enrols counts only once the remote has it.
+    const places = { directory: repository, stateDirectory: state, identity: options.identity }
+    const store = await openStore({ ...options, ...places })
+    const { id: storeId } = store
+    try {
+      await store.addRemote(nameOf(options), addressOf(options).url)
+      await store.sync(options.author, syncOptionsOf(options))
+    } finally {
+      await store.close()
+    }
+    await keepSeen(places, options, storeId)
+  })
+  const { passphrase: _, recoveryKey: __, ...others } = options
+  return openStore(others)
+}
+
+/** What the remote has shown counts from now on: the real state directory remembers it. */
+async function keepSeen(scratch: Places, options: JoinOptions, store: string): Promise<void> {
+  const storeId = parseId('store', store)
+  const [name, { url }] = [nameOf(options), addressOf(options)]
+  const seen = localFiles({ ...options, ...scratch }, storeId).seenRemotes.find(name, url)
+  if (seen !== undefined) await localFiles(options, storeId).seenRemotes.note(name, url, seen)
+}
+
+function syncOptionsOf(options: JoinOptions): Parameters<MemoryStore['sync']>[1] {
+  const { access, transfer, progress, signal } = options
+  return { remote: nameOf(options), access, transfer, progress, signal }
+}

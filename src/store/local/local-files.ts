@@ -1,0 +1,238 @@
+// What this device keeps beside the history, for itself: the anchor and the sealed caches. Decides
+// when they are worth writing. All writes happen under the store's writer lock.
+
+import { parseLinks } from '../../format/commit.ts'
+import { hasCode } from '../../errors.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import type { Clock } from '../../clock.ts'
+import type { Anchor } from './anchor.ts'
+import { readKeyringState, readSettingsState } from '../access/authority.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import { countOn } from '../commits/commit-count.ts'
+import type { CommitCount } from '../commits/commit-count.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
+import { History } from '../history/history.ts'
+import type { HistorySource } from '../history/history.ts'
+import { isWorthWriting, readHistory, writeHistory } from './history-cache.ts'
+import { Reads } from './reads.ts'
+import type { CacheOwner } from './sealed-cache.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
+import { findState, findWritten, writeState } from './state-cache.ts'
+import type { VersionIds } from './version-ids.ts'
+
+/** A new snapshot cache is worth its bytes after so many commits, and at close. */
+const CACHE_EVERY = 256
+/** A store that is never idle writes one all the same: a killed process leaves little to verify. */
+const CACHE_WHEN_BUSY = 4096
+/** How far another process may be ahead for our caches to be worth writing. */
+const RECENT = 1024
+
+export interface LocalFilesParts {
+  readonly objects: ObjectStore
+  readonly anchor: Anchor
+  readonly caches: CacheOwner
+  /** The folder of this device's caches. */
+  readonly cacheDirectory: string
+  readonly clock: Clock
+  /** Height of the cached snapshot, -1 without one. */
+  readonly cachedHeight: number
+  /** As the cache says, or whoever has gone through the whole history. */
+  readonly counted: CommitCount | undefined
+  /** Of the versions in the past of the snapshot, as far as they are known. */
+  readonly versionIds: VersionIds
+}
+
+/** What the caches on disk say; no more than that. */
+export interface CachedFiles {
+  readonly state: Snapshot | undefined
+  readonly history: History
+}
+
+export class LocalFiles {
+  readonly reads: Reads
+  readonly #parts: LocalFilesParts
+  #cachedHeight: number
+  #counted: CommitCount | undefined
+  #countIsNew = false
+
+  constructor(parts: LocalFilesParts) {
+    this.#parts = parts
+    this.reads = new Reads(parts.caches, parts.cacheDirectory, parts.clock)
+    this.#cachedHeight = parts.cachedHeight
+    this.#counted = parts.counted
+  }
+
+  /** Keeps it for the next time. */
+  set counted(count: CommitCount) {
+    this.#countIsNew ||= this.#counted === undefined
+    this.#counted = count
+  }
+
+  /** Counts on from what was counted before; undefined if that is unknown, or erased. */
+  async findCount(head: Oid): Promise<CommitCount | undefined> {
+    const known = this.#counted
+    if (known === undefined || known.commit === head) return known
+    try {
+      this.#counted = await countOn(this.#parts.objects, known, head)
+    } catch (error) {
+      if (!hasCode(error, 'object_missing')) throw error
+      this.#counted = undefined
+    }
+    return this.#counted
+  }
+
+  get versionIds(): VersionIds {
+    return this.#parts.versionIds
+  }
+
+  noteWritten(commits: readonly BuiltCommit[]): void {
+    for (const { head, added } of commits) {
+      if (added) this.versionIds.extend(added.after, head.commit, added.versionIds)
+    }
+  }
+
+  get anchor(): Anchor {
+    return this.#parts.anchor
+  }
+
+  /** Gives a directory, which is gone afterwards; what a death leaves goes with a redaction. */
+  async withScratch<T>(work: (disk: Disk, directory: string) => Promise<T>): Promise<T> {
+    const { caches, cacheDirectory } = this.#parts
+    const directory = `${cacheDirectory}/scratch`
+    caches.disk.removeTree(directory)
+    try {
+      return await work(caches.disk, directory)
+    } finally {
+      caches.disk.removeTree(directory)
+    }
+  }
+
+  /** Whether many commits have come since the last snapshot cache; far more for a busy store. */
+  isDue({ head }: Snapshot, when: 'idle' | 'busy'): boolean {
+    const every = when === 'idle' ? CACHE_EVERY : CACHE_WHEN_BUSY
+    return head.height >= this.#cachedHeight + every
+  }
+
+  hasNews({ head }: Snapshot, history: History): boolean {
+    const isNew = this.#countIsNew || head.height !== this.#cachedHeight
+    return isNew || isWorthWriting(history) || this.reads.dirty
+  }
+
+  async loadHistory(history: History, signal: AbortSignal | undefined): Promise<void> {
+    const { caches, cacheDirectory } = this.#parts
+    await readHistory(caches, cacheDirectory, history, signal)
+  }
+
+  async read(source: HistorySource): Promise<CachedFiles> {
+    const { caches, cacheDirectory } = this.#parts
+    const found = await findState(caches, `${cacheDirectory}/state`, {
+      readKeyring: (oid, record) => readKeyringState(source, oid, record),
+      readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
+    })
+    const history = new History()
+    await readHistory(caches, cacheDirectory, history)
+    return { state: found?.snapshot, history }
+  }
+
+  /** Idle work. `durable` is the newest head that is certainly on disk. */
+  async settle(
+    source: HistorySource,
+    durable: Head | undefined,
+    snapshot: Snapshot,
+  ): Promise<void> {
+    if (durable !== undefined && this.#isPast(durable)) await this.anchor.advance(durable)
+    if (this.isDue(snapshot, 'idle') && this.#isPast(snapshot.head)) {
+      await this.#writeState(source, snapshot)
+    }
+    await this.#writeReads(snapshot)
+  }
+
+  /** Before the store is left: whoever opens it next verifies little. */
+  async leave(
+    source: HistorySource,
+    durable: Head | undefined,
+    snapshot: Snapshot,
+    history: History,
+  ): Promise<void> {
+    // Frames of a process that died may not be on disk, whoever can read them.
+    const packed = this.#parts.objects.status().journalFrames === 0
+    const head = packed ? snapshot.head : durable
+    // A sync of another process may have left it as late, and lowered the anchor for that.
+    if (head !== undefined && this.#isPast(head)) await this.anchor.advance(head)
+    await this.anchor.settle()
+    await this.#writeCaches(source, snapshot, history).catch(ignoreStorage)
+  }
+
+  /** After the caches were erased with what they held. */
+  forget(history: History): void {
+    this.#cachedHeight = -1
+    this.reads.forgetFile()
+    history.cachedCommits = 0
+    const { head } = history
+    if (head !== undefined && !history.isSuperseded) {
+      this.versionIds.restart(head.oid, history.versionIds)
+    }
+  }
+
+  async #writeCaches(source: HistorySource, snapshot: Snapshot, history: History): Promise<void> {
+    await this.#writeReads(snapshot)
+    if (!this.#isPast(snapshot.head)) return
+    const { caches, cacheDirectory } = this.#parts
+    const isNew = this.#countIsNew || snapshot.head.height !== this.#cachedHeight
+    if (isNew) await this.#writeState(source, snapshot)
+    await writeHistory(caches, cacheDirectory, history)
+  }
+
+  /** Idle work. What another process may have redacted is not kept. */
+  async keepHistory(snapshot: Snapshot, history: History): Promise<void> {
+    if (!isWorthWriting(history) || !this.#isPast(snapshot.head)) return
+    await writeHistory(this.#parts.caches, this.#parts.cacheDirectory, history)
+  }
+
+  async #writeReads({ current }: Snapshot): Promise<void> {
+    if (!this.reads.dirty) return
+    await this.reads.save((memoryId) => current.get(memoryId)?.live !== undefined)
+  }
+
+  async #writeState(source: HistorySource, snapshot: Snapshot): Promise<void> {
+    const { caches, cacheDirectory } = this.#parts
+    const path = `${cacheDirectory}/state`
+    const { commit, height } = snapshot.head
+    const written = findWritten(caches, path)
+    if (written !== undefined && written.height > height && this.#isPast(written)) {
+      // Another process has written a newer one.
+      this.#cachedHeight = written.height
+      return
+    }
+    // A little now, or all of it when somebody asks.
+    const counted = await this.findCount(commit)
+    const kept = await this.versionIds.save(source, commit, written)
+    await writeState(caches, path, { snapshot, counted, kept })
+    this.#cachedHeight = snapshot.head.height
+    this.#countIsNew = false
+  }
+
+  /**
+   * Whether a head that was verified here is the store's, or a recent ancestor of it. If not,
+   * another process may have redacted meanwhile, and caches of ours would hold what it erased.
+   */
+  #isPast(known: Pick<Head, 'commit' | 'height'>): boolean {
+    const { objects } = this.#parts
+    if (objects.head === undefined) return false
+    const reached = new Set([objects.head])
+    for (const oid of reached) {
+      if (oid === known.commit) return true
+      if (reached.size > RECENT) return false
+      const { height, parents } = parseLinks(readCommitBytes(objects, oid))
+      if (height > known.height) for (const parent of parents) reached.add(parent)
+    }
+    return false
+  }
+}
+
+/** Caches can be made again. */
+function ignoreStorage(error: unknown): void {
+  if (!hasCode(error, 'storage_denied', 'storage_full', 'storage_failed')) throw error
+}

@@ -1,0 +1,161 @@
+// Files that only this device reads: the anchor and the index caches, sealed under keys of the
+// identity's local secret (FORMAT §3 type 6, §4). A cache that is missing, damaged or from another
+// device is as good as none; whether that is tolerable is the caller's to say.
+
+import { dirname } from 'node:path'
+import { utf8, utf8Text } from '../../bytes.ts'
+import type { Sealed } from '../../bytes.ts'
+import { deriveKey } from '../../crypto/derive.ts'
+import type { Random } from '../../crypto/random.ts'
+import { StoreError } from '../../errors.ts'
+import { cacheContext, openEnvelope, sealEnvelope } from '../../format/envelope.ts'
+import type { EnvelopeKeys } from '../../format/envelope.ts'
+import { atomicWrite, makeDurableDirectory } from '../../disk/disk.ts'
+import type { Disk } from '../../disk/disk.ts'
+import type { Identity } from '../../keys/identity.ts'
+
+/** The role in the context of FORMAT §3.1: one kind of file cannot be passed off as another. */
+export const cacheRole = { state: 1, versions: 2, anchor: 3, reads: 4, remotes: 5, ids: 6 } as const
+export type CacheRole = keyof typeof cacheRole
+
+export interface CachePlace {
+  readonly path: string
+  readonly role: CacheRole
+  /** Tells the files of one role apart; the anchor has 0. */
+  readonly generation: number
+}
+
+/** Everything that a cache file is bound to. */
+export interface CacheOwner {
+  readonly disk: Disk
+  readonly storeId: string
+  readonly identity: Identity
+  readonly random: Random
+}
+
+/** The folder of one device's caches. */
+export interface CacheFiles {
+  readonly owner: CacheOwner
+  readonly directory: string
+}
+
+const KEYS_CONTEXT = 'GLK1keys'
+const NO_EPOCH = '0000000000000000'
+
+/** What every cache file says first. */
+export interface CacheFile {
+  readonly version: number
+}
+
+/**
+ * The value in a cache file; undefined if there is no file. Throws an envelope code, or
+ * `upgrade_required` for the version of another release.
+ */
+export function readCache<T extends CacheFile>(
+  owner: CacheOwner,
+  place: CachePlace,
+  version: T['version'],
+): T | undefined {
+  return readCacheBytes(owner, place, (padded) => {
+    // Sealed by this device for this place: of the version that we write it has the shape we write.
+    const file: T = JSON.parse(utf8Text(untilPadding(padded)))
+    if (file.version === version) return file
+    throw otherRelease()
+  })
+}
+
+/** As `readCache`, but undefined for anything that is not a whole cache of this device. */
+export function findCache<T extends CacheFile>(
+  owner: CacheOwner,
+  place: CachePlace,
+  version: T['version'],
+): T | undefined {
+  return wholeOrNone(() => readCache<T>(owner, place, version))
+}
+
+/**
+ * As `findCache`, for a binary file, which follows from its padded plaintext; `decode` throws
+ * `upgrade_required` for what another release wrote.
+ */
+export function findCacheBytes<T>(
+  owner: CacheOwner,
+  place: CachePlace,
+  decode: (padded: Uint8Array) => T,
+): T | undefined {
+  return wholeOrNone(() => readCacheBytes(owner, place, decode))
+}
+
+/** Durable and atomic: a reader finds the old file or the new one. */
+export async function writeCache(
+  owner: CacheOwner,
+  place: CachePlace,
+  file: CacheFile,
+): Promise<void> {
+  await writeCacheBytes(owner, place, utf8(JSON.stringify(file)))
+}
+
+/** The same for a binary file. */
+export async function writeCacheBytes(
+  owner: CacheOwner,
+  place: CachePlace,
+  plaintext: Uint8Array,
+): Promise<void> {
+  await makeDurableDirectory(owner.disk, dirname(place.path))
+  await atomicWrite(owner.disk, place.path, sealCache(owner, place, plaintext))
+}
+
+export function sealCache(owner: CacheOwner, place: CachePlace, plaintext: Uint8Array): Sealed {
+  const keys = keysFor(owner, place)
+  return sealEnvelope('cache', keys, contextOf(owner, place), owner.random(32), plaintext)
+}
+
+/** The padded plaintext. Throws an envelope code. */
+export function openCache(owner: CacheOwner, place: CachePlace, bytes: Uint8Array): Uint8Array {
+  return openEnvelope('cache', keysFor(owner, place), contextOf(owner, place), bytes)
+}
+
+/** The text of a padded plaintext: the envelope is authenticated, so only zeros can follow it. */
+export function untilPadding(padded: Uint8Array): Uint8Array {
+  const end = padded.indexOf(0)
+  return end === -1 ? padded : padded.subarray(0, end)
+}
+
+export function otherRelease(): StoreError {
+  return new StoreError('upgrade_required', 'A local file was written by another release')
+}
+
+function readCacheBytes<T>(
+  owner: CacheOwner,
+  place: CachePlace,
+  decode: (padded: Uint8Array) => T,
+): T | undefined {
+  const bytes = owner.disk.readFile(place.path)
+  if (bytes === undefined) return undefined
+  return decode(openCache(owner, place, bytes))
+}
+
+/** Undefined for what is damaged, from another device or from another release. */
+export function wholeOrNone<T>(read: () => T | undefined): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    if (error.code === 'upgrade_required' || error.code.startsWith('envelope_')) return undefined
+    throw error
+  }
+}
+
+function keysFor(owner: CacheOwner, place: CachePlace): EnvelopeKeys {
+  const { localSecret } = owner.identity
+  const subkey = place.role === 'anchor' ? 2 : 1
+  return {
+    kid: NO_EPOCH,
+    key: deriveKey(localSecret, subkey, KEYS_CONTEXT),
+    saltKey: deriveKey(localSecret, 4, KEYS_CONTEXT),
+  }
+}
+
+function contextOf(owner: CacheOwner, place: CachePlace): Uint8Array {
+  const { storeId, identity } = owner
+  return cacheContext(storeId, identity.deviceId, cacheRole[place.role], place.generation)
+}

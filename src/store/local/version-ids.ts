@@ -1,0 +1,220 @@
+// The ids of all versions in the past of a head that this device has verified: a new version may
+// have none of them (FORMAT §6.4). What is asked about is compared with the files, and none of it
+// stays in RAM but what came since they were written, and a filter, once somebody has asked: who
+// follows another process asks all the time. May hold ids of commits that were left since
+// (FORMAT §7.4), so that the history decides about what is found here.
+
+import type { WorkOptions } from '../../async.ts'
+import { StoreError, hasCode } from '../../errors.ts'
+import { parseLinks } from '../../format/commit.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
+import { Frontier } from '../commits/frontier.ts'
+import type { History, HistorySource } from '../history/history.ts'
+import { IdFilter } from '../tables/id-filter.ts'
+import type { IdIndex } from '../tables/id-index.ts'
+import { readVersionIds } from '../history/known-commit.ts'
+import { Records } from '../tables/records.ts'
+import type { CacheFiles } from './sealed-cache.ts'
+import { appendIds, noIds, readIds } from './version-id-files.ts'
+import type { KeptIds } from './version-id-files.ts'
+
+/** Which ids the files hold, and of which commit these are the past. */
+export interface IdsAt {
+  readonly commit: Oid
+  readonly kept: KeptIds
+}
+
+/** What is verified on top of a head asks about the past of that. */
+export interface VersionsBelow {
+  /** Throws `row_version_reused` for a version that is there. */
+  checkNew(ids: IdIndex): Promise<void>
+  /** Told what a head has that is accepted now, beside what was asked about. */
+  extend(head: Oid, ids: IdIndex): void
+}
+
+const ID_BYTES = 16
+/** So many are compared at once. */
+const AT_ONCE = 16_384
+/** Commits after which the progress is reported, however fast it goes. */
+const BATCH = 512
+
+export class VersionIds {
+  readonly #files: CacheFiles
+  /** Undefined as long as nothing is known. */
+  #at: Oid | undefined
+  #kept: KeptIds
+  #since: Records = new Records(ID_BYTES)
+  /** Of all of them. */
+  #filter: IdFilter | undefined
+
+  constructor(files: CacheFiles, known?: IdsAt) {
+    this.#files = files
+    this.#at = known?.commit
+    this.#kept = known?.kept ?? noIds
+  }
+
+  /** All that are in the past of a commit: none, if left out. */
+  restart(commit: Oid, ids: Records = new Records(ID_BYTES)): void {
+    this.#forget()
+    this.#at = commit
+    this.#since = ids
+  }
+
+  /** What a commit adds to the past of another one, `after`. */
+  extend(after: Oid, commit: Oid, ids: Iterable<string>): void {
+    if (this.#at !== after) return
+    this.#add(ids)
+    this.#at = commit
+  }
+
+  /** `fill` gives the history up to `head`. The commits that nobody told of are read. */
+  below(
+    source: HistorySource,
+    head: Oid,
+    fill: () => Promise<History>,
+    options: WorkOptions = {},
+  ): VersionsBelow {
+    return {
+      checkNew: async (ids) => {
+        if (ids.size === 0) return
+        await this.#reach(source, head, options)
+        if (!(await this.#hasAny(source, head, ids, options))) return
+        const history = await fill()
+        for (const id of ids.values()) {
+          if (history.find(id) === undefined) continue
+          throw new StoreError('row_version_reused', 'A version id is used twice')
+        }
+      },
+      extend: (to, ids) => this.extend(head, to, ids.values()),
+    }
+  }
+
+  /**
+   * Writes those in the past of `head`; undefined if they are unknown: they are read from git when
+   * somebody asks. `written` is what the files hold, if another process has written them since.
+   */
+  async save(
+    source: HistorySource,
+    head: Oid,
+    written: { readonly commit: Oid; readonly kept: KeptIds | undefined } | undefined,
+  ): Promise<KeptIds | undefined> {
+    if (written?.kept !== undefined && this.#isBehind(written.kept)) {
+      this.#forget()
+      this.#at = written.commit
+      this.#kept = written.kept
+    }
+    if (this.#at === undefined) return undefined
+    try {
+      await this.#readSince(source, head, {})
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      // Redacted meanwhile, and erased; or damaged, which others will say.
+      this.#forget()
+      return undefined
+    }
+    const kept = await appendIds(this.#files, this.#kept, this.#since)
+    if (kept === undefined) {
+      this.#forget()
+      return undefined
+    }
+    this.#kept = kept
+    this.#since = new Records(ID_BYTES)
+    return kept
+  }
+
+  /** Whether the files hold more, or something else, than what this one goes on from. */
+  #isBehind(kept: KeptIds): boolean {
+    if (kept.digest === this.#kept.digest) return false
+    if (this.#at === undefined || this.#kept.count > 0) return true
+    // With more of them in RAM, the files were found damaged, or are of before.
+    return this.#since.length < kept.count
+  }
+
+  async #reach(source: HistorySource, head: Oid, options: WorkOptions): Promise<void> {
+    try {
+      await this.#readSince(source, head, options)
+    } catch (error) {
+      if (this.#at === undefined || !hasCode(error, 'object_missing')) throw error
+      this.#forget()
+      await this.#readSince(source, head, options)
+    }
+  }
+
+  /** Goes back to where both heads have the same past; to genesis, if nothing is known. */
+  async #readSince(
+    source: HistorySource,
+    head: Oid,
+    { progress, signal }: WorkOptions,
+  ): Promise<void> {
+    if (this.#at === head) return
+    const found = new Map<Oid, Uint8Array>()
+    const read = (oid: Oid): Uint8Array => {
+      const bytes = found.get(oid) ?? readCommitBytes(source.objects, oid)
+      found.set(oid, bytes)
+      return bytes
+    }
+    const frontier = new Frontier<Oid>((oid) => parseLinks(read(oid)).height)
+    frontier.add(head, 'ours')
+    if (this.#at !== undefined) frontier.add(this.#at, 'theirs')
+    const slice = new TimeSlice(signal, BATCH)
+    let done = 0
+    for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
+      const bytes = read(next.commit)
+      found.delete(next.commit)
+      const { parents, height } = parseLinks(bytes)
+      if (next.reach === 'ours') this.#add(readVersionIds(source, next.commit, bytes))
+      for (const parent of parents) frontier.add(parent, next.reach)
+      done += 1
+      if (!slice.isOver()) continue
+      progress?.(done, done + height)
+      await slice.next()
+    }
+    this.#at = head
+  }
+
+  async #hasAny(
+    source: HistorySource,
+    head: Oid,
+    ids: IdIndex,
+    options: WorkOptions,
+  ): Promise<boolean> {
+    const asked = ids.ids.bytes(0, ids.size)
+    if (this.#filter?.mayHaveAnyOf(asked) === false) return false
+    let found = false
+    let filter = new IdFilter(this.#kept.count + this.#since.length)
+    const compare = (bytes: Uint8Array): void => {
+      found ||= ids.hasAnyOf(bytes)
+      filter.add(bytes)
+    }
+    if (!(await readIds(this.#files, this.#kept, compare))) {
+      this.#forget()
+      await this.#readSince(source, head, options)
+      found = false
+      filter = new IdFilter(this.#since.length)
+    }
+    const slice = new TimeSlice(options.signal)
+    const { length } = this.#since
+    for (let start = 0; start < length; start += AT_ONCE) {
+      compare(this.#since.bytes(start, Math.min(start + AT_ONCE, length)))
+      if (slice.isOver()) await slice.next()
+    }
+    this.#filter = filter
+    return found
+  }
+
+  #add(ids: Iterable<string>): void {
+    const first = this.#since.length
+    for (const id of ids) this.#since.setHex(this.#since.add(), 0, id)
+    this.#filter?.add(this.#since.bytes(first, this.#since.length))
+    if (this.#filter?.isFull === true) this.#filter = undefined
+  }
+
+  #forget(): void {
+    this.#at = undefined
+    this.#kept = noIds
+    this.#since = new Records(ID_BYTES)
+    this.#filter = undefined
+  }
+}

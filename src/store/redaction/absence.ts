@@ -1,0 +1,222 @@
+// Searches everything that the store keeps for what was redacted (FORMAT §10): every object of any
+// kind, reachable or not, is opened by trial, and every cache of this device is read. Believes
+// nothing that a redaction said of itself.
+
+import type { WorkOptions } from '../../async.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { parseCommit } from '../../format/commit.ts'
+import { treeOf } from '../../format/commit-sections.ts'
+import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
+import { formatId } from '../../format/id.ts'
+import { decodeMemoryBlob } from '../../format/memory-blob.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { decodeCommit, openDetail } from '../commits/decoded-commit.ts'
+import type { ContentSource } from '../history/contents.ts'
+import { getTree } from '../snapshot/git-reads.ts'
+import type { History } from '../history/history.ts'
+import type { CachedFiles } from '../local/local-files.ts'
+import type { StoreSession } from '../session/session.ts'
+import { compareDistantTrees } from '../snapshot/tree-diff.ts'
+import type { CommitEntry } from '../history/history-rows.ts'
+
+export interface AbsenceOptions extends WorkOptions {
+  /** Objects that must not be stored in any place, such as those of a certificate. */
+  readonly objectIds?: readonly Oid[] | undefined
+}
+
+export interface AbsenceReport {
+  /** How many redacted versions were searched for. */
+  readonly versions: number
+  /** How many objects were searched: in packs, loose and in the journal. */
+  readonly objects: number
+  /** How many bytes the journal holds; the objects in them are among those. */
+  readonly journalBytes: number
+  /** How many versions the caches of this device name. */
+  readonly cached: number
+  /** How many objects the next checkpoint is to erase: until then they may be found. */
+  readonly pending: number
+  /** Damaged files that a repair has put aside, in `gitlocket/damaged`: they are not searched. */
+  readonly putAside: number
+  /** Empty if nothing is left. */
+  readonly found: readonly Residue[]
+}
+
+/** Something that a redaction should have erased. */
+export interface Residue {
+  readonly place: 'object' | 'cache'
+  /** The git object, if it is in one. */
+  readonly objectId?: Oid
+  /** `memver_…`, if it could be told. */
+  readonly versionId?: string
+}
+
+type SearchSource = Omit<ContentSource, 'cache'>
+
+/** Objects that are looked at before other work runs, at most. */
+const BATCH = 256
+
+export async function proveAbsence(
+  session: StoreSession,
+  options: AbsenceOptions,
+): Promise<AbsenceReport> {
+  const history = await session.loadHistory(options)
+  const redacted = await session.reading((snapshot) => new Set(snapshot.redacted))
+  const placed = await placeBlobs(session.contents, history, options)
+  const search = new ResidueSearch(session.contents, history, redacted, placed)
+  const slice = new TimeSlice(options.signal, BATCH)
+  const ids = await listIds(session, slice)
+  const unwanted = new Set(options.objectIds)
+  const found: Residue[] = []
+  for (const [index, oid] of ids.entries()) {
+    if (unwanted.has(oid)) found.push({ place: 'object', objectId: oid })
+    found.push(...search.look(oid))
+    if (slice.isOver()) {
+      options.progress?.(index + 1, ids.length)
+      await slice.next()
+    }
+  }
+  const cached = versionsInCaches(await session.local.read(session.contents))
+  found.push(...cached.filter((id) => redacted.has(id)).map(cacheResidue))
+  const { journalBytes, purgePending, putAside } = session.objects.status()
+  const searched = { objects: ids.length, journalBytes, cached: cached.length }
+  return { versions: redacted.size, ...searched, pending: purgePending, putAside, found }
+}
+
+async function listIds({ objects }: StoreSession, slice: TimeSlice): Promise<readonly Oid[]> {
+  const ids: Oid[] = []
+  for (const oid of objects.objectIds()) {
+    ids.push(oid)
+    if (ids.length % BATCH === 0 && slice.isOver()) await slice.next()
+  }
+  return ids
+}
+
+/** Opens objects by trial, as what the redacted versions were. */
+export class ResidueSearch {
+  readonly #source: SearchSource
+  readonly #redacted: ReadonlySet<string>
+  /** The memories of which versions are redacted. */
+  readonly #memories: ReadonlySet<string>
+  /** The memory of every blob that a tree of the history names. */
+  readonly #placed: ReadonlyMap<Oid, string>
+
+  constructor(
+    source: SearchSource,
+    history: History,
+    redacted: ReadonlySet<string>,
+    placed: ReadonlyMap<Oid, string> = new Map(),
+  ) {
+    this.#source = source
+    this.#redacted = redacted
+    this.#memories = new Set([...redacted].flatMap((id) => history.findMemory(id) ?? []))
+    this.#placed = placed
+  }
+
+  /** How often a blob may have to be opened until it is known to be none of them. */
+  get cost(): number {
+    return this.#memories.size
+  }
+
+  /** Nothing for an object that is not stored. */
+  look(oid: Oid): readonly Residue[] {
+    const object = this.#source.objects.read(oid)
+    if (object?.type === 'commit') return this.#lookAtCommit(oid, object.body)
+    if (object?.type === 'blob') return this.#lookAtBlob(oid, object.body)
+    return []
+  }
+
+  #lookAtCommit(oid: Oid, bytes: Uint8Array): readonly Residue[] {
+    const { storeId, epochs } = this.#source
+    return tolerant([], () => {
+      if (parseCommit(bytes).detail === undefined) return []
+      const commit = decodeCommit(storeId, epochs, oid, bytes)
+      return [...openDetail(storeId, commit).keys()].flatMap((row) => {
+        const versionId = commit.record.rows[row]?.versionId ?? ''
+        return this.#redacted.has(versionId) ? [residue(oid, versionId)] : []
+      })
+    })
+  }
+
+  #lookAtBlob(oid: Oid, bytes: Uint8Array): readonly Residue[] {
+    const placed = this.#placed.get(oid)
+    const candidates = placed === undefined ? this.#memories : [placed]
+    for (const memoryId of candidates) {
+      const versionId = this.#findVersion(memoryId, bytes)
+      if (versionId === undefined) continue
+      return this.#redacted.has(versionId) ? [residue(oid, versionId)] : []
+    }
+    return []
+  }
+
+  /** Undefined if the blob is not one of this memory, which the key commitment tells. */
+  #findVersion(memoryId: string, bytes: Uint8Array): string | undefined {
+    const { storeId, epochs } = this.#source
+    return tolerant(undefined, () => {
+      const epoch = epochs.get(readKid('memory', bytes))
+      if (epoch === undefined) return undefined
+      const context = memoryContext(storeId, memoryId)
+      return decodeMemoryBlob(openEnvelope('memory', epoch.memory, context, bytes)).versionId
+    })
+  }
+}
+
+async function placeBlobs(
+  source: ContentSource,
+  history: History,
+  { signal }: WorkOptions,
+): Promise<ReadonlyMap<Oid, string>> {
+  const placed = new Map<Oid, string>()
+  const slice = new TimeSlice(signal, BATCH)
+  let last: { readonly position: number; readonly memories: Oid | undefined } | undefined
+  for (const commit of history.commits) {
+    const memories = memoriesOf(source, commit)
+    const [parent] = history.parentsOf(commit)
+    const isNext = parent?.position === last?.position
+    const before = isNext ? last?.memories : parent && memoriesOf(source, parent)
+    await compareDistantTrees(source.objects, before, memories, {
+      tree: () => undefined,
+      blob: (memoryId, blob) => blob !== undefined && placed.set(blob, memoryId),
+    })
+    last = { position: commit.position, memories }
+    if (slice.isOver()) await slice.next()
+  }
+  return placed
+}
+
+/** Undefined if the commit has gone since: another process redacts. */
+function memoriesOf({ objects }: ContentSource, { oid }: CommitEntry): Oid | undefined {
+  const commit = objects.read(oid)
+  if (commit === undefined) return undefined
+  return getTree(objects, treeOf(commit.body)).find((entry) => entry.name === 'm')?.oid
+}
+
+function residue(objectId: Oid, versionId: string): Residue {
+  return { place: 'object', objectId, versionId: formatId('version', versionId) }
+}
+
+/** Objects of other programs, and blobs of other kinds, are no memories and no changes. */
+function tolerant<T>(otherwise: T, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof StoreError && !isDamage(error)) return otherwise
+    throw error
+  }
+}
+
+function isDamage(error: StoreError): boolean {
+  return hasCode(error, 'object_missing', 'object_corrupt', 'pack_corrupt', 'storage_failed')
+}
+
+/** The versions of which the caches on disk say more than that they were. */
+function versionsInCaches({ state, history }: CachedFiles): readonly string[] {
+  const living = [...(state?.current.live() ?? [])].map(({ live }) => live.versionId)
+  const past: string[] = []
+  for (const { path, versionId } of history.versions) if (path !== undefined) past.push(versionId)
+  return [...living, ...past]
+}
+
+function cacheResidue(versionId: string): Residue {
+  return { place: 'cache', versionId: formatId('version', versionId) }
+}

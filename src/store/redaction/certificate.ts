@@ -1,0 +1,90 @@
+// The certificate of a redaction (FORMAT §10.1): what was erased, why, by whom and when, and which
+// objects a host should be asked to forget, signed by the device so that `ssh-keygen -Y verify` can
+// check it. Names no path and no content. The redact record in the history is the lasting proof;
+// this is the one for people who do not hold a key.
+
+import { utf8 } from '../../bytes.ts'
+import { formatId } from '../../format/id.ts'
+import { sshPublicKey, sshSignature } from '../../format/sshsig.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
+import type { RedactionRequest } from './redaction-plan.ts'
+import type { Outcome } from './redaction-step.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Author } from '../commits/commit-context.ts'
+
+/** `-n` of `ssh-keygen -Y verify`. */
+const certificateNamespace = 'gitlocket-redaction'
+
+/** The fields in the order in which they are signed. Ids in their text form, times RFC 3339. */
+export interface RedactionCertificate {
+  readonly type: 'gitlocket_redaction'
+  readonly version: 1
+  readonly store_id: string
+  readonly reason: RedactReason
+  readonly redacted_at: string
+  readonly actor: Actor
+  readonly session_id: string | null
+  readonly device_id: string
+  /** The commits of the redact records. */
+  readonly commits: readonly Oid[]
+  readonly old_head: Oid
+  readonly new_head: Oid
+  readonly versions: readonly RedactedVersion[]
+  /** Objects that this store does not hold any more: a host should be asked to forget them. */
+  readonly object_ids: readonly Oid[]
+  readonly signature: {
+    /** `ssh-ed25519 AAAA…`, the key that the device id is the hash of. */
+    readonly public_key: string
+    readonly namespace: string
+    /** SSHSIG over `JSON.stringify` of everything but `signature`, in UTF-8. */
+    readonly value: string
+  }
+}
+
+/** What stays known of an erased version. */
+export interface RedactedVersion {
+  readonly memory_version_id: string
+  readonly memory_id: string
+  readonly operation: Operation
+}
+
+type Statement = Omit<RedactionCertificate, 'signature'>
+
+export function signCertificate(
+  session: StoreSession,
+  request: RedactionRequest,
+  author: Author,
+  outcome: Outcome,
+): RedactionCertificate {
+  const { storeId, identity } = session
+  const statement: Statement = {
+    type: 'gitlocket_redaction',
+    version: 1,
+    store_id: formatId('store', storeId),
+    reason: request.reason,
+    redacted_at: new Date(outcome.time).toISOString(),
+    actor: { type: author.actor.type, id: author.actor.id },
+    session_id: author.session ?? null,
+    device_id: formatId('device', identity.deviceId),
+    commits: outcome.commits,
+    old_head: outcome.oldHead,
+    new_head: outcome.newHead,
+    versions: outcome.erased.map(({ versionId, memoryId, operation }) => ({
+      memory_version_id: formatId('version', versionId),
+      memory_id: formatId('memory', memoryId),
+      operation,
+    })),
+    object_ids: [...outcome.rewritten.dead].toSorted(),
+  }
+  const text = utf8(JSON.stringify(statement))
+  const { signing } = identity
+  return {
+    ...statement,
+    signature: {
+      public_key: sshPublicKey(signing.publicKey),
+      namespace: certificateNamespace,
+      value: sshSignature(certificateNamespace, text, signing),
+    },
+  }
+}

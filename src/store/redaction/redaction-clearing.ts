@@ -1,0 +1,127 @@
+// What a redaction does first with current versions of live memories: deletes these memories or
+// writes a text without the secret over it, since tree(X) of FORMAT §6.4 holds every current
+// version. Moves the snapshot; each commit's `undo` moves it back.
+
+import { assert, StoreError } from '../../errors.ts'
+import { rowsMax } from '../../limits.ts'
+import { planChanges } from '../changes/changes.ts'
+import type { Change } from '../changes/changes.ts'
+import { buildChange } from '../commits/commit.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import { readMemory } from '../history/contents.ts'
+import { currentError, isCurrent } from './redaction-plan.ts'
+import type { RedactionRequest } from './redaction-plan.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { PlannedRow } from '../commits/new-rows.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { Author } from '../commits/commit-context.ts'
+import type { VersionEntry } from '../history/history-rows.ts'
+
+/** A commit that takes current versions out of the way. */
+export interface Clearing {
+  readonly built: BuiltCommit
+  readonly rows: readonly PlannedRow[]
+}
+
+const PLACEHOLDER = '[redacted]'
+/** How often what is left after overwriting may match anew. */
+const PASSES_MAX = 8
+/** What an edit can make of a text at most before it is given up. */
+const GROWTH_MAX = 4
+
+/** Makes one commit after another, as many as a record's rows ask for; none if nothing is live. */
+export async function* clearCurrent(
+  session: StoreSession,
+  entries: readonly VersionEntry[],
+  request: RedactionRequest,
+  { actor, session: authorSession }: Author,
+): AsyncGenerator<Clearing> {
+  const { snapshot } = session
+  const current = entries.filter((entry) => isCurrent(snapshot, entry))
+  if (current.length === 0) return
+  if (request.current !== 'delete' && request.current !== 'overwrite') throw currentError(current)
+  checkMayOverwrite(snapshot, request)
+  for (let start = 0; start < current.length; start += rowsMax) {
+    const now = session.nextTime()
+    const rows = await planClearing(session, now, current.slice(start, start + rowsMax), request)
+    const context = await session.commitContext(now)
+    // Without the caller's reason: it could not be told apart from what is to be erased.
+    const built = await buildChange(context, snapshot, rows, { actor, session: authorSession })
+    yield { built, rows }
+  }
+}
+
+async function planClearing(
+  session: StoreSession,
+  now: number,
+  entries: readonly VersionEntry[],
+  request: RedactionRequest,
+): Promise<readonly PlannedRow[]> {
+  const { snapshot, random, contents } = session
+  const changes = entries.map((entry) => clearingChange(getLive(snapshot, entry), request))
+  const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
+  const rows = await planChanges({ snapshot, random, now, readContent }, changes)
+  const replaced = new Set(rows.map((row) => row.base))
+  const left = entries.filter((entry) => !replaced.has(entry.versionId))
+  if (left.length > 0) throw unchangedError(left)
+  return rows
+}
+
+/** Memory Stores API §5.7: an archived store can be read and emptied, and nothing is written. */
+function checkMayOverwrite({ settings }: Snapshot, request: RedactionRequest): void {
+  if (request.current !== 'overwrite' || settings.value.archivedAt === undefined) return
+  throw new StoreError(
+    'store_archived',
+    'The store is archived, so no text can be overwritten: delete these memories, or lift the ' +
+      'archive mark first',
+  )
+}
+
+function clearingChange({ path }: LiveMemory, request: RedactionRequest): Change {
+  if (request.current === 'delete') return { type: 'delete', path }
+  const { matching } = request.select
+  if (matching === undefined) return { type: 'edit', path, edit: () => `${PLACEHOLDER}\n` }
+  const everywhere = new RegExp(matching.source, `${matching.flags.replace(/[gy]/g, '')}g`)
+  if (path.search(everywhere) !== -1) {
+    throw new StoreError(
+      'version_current',
+      'The path of a live memory matches too: rename or delete it instead of overwriting it',
+    )
+  }
+  return { type: 'edit', path, edit: (content) => overwritten(content, everywhere) }
+}
+
+/** Until nothing matches: what stands around a match may match once it has come together. */
+function overwritten(content: string, everywhere: RegExp): string {
+  const lengthMax = GROWTH_MAX * content.length + PLACEHOLDER.length * GROWTH_MAX
+  let text = content
+  for (let pass = 0; pass < PASSES_MAX && PLACEHOLDER.search(everywhere) === -1; pass += 1) {
+    if (text.search(everywhere) === -1) return text
+    text = text.replace(everywhere, () => PLACEHOLDER)
+    if (text.length > lengthMax) break
+  }
+  if (content.search(everywhere) === -1) return content
+  throw new StoreError(
+    'version_current',
+    `The pattern would still match after ${PLACEHOLDER} was written over what it matches: edit ` +
+      'or delete these memories first',
+  )
+}
+
+/** What matches is in the reason alone, or the text is the placeholder already. */
+function unchangedError(entries: readonly VersionEntry[]): StoreError {
+  const { code, details } = currentError(entries)
+  return new StoreError(
+    code,
+    `${entries.length} of the versions are current, and overwriting would not change their ` +
+      'texts, as only the reason given for them matches: edit or delete these memories first',
+    { details },
+  )
+}
+
+function getLive(snapshot: Snapshot, { memoryId }: VersionEntry): LiveMemory {
+  const live = snapshot.current.get(memoryId)?.live
+  assert(live !== undefined, 'a current version belongs to a live memory')
+  return live
+}

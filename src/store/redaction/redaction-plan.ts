@@ -1,0 +1,239 @@
+// Which versions a redaction would erase (FORMAT §10), and what stands in its way. Reads the
+// history and, to search texts, contents; changes nothing.
+
+import type { WorkOptions } from '../../async.ts'
+import { StoreError } from '../../errors.ts'
+import { formatId, parseId } from '../../format/id.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import type { RedactReason } from '../../format/change-record.ts'
+import { readVersionContent } from '../history/contents.ts'
+import type { ContentSource } from '../history/contents.ts'
+import type { History } from '../history/history.ts'
+import { IdIndex } from '../tables/id-index.ts'
+import { LatestTimes } from '../history/record-times.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { describeVersion, getVersionEntry, isAtOrBelow } from '../history/versions.ts'
+import type { Version } from '../history/versions.ts'
+import type { VersionEntry } from '../history/history-rows.ts'
+
+/** What to erase: the versions for which all given conditions hold. One at least is needed. */
+export interface RedactionSelection {
+  readonly versionIds?: readonly string[] | undefined
+  /** All versions of a memory, `mem_…`. */
+  readonly memoryId?: string | undefined
+  /** Versions at this path, or below it. */
+  readonly path?: string | undefined
+  readonly actorId?: string | undefined
+  readonly session?: string | undefined
+  /** Occurs in the content, the path or the reason. */
+  readonly matching?: RegExp | undefined
+  /** Certainly written before this time, ms since 1970: a record's wrong clock does not decide. */
+  readonly before?: number | undefined
+}
+
+export interface RedactionRequest {
+  readonly select: RedactionSelection
+  readonly reason: RedactReason
+  /**
+   * What becomes of selected versions that are the current ones of live memories: `refuse` throws
+   * `version_current`, `delete` deletes these memories and `overwrite` writes a text without the
+   * secret first, in the same step, `keep` leaves these versions out. `refuse` if left out. In an
+   * archived store nothing can be overwritten (`store_archived`).
+   */
+  readonly current?: 'refuse' | 'delete' | 'overwrite' | 'keep' | undefined
+  /**
+   * The versions that somebody was shown and agreed to, as ids. If more are selected by now,
+   * nothing is done (`precondition_failed`).
+   */
+  readonly confirmed?: readonly string[] | undefined
+}
+
+export interface RedactionPlan {
+  /** What would be erased, newest first. */
+  readonly versions: readonly Version[]
+  /** Those of them that are current in live memories. */
+  readonly current: readonly Version[]
+  /** How many more were selected that are erased already. */
+  readonly already: number
+  /** Versions that were not selected and hold the same text as one that was, newest first. */
+  readonly sameText: readonly Version[]
+}
+
+/** Versions that are looked at before other work runs, at most. */
+const BATCH = 256
+
+/**
+ * Finds the versions of a selection, as often as is asked: a text that was searched once is not
+ * searched again. Versions are known by their ids, since a merge moves those that it brings in
+ * before others.
+ */
+export class Selector {
+  readonly #selection: RedactionSelection
+  readonly #now: number
+  readonly #source: () => ContentSource
+  readonly #matching: RegExp | undefined
+  readonly #searched: IdIndex = new IdIndex()
+  readonly #matches: Set<string> = new Set()
+
+  /** Throws `invalid_input` or, for a version that does not exist, `not_found`. */
+  constructor(
+    selection: RedactionSelection,
+    history: History,
+    now: number,
+    source: () => ContentSource,
+  ) {
+    this.#selection = selection
+    this.#now = now
+    this.#source = source
+    this.#matching = selection.matching && checkPattern(selection.matching)
+    conditionOf(selection, history, now)
+  }
+
+  /** The selected versions, oldest first. */
+  async search(history: History, options: WorkOptions): Promise<readonly VersionEntry[]> {
+    const { versions } = history
+    const selects = conditionOf(this.#selection, history, this.#now)
+    const slice = new TimeSlice(options.signal, BATCH)
+    const found: VersionEntry[] = []
+    for (let index = 0; index < versions.length; index += 1) {
+      const entry = versions.at(index)
+      if (entry !== undefined && selects(entry) && this.#matchesAt(history, index, entry)) {
+        found.push(entry)
+      }
+      if (this.#matching !== undefined && slice.isOver()) {
+        options.progress?.(index + 1, versions.length)
+        await slice.next()
+      }
+    }
+    return found
+  }
+
+  #matchesAt(history: History, index: number, entry: VersionEntry): boolean {
+    const pattern = this.#matching
+    if (pattern === undefined) return true
+    const { versionId } = entry
+    if (this.#searched.find(versionId) === undefined) {
+      if (this.#search(history, index, entry, pattern)) this.#matches.add(versionId)
+      this.#searched.add(versionId)
+    }
+    return this.#matches.has(versionId)
+  }
+
+  #search({ versions }: History, index: number, entry: VersionEntry, pattern: RegExp): boolean {
+    // The reason lies in the first row of its change.
+    const { note, position } = entry.commit
+    const isFirst = index === 0 || versions.at(index - 1)?.commit.position !== position
+    const ownNote = isFirst ? note : undefined
+    if ([entry.path, ownNote].some((text) => text !== undefined && pattern.test(text))) return true
+    const content = readVersionContent(this.#source(), entry)
+    return content !== undefined && pattern.test(content)
+  }
+}
+
+/** Sorts what was selected. */
+export function describePlan(
+  history: History,
+  snapshot: Snapshot,
+  selected: readonly VersionEntry[],
+  current: RedactionRequest['current'],
+): { readonly plan: RedactionPlan; readonly entries: readonly VersionEntry[] } {
+  const fresh = selected.filter(({ versionId }) => !snapshot.redacted.has(versionId))
+  const entries = current === 'keep' ? fresh.filter((one) => !isCurrent(snapshot, one)) : fresh
+  const describe = (found: readonly VersionEntry[]): readonly Version[] => {
+    return found.map((entry) => describeVersion(history, entry)).toReversed()
+  }
+  const plan = {
+    versions: describe(entries),
+    current: describe(entries.filter((entry) => isCurrent(snapshot, entry))),
+    already: selected.length - fresh.length,
+    sameText: describe(sameText(history, entries)),
+  }
+  return { plan, entries }
+}
+
+/** Throws `precondition_failed` if there is more to erase than what was agreed to. */
+export function checkConfirmed(
+  { confirmed }: RedactionRequest,
+  entries: readonly VersionEntry[],
+): void {
+  if (confirmed === undefined) return
+  const known = new Set(confirmed)
+  const versionIds = entries.map((entry) => formatId('version', entry.versionId))
+  const more = versionIds.filter((versionId) => !known.has(versionId))
+  if (more.length === 0) return
+  throw new StoreError(
+    'precondition_failed',
+    `${more.length} more of the versions are selected than were agreed to: plan again`,
+    { details: { versionIds: more } },
+  )
+}
+
+/** Whether the version is what a live memory holds now. */
+export function isCurrent(snapshot: Snapshot, { memoryId, versionId }: VersionEntry): boolean {
+  return snapshot.current.get(memoryId)?.live?.versionId === versionId
+}
+
+export function currentError(entries: readonly VersionEntry[]): StoreError {
+  const versionIds = entries.map((entry) => formatId('version', entry.versionId))
+  return new StoreError(
+    'version_current',
+    `${entries.length} of the versions are the current ones of live memories, which cannot be ` +
+      'erased: delete or overwrite these memories first',
+    { details: { versionIds } },
+  )
+}
+
+/** A pattern without memory of its last match. */
+function checkPattern(pattern: RegExp): RegExp {
+  if (!(pattern instanceof RegExp)) {
+    throw new StoreError('invalid_input', 'What to match must be a regular expression')
+  }
+  const plain = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
+  if (!plain.test('')) return plain
+  throw new StoreError('invalid_input', 'The pattern matches an empty text, so it matches anything')
+}
+
+function conditionOf(
+  selection: RedactionSelection,
+  history: History,
+  now: number,
+): (entry: VersionEntry) => boolean {
+  const { versionIds, memoryId, path, actorId, session, matching, before } = selection
+  const given = [versionIds, memoryId, path, actorId, session, matching, before]
+  if (given.every((condition) => condition === undefined)) {
+    throw new StoreError('invalid_input', 'A redaction must say which versions to erase')
+  }
+  if (before !== undefined && !(typeof before === 'number' && before >= 0)) {
+    throw new StoreError('invalid_input', 'A time must be a number of ms since 1970')
+  }
+  const versions =
+    versionIds && new Set(versionIds.map((id) => getVersionEntry(history, id).versionId))
+  const memory = memoryId === undefined ? undefined : getMemory(history, memoryId)
+  const latest = new LatestTimes(history, now)
+  return (entry) =>
+    (versions === undefined || versions.has(entry.versionId)) &&
+    (memory === undefined || memory === entry.memoryId) &&
+    (path === undefined || isAtOrBelow(entry.path, path)) &&
+    (actorId === undefined || entry.commit.actor?.id === actorId) &&
+    (session === undefined || entry.commit.session === session) &&
+    (before === undefined || latest.of(entry.commit) < before)
+}
+
+function getMemory(history: History, memoryId: string): string {
+  const id = parseId('memory', memoryId)
+  if (history.firstOf(id) !== undefined) return id
+  throw new StoreError('not_found', 'There is no such memory')
+}
+
+function sameText(history: History, chosen: readonly VersionEntry[]): readonly VersionEntry[] {
+  const ids = new Set(chosen.map((entry) => entry.versionId))
+  const texts = new Set(chosen.flatMap(({ sha256, size }) => (size === 0 ? [] : sha256)))
+  texts.delete(undefined)
+  if (texts.size === 0) return []
+  const found: VersionEntry[] = []
+  for (const entry of history.versions) {
+    const { sha256 } = entry
+    if (sha256 !== undefined && texts.has(sha256) && !ids.has(entry.versionId)) found.push(entry)
+  }
+  return found
+}

@@ -1,0 +1,290 @@
+// rewrite(history, R) of FORMAT §10: makes every commit from the first affected ones on again,
+// without what R erases; what does not descend from them stays. Records stay byte for byte. Reads
+// git, writes nothing: new objects go to `emit`, and what nothing may hold any more is named in
+// `dead`. Trusts the commits: they are verified.
+
+import type { Progress } from '../../async.ts'
+import type { Sealed } from '../../bytes.ts'
+import { assert, StoreError } from '../../errors.ts'
+import { parsePlace, remakeCommit } from '../../format/commit.ts'
+import { treeOf } from '../../format/commit-sections.ts'
+import { encodeDetail } from '../../format/detail.ts'
+import { detailContext, sealEnvelope } from '../../format/envelope.ts'
+import { zeroHash } from '../../format/record.ts'
+import { encodeTree, newObject } from '../../git/objects/object.ts'
+import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
+import { OidCollector } from '../../git/objects/oid-list.ts'
+import { OidSet } from '../../git/objects/oid-set.ts'
+import type { Oids } from '../../git/objects/oid-set.ts'
+import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'
+import { erasedSpans } from './erased-spans.ts'
+import type { EndOf, ErasedVersion, TailCommit } from './erased-spans.ts'
+import { getTree } from '../snapshot/git-reads.ts'
+import type { History, HistorySource } from '../history/history.ts'
+import { findBlob } from '../snapshot/memory-tree.ts'
+import { ShownTree } from './shown-tree.ts'
+
+export interface RewriteOptions {
+  /** Takes what was made, oldest first, in batches of about `batchBytes`, the last one smaller. */
+  readonly emit: (objects: readonly NewObject[]) => Promise<void>
+  readonly progress?: Progress | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface RewriteRequest extends RewriteOptions {
+  readonly source: HistorySource
+  readonly history: History
+  /** Commits on top of the history's newest that it does not hold. */
+  readonly tail?: readonly TailCommit[] | undefined
+  /** At least one. */
+  readonly erased: readonly ErasedVersion[]
+}
+
+export interface Rewritten {
+  /** By position, the new names of the commits that were made again. */
+  readonly commits: ReadonlyMap<number, Oid>
+  /** The last commit, under its new name, and its tree. */
+  readonly head: Oid
+  readonly tree: Oid
+  readonly dead: Oids
+}
+
+/** So few that what waits, and its copy for the thread that packs it, hardly show in RAM. */
+const batchBytes = 2 * MEBIBYTE
+/** Nearly every object is smaller. */
+const objectBytes = 64 * KIBIBYTE
+/** Commits between two chances for other work to run, at most. */
+const BATCH = 256
+
+/**
+ * Takes versions out of the past of a head that `history` reaches; undefined if it has none of
+ * them. Versions that were erased before do no harm.
+ */
+export async function rewriteHead(
+  request: Omit<RewriteRequest, 'erased'> & { readonly versionIds: ReadonlySet<string> },
+): Promise<Rewritten | undefined> {
+  const { versionIds, ...rest } = request
+  const erased = [...versionIds].flatMap((versionId) => {
+    const entry = request.history.find(versionId)
+    return entry === undefined ? [] : erasedVersion(entry)
+  })
+  return erased.length === 0 ? undefined : rewrite({ ...rest, erased })
+}
+
+/** The height from which on commits were made again: below it nothing has another name. */
+export function lowestOf(history: History, { commits }: Rewritten): number {
+  let lowest = Number.POSITIVE_INFINITY
+  for (const position of commits.keys()) lowest = Math.min(lowest, position)
+  return history.commits.at(lowest)?.height ?? lowest
+}
+
+export function erasedVersion(
+  entry: Omit<ErasedVersion, 'position'> & { readonly commit: { readonly position: number } },
+): ErasedVersion {
+  const { versionId, memoryId, operation, commit } = entry
+  return { versionId, memoryId, operation, position: commit.position }
+}
+
+export async function rewrite(request: RewriteRequest): Promise<Rewritten> {
+  const { history, tail = [], erased, progress, signal } = request
+  const count = history.commits.length + tail.length
+  const from = erased.reduce((least, { position }) => Math.min(least, position), count)
+  assert(from < count, 'what is erased is in the history')
+  const rewriter = new Rewriter(request, from)
+  const slice = new TimeSlice(signal, BATCH)
+  for (let position = from; position < count; position += 1) {
+    rewriter.step(position)
+    if (rewriter.waitingBytes >= batchBytes) await request.emit(rewriter.take())
+    if (!slice.isOver()) continue
+    progress?.(position - from + 1, count - from)
+    await slice.next()
+  }
+  const rest = rewriter.take()
+  if (rest.length > 0) await request.emit(rest)
+  progress?.(count - from, count - from)
+  return rewriter.finish(count - 1)
+}
+
+/** A version whose blob the trees have from some position on. */
+interface Hidden {
+  readonly memoryId: string
+  readonly blob: Oid
+}
+
+class Rewriter {
+  readonly #source: HistorySource
+  readonly #history: History
+  readonly #tail: readonly TailCommit[]
+  readonly #endOf: EndOf
+  readonly #starting: ReadonlyMap<number, readonly ErasedVersion[]>
+  readonly #ending: Map<number, Hidden[]> = new Map()
+  /** Of the commit that was made last. */
+  #tree: Oid | undefined
+  readonly #dead = new OidCollector()
+  readonly #shown: ShownTree
+  readonly #made: Map<number, Oid> = new Map()
+  #waiting: NewObject[] = []
+  #waitingBytes = 0
+  #room: Uint8Array = new Uint8Array(0)
+
+  constructor({ source, history, tail = [], erased }: RewriteRequest, from: number) {
+    this.#source = source
+    this.#history = history
+    this.#tail = tail
+    this.#endOf = erasedSpans(history, tail, from)
+    this.#starting = byPosition(erased)
+    this.#shown = new ShownTree(source.objects, this.#dead)
+  }
+
+  get waitingBytes(): number {
+    return this.#waitingBytes
+  }
+
+  take(): readonly NewObject[] {
+    const objects = this.#waiting
+    this.#waiting = []
+    this.#waitingBytes = 0
+    this.#room = new Uint8Array(0)
+    return objects
+  }
+
+  /** Every commit is in the past of the last one: that was made again if any was. */
+  finish(last: number): Rewritten {
+    const oid = this.#oidAt(last)
+    const head = this.#made.get(last) ?? oid
+    const tree = this.#tree ?? treeOf(readCommitBytes(this.#source.objects, oid))
+    return { commits: this.#made, head, tree, dead: new OidSet(this.#dead.finish()) }
+  }
+
+  step(position: number): void {
+    this.#reveal(position)
+    const starting = this.#starting.get(position) ?? []
+    const parents = this.#newParents(position)
+    if (starting.length === 0 && parents.size === 0) return
+    const oid = this.#oidAt(position)
+    const bytes = readCommitBytes(this.#source.objects, oid)
+    const place = parsePlace(bytes)
+    const epoch = this.#source.epochs.get(place.kid)
+    if (epoch === undefined) throw unknownEpoch(oid)
+    this.#hide(starting, place.tree)
+    const change = {
+      tree: this.#shown.isWhole ? place.tree : this.#remakeRoot(place.tree),
+      parents: place.parents.map((parent) => parents.get(parent) ?? parent),
+      detail: starting.length === 0 ? undefined : this.#remakeDetail(oid, bytes, starting),
+    }
+    const remade = newObject('commit', remakeCommit(bytes, change, epoch.group))
+    // Nothing was left to erase.
+    if (remade.oid === oid) return
+    this.#add([remade])
+    this.#made.set(position, remade.oid)
+    this.#dead.add(oid)
+    this.#tree = change.tree
+  }
+
+  /** Of those that were made again: the new name by the old one. */
+  #newParents(position: number): ReadonlyMap<Oid, Oid> {
+    const entry = this.#history.commits.at(position)
+    const parents =
+      entry === undefined
+        ? [position - 1]
+        : this.#history.parentsOf(entry).map((one) => one.position)
+    const names = new Map<Oid, Oid>()
+    for (const parent of parents) {
+      const made = this.#made.get(parent)
+      if (made !== undefined) names.set(this.#oidAt(parent), made)
+    }
+    return names
+  }
+
+  #hide(starting: readonly ErasedVersion[], root: Oid): void {
+    if (starting.length === 0) return
+    const { objects } = this.#source
+    const memories = getTree(objects, root).find((entry) => entry.name === 'm')?.oid
+    for (const version of starting) {
+      const { memoryId, operation } = version
+      if (memories === undefined || operation === 'deleted') continue
+      const blob = findBlob(objects, memories, memoryId)
+      if (blob === undefined) continue
+      this.#shown.hide(memoryId, blob)
+      const end = this.#endOf(version)
+      const ending = this.#ending.get(end) ?? []
+      if (ending.push({ memoryId, blob }) === 1) this.#ending.set(end, ending)
+    }
+  }
+
+  #reveal(position: number): void {
+    for (const { memoryId, blob } of this.#ending.get(position) ?? []) {
+      this.#shown.unhide(memoryId, blob)
+    }
+    this.#ending.delete(position)
+  }
+
+  /** The root tree without the memories whose current version is erased. */
+  #remakeRoot(root: Oid): Oid {
+    const entries = getTree(this.#source.objects, root)
+    const memories = entries.find((entry) => entry.name === 'm')?.oid
+    const made: NewObject[] = []
+    const shown = this.#shown.follow(memories, made)
+    if (shown === memories) return root
+    this.#dead.add(root)
+    const kept = entries.flatMap((entry): readonly TreeEntry[] => {
+      if (entry.name !== 'm') return [entry]
+      return shown === undefined ? [] : [{ ...entry, oid: shown }]
+    })
+    const tree = newObject('tree', encodeTree(kept))
+    this.#add([...made, tree])
+    return tree.oid
+  }
+
+  #remakeDetail(oid: Oid, bytes: Uint8Array, erased: readonly ErasedVersion[]): Sealed {
+    const { storeId, epochs } = this.#source
+    const commit = decodeCommit(storeId, epochs, oid, bytes)
+    const gone = new Set(erased.map((version) => version.versionId))
+    const kept = [...openDetail(storeId, commit).values()].filter(({ row }) => {
+      return !gone.has(commit.record.rows[row]?.versionId ?? '')
+    })
+    const context = detailContext(storeId, commit.hash)
+    return sealEnvelope('detail', commit.epoch.detail, context, zeroHash, encodeDetail(kept))
+  }
+
+  #add(objects: readonly NewObject[]): void {
+    for (const object of objects) {
+      const { oid, type, body } = object
+      this.#waiting.push(type === 'blob' ? object : { oid, type, body: this.#copied(body) })
+      this.#waitingBytes += body.length
+    }
+  }
+
+  /** Together in one buffer: small ones that wait would outlive all but a full collection. */
+  #copied(body: Uint8Array): Uint8Array {
+    if (body.length > objectBytes) return body
+    if (body.length > this.#room.length) this.#room = new Uint8Array(batchBytes + objectBytes)
+    this.#room.set(body)
+    const copy = this.#room.subarray(0, body.length)
+    this.#room = this.#room.subarray(body.length)
+    return copy
+  }
+
+  #oidAt(position: number): Oid {
+    const { commits } = this.#history
+    const oid = commits.at(position)?.oid ?? this.#tail[position - commits.length]?.oid
+    assert(oid !== undefined, 'a position beyond the newest commit')
+    return oid
+  }
+}
+
+function byPosition(erased: readonly ErasedVersion[]): ReadonlyMap<number, ErasedVersion[]> {
+  const groups = new Map<number, ErasedVersion[]>()
+  for (const version of erased) {
+    const group = groups.get(version.position)
+    if (group === undefined) groups.set(version.position, [version])
+    else group.push(version)
+  }
+  return groups
+}
+
+function unknownEpoch(oid: Oid): StoreError {
+  return new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
+}

@@ -1,0 +1,55 @@
+// The remotes of a clone, for whoever has the clone: an auditor, or a device whose store does not
+// open. Contacts nobody, and neither decrypts nor verifies anything.
+
+import { StoreError } from '../errors.ts'
+import { formatId } from '../format/id.ts'
+import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
+import type { ObjectStore } from '../git/object-store.ts'
+import { parseRemoteUrl } from '../transport/remote-url.ts'
+import type { Remote } from '../git/exchange.ts'
+import { readStoreId } from './session/open-session.ts'
+import { addressOf } from './sync/clone-remote.ts'
+
+/**
+ * Names the remote at an address as `joinStore` takes it. Throws `invalid_input` for a name or an
+ * address that git refuses, and `store_id_mismatch` for the address of another store.
+ */
+export async function addRemote(directory: string, name: string, address: string): Promise<Remote> {
+  const { url: plain, expected } = addressOf({ url: address })
+  const { text: url } = parseRemoteUrl(plain)
+  return withClone(directory, async (objects) => {
+    const own = readStoreId(objects)
+    if (expected !== undefined && expected !== own) throw anotherStoreError(expected, own)
+    await objects.exchange.addRemote({ name, url })
+    return { name, url }
+  })
+}
+
+/** In the order of the repository's config. */
+export function listRemotes(directory: string): Promise<readonly Remote[]> {
+  return withClone(directory, async ({ exchange }) => exchange.remotes())
+}
+
+/** Throws `not_found`. */
+export function removeRemote(directory: string, name: string): Promise<void> {
+  return withClone(directory, ({ exchange }) => exchange.removeRemote(name))
+}
+
+async function withClone<T>(
+  directory: string,
+  work: (objects: ObjectStore) => Promise<T>,
+): Promise<T> {
+  const objects = await openDiskObjectStore({ directory })
+  try {
+    // Of another repository nothing is told or changed.
+    readStoreId(objects)
+    return await work(objects)
+  } finally {
+    await objects.close()
+  }
+}
+
+function anotherStoreError(expected: string, own: string): StoreError {
+  const [theirs, ours] = [expected, own].map((id) => formatId('store', id))
+  return new StoreError('store_id_mismatch', `The address is of ${theirs}, not of ${ours}`)
+}

@@ -1,0 +1,186 @@
+// What every reversal has in common, from the states that memories are to have to a plan with their
+// texts: what changes nothing is dropped, what cannot be placed is left, texts are read last. Which
+// states those are is decided in restoration.ts and undo.ts.
+
+import { formatId } from '../../format/id.ts'
+import { timeMax } from '../../limits.ts'
+import { inSlices } from '../../time-slice.ts'
+import type { Operation } from '../../format/change-record.ts'
+import { checkRowCount } from '../changes/change-refusals.ts'
+import type { StateChange } from '../changes/changes.ts'
+import type { History } from '../history/history.ts'
+import { findBlocked } from './path-claims.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { TextState } from '../history/history-diff.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
+
+/** What a plan is made from. The history reaches up to the snapshot. */
+export interface ReversalSource {
+  readonly history: History
+  readonly snapshot: Snapshot
+  /**
+   * The content of a version that is neither a deletion nor redacted. `at` is a commit at which it
+   * is current: many versions are found faster in one tree than each in its own.
+   */
+  readVersion(entry: VersionEntry, at?: CommitEntry): string
+  readMemory(memory: LiveMemory): string
+  /** Reports long work and lets other work run. */
+  report(done: number, total: number): Promise<void>
+}
+
+/** A text that need not have been read. */
+export interface LazyText {
+  readonly path: string
+  /** SHA-256 of the content, 64 hex digits. */
+  readonly sha256: string
+  read(): string
+}
+
+/** What becomes of a memory. Ids are hex digits. */
+export interface Goal {
+  readonly memoryId: string
+  /** Undefined: deleted. */
+  readonly text: LazyText | undefined
+}
+
+export interface ReversalPlan {
+  readonly states: readonly StateChange[]
+  readonly steps: readonly ReversalStep[]
+  readonly left: readonly LeftAlone[]
+  /** The reason of the change, if its author gives none. */
+  readonly note: string
+}
+
+/** Reads the texts. Throws `change_too_large` before it does. */
+export async function completePlan(
+  source: ReversalSource,
+  goals: readonly Goal[],
+  left: readonly LeftAlone[],
+  note: string,
+): Promise<ReversalPlan> {
+  const wanted = goals.filter((goal) => !isReached(source.snapshot, goal))
+  checkRowCount(wanted.length)
+  const states: StateChange[] = []
+  const steps: ReversalStep[] = []
+  for (const [index, { memoryId, text }] of wanted.entries()) {
+    if (index % READS === 0) await source.report(index, wanted.length)
+    const target = text && { path: text.path, content: text.read() }
+    states.push({ memoryId, target })
+    steps.push(describeStep(source, memoryId, target))
+  }
+  await source.report(wanted.length, wanted.length)
+  return { states, steps: steps.toSorted(byPath), left: left.toSorted(byMemory), note }
+}
+
+/** How many texts are read before other work runs. */
+const READS = 64
+
+/** Takes out what cannot be placed. */
+export async function leaveBlocked(
+  { snapshot }: ReversalSource,
+  goals: readonly Goal[],
+): Promise<{ readonly goals: readonly Goal[]; readonly left: readonly LeftAlone[] }> {
+  const destinations = goals.map(({ memoryId, text }) => ({ memoryId, path: text?.path }))
+  const blocked = await inSlices(findBlocked(snapshot, destinations))
+  return {
+    goals: goals.filter(({ memoryId }) => !blocked.has(memoryId)),
+    left: destinations
+      .filter(({ memoryId }) => blocked.has(memoryId))
+      .map(({ memoryId, path }) => leftAlone(memoryId, path, 'path_taken')),
+  }
+}
+
+export function leftAlone(
+  memoryId: string,
+  path: string | undefined,
+  reason: LeftAlone['reason'],
+): LeftAlone {
+  return { memoryId: formatId('memory', memoryId), path, reason }
+}
+
+/** The text of a version, undefined for a deletion and once redacted; `at` as in `readVersion`. */
+export function textOf(
+  source: ReversalSource,
+  entry: VersionEntry,
+  at?: CommitEntry,
+): LazyText | undefined {
+  const { path, sha256 } = entry
+  if (path === undefined || sha256 === undefined) return undefined
+  let content: string | undefined
+  return { path, sha256, read: () => (content ??= source.readVersion(entry, at)) }
+}
+
+/** A time in a note, as ISO 8601 without needless digits. */
+export function formatTime(time: number): string {
+  if (!(Math.abs(time) <= timeMax)) return String(time)
+  return new Date(time).toISOString().replace('.000Z', 'Z')
+}
+
+function isReached(snapshot: Snapshot, { memoryId, text }: Goal): boolean {
+  const live = snapshot.current.get(memoryId)?.live
+  return live?.path === text?.path && live?.sha256 === text?.sha256
+}
+
+function describeStep(
+  source: ReversalSource,
+  memoryId: string,
+  after: TextState | undefined,
+): ReversalStep {
+  const live = source.snapshot.current.get(memoryId)?.live
+  const before = live && { path: live.path, content: source.readMemory(live) }
+  const operation = operationOf(before, after)
+  return { memoryId: formatId('memory', memoryId), operation, before, after }
+}
+
+function operationOf(before: TextState | undefined, after: TextState | undefined): Operation {
+  if (after === undefined) return 'deleted'
+  return before === undefined ? 'created' : 'modified'
+}
+
+/** Of two memories at one path, the one that leaves it comes first. */
+function byPath(a: ReversalStep, b: ReversalStep): number {
+  const comes = Number(a.after !== undefined) - Number(b.after !== undefined)
+  return compare(pathOf(a), pathOf(b)) || comes || compare(a.memoryId, b.memoryId)
+}
+
+function byMemory(a: LeftAlone, b: LeftAlone): number {
+  return compare(a.path ?? '', b.path ?? '') || compare(a.memoryId, b.memoryId)
+}
+
+function pathOf({ before, after }: ReversalStep): string {
+  return (after ?? before)?.path ?? ''
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+/** What a reversal does to one memory. */
+export interface ReversalStep {
+  /** `mem_…` */
+  readonly memoryId: string
+  readonly operation: Operation
+  /** Undefined if it is deleted now. */
+  readonly before: TextState | undefined
+  /** Undefined if it becomes deleted. */
+  readonly after: TextState | undefined
+}
+
+export type LeftReason =
+  /** Later edits by others cannot be separated from what was to be undone. */
+  | 'overlap'
+  /** A content that is needed has been erased. */
+  | 'redacted'
+  /** Another memory is at, above or below the path. */
+  | 'path_taken'
+
+/** A memory that a reversal concerns and that stays as it is. */
+export interface LeftAlone {
+  /** `mem_…` */
+  readonly memoryId: string
+  /** The path that is taken, else the one that the memory has now, if it has one. */
+  readonly path: string | undefined
+  readonly reason: LeftReason
+}

@@ -1,0 +1,110 @@
+// Carries out a reversal (restoration.ts, undo.ts): plans it under the writer lock on the newest
+// head and on a history that reaches up to it, and makes one commit of it, or only says what it
+// would do. Nothing in between: a plan that cannot be done changes nothing.
+
+import { pause } from '../../async.ts'
+import type { WorkOptions } from '../../async.ts'
+import { StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import { checkAuthor } from '../commits/author.ts'
+import { checkMayWrite } from '../access/authority.ts'
+import { planStates } from '../changes/changes.ts'
+import { buildChange } from '../commits/commit.ts'
+import { findBlobAt, readMemory, readVersionContent } from '../history/contents.ts'
+import { RecentObjects } from '../history/recent-objects.ts'
+import type { Reversal } from './restoration.ts'
+import type { ReversalPlan, ReversalSource } from './reversal-plan.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Build } from '../session/writer.ts'
+import type { PlannedRow } from '../commits/new-rows.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { Author } from '../commits/commit-context.ts'
+
+export interface ReversalOptions extends Omit<WorkOptions, 'onCommit'> {
+  /** Says what would be done, and does nothing. */
+  readonly dryRun?: boolean | undefined
+}
+
+/**
+ * Plans and commits. Rejects as `MemoryStore.apply` does, with what the plan throws, and with
+ * `cancelled`; then nothing has changed.
+ */
+export async function reverse(
+  session: StoreSession,
+  plan: (source: ReversalSource) => Promise<ReversalPlan>,
+  author: Author,
+  options: ReversalOptions = {},
+): Promise<Reversal> {
+  const checked = checkAuthor(author)
+  if (options.dryRun === true) {
+    return session.planning(async () => {
+      const { planned, rows } = await planRows(session, plan, options)
+      await session.checkContents(rows, checked.reason)
+      const { steps, left } = planned
+      return { commit: undefined, versionIds: [], steps, left }
+    })
+  }
+  const write: Build<Reversal> = async () => {
+    checkMayWrite(session.snapshot, session.identity.deviceId, 'change')
+    const { planned, rows, time } = await planRows(session, plan, options)
+    const { steps, left, note } = planned
+    if (rows.length === 0) {
+      return { built: undefined, result: { commit: undefined, versionIds: [], steps, left } }
+    }
+    await session.checkContents(rows, checked.reason)
+    const context = await session.commitContext(time)
+    const reason = checked.reason ?? note
+    const built = await buildChange(context, session.snapshot, rows, { ...checked, reason })
+    const versionIds = rows.map((row) => formatId('version', row.versionId))
+    return { built, result: { commit: built.head.commit, versionIds, steps, left } }
+  }
+  return session.writing(write, true)
+}
+
+async function planRows(
+  session: StoreSession,
+  plan: (source: ReversalSource) => Promise<ReversalPlan>,
+  options: ReversalOptions,
+): Promise<{
+  readonly planned: ReversalPlan
+  readonly rows: readonly PlannedRow[]
+  readonly time: number
+}> {
+  const source = await openSource(session, options)
+  const planned = await plan(source)
+  const { snapshot, random } = session
+  checkNotArchived(snapshot.settings.value.archivedAt, planned)
+  const time = session.nextTime()
+  const readContent = (memory: LiveMemory) => source.readMemory(memory)
+  const rows = await planStates({ snapshot, random, now: time, readContent }, planned.states)
+  return { planned, rows, time }
+}
+
+async function openSource(
+  session: StoreSession,
+  options: ReversalOptions,
+): Promise<ReversalSource> {
+  const { snapshot } = session
+  const contents = { ...session.contents, objects: new RecentObjects(session.contents.objects) }
+  return {
+    history: await session.historyNow(options),
+    snapshot,
+    readVersion(entry, at) {
+      const known = at && findBlobAt(contents, at.oid, entry.memoryId)
+      const content = readVersionContent(contents, entry, known)
+      if (content !== undefined) return content
+      throw new StoreError('redacted', 'A version that is needed has been erased')
+    },
+    readMemory: (memory) => readMemory(contents, memory),
+    async report(done, total) {
+      options.progress?.(done, total)
+      await pause(options.signal)
+    },
+  }
+}
+
+/** Memory Stores API §5.7: an archived store can be read and emptied, not written. */
+function checkNotArchived(archivedAt: number | undefined, { states }: ReversalPlan): void {
+  if (archivedAt === undefined || states.every(({ target }) => target === undefined)) return
+  throw new StoreError('store_archived', 'The store is archived: it can be read and emptied only')
+}

@@ -1,0 +1,176 @@
+// The one place that writes. Commands queue here; whoever is first takes the writer lock, and all
+// commands that wait by then share one write to disk (group commit), each still its own commit. A
+// command's promise resolves only once its commit is durable.
+
+import type { NewObject, Oid } from '../../git/objects/object.ts'
+import type { ObjectStore, Transition } from '../../git/object-store.ts'
+import { MEBIBYTE } from '../../limits.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+
+/** Commands that share one fdatasync at most, by number and by bytes. */
+const BATCH_MAX = 128
+const BATCH_BYTES_MAX = 4 * MEBIBYTE
+
+/** Makes the commit of one command on the newest head; undefined if it changes nothing. */
+export type Build<T> = () => Promise<{
+  readonly built: BuiltCommit | undefined
+  readonly result: T
+}>
+
+interface Command {
+  /** Shares no batch with others. */
+  readonly alone: boolean
+  run(): Promise<BuiltCommit | undefined>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+export interface WriterHost {
+  readonly objects: ObjectStore
+  /** Runs work that moves the snapshot; no read happens meanwhile. */
+  locked<T>(work: () => Promise<T>): Promise<T>
+  /** Brings the snapshot to the head of the object store; called under the writer lock. */
+  catchUp(): Promise<void>
+  /** The commit before the next transition. */
+  head(): Oid
+  /** Told after each durable batch. */
+  written(commits: readonly BuiltCommit[]): void
+}
+
+export class Writer {
+  readonly #host: WriterHost
+  #queue: Command[] = []
+  /** Objects of the batch under way: a command may build on what one before it made. */
+  #made: Map<Oid, NewObject> = new Map()
+  #running: Promise<void> | undefined
+
+  constructor(host: WriterHost) {
+    this.#host = host
+  }
+
+  /** With `alone`, no other command is in the batch: what it builds on is on disk. */
+  submit<T>(build: Build<T>, alone = false): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let result: T
+      this.#queue.push({
+        alone,
+        async run() {
+          const made = await build()
+          result = made.result
+          return made.built
+        },
+        resolve: () => resolve(result),
+        reject,
+      })
+      this.#running ??= this.#drain()
+    })
+  }
+
+  /** Whether the batch under way has commits that are not on the disk. */
+  get hasMade(): boolean {
+    return this.#made.size > 0
+  }
+
+  findMade(oid: Oid): NewObject | undefined {
+    return this.#made.get(oid)
+  }
+
+  /** Resolves when all that was submitted before is done, whatever comes meanwhile. */
+  async settled(): Promise<void> {
+    if (this.#running === undefined) return
+    await this.submit(async () => ({ built: undefined, result: undefined }))
+  }
+
+  /** Resolves when nothing is queued or running. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  async #drain(): Promise<void> {
+    // Commands of the same turn of the event loop join the first batch.
+    await Promise.resolve()
+    try {
+      while (this.#queue.length > 0) await this.#lockAndWrite()
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  async #lockAndWrite(): Promise<void> {
+    try {
+      await this.#host.objects.exclusive(() =>
+        this.#host.locked(async () => {
+          await this.#host.catchUp()
+          await this.#writeBatch()
+        }),
+      )
+    } catch (error) {
+      // No lock or no trustworthy head: nobody in the queue can go on.
+      for (const command of this.#queue.splice(0)) command.reject(error)
+    }
+  }
+
+  async #writeBatch(): Promise<void> {
+    const accepted: Command[] = []
+    const made: BuiltCommit[] = []
+    const transitions: Transition[] = []
+    let bytes = 0
+    const slice = new TimeSlice()
+    while (accepted.length < BATCH_MAX && bytes < BATCH_BYTES_MAX) {
+      const command = this.#next(accepted)
+      if (command === undefined) break
+      if (slice.isOver()) await slice.next()
+      const expected = this.#host.head()
+      try {
+        const built = await command.run()
+        if (built !== undefined) {
+          made.push(built)
+          for (const object of built.objects) this.#made.set(object.oid, object)
+          const { objects, dead } = built
+          const next = built.head.commit
+          transitions.push({ objects, expected, next, ...(dead && { dead }) })
+          bytes += sizeOf(built.objects)
+        }
+        accepted.push(command)
+      } catch (error) {
+        command.reject(error)
+      }
+    }
+    try {
+      await this.#store(transitions, made, accepted)
+    } finally {
+      // Not cleared: V8 keeps what is new in a cleared map alive from the table that it had before.
+      this.#made = new Map()
+    }
+  }
+
+  /** Undefined if the batch is complete. */
+  #next(accepted: readonly Command[]): Command | undefined {
+    const [next] = this.#queue
+    if (accepted[0]?.alone === true || (next?.alone === true && accepted.length > 0)) {
+      return undefined
+    }
+    return this.#queue.shift()
+  }
+
+  async #store(
+    transitions: readonly Transition[],
+    made: readonly BuiltCommit[],
+    accepted: readonly Command[],
+  ): Promise<void> {
+    try {
+      if (transitions.length > 0) await this.#host.objects.commit(transitions)
+    } catch (error) {
+      for (const built of made.toReversed()) built.undo()
+      for (const command of accepted) command.reject(error)
+      return
+    }
+    for (const command of accepted) command.resolve()
+    this.#host.written(made)
+  }
+}
+
+function sizeOf(objects: readonly NewObject[]): number {
+  return objects.reduce((sum, object) => sum + object.body.length, 0)
+}

@@ -1,0 +1,90 @@
+// The current version of every memory that there ever was, by memory id (cur of FORMAT §6.4). Of
+// most of them, in a long life, only a deletion is left: those take what their bytes take.
+
+import { IdIndex } from '../tables/id-index.ts'
+import { Records } from '../tables/records.ts'
+import { operations } from '../tables/codes.ts'
+import type { CurrentVersion, LiveMemory } from './live-memory.ts'
+
+// Fields of a version without content.
+const VERSION_ID = 0
+const CREATED = 16
+/** Its place in `operations` plus one; 0 where the memory has another version by now. */
+const OPERATION = 24
+const BYTES = 25
+
+const ID_BYTES = 16
+
+type LiveVersion = CurrentVersion & { readonly live: LiveMemory }
+
+export class CurrentVersions implements Iterable<readonly [memoryId: string, CurrentVersion]> {
+  readonly #live: Map<string, LiveVersion> = new Map()
+  #ids: IdIndex = new IdIndex()
+  #others: Records = new Records(BYTES)
+
+  /** Another one: what is set in either leaves the other as it is. */
+  copy(): CurrentVersions {
+    const copy = new CurrentVersions()
+    for (const [memoryId, version] of this.#live) copy.#live.set(memoryId, version)
+    copy.#ids = this.#ids.prefix(this.#ids.size)
+    copy.#others = this.#others.copy(this.#others.length)
+    return copy
+  }
+
+  get(memoryId: string): CurrentVersion | undefined {
+    const version = this.#live.get(memoryId)
+    if (version !== undefined) return version
+    const number = this.#ids.find(memoryId)
+    return number === undefined ? undefined : this.#otherAt(number)
+  }
+
+  set(memoryId: string, version: CurrentVersion): void {
+    if (isLive(version)) {
+      this.#forgetOther(memoryId)
+      this.#live.set(memoryId, version)
+      return
+    }
+    this.#live.delete(memoryId)
+    const number = this.#ids.add(memoryId)
+    if (number === this.#others.length) this.#others.add()
+    this.#others.setHex(number, VERSION_ID, version.versionId)
+    this.#others.setF64(number, CREATED, version.created)
+    this.#others.setU8(number, OPERATION, operations.indexOf(version.operation) + 1)
+  }
+
+  delete(memoryId: string): void {
+    this.#live.delete(memoryId)
+    this.#forgetOther(memoryId)
+  }
+
+  /** Those with content first. */
+  *[Symbol.iterator](): Generator<readonly [memoryId: string, CurrentVersion]> {
+    yield* this.#live
+    for (let number = 0; number < this.#ids.size; number += 1) {
+      const version = this.#otherAt(number)
+      if (version !== undefined) yield [this.#ids.idAt(number), version]
+    }
+  }
+
+  /** Of the memories that there are now. */
+  live(): Iterable<LiveVersion> {
+    return this.#live.values()
+  }
+
+  #otherAt(number: number): CurrentVersion | undefined {
+    const operation = operations[this.#others.u8(number, OPERATION) - 1]
+    if (operation === undefined) return undefined
+    const versionId = this.#others.hex(number, VERSION_ID, ID_BYTES)
+    const created = this.#others.f64(number, CREATED)
+    return { versionId, operation, created, live: undefined }
+  }
+
+  #forgetOther(memoryId: string): void {
+    const number = this.#ids.find(memoryId)
+    if (number !== undefined) this.#others.setU8(number, OPERATION, 0)
+  }
+}
+
+function isLive(version: CurrentVersion): version is LiveVersion {
+  return version.live !== undefined
+}

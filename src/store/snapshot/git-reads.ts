@@ -1,0 +1,43 @@
+// Reads trees and blobs of a commit, with the error that fits what was expected.
+
+import { StoreError } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { decodeTree } from '../../git/objects/object.ts'
+import type { GitObject, Oid, TreeEntry } from '../../git/objects/object.ts'
+
+/** Anything that has objects: the store, or what a batch has made and not stored yet. */
+export interface ObjectSource {
+  read(oid: Oid): GitObject | undefined
+  has?(oid: Oid): boolean
+}
+
+/** Without reading it, where that can be done. */
+export function hasObject(objects: ObjectSource, oid: Oid): boolean {
+  return objects.has?.(oid) ?? objects.read(oid) !== undefined
+}
+
+export function getTree(objects: ObjectSource, oid: Oid): readonly TreeEntry[] {
+  return decodeTree(getTreeBody(objects, oid))
+}
+
+/** For a look-up of single entries, which does not judge the tree. */
+export function getTreeBody(objects: ObjectSource, oid: Oid): Uint8Array {
+  const object = objects.read(oid)
+  if (object === undefined) throw new StoreError('object_missing', `The tree ${oid} is missing`)
+  if (object.type !== 'tree') throw new StoreError('tree_mismatch', `${oid} is not a tree`)
+  return object.body
+}
+
+/** The blob of a file in a root tree. Throws `tree_mismatch`. */
+export function getEntry(root: readonly TreeEntry[], name: string): Oid {
+  const entry = root.find((candidate) => candidate.name === name && candidate.mode === '100644')
+  if (entry !== undefined) return entry.oid
+  throw new StoreError('tree_mismatch', `The tree has no file ${name}`)
+}
+
+export function getBlob(objects: ObjectSource, oid: Oid, wrongType: ErrorCode): Uint8Array {
+  const object = objects.read(oid)
+  if (object === undefined) throw new StoreError('object_missing', `The blob ${oid} is missing`)
+  if (object.type !== 'blob') throw new StoreError(wrongType, `${oid} is not a blob`)
+  return object.body
+}

@@ -1,0 +1,237 @@
+// The radix tree below `m/` (FORMAT §2.1) as git trees. Its shape depends on the set of memory ids
+// alone. Only directories on the way to a changed memory are encoded again.
+
+import { assert } from '../../errors.ts'
+import { encodeTree, findTreeEntry, newObject } from '../../git/objects/object.ts'
+import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
+import { getTreeBody } from './git-reads.ts'
+import type { ObjectSource } from './git-reads.ts'
+
+/** A directory with more memories below it is split. */
+export const FLAT_MAX = 16
+const DIGITS = '0123456789abcdef'.split('')
+/** `40000 <digit>`, a zero byte and the 20 bytes of an oid. */
+const ENTRY_OID_AT = 8
+const ENTRY_LENGTH = 28
+/** `100644 `, a zero byte and the 20 bytes of an oid; between them the rest of a memory id. */
+const FILE_MODE_LENGTH = 7
+const FILE_FRAME_LENGTH = 28
+
+interface Directory {
+  count: number
+  /** The git tree, while nothing below changed since it was encoded. */
+  oid: Oid | undefined
+  /** Either the blobs by full memory id, or one directory per next digit. */
+  files: Map<string, Oid> | undefined
+  directories: Map<string, Directory> | undefined
+  /** The newest tree, while it has the same names: of a flat directory always up to date. */
+  body: Buffer | undefined
+}
+
+export class MemoryTree {
+  #root: Directory = newDirectory()
+
+  /** Another one with the same memories, which keeps the names of the trees. */
+  copy(): MemoryTree {
+    const copy = new MemoryTree()
+    copy.#root = copyOf(this.#root)
+    return copy
+  }
+
+  get count(): number {
+    return this.#root.count
+  }
+
+  find(memoryId: string): Oid | undefined {
+    let directory: Directory | undefined = this.#root
+    for (let depth = 0; directory !== undefined; depth += 1) {
+      if (directory.files !== undefined) return directory.files.get(memoryId)
+      directory = directory.directories?.get(digitAt(memoryId, depth))
+    }
+    return undefined
+  }
+
+  /** Sets the blob of a memory, or removes the memory if `blob` is undefined. */
+  set(memoryId: string, blob: Oid | undefined): void {
+    if (blob !== undefined) put(this.#root, 0, memoryId, blob)
+    else if (this.find(memoryId) !== undefined) remove(this.#root, 0, memoryId)
+  }
+
+  /**
+   * The oid of the tree `m`, undefined when empty; trees not encoded before go to `into`, a step
+   * for each. Nothing may be set meanwhile.
+   */
+  *encode(into: NewObject[]): Generator<undefined, Oid | undefined> {
+    return this.#root.count === 0 ? undefined : yield* encode(this.#root, 0, into)
+  }
+}
+
+/** The blob of a memory in the tree `m` of some commit, read from git. */
+export function findBlob(objects: ObjectSource, root: Oid, memoryId: string): Oid | undefined {
+  let tree: Oid | undefined = root
+  for (let depth = 0; tree !== undefined && depth < memoryId.length; depth += 1) {
+    const body = getTreeBody(objects, tree)
+    const file = findTreeEntry(body, '100644', memoryId.slice(depth))
+    if (file !== undefined) return file
+    tree = findTreeEntry(body, '40000', digitAt(memoryId, depth))
+  }
+  return undefined
+}
+
+function newDirectory(): Directory {
+  return { count: 0, oid: undefined, files: new Map(), directories: undefined, body: undefined }
+}
+
+/** Without the bodies, which are changed in place. */
+function copyOf({ count, oid, files, directories }: Directory): Directory {
+  const children = directories && [...directories]
+  return {
+    count,
+    oid,
+    files: files && new Map(files),
+    directories: children && new Map(children.map(([digit, child]) => [digit, copyOf(child)])),
+    body: undefined,
+  }
+}
+
+function put(directory: Directory, depth: number, memoryId: string, blob: Oid): void {
+  directory.oid = undefined
+  const { files } = directory
+  if (files !== undefined) {
+    if (files.has(memoryId)) patchFile(files, directory.body, memoryId, depth, blob)
+    else directory.body = undefined
+    files.set(memoryId, blob)
+    directory.count = files.size
+    if (directory.count > FLAT_MAX) split(directory, depth)
+    return
+  }
+  const child = childFor(directory, digitAt(memoryId, depth))
+  const before = child.count
+  put(child, depth + 1, memoryId, blob)
+  directory.count += child.count - before
+}
+
+function remove(directory: Directory, depth: number, memoryId: string): void {
+  directory.oid = undefined
+  directory.count -= 1
+  if (directory.files !== undefined) {
+    directory.files.delete(memoryId)
+    directory.body = undefined
+    return
+  }
+  const digit = digitAt(memoryId, depth)
+  const child = childFor(directory, digit)
+  remove(child, depth + 1, memoryId)
+  if (child.count === 0) {
+    directory.directories?.delete(digit)
+    directory.body = undefined
+  }
+  if (directory.count <= FLAT_MAX) flatten(directory)
+}
+
+function split(directory: Directory, depth: number): void {
+  const files = directory.files ?? new Map<string, Oid>()
+  directory.files = undefined
+  directory.directories = new Map()
+  for (const [memoryId, blob] of files) {
+    put(childFor(directory, digitAt(memoryId, depth)), depth + 1, memoryId, blob)
+  }
+}
+
+function flatten(directory: Directory): void {
+  const files = new Map<string, Oid>()
+  for (const child of directory.directories?.values() ?? []) {
+    // A child of a directory with few memories has few itself, so it is flat.
+    assert(child.files !== undefined, 'a small directory is flat')
+    for (const [memoryId, blob] of child.files) files.set(memoryId, blob)
+  }
+  directory.files = files
+  directory.directories = undefined
+  directory.body = undefined
+}
+
+function childFor(directory: Directory, digit: string): Directory {
+  assert(directory.directories !== undefined, 'only a split directory has children')
+  let child = directory.directories.get(digit)
+  if (child === undefined) {
+    child = newDirectory()
+    directory.directories.set(digit, child)
+    directory.body = undefined
+  }
+  return child
+}
+
+function* encode(
+  directory: Directory,
+  depth: number,
+  into: NewObject[],
+): Generator<undefined, Oid> {
+  if (directory.oid !== undefined) return directory.oid
+  const { files, directories } = directory
+  const body =
+    directories === undefined
+      ? encodeFiles(directory, files ?? new Map<string, Oid>(), depth)
+      : yield* encodeSplit(directory, directories, depth, into)
+  const tree = newObject('tree', body)
+  into.push(tree)
+  directory.oid = tree.oid
+  yield
+  return tree.oid
+}
+
+function encodeFiles(
+  directory: Directory,
+  files: ReadonlyMap<string, Oid>,
+  depth: number,
+): Uint8Array {
+  if (directory.body === undefined) {
+    const entries = Array.from(files, ([memoryId, oid]): TreeEntry => {
+      return { mode: '100644', name: memoryId.slice(depth), oid }
+    })
+    directory.body = Buffer.from(encodeTree(entries))
+  }
+  return new Uint8Array(directory.body)
+}
+
+/** Nearly always one file is another blob than before: it has its place by the order of names. */
+function patchFile(
+  files: ReadonlyMap<string, Oid>,
+  body: Buffer | undefined,
+  memoryId: string,
+  depth: number,
+  blob: Oid,
+): void {
+  if (body === undefined) return
+  let place = 0
+  for (const other of files.keys()) if (other < memoryId) place += 1
+  const nameLength = memoryId.length - depth
+  const start = place * (FILE_FRAME_LENGTH + nameLength)
+  body.write(blob, start + FILE_MODE_LENGTH + nameLength + 1, 'hex')
+}
+
+/** Nearly always one child is another tree than before, so only its name is written anew. */
+function* encodeSplit(
+  directory: Directory,
+  directories: ReadonlyMap<string, Directory>,
+  depth: number,
+  into: NewObject[],
+): Generator<undefined, Uint8Array> {
+  const isNew = directory.body === undefined
+  const body = directory.body ?? Buffer.alloc(directories.size * ENTRY_LENGTH)
+  let at = 0
+  for (const digit of DIGITS) {
+    const child = directories.get(digit)
+    if (child === undefined) continue
+    if (isNew) body.write(`40000 ${digit}\0`, at, 'latin1')
+    if (isNew || child.oid === undefined) {
+      body.write(yield* encode(child, depth + 1, into), at + ENTRY_OID_AT, 'hex')
+    }
+    at += ENTRY_LENGTH
+  }
+  directory.body = body
+  return new Uint8Array(body)
+}
+
+function digitAt(memoryId: string, depth: number): string {
+  return memoryId.charAt(depth)
+}

@@ -1,0 +1,214 @@
+// What a verified head says, decrypted and held in RAM: the current version of every memory, the
+// directory tree, the radix tree, and what the next record must continue (FORMAT §6.4). `apply`
+// moves it by one commit and returns how to take that back, because a batch whose write to disk
+// failed must leave no trace.
+
+import type { Settings } from '../../format/settings.ts'
+import type { Directory } from '../../format/directory.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { atOnce } from '../../time-slice.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
+import { CurrentVersions } from './current-versions.ts'
+import { MemoryTree } from './memory-tree.ts'
+import { PathTree } from './path-tree.ts'
+import type { CurrentVersion } from './live-memory.ts'
+
+/** The newest record of one device in the causal past. */
+export interface DeviceState {
+  readonly sequence: number
+  readonly record: Uint8Array
+  readonly time: number
+  /** Two machines wrote as this device: it is inactive (FORMAT §8.2). */
+  readonly forked: boolean
+}
+
+/** The keyring in force. */
+export interface KeyringState {
+  /** Hash of the record that named it. */
+  readonly record: Uint8Array
+  readonly oid: Oid
+  readonly kid: string
+  /** The epochs before its own, oldest first. */
+  readonly archived: readonly string[]
+  readonly directory: Directory
+}
+
+/** The settings in force: those of the last settings record in (height, record hash). */
+export interface SettingsState {
+  readonly oid: Oid
+  readonly value: Settings
+  /** The record that brought them. */
+  readonly record: Uint8Array
+  readonly height: number
+}
+
+export interface Head {
+  readonly commit: Oid
+  readonly record: Uint8Array
+  readonly height: number
+  readonly tree: Oid
+}
+
+/** Stands for "no commit yet" while genesis is made or verified. */
+export const beforeGenesis: Head = {
+  commit: '',
+  record: new Uint8Array(32),
+  height: -1,
+  tree: '',
+}
+
+/** What one verified or newly made commit does to a snapshot that stands on a parent of it. */
+export interface Effect {
+  readonly head: Head
+  readonly memories: ReadonlyMap<string, CurrentVersion>
+  /** By device id. More than the author's own in a merge; none by a recovery identity. */
+  readonly devices: ReadonlyMap<string, DeviceState>
+  readonly keyring: KeyringState | undefined
+  readonly settings: SettingsState | undefined
+}
+
+/** A record as the newest of its author. Recovery identities have no chain (FORMAT §7). */
+export function authorState(
+  { deviceId, sequence, time }: ChangeRecord,
+  record: Uint8Array,
+): ReadonlyMap<string, DeviceState> {
+  if (sequence === 0) return noDevices
+  return new Map([[deviceId, { sequence, record, time, forked: false }]])
+}
+
+const noDevices: ReadonlyMap<string, DeviceState> = new Map()
+
+export type Undo = () => void
+
+export class Snapshot {
+  head: Head
+  keyring: KeyringState
+  settings: SettingsState
+  readonly current: CurrentVersions
+  readonly devices: Map<string, DeviceState>
+  /** Every version that a redact record names (R of FORMAT §8.1). */
+  readonly redacted: Set<string>
+  readonly paths: PathTree
+  #tree: MemoryTree | undefined
+
+  /** Empty, or with what another snapshot holds. */
+  constructor(head: Head, keyring: KeyringState, settings: SettingsState, contents?: Snapshot) {
+    this.head = head
+    this.keyring = keyring
+    this.settings = settings
+    this.current = contents?.current.copy() ?? new CurrentVersions()
+    this.devices = new Map(contents?.devices)
+    this.redacted = new Set(contents?.redacted)
+    this.paths = contents?.paths.copy() ?? new PathTree()
+  }
+
+  /** Another one that says the same: what is applied to either leaves the other as it is. */
+  copy(): Snapshot {
+    const copy = new Snapshot(this.head, this.keyring, this.settings, this)
+    copy.#tree = this.#tree?.copy()
+    return copy
+  }
+
+  /** Number of live memories. */
+  get count(): number {
+    return this.paths.root.count
+  }
+
+  /** Whether `tree` has been made; a snapshot from a cache starts without. */
+  get hasTree(): boolean {
+    return this.#tree !== undefined
+  }
+
+  /** Made, in steps, when it is first needed: who only reads does without. */
+  *tree(): Generator<undefined, MemoryTree> {
+    if (this.#tree !== undefined) return this.#tree
+    const tree = new MemoryTree()
+    for (const { live } of this.current.live()) {
+      tree.set(live.memoryId, live.blob)
+      yield
+    }
+    this.#tree = tree
+    return tree
+  }
+
+  apply(effect: Effect): Undo {
+    return atOnce(this.applying(effect))
+  }
+
+  /** The same in steps, one for each memory. Until the last one it says neither. */
+  *applying(effect: Effect): Generator<undefined, Undo> {
+    const { head, keyring, settings } = this
+    const before = yield* this.#replacing(effect.memories)
+    const devices = replaceIn(this.devices, effect.devices)
+    this.head = effect.head
+    this.keyring = effect.keyring ?? keyring
+    this.settings = effect.settings ?? settings
+    return () => {
+      atOnce(this.#replacing(before))
+      replaceIn(this.devices, devices)
+      this.head = head
+      this.keyring = keyring
+      this.settings = settings
+    }
+  }
+
+  /** Sets the current versions and returns the ones before; undefined removes a memory. */
+  *#replacing(
+    versions: ReadonlyMap<string, CurrentVersion | undefined>,
+  ): Generator<undefined, Map<string, CurrentVersion | undefined>> {
+    const before = new Map<string, CurrentVersion | undefined>()
+    for (const memoryId of versions.keys()) {
+      const old = this.current.get(memoryId)
+      before.set(memoryId, old)
+      if (old?.live !== undefined) this.paths.remove(old.live)
+      yield
+    }
+    try {
+      for (const [memoryId, version] of versions) {
+        if (version?.live !== undefined) this.paths.add(version.live)
+        restore(this.current, memoryId, version)
+        this.#tree?.set(memoryId, version?.live?.blob)
+        yield
+      }
+    } catch (error) {
+      this.#putBack(before)
+      throw error
+    }
+    return before
+  }
+
+  /** After a refused path: every changed memory is as it was, whether it was replaced or not. */
+  #putBack(before: ReadonlyMap<string, CurrentVersion | undefined>): void {
+    for (const [memoryId, old] of before) {
+      const now = this.current.get(memoryId)
+      if (now !== old && now?.live !== undefined) this.paths.remove(now.live)
+    }
+    for (const [memoryId, old] of before) {
+      if (old?.live !== undefined) this.paths.add(old.live)
+      restore(this.current, memoryId, old)
+      this.#tree?.set(memoryId, old?.live?.blob)
+    }
+  }
+}
+
+/** Sets values and returns the ones before; undefined removes one. */
+function replaceIn<K, V>(
+  map: Map<K, V>,
+  values: ReadonlyMap<K, V | undefined>,
+): ReadonlyMap<K, V | undefined> {
+  const before = new Map<K, V | undefined>()
+  for (const [key, value] of values) {
+    before.set(key, map.get(key))
+    restore(map, key, value)
+  }
+  return before
+}
+
+function restore<K, V>(
+  map: { set(key: K, value: V): unknown; delete(key: K): unknown },
+  key: K,
+  value: V | undefined,
+): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
+}

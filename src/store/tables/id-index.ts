@@ -1,0 +1,166 @@
+// Ids of sixteen bytes, numbered from 0 in the order in which they were added, and found again: as
+// keys of a map, a million of them would take ten times the room.
+
+import { systemRandom } from '../../crypto/random.ts'
+import { Records } from './records.ts'
+
+const ID_BYTES = 16
+/** Powers of two, of which no more than three quarters are taken. */
+const SLOTS_MIN = 64
+
+export class IdIndex {
+  #ids: Records = new Records(ID_BYTES)
+  /** Open addressing: the number of an id, plus one. */
+  #slots: Uint32Array = new Uint32Array(SLOTS_MIN)
+
+  get size(): number {
+    return this.#ids.length
+  }
+
+  /** Those that are there now, by number: hex digits from the first byte on. */
+  get ids(): Records {
+    return this.#ids
+  }
+
+  idAt(number: number): string {
+    return this.#ids.hex(number, 0, ID_BYTES)
+  }
+
+  /** In the order of their numbers. */
+  *values(): Generator<string> {
+    for (let number = 0; number < this.size; number += 1) yield this.idAt(number)
+  }
+
+  /** Of 32 hex digits; undefined for an id that is not here. */
+  find(id: string): number | undefined {
+    if (!readWords(id)) return undefined
+    const slot = this.#slotOf()
+    const taken = this.#slots[slot] ?? 0
+    return taken === 0 ? undefined : taken - 1
+  }
+
+  /** Whether one of the ids that stand one after another in `bytes` is here. */
+  hasAnyOf(bytes: Uint8Array): boolean {
+    const { buffer, byteOffset, length } = bytes
+    const view = new DataView(buffer, byteOffset, length)
+    for (let at = 0; at < length; at += ID_BYTES) {
+      for (let word = 0; word < words.length; word += 1) {
+        words[word] = view.getUint32(at + 4 * word, true)
+      }
+      if (this.#slots[this.#slotOf()] !== 0) return true
+    }
+    return false
+  }
+
+  /** Returns its number, also if it is here already. */
+  add(id: string): number {
+    if (!readWords(id)) throw new Error('An id has 32 hex digits')
+    const slot = this.#slotOf()
+    const taken = this.#slots[slot] ?? 0
+    if (taken !== 0) return taken - 1
+    const number = this.#ids.add()
+    this.#ids.setHex(number, 0, id)
+    this.#slots[slot] = number + 1
+    if (4 * this.size > 3 * this.#slots.length) this.#fill(2 * this.#slots.length)
+    return number
+  }
+
+  /** Another one with the first `size` ids. */
+  prefix(size: number): IdIndex {
+    const prefix = new IdIndex()
+    prefix.#ids = this.#ids
+    prefix.#slots = this.#slots.slice()
+    if (2 * size < this.size) {
+      prefix.#ids = this.#ids.prefix(size)
+      prefix.#fill(slotsFor(size))
+      return prefix
+    }
+    for (let number = this.size - 1; number >= size; number -= 1) {
+      prefix.#readWordsAt(number)
+      prefix.#free(prefix.#slotOf())
+    }
+    prefix.#ids = this.#ids.prefix(size)
+    return prefix
+  }
+
+  /** Of the id in `words`: where it is, or the free slot where it would be. */
+  #slotOf(): number {
+    const mask = this.#slots.length - 1
+    let slot = hashWords() & mask
+    for (let taken = this.#slots[slot]; taken; taken = this.#slots[slot]) {
+      if (this.#isAt(taken - 1)) return slot
+      slot = (slot + 1) & mask
+    }
+    return slot
+  }
+
+  #isAt(number: number): boolean {
+    return (
+      this.#ids.u32(number, 0) === words[0] &&
+      this.#ids.u32(number, 4) === words[1] &&
+      this.#ids.u32(number, 8) === words[2] &&
+      this.#ids.u32(number, 12) === words[3]
+    )
+  }
+
+  /** Moves up what stands behind a slot and belongs before it, so that no search ends too early. */
+  #free(slot: number): void {
+    const mask = this.#slots.length - 1
+    let free = slot
+    this.#slots[free] = 0
+    for (let next = (free + 1) & mask; this.#slots[next]; next = (next + 1) & mask) {
+      const taken = this.#slots[next] ?? 0
+      this.#readWordsAt(taken - 1)
+      const home = hashWords() & mask
+      if (((next - home) & mask) < ((next - free) & mask)) continue
+      this.#slots[free] = taken
+      this.#slots[next] = 0
+      free = next
+    }
+  }
+
+  #fill(slots: number): void {
+    this.#slots = new Uint32Array(slots)
+    const mask = slots - 1
+    for (let number = 0; number < this.size; number += 1) {
+      this.#readWordsAt(number)
+      let slot = hashWords() & mask
+      while (this.#slots[slot]) slot = (slot + 1) & mask
+      this.#slots[slot] = number + 1
+    }
+  }
+
+  #readWordsAt(number: number): void {
+    for (let word = 0; word < words.length; word += 1) words[word] = this.#ids.u32(number, 4 * word)
+  }
+}
+
+function slotsFor(size: number): number {
+  let slots = SLOTS_MIN
+  while (4 * size > 3 * slots) slots *= 2
+  return slots
+}
+
+const digits = Buffer.alloc(ID_BYTES)
+/** The id that is looked at. */
+const words = new Uint32Array(4)
+
+function readWords(id: string): boolean {
+  if (id.length !== 2 * ID_BYTES || digits.write(id, 'hex') !== ID_BYTES) return false
+  for (let word = 0; word < words.length; word += 1) words[word] = digits.readUInt32LE(4 * word)
+  return true
+}
+
+/** Others choose ids, but not which of them meet in one slot of this process. */
+const factors: Uint32Array = Uint32Array.from({ length: 4 }, () => {
+  return Buffer.from(systemRandom(4)).readUInt32LE() | 1
+})
+
+function hashWords(): number {
+  let hash = 0
+  for (let word = 0; word < words.length; word += 1) {
+    hash = Math.imul(hash ^ (words[word] ?? 0), factors[word] ?? 1)
+    hash ^= hash >>> 15
+  }
+  return hash >>> 0
+}

@@ -1,0 +1,73 @@
+// The texts of a history, by numbers from 1 on; 0 stands for none. What many rows repeat is here
+// once, as a string; what is said once lies in bytes, which weigh less. Both can be forgotten.
+
+import { utf8, utf8Text } from '../../bytes.ts'
+
+/** Texts that repeat: paths. */
+export class Names {
+  readonly #texts: (string | undefined)[] = [undefined]
+  readonly #numbers: Map<string, number> = new Map()
+
+  numberOf(text: string | undefined): number {
+    if (text === undefined) return 0
+    const known = this.#numbers.get(text)
+    if (known !== undefined) return known
+    const number = this.#texts.push(text) - 1
+    this.#numbers.set(text, number)
+    return number
+  }
+
+  at(number: number): string | undefined {
+    return this.#texts[number]
+  }
+
+  forget(number: number): void {
+    const text = this.#texts[number]
+    if (text === undefined) return
+    this.#numbers.delete(text)
+    this.#texts[number] = undefined
+  }
+}
+
+const CHUNK = 65_536
+const LENGTH_BYTES = 4
+
+/** Texts that hardly ever repeat: notes. */
+export class Notes {
+  readonly #chunks: Buffer[] = []
+  #used = CHUNK
+
+  add(text: string | undefined): number {
+    if (text === undefined) return 0
+    const bytes = utf8(text)
+    const length = LENGTH_BYTES + bytes.length
+    if (this.#used + length > CHUNK) {
+      // One that is longer than a chunk has one of its own.
+      this.#chunks.push(Buffer.alloc(Math.max(CHUNK, length)))
+      this.#used = 0
+    }
+    const start = this.#used
+    const chunk = this.#chunks.at(-1)
+    chunk?.writeUInt32LE(bytes.length, start)
+    chunk?.set(bytes, start + LENGTH_BYTES)
+    this.#used += length
+    return (this.#chunks.length - 1) * CHUNK + start + 1
+  }
+
+  at(number: number): string | undefined {
+    const bytes = this.#find(number)
+    return bytes && utf8Text(bytes)
+  }
+
+  forget(number: number): void {
+    this.#find(number)?.fill(0)
+  }
+
+  #find(number: number): Buffer | undefined {
+    if (number === 0) return undefined
+    const chunk = this.#chunks[Math.floor((number - 1) / CHUNK)]
+    const start = (number - 1) % CHUNK
+    const end = start + LENGTH_BYTES + (chunk?.readUInt32LE(start) ?? 0)
+    return chunk?.subarray(start + LENGTH_BYTES, end)
+  }
+}

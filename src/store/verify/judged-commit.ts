@@ -1,0 +1,156 @@
+// The first half of FORMAT §8: everything about a commit that needs no other commit. What it finds
+// is a plain value (`JudgedCommit`), so that a worker thread can find it as well; the second half,
+// verify-commit.ts, needs the past and asks here for nothing but values and refusals.
+
+import { equalBytes, toHex } from '../../bytes.ts'
+import { assert, StoreError } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { detailCommitment } from '../../format/detail.ts'
+import type { DetailRow } from '../../format/detail.ts'
+import { memoryContext, openDeterministic } from '../../format/envelope.ts'
+import { decodeMemoryBlob } from '../../format/memory-blob.ts'
+import { verifyRecordSignature, zeroHash } from '../../format/record.ts'
+import { writesVersions } from '../../format/record-rules.ts'
+import { findTreeEntry } from '../../git/objects/object.ts'
+import type { GitObject, Oid } from '../../git/objects/object.ts'
+import { opensContents } from '../../keys/epoch.ts'
+import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
+import type { ChangeRecord, RecordRow } from '../../format/change-record.ts'
+import { openDetail, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
+import type { CommitSource, DecodedCommit } from '../commits/decoded-commit.ts'
+import { getBlob, getTreeBody } from '../snapshot/git-reads.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { findBlob } from '../snapshot/memory-tree.ts'
+import { TrailCommit } from './trail-commit.ts'
+import type { JudgedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
+
+/** Reads and judges a commit in this thread. */
+export function judgeCommit(source: CommitSource, oid: Oid): JudgedCommit {
+  const bytes = readCommitBytes(source.objects, oid)
+  return judgeDecoded(source, verifyDecodedCommit(source.storeId, source.epochs, oid, bytes))
+}
+
+export function judgeDecoded(source: CommitSource, commit: DecodedCommit<AuditKeys>): JudgedCommit {
+  const { epoch } = commit
+  if (!opensContents(epoch)) return new TrailCommit(source, commit)
+  const whole = new CommitAlone(source, { ...commit, epoch })
+  const { record } = commit
+  // Nobody asks about the rows of a merge that has none; its detail must be well formed, too.
+  if (writesVersions(record) && record.rows.length === 0) whole.hasDetail(0)
+  return whole
+}
+
+class CommitAlone implements JudgedCommit {
+  readonly oid: Oid
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+  readonly epoch: EpochKeys
+  readonly isWhole: boolean = true
+  readonly record: ChangeRecord
+  readonly body: Uint8Array
+  readonly hash: Uint8Array
+  readonly #source: CommitSource
+  readonly #commit: DecodedCommit
+  #details: ReadonlyMap<number, DetailRow> | undefined
+  #trees: ObjectSource | undefined
+
+  constructor(source: CommitSource, commit: DecodedCommit) {
+    const { oid, parts, epoch, record, body, hash } = commit
+    this.oid = oid
+    this.tree = parts.tree
+    this.parents = parts.parents
+    this.epoch = epoch
+    this.record = record
+    this.body = body
+    this.hash = hash
+    this.#source = source
+    this.#commit = commit
+  }
+
+  checkSignature(publicKey: Uint8Array): void {
+    const { body, signature } = this.#commit
+    verifyRecordSignature(this.#source.storeId, body, signature, publicKey)
+  }
+
+  hasDetail(row: number): boolean {
+    return this.#readDetails().has(row)
+  }
+
+  openRow(index: number): OpenedRow {
+    const row = this.record.rows[index]
+    const detail = this.#readDetails().get(index)
+    assert(row !== undefined && detail !== undefined, 'a row with a detail is opened')
+    checkDetail(row, detail)
+    if (row.operation === 'deleted') {
+      checkDeletion(detail)
+      // Only so that a tree that is lost or damaged does not go unnoticed.
+      this.#findBlob(row.memoryId)
+      return { path: detail.path, memory: undefined }
+    }
+    return { path: detail.path, memory: this.#openMemory(row, detail) }
+  }
+
+  #readDetails(): ReadonlyMap<number, DetailRow> {
+    if (this.#details !== undefined) return this.#details
+    const details = openDetail(this.#source.storeId, this.#commit)
+    for (const row of details.keys()) {
+      if (row < this.record.rows.length) continue
+      refuse('detail_malformed', 'The detail has a row that the record does not have')
+    }
+    this.#details = details
+    return details
+  }
+
+  /** The memory blob of a row, opened, re-sealed and compared with the detail. */
+  #openMemory(row: RecordRow, detail: DetailRow): OpenedMemory {
+    const blob = this.#findBlob(row.memoryId)
+    if (blob === undefined) return refuse('tree_mismatch', 'The tree lacks a memory')
+    const bytes = getBlob(this.#source.objects, blob, 'memory_mismatch')
+    const context = memoryContext(this.#source.storeId, row.memoryId)
+    const padded = openDeterministic('memory', this.epoch.memory, context, detail.blinding, bytes)
+    const memory = decodeMemoryBlob(padded)
+    const size = Buffer.byteLength(memory.content)
+    const matches =
+      memory.versionId === row.versionId &&
+      memory.path === detail.path &&
+      size === detail.size &&
+      equalBytes(memory.sha256, detail.sha256)
+    if (!matches) refuse('memory_mismatch', 'A memory is not the one that its detail describes')
+    return { blob, size, sha256: toHex(memory.sha256), created: memory.created }
+  }
+
+  #findBlob(memoryId: string): Oid | undefined {
+    // The rows of one commit share their upper trees.
+    this.#trees ??= remember(this.#source.objects)
+    const memories = findTreeEntry(getTreeBody(this.#trees, this.tree), '40000', 'm')
+    return memories === undefined ? undefined : findBlob(this.#trees, memories, memoryId)
+  }
+}
+
+function checkDetail(row: RecordRow, detail: DetailRow): void {
+  if (!equalBytes(detailCommitment(detail.blinding, detail), row.commitment)) {
+    refuse('detail_mismatch', 'A detail is not the one that the record commits to')
+  }
+}
+
+function checkDeletion(detail: DetailRow): void {
+  if (detail.size !== 0 || !equalBytes(detail.sha256, zeroHash)) {
+    refuse('detail_mismatch', 'The detail of a deletion names a content')
+  }
+}
+
+/** The same objects, each read once. */
+function remember(objects: ObjectSource): ObjectSource {
+  const known = new Map<Oid, GitObject | undefined>()
+  return {
+    read(oid) {
+      const object = known.get(oid) ?? objects.read(oid)
+      known.set(oid, object)
+      return object
+    },
+  }
+}
+
+function refuse(code: ErrorCode, message: string): never {
+  throw new StoreError(code, message)
+}

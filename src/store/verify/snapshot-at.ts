@@ -1,0 +1,178 @@
+// The snapshot as it was after an earlier commit, made from the history in RAM and the trees in
+// git, so that a history that was rewritten above that commit need not be verified from genesis.
+// Trusts both: they were verified before.
+
+import { assert } from '../../errors.ts'
+import { decodeKeyring } from '../../format/keyring.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { readKeyringState, readSettingsState } from '../access/authority.ts'
+import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import type { DecodedCommit } from '../commits/decoded-commit.ts'
+import { forkedState } from '../commits/divergence.ts'
+import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
+import type { History, HistorySource } from '../history/history.ts'
+import { authorState, Snapshot } from '../snapshot/snapshot.ts'
+import type { DeviceState } from '../snapshot/snapshot.ts'
+import { comparison } from '../snapshot/tree-diff.ts'
+import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import type { CommitEntry } from '../history/history-rows.ts'
+
+/**
+ * Right after the commit at `position`, which must be a cut: what stands before it is its past. In
+ * steps, one for each commit and each memory.
+ */
+export function* snapshotAt(
+  source: HistorySource,
+  history: History,
+  position: number,
+): Generator<undefined, Snapshot> {
+  const newest = history.commits.at(position)
+  assert(newest?.isCut === true, 'only of a cut, all that is before it is its past')
+  const last = decode(source, newest)
+  const { hash: record, oid: commit, parts } = last
+  const head = { commit, record, height: last.record.height, tree: parts.tree }
+  const keyring = decode(
+    source,
+    getLast(history, position, ({ kind }) => bringsKeyring(kind)),
+  )
+  const settings = decode(
+    source,
+    getLast(history, position, ({ kind }) => kind === 'genesis' || kind === 'settings'),
+  )
+  const snapshot = new Snapshot(
+    head,
+    readKeyringState(source, entryOf(source, keyring, 'keyring'), keyring.hash),
+    readSettingsState(
+      source,
+      entryOf(source, settings, 'settings'),
+      settings.hash,
+      settings.record.height,
+    ),
+  )
+  const kidOf = yield* sealedUnder(source, history, position)
+  const blobs = yield* blobsOf(source, last)
+  const memories = yield* currentVersions(history, position, blobs, kidOf)
+  const devices = yield* deviceStates(source, history, position)
+  const effect = { head, memories, devices, keyring: undefined, settings: undefined }
+  yield* snapshot.applying(effect)
+  for (const { redacts } of history.commits.range(0, position + 1)) {
+    for (const versionId of redacts) snapshot.redacted.add(versionId)
+    yield
+  }
+  return snapshot
+}
+
+/** Which epoch a commit is sealed under: that of the newest keyring in its own past. */
+function* sealedUnder(
+  source: HistorySource,
+  history: History,
+  newest: number,
+): Generator<undefined, (commit: CommitEntry) => string> {
+  const kids = new Map<number, string>()
+  /** By position, where the newest keyring stands that the children of a commit know. */
+  const known = new Int32Array(newest + 1)
+  for (const commit of history.commits.range(0, newest + 1)) {
+    yield
+    const { position } = commit
+    if (!bringsKeyring(commit.kind)) {
+      known[position] = Math.max(
+        ...history.parentsOf(commit).map((one) => known[one.position] ?? 0),
+      )
+      continue
+    }
+    const entry = entryOf(source, decode(source, commit), 'keyring')
+    kids.set(position, decodeKeyring(getBlob(source.objects, entry, 'keyring_mismatch')).kid)
+    known[position] = position
+  }
+  // A keyring that brings memories joins two, and is sealed under its own epoch (FORMAT §7.2).
+  return ({ position }) => kids.get(known[position] ?? 0) ?? ''
+}
+
+function* currentVersions(
+  history: History,
+  position: number,
+  blobs: ReadonlyMap<string, Oid>,
+  kidOf: (commit: CommitEntry) => string,
+): Generator<undefined, ReadonlyMap<string, CurrentVersion>> {
+  const memories = new Map<string, CurrentVersion>()
+  for (const memoryId of history.memoryIds()) {
+    yield
+    const entry = history.newestOf(memoryId, (at) => at <= position)
+    if (entry === undefined) continue
+    const { versionId, operation, path, size, sha256, commit } = entry
+    const blob = blobs.get(memoryId)
+    const times = { created: history.firstOf(memoryId)?.commit.time ?? 0, updated: commit.time }
+    const known = path !== undefined && size !== undefined && sha256 !== undefined
+    const live =
+      blob === undefined || !known
+        ? undefined
+        : { memoryId, versionId, path, size, sha256, ...times, blob, kid: kidOf(commit) }
+    memories.set(memoryId, { versionId, operation, created: times.created, live })
+  }
+  return memories
+}
+
+/** The newest record of each device; of a forked one (FORMAT §8.2) more than one is. */
+function* deviceStates(
+  source: HistorySource,
+  history: History,
+  position: number,
+): Generator<undefined, ReadonlyMap<string, DeviceState>> {
+  const states = new Map<string, DeviceState>()
+  const deviceIds = new Set<string>()
+  for (const { deviceId } of history.commits.range(0, position + 1)) {
+    deviceIds.add(deviceId)
+    yield
+  }
+  for (const deviceId of deviceIds) {
+    yield
+    const newest = history.newest((commit) => {
+      return commit.position <= position && commit.deviceId === deviceId
+    })
+    for (const entry of newest) {
+      const { record, hash } = decode(source, entry)
+      for (const state of authorState(record, hash).values()) {
+        const other = states.get(deviceId)
+        states.set(deviceId, other === undefined ? state : forkedState(other, state))
+      }
+    }
+  }
+  return states
+}
+
+function* blobsOf(
+  source: HistorySource,
+  head: DecodedCommit,
+): Generator<undefined, ReadonlyMap<string, Oid>> {
+  const blobs = new Map<string, Oid>()
+  const root = getTree(source.objects, head.parts.tree)
+  const memories = root.find((entry) => entry.name === 'm')?.oid
+  yield* comparison(source.objects, undefined, memories, {
+    tree: () => undefined,
+    blob: (memoryId, oid) => oid !== undefined && blobs.set(memoryId, oid),
+  })
+  return blobs
+}
+
+function getLast(
+  history: History,
+  position: number,
+  matches: (commit: CommitEntry) => boolean,
+): CommitEntry {
+  let found: CommitEntry | undefined
+  for (let at = position; at >= 0 && found === undefined; at -= 1) {
+    const commit = history.commits.at(at)
+    if (commit !== undefined && matches(commit)) found = commit
+  }
+  assert(found !== undefined, 'a history starts with genesis')
+  return found
+}
+
+function decode(source: HistorySource, { oid }: CommitEntry): DecodedCommit {
+  return decodeCommit(source.storeId, source.epochs, oid, readCommitBytes(source.objects, oid))
+}
+
+function entryOf(source: HistorySource, commit: DecodedCommit, name: string): Oid {
+  return getEntry(getTree(source.objects, commit.parts.tree), name)
+}

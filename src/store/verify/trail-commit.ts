@@ -1,0 +1,62 @@
+// A commit as an auditor judges it, who holds A and not C (FORMAT §4): record, signatures and the
+// names of blobs in trees, neither details nor contents. The trees still tell which memories live,
+// and that nothing but what the rows name has changed in them.
+
+import { verifyRecordSignature } from '../../format/record.ts'
+import { assert, StoreError } from '../../errors.ts'
+import { findTreeEntry } from '../../git/objects/object.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { AuditKeys } from '../../keys/epoch.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
+import type { CommitSource, DecodedCommit } from '../commits/decoded-commit.ts'
+import { getTreeBody } from '../snapshot/git-reads.ts'
+import { findBlob } from '../snapshot/memory-tree.ts'
+import type { JudgedCommit, OpenedRow } from './checked-commit.ts'
+
+export class TrailCommit implements JudgedCommit {
+  readonly oid: Oid
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+  readonly epoch: AuditKeys
+  readonly isWhole: boolean = false
+  readonly record: ChangeRecord
+  readonly body: Uint8Array
+  readonly hash: Uint8Array
+  readonly #source: CommitSource
+  readonly #signature: Uint8Array
+
+  constructor(source: CommitSource, commit: DecodedCommit<AuditKeys>) {
+    const { oid, parts, epoch, record, body, signature, hash } = commit
+    this.oid = oid
+    this.tree = parts.tree
+    this.parents = parts.parents
+    this.epoch = epoch
+    this.record = record
+    this.body = body
+    this.hash = hash
+    this.#source = source
+    this.#signature = signature
+  }
+
+  checkSignature(publicKey: Uint8Array): void {
+    verifyRecordSignature(this.#source.storeId, this.body, this.#signature, publicKey)
+  }
+
+  /** Not to be told: `isWhole` says so. */
+  hasDetail(): boolean {
+    return false
+  }
+
+  /** The memory's id stands for its path: it is no other memory's, and stays the same. */
+  openRow(index: number): OpenedRow {
+    const row = this.record.rows[index]
+    assert(row !== undefined, 'a row of the record is opened')
+    const path = `/${row.memoryId}`
+    if (row.operation === 'deleted') return { path, memory: undefined }
+    const { objects } = this.#source
+    const memories = findTreeEntry(getTreeBody(objects, this.tree), '40000', 'm')
+    const blob = memories === undefined ? undefined : findBlob(objects, memories, row.memoryId)
+    if (blob === undefined) throw new StoreError('tree_mismatch', 'The tree lacks a memory')
+    return { path, memory: { blob, size: 0, sha256: '', created: 0 } }
+  }
+}

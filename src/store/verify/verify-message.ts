@@ -1,0 +1,214 @@
+// What crosses between verify-pool.ts and verify-worker.ts: the keys once, then what was found of
+// each batch of commits, in one buffer that is handed over. A commit that was refused crosses as
+// that alone and is judged again where the history is: every refusal arises in one place.
+
+import { ByteReader, ByteWriter, equalBytes, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
+import { assert, StoreError } from '../../errors.ts'
+import { decodeSignedBody } from '../../format/record.ts'
+import { writesVersions } from '../../format/record-rules.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
+import { atOnce, inSlices } from '../../time-slice.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
+import { judgeCommit } from './judged-commit.ts'
+import type { CommitSource } from '../commits/decoded-commit.ts'
+import type { JudgedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
+
+/** Device id → signing key, of every device of the store. Keys never change (FORMAT §7.1). */
+export type SigningKeys = ReadonlyMap<string, Uint8Array>
+
+/** What a verifying thread is started with. */
+export interface VerifyJob {
+  /** `objects/pack`, absolute. */
+  readonly packDirectory: string
+  readonly storeId: string
+  readonly epochs: readonly Pick<EpochKeys, 'auditKey' | 'contentKey'>[]
+  readonly signingKeys: SigningKeys
+}
+
+const REFUSED = 0
+const JUDGED = 1
+const NO_DETAIL = 0
+const DELETION = 1
+const MEMORY = 2
+const OID_LENGTH = 20
+const KID_LENGTH = 8
+const HASH_LENGTH = 32
+
+/** Judges commits as far as that needs no other one, and writes down what was found. */
+export function judgeBatch(
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oids: readonly Oid[],
+): Uint8Array<ArrayBuffer> {
+  return atOnce(judging(source, signingKeys, oids))
+}
+
+/** The same on a thread that others need too. */
+export function judgeInSlices(
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oids: readonly Oid[],
+): Promise<Uint8Array<ArrayBuffer>> {
+  return inSlices(judging(source, signingKeys, oids))
+}
+
+/** A step for each row of each commit. */
+function* judging(
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oids: readonly Oid[],
+): Generator<undefined, Uint8Array<ArrayBuffer>> {
+  const writer = new ByteWriter()
+  for (const oid of oids) {
+    const judged = yield* judgeFully(source, signingKeys, oid)
+    if (judged === undefined) writer.u8(REFUSED)
+    else writeJudged(writer.u8(JUDGED), judged)
+    yield
+  }
+  return writer.bytes()
+}
+
+interface FullyJudged {
+  readonly commit: JudgedCommit
+  readonly rows: readonly (OpenedRow | undefined)[]
+}
+
+function* judgeFully(
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oid: Oid,
+): Generator<undefined, FullyJudged | undefined> {
+  try {
+    const commit = judgeCommit(source, oid)
+    const { deviceId, rows } = commit.record
+    const signingKey = signingKeys.get(deviceId)
+    if (signingKey === undefined) return undefined
+    commit.checkSignature(signingKey)
+    if (!writesVersions(commit.record)) return { commit, rows: [] }
+    const opened: (OpenedRow | undefined)[] = []
+    for (const row of rows.keys()) {
+      opened.push(commit.hasDetail(row) ? commit.openRow(row) : undefined)
+      yield
+    }
+    return { commit, rows: opened }
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
+
+function writeJudged(writer: ByteWriter, { commit, rows }: FullyJudged): void {
+  const { tree, parents, epoch, hash, body } = commit
+  writer.raw(fromHex(tree)).u8(parents.length)
+  for (const parent of parents) writer.raw(fromHex(parent))
+  writer.raw(fromHex(epoch.kid)).raw(hash).u32(body.length).raw(body)
+  for (const row of rows) writeRow(writer, row)
+}
+
+function writeRow(writer: ByteWriter, row: OpenedRow | undefined): void {
+  if (row === undefined) {
+    writer.u8(NO_DETAIL)
+    return
+  }
+  const path = utf8(row.path)
+  const { memory } = row
+  writer
+    .u8(memory === undefined ? DELETION : MEMORY)
+    .u16(path.length)
+    .raw(path)
+  if (memory === undefined) return
+  writer
+    .raw(fromHex(memory.blob + memory.sha256))
+    .u32(memory.size)
+    .u64(memory.created)
+}
+
+/** Reads what `judgeBatch` found about these commits. `source` judges what it refused. */
+export function decodeBatch(
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oids: readonly Oid[],
+  message: Uint8Array,
+): Iterable<JudgedCommit> {
+  const reader = new ByteReader(message, misread)
+  return readBatch(reader, source, signingKeys, oids)
+}
+
+function* readBatch(
+  reader: ByteReader,
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oids: readonly Oid[],
+): Generator<JudgedCommit> {
+  for (const oid of oids) {
+    if (reader.u8() === REFUSED) yield judgeCommit(source, oid)
+    else yield new JudgedElsewhere(reader, source, signingKeys, oid)
+  }
+}
+
+class JudgedElsewhere implements JudgedCommit {
+  readonly oid: Oid
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+  readonly epoch: AuditKeys
+  readonly isWhole: boolean = true
+  readonly record: ChangeRecord
+  readonly body: Uint8Array
+  readonly hash: Uint8Array
+  readonly #source: CommitSource
+  readonly #signedBy: Uint8Array | undefined
+  readonly #rows: readonly (OpenedRow | undefined)[]
+
+  constructor(reader: ByteReader, source: CommitSource, signingKeys: SigningKeys, oid: Oid) {
+    this.oid = oid
+    this.tree = toHex(reader.raw(OID_LENGTH))
+    this.parents = Array.from({ length: reader.u8() }, () => toHex(reader.raw(OID_LENGTH)))
+    const epoch = source.epochs.get(toHex(reader.raw(KID_LENGTH)))
+    assert(epoch !== undefined, 'a thread has the epochs that it was given')
+    this.epoch = epoch
+    this.hash = reader.raw(HASH_LENGTH)
+    this.body = reader.raw(reader.u32())
+    this.record = decodeSignedBody(this.body)
+    const { deviceId, rows } = this.record
+    this.#rows = writesVersions(this.record) ? rows.map(() => readRow(reader)) : []
+    this.#signedBy = signingKeys.get(deviceId)
+    this.#source = source
+  }
+
+  checkSignature(publicKey: Uint8Array): void {
+    if (this.#signedBy !== undefined && equalBytes(publicKey, this.#signedBy)) return
+    judgeCommit(this.#source, this.oid).checkSignature(publicKey)
+  }
+
+  hasDetail(row: number): boolean {
+    return this.#rows[row] !== undefined
+  }
+
+  openRow(index: number): OpenedRow {
+    const row = this.#rows[index]
+    assert(row !== undefined, 'a row with a detail is opened')
+    return row
+  }
+}
+
+function readRow(reader: ByteReader): OpenedRow | undefined {
+  const type = reader.u8()
+  if (type === NO_DETAIL) return undefined
+  const path = utf8Text(reader.raw(reader.u16()))
+  return { path, memory: type === DELETION ? undefined : readMemory(reader) }
+}
+
+function readMemory(reader: ByteReader): OpenedMemory {
+  const hashes = toHex(reader.raw(OID_LENGTH + HASH_LENGTH))
+  return {
+    blob: hashes.slice(0, 2 * OID_LENGTH),
+    sha256: hashes.slice(2 * OID_LENGTH),
+    size: reader.u32(),
+    created: reader.u64(),
+  }
+}
+
+function misread(problem: string): StoreError {
+  return new StoreError('storage_failed', `What a verifying thread found is malformed: ${problem}`)
+}

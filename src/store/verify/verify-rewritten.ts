@@ -1,0 +1,71 @@
+// Verifies a history of which a part is known: where it was rewritten by a redaction, or other
+// commits belong in between, only what lies above the newest known commit that all the rest
+// descends from (FORMAT §8.1, §10).
+
+import { StoreError } from '../../errors.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
+import type { History, HistorySource } from '../history/history.ts'
+import { findNewCommits } from './new-commits.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { snapshotAt } from './snapshot-at.ts'
+import { VersionMap, verifyForward, verifyHistory } from './verify.ts'
+import type { VerifyOptions } from './verify.ts'
+
+export interface VerifiedAgain {
+  readonly snapshot: Snapshot
+  /**
+   * The position up to which the history stays as it is known: all of that is in the past of the
+   * head. -1 if nothing stays.
+   */
+  readonly base: number
+}
+
+/**
+ * `copyAt` gives a verified snapshot of the commit that all the rest descends from, if there is one
+ * at hand. Throws what verification refuses.
+ */
+export async function verifyRewritten(
+  source: HistorySource,
+  history: History,
+  head: Oid,
+  options: VerifyOptions = {},
+  copyAt: (commit: Oid) => Promise<Snapshot | undefined> = async () => undefined,
+): Promise<VerifiedAgain> {
+  const isCut = (oid: Oid, height: number): boolean => {
+    return history.findCommit(oid, height)?.isCut === true
+  }
+  const found = await findNewCommits(source, head, isCut, -1, options)
+  const below = found?.base
+  const base = below === undefined ? undefined : findPosition(history, below)
+  if (found === undefined || below === undefined || base === undefined) {
+    const { snapshot } = await verifyHistory(source, head, options)
+    return { snapshot, base: -1 }
+  }
+  const snapshot =
+    (await copyAt(below)) ?? (await inSlices(snapshotAt(source, history, base), options.signal))
+  checkBelow(history, base, found.redacted)
+  for (const versionId of found.redacted) snapshot.redacted.add(versionId)
+  const findMemory = (versionId: string): string | undefined => {
+    const entry = history.find(versionId)
+    return entry === undefined || entry.commit.position > base ? undefined : entry.memoryId
+  }
+  const versions = new VersionMap({ findMemory })
+  const context = { ...source, redacted: snapshot.redacted, versions }
+  await verifyForward(context, snapshot, found, options)
+  return { snapshot, base }
+}
+
+function findPosition(history: History, oid: Oid): number | undefined {
+  for (const commit of history.commits.reversed()) if (commit.oid === oid) return commit.position
+  return undefined
+}
+
+/** What is redacted in the part that stayed must have been redacted there before. */
+function checkBelow(history: History, base: number, redacted: ReadonlySet<string>): void {
+  for (const versionId of redacted) {
+    const entry = history.find(versionId)
+    if (entry === undefined || entry.commit.position > base || entry.path === undefined) continue
+    throw new StoreError('redaction_undone', 'A redacted version has its detail back')
+  }
+}

@@ -1,0 +1,195 @@
+// The row rules of FORMAT §6.4: what a record's rows say is compared with the past, and with the
+// detail and the memory that the commit holds. What the rows make of their memories is returned.
+
+import { StoreError } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { zeroId } from '../../format/record.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { RecordRow } from '../../format/change-record.ts'
+import { getTree } from '../snapshot/git-reads.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { findBlob } from '../snapshot/memory-tree.ts'
+import type { Merging, Place } from './place.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { CommitSource } from '../commits/decoded-commit.ts'
+import type { KnownVersions } from '../history/history.ts'
+import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
+import type { JudgedCommit } from './checked-commit.ts'
+
+export interface VerifyContext extends CommitSource {
+  /** R of FORMAT §8.1: every version that a redact record of this head names. */
+  readonly redacted: ReadonlySet<string>
+  readonly versions: KnownVersions
+}
+
+/** What a row continues. */
+interface Before {
+  readonly created: number
+  /** The live versions; none if what was there is deleted, redacted or new. */
+  readonly live: readonly LiveMemory[]
+}
+
+/** A step for each row. */
+export function* readRows(
+  context: VerifyContext,
+  snapshot: Snapshot,
+  commit: JudgedCommit,
+  place: Place,
+): Generator<undefined, ReadonlyMap<string, CurrentVersion>> {
+  const memories = new Map<string, CurrentVersion>()
+  const { record } = commit
+  if (record.kind === 'redact') {
+    for (const row of record.rows) {
+      checkRedactTarget(context, snapshot, row, place)
+      yield
+    }
+    return memories
+  }
+  for (const [index, row] of record.rows.entries()) {
+    checkNew(context, row)
+    const before = findBefore(snapshot, row, place.merging) ?? {
+      created: record.time,
+      live: [],
+    }
+    const live = isRedacted(context, commit, row, index)
+      ? undefined
+      : readLive(commit, row, index, before)
+    const operation = row.operation ?? 'deleted'
+    const { created } = before
+    memories.set(row.memoryId, { versionId: row.versionId, operation, created, live })
+    yield
+  }
+  for (const memoryId of place.merging?.open.keys() ?? []) {
+    if (!memories.has(memoryId)) {
+      refuse('row_missing', 'A merge has no row for a memory that both sides changed')
+    }
+  }
+  return memories
+}
+
+function checkNew(context: VerifyContext, row: RecordRow): void {
+  if (context.versions.findMemory(row.versionId) !== undefined) {
+    refuse('row_version_reused', 'A version id is used twice')
+  }
+  const isFirst = row.operation === 'created' && row.base === zeroId
+  // Also by a branch that this record does not know.
+  if (isFirst && context.versions.hasMemory(row.memoryId)) {
+    refuse('row_memory_exists', 'A memory is created twice')
+  }
+  context.versions.add(row.versionId, row.memoryId)
+}
+
+/** Undefined for the first version of a memory. */
+function findBefore(
+  snapshot: Snapshot,
+  row: RecordRow,
+  merging: Merging | undefined,
+): Before | undefined {
+  const open = merging?.open.get(row.memoryId)
+  if (merging !== undefined && open !== undefined) {
+    const sides = merging.isOursFirst ? [open.ours, open.theirs] : [open.theirs, open.ours]
+    if (row.base !== sides[0]?.versionId || row.secondBase !== sides[1]?.versionId) {
+      refuse('row_base_mismatch', 'A row of a merge is not based on what its parents have')
+    }
+    return { created: open.ours.created, live: sides.flatMap(({ live }) => live ?? []) }
+  }
+  if (row.secondBase !== zeroId) {
+    refuse('row_base_mismatch', 'A row has a second base, but there is nothing to merge')
+  }
+  const current = merging?.other.memories.get(row.memoryId) ?? snapshot.current.get(row.memoryId)
+  if (row.operation === 'created' && row.base === zeroId) {
+    if (current === undefined) return undefined
+    refuse('row_memory_exists', 'A memory is created twice')
+  }
+  checkBase(row, current)
+  const { created, live } = current
+  return { created, live: live === undefined ? [] : [live] }
+}
+
+function checkBase(
+  row: RecordRow,
+  current: CurrentVersion | undefined,
+): asserts current is CurrentVersion {
+  if (current === undefined) {
+    return refuse('row_memory_missing', 'A row changes a memory that does not exist')
+  }
+  if (row.base !== current.versionId) {
+    refuse('row_base_mismatch', 'A row is not based on the current version of its memory')
+  }
+  if (row.operation === 'created' && current.operation !== 'deleted') {
+    refuse('row_memory_exists', 'Only a deleted memory is created again')
+  }
+  if (row.operation !== 'created' && current.operation === 'deleted') {
+    refuse('row_memory_missing', 'A row changes a memory that is deleted')
+  }
+}
+
+/** FORMAT §8.1: what is redacted is gone, and nothing else. */
+function isRedacted(
+  context: VerifyContext,
+  commit: JudgedCommit,
+  row: RecordRow,
+  index: number,
+): boolean {
+  const redacted = context.redacted.has(row.versionId)
+  // For an auditor, the trees alone tell.
+  if (!commit.isWhole) return redacted
+  if (commit.hasDetail(index)) {
+    if (redacted) refuse('redaction_undone', 'A redacted version has its detail back')
+    return false
+  }
+  if (!redacted) refuse('detail_missing', 'A detail is missing and no redaction explains it')
+  // That its content is gone too, the tree that is made again tells.
+  return true
+}
+
+/** What a row makes of its memory: nothing, if it deletes it. */
+function readLive(
+  commit: JudgedCommit,
+  row: RecordRow,
+  index: number,
+  before: Before,
+): LiveMemory | undefined {
+  const { path, memory } = commit.openRow(index)
+  if (memory === undefined) {
+    const { live } = before
+    if (live.length > 0 && !live.some((one) => one.path === path)) {
+      refuse('detail_mismatch', 'The detail of a deletion names another path')
+    }
+    return undefined
+  }
+  const { created } = before
+  if (commit.isWhole && memory.created !== created) {
+    refuse('memory_mismatch', 'A memory is not the one that its detail describes')
+  }
+  const { blob, size, sha256 } = memory
+  const { memoryId, versionId } = row
+  const times = { created, updated: commit.record.time }
+  return { memoryId, versionId, path, size, sha256, ...times, blob, kid: commit.epoch.kid }
+}
+
+function checkRedactTarget(
+  context: VerifyContext,
+  snapshot: Snapshot,
+  row: RecordRow,
+  place: Place,
+): void {
+  const memoryId = context.versions.findMemory(row.versionId)
+  if (memoryId !== row.memoryId || place.isElsewhere(row.versionId)) {
+    refuse('redact_target', 'A redaction names a version that is not in its past')
+  }
+  const current = snapshot.current.get(row.memoryId)
+  if (current?.versionId === row.versionId && current.operation !== 'deleted') {
+    refuse('redact_target', 'A redaction names the current version of a live memory')
+  }
+}
+
+/** The blob of a memory in the tree of a commit. */
+export function findMemory(objects: ObjectSource, root: Oid, memoryId: string): Oid | undefined {
+  const tree = getTree(objects, root).find((entry) => entry.name === 'm')?.oid
+  return tree === undefined ? undefined : findBlob(objects, tree, memoryId)
+}
+
+function refuse(code: ErrorCode, message: string): never {
+  throw new StoreError(code, message)
+}

@@ -1,0 +1,258 @@
+// Verifies a history from genesis, or the part of it after a head that was verified before (FORMAT
+// §8). Two passes: back from the head to find the commits and every redact record among them, then
+// forward, judging each commit. A head is accepted as a whole or not at all.
+
+import type { WorkOptions } from '../../async.ts'
+import { toHex } from '../../bytes.ts'
+import { assert, hasCode, StoreError } from '../../errors.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { parseLinks } from '../../format/commit.ts'
+import { zeroHash } from '../../format/record.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
+import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { IdIndex } from '../tables/id-index.ts'
+import { findNewCommits } from './new-commits.ts'
+import type { NewCommits } from './new-commits.ts'
+import { Records } from '../tables/records.ts'
+import { beforeGenesis, Snapshot } from '../snapshot/snapshot.ts'
+import type { KeyringState, SettingsState } from '../snapshot/snapshot.ts'
+import type { VersionsBelow } from '../local/version-ids.ts'
+import { verifyJudged } from './verify-commit.ts'
+import type { VerifyContext } from './verify-rows.ts'
+import { Window } from './window.ts'
+import { Judges } from './verify-judges.ts'
+import type { JudgingSource } from './verify-judges.ts'
+import type { KnownVersions } from '../history/history.ts'
+import type { JudgedCommit } from './checked-commit.ts'
+
+export interface VerifyOptions extends WorkOptions {
+  /** Called with each commit once it is accepted. */
+  readonly onCommit?: ((commit: JudgedCommit) => void) | undefined
+  /**
+   * How many threads judge commits beside this one. Left out: one less than the machine has
+   * processors, up to 3, where a history is long enough to be worth it.
+   */
+  readonly threads?: number | undefined
+}
+
+type HistorySource = JudgingSource
+
+export interface VerifiedHistory {
+  readonly snapshot: Snapshot
+  readonly versions: VersionMap
+  /** How many there are. */
+  readonly commits: number
+}
+
+/** Verifies everything from genesis to `head`. */
+export async function verifyHistory(
+  source: HistorySource,
+  head: Oid,
+  options: VerifyOptions = {},
+): Promise<VerifiedHistory> {
+  const { height } = parseLinks(readCommitBytes(source.objects, head))
+  const judges = new Judges(source, head, height + 1, options.threads)
+  try {
+    const meet = (oid: Oid): void => judges.meet(oid)
+    const found = await findNewCommits(source, head, isNeverKnown, -1, { ...options, meet })
+    const { oids, redacted, children } = found ?? nothingNew
+    const versions = new VersionMap()
+    const snapshot = new Snapshot(beforeGenesis, unknownKeyring, unknownSettings)
+    for (const versionId of redacted) snapshot.redacted.add(versionId)
+    const { objects, storeId, epochs } = source
+    const context = { objects, storeId, epochs, redacted, versions }
+    const window = new Window(snapshot, children, false)
+    await verifyWith(judges, context, { snapshot, window, oids }, options)
+    return { snapshot, versions, commits: oids.length }
+  } finally {
+    await judges.close()
+  }
+}
+
+/**
+ * Verifies what lies between the snapshot's head and `head`, and moves the snapshot there. Returns
+ * false, with nothing changed, if what is new does not all descend from the snapshot's head, or if
+ * it redacts: a redaction rewrites the past, and only the whole history shows whether it did
+ * (FORMAT §8.1). Nothing has changed either when it throws. `below` knows the past of the
+ * snapshot's head.
+ */
+export async function verifyDescent(
+  source: HistorySource,
+  snapshot: Snapshot,
+  head: Oid,
+  below: VersionsBelow,
+  options: VerifyOptions = {},
+): Promise<boolean> {
+  const { commit, height } = snapshot.head
+  const isKnown = (oid: Oid): boolean => oid === commit
+  const found = await findNewCommits(source, head, isKnown, height, options)
+  if (found?.base === undefined || found.redacted.size > 0) return false
+  const { objects, storeId, epochs } = source
+  const versions = new VersionMap()
+  const context = { objects, storeId, epochs, redacted: snapshot.redacted, versions }
+  await verifyForward(context, snapshot, found, options, () => below.checkNew(versions.ids))
+  below.extend(head, versions.ids)
+  return true
+}
+
+/**
+ * Verifies commits that descend from the snapshot's head; the snapshot moves along. It is where it
+ * was if one of them is refused, or if `accept`, which is asked when none is, throws.
+ */
+export async function verifyForward(
+  context: VerifyContext,
+  snapshot: Snapshot,
+  { oids, children }: Pick<NewCommits, 'oids' | 'children'>,
+  options: VerifyOptions,
+  accept?: () => Promise<void>,
+): Promise<void> {
+  const judges = new Judges(context, oids.at(-1) ?? '', oids.length, options.threads)
+  const window = new Window(snapshot, children, true)
+  try {
+    await verifyWith(judges, context, { snapshot, window, oids }, options)
+    await accept?.()
+  } catch (error) {
+    window.leave()
+    throw error
+  } finally {
+    await judges.close()
+  }
+}
+
+interface Task {
+  readonly snapshot: Snapshot
+  readonly window: Window
+  /** In the order to judge them in. */
+  readonly oids: readonly Oid[]
+}
+
+async function verifyWith(
+  judges: Judges,
+  context: VerifyContext,
+  { snapshot, window, oids }: Task,
+  options: VerifyOptions,
+): Promise<void> {
+  let done = 0
+  const slice = new TimeSlice(options.signal)
+  try {
+    for await (const batch of judges.inOrder(oids)) {
+      for (const commit of batch) {
+        // Not to be cancelled within a commit, with the snapshot on its way.
+        await inSlices(verifyJudged(context, snapshot, commit, window))
+        options.onCommit?.(commit)
+        done += 1
+        if (slice.isOver()) await slice.next()
+      }
+      options.progress?.(done, oids.length)
+      await slice.next()
+    }
+  } catch (error) {
+    if (hasCode(error, ...misplaced)) explain(context, oids)
+    throw error
+  }
+}
+
+/** What a record that stands twice may be refused for. */
+const misplaced = [
+  'record_parents',
+  'record_height',
+  'detail_missing',
+  'row_version_reused',
+] as const
+
+/**
+ * Looks for what is wrong elsewhere if a commit is refused for its place, or for a detail that no
+ * redaction explains: one of its records may be in two commits, or be no redaction but pretend to.
+ */
+function explain(source: HistorySource, oids: readonly Oid[]): void {
+  const seen = new Set<string>()
+  for (const oid of oids.toReversed()) {
+    const bytes = readCommitBytes(source.objects, oid)
+    const hash = toHex(decodeCommit(source.storeId, source.epochs, oid, bytes).hash)
+    if (seen.has(hash)) {
+      throw new StoreError('duplicate_record', 'One record is in two commits of the history')
+    }
+    seen.add(hash)
+  }
+}
+
+/**
+ * Version id → memory id of everything in the past. What is added on top of `known` stays here, so
+ * that an attempt that was refused leaves nothing behind.
+ */
+export class VersionMap implements KnownVersions {
+  readonly #known: Pick<KnownVersions, 'findMemory'> | undefined
+  readonly #versionIds = new IdIndex()
+  readonly #memoryIds = new IdIndex()
+  /** By number of a version, the number of its memory. */
+  readonly #memories: Records = new Records(4)
+
+  constructor(known?: Pick<KnownVersions, 'findMemory'>) {
+    this.#known = known
+  }
+
+  get size(): number {
+    return this.#versionIds.size
+  }
+
+  /** Of those that were added here. */
+  get ids(): IdIndex {
+    return this.#versionIds
+  }
+
+  findMemory(versionId: string): string | undefined {
+    const version = this.#versionIds.find(versionId)
+    if (version === undefined) return this.#known?.findMemory(versionId)
+    return this.#memoryIds.idAt(this.#memories.u32(version, 0))
+  }
+
+  hasMemory(memoryId: string): boolean {
+    return this.#memoryIds.find(memoryId) !== undefined
+  }
+
+  /** A version that is new. */
+  add(versionId: string, memoryId: string): void {
+    const version = this.#versionIds.add(versionId)
+    assert(version === this.#memories.length, 'a version id is used once')
+    this.#memories.setU32(this.#memories.add(), 0, this.#memoryIds.add(memoryId))
+  }
+}
+
+function isNeverKnown(): boolean {
+  return false
+}
+
+const nothingNew: NewCommits = {
+  oids: [],
+  children: new Map(),
+  redacted: new Set(),
+  base: undefined,
+}
+
+/** Replaced by genesis before anything looks at it. */
+const unknownKeyring: KeyringState = {
+  record: zeroHash,
+  oid: '',
+  kid: '',
+  archived: [],
+  directory: {
+    number: 0,
+    previous: [],
+    devices: [],
+    recovery: [],
+    gone: [],
+    founderRandom: undefined,
+  },
+}
+const unknownSettings: SettingsState = {
+  oid: '',
+  value: {
+    name: '',
+    description: '',
+    metadata: {},
+    archivedAt: undefined,
+    limits: { contentBytes: 0, memories: 0 },
+  },
+  record: zeroHash,
+  height: -1,
+}

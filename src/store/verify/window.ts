@@ -1,0 +1,246 @@
+// While a history is verified: where the snapshot stands, and what is kept of commits that not all
+// later ones descend from. There the snapshot goes back to begin another branch, and a merge finds
+// what its parents have each of its own. A line keeps nothing but its newest commit.
+
+import { compareBytes } from '../../bytes.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { compareSnapshots } from '../commits/divergence.ts'
+import { Frontier } from '../commits/frontier.ts'
+import type { OtherTip, Touched } from '../commits/divergence.ts'
+import type { Merging, Place } from './place.ts'
+import { beforeGenesis } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { OwnPart, Verified, Way } from './verify-commit.ts'
+import type { KeyringChange, ParentHead } from '../access/keyring-change.ts'
+import type { JudgedCommit } from './checked-commit.ts'
+
+/** A verified commit. */
+interface Node {
+  readonly head: Head
+  /** Those that are kept. */
+  parents: readonly Node[]
+  readonly own: OwnPart
+  /** Children that are still to come. */
+  left: number
+}
+
+/** A commit on the way that the snapshot came, and how to go back before it. */
+interface Step {
+  readonly node: Node
+  readonly undo: Undo
+}
+
+/** So many commits are kept before it is worth to look which of them are still needed. */
+const KEPT_MIN = 32
+
+export class Window implements Way {
+  readonly #snapshot: Snapshot
+  readonly #children: ReadonlyMap<Oid, number>
+  /** From the oldest commit that the snapshot may go back to, to the one where it stands. */
+  readonly #way: Step[] = []
+  readonly #wayBack: boolean
+  readonly #nodes: Map<Oid, Node> = new Map()
+  #keptMax = KEPT_MIN
+  /** Commits with children to come. */
+  #open = 0
+  #elsewhere: { readonly at: Oid; readonly versionIds: ReadonlySet<string> } | undefined
+
+  /**
+   * Begins where the snapshot stands. `children` says how many commits to come are children of
+   * one, where that is not one. With `wayBack`, `leave` can take everything back.
+   */
+  constructor(snapshot: Snapshot, children: ReadonlyMap<Oid, number>, wayBack: boolean) {
+    this.#snapshot = snapshot
+    this.#children = children
+    this.#wayBack = wayBack
+    const { head } = snapshot
+    if (head !== beforeGenesis) this.#step(head, nothing, [], () => undefined)
+  }
+
+  /**
+   * Moves the snapshot to the parent of a commit, or to that parent of a merge that was reached
+   * last. If there is none, the snapshot stays, and the commit does not fit to it.
+   */
+  enter(commit: JudgedCommit): Place {
+    const { parents } = commit
+    const at = this.#way.findLastIndex(({ node }) => parents.includes(node.head.commit))
+    if (at !== -1) this.#goBack(at)
+    const isElsewhere = (versionId: string): boolean => this.#isElsewhere(versionId)
+    const [one, two] = parents
+    if (at === -1 || one === undefined || two === undefined) return { isElsewhere }
+    const here = this.#snapshot.head.commit
+    const merging = this.#merge(this.#nodes.get(here), this.#nodes.get(here === one ? two : one))
+    return { isElsewhere, merging }
+  }
+
+  /** The snapshot has moved on to a commit. */
+  add(commit: JudgedCommit, { own, undo }: Verified): void {
+    const parents: Node[] = []
+    for (const oid of commit.parents) {
+      const onWay = this.#way.at(-1)?.node
+      const node = onWay?.head.commit === oid ? onWay : this.#nodes.get(oid)
+      if (node === undefined) continue
+      node.left -= 1
+      if (node.left === 0) this.#open -= 1
+      if (this.#nodes.has(oid)) parents.push(node)
+    }
+    this.#step(this.#snapshot.head, own, parents, undo)
+    this.#forget()
+  }
+
+  /** Takes back all that was verified. */
+  leave(): void {
+    for (const { undo } of this.#way.splice(0).toReversed()) undo()
+  }
+
+  #step(head: Head, own: OwnPart, parents: readonly Node[], undo: Undo): void {
+    const left = this.#children.get(head.commit) ?? 1
+    const node = { head, parents, own, left }
+    if (left > 0) this.#open += 1
+    this.#way.push({ node, undo })
+    if (this.#open > 1) this.#nodes.set(head.commit, node)
+    // Not each time: a table that is cleared leads to the next one, and garbage would pile up.
+    else if (this.#nodes.size > 0) this.#nodes.clear()
+  }
+
+  #goBack(at: number): void {
+    for (const { undo } of this.#way.splice(at + 1).toReversed()) undo()
+  }
+
+  /** Lets go of what no commit to come can ask for. */
+  #forget(): void {
+    // The last commit is where the snapshot stands; the others serve to go back.
+    while (!this.#wayBack && this.#way.length > 1 && this.#way[0]?.node.left === 0) {
+      this.#way.shift()
+    }
+    if (this.#nodes.size > this.#keptMax) this.#forgetCommon()
+  }
+
+  /** What is an ancestor of every commit with children to come, no two of these differ in. */
+  #forgetCommon(): void {
+    const tips = [...this.#nodes.values()].filter(({ left }) => left > 0)
+    // Else one of them is an ancestor of all that is kept.
+    if (tips.length === this.#open) {
+      const pasts = tips.map((tip) => pastOf(tip))
+      const [first = new Set<Node>(), ...others] = pasts
+      const common = [...first].filter((node) => others.every((past) => past.has(node)))
+      for (const { head } of common) this.#nodes.delete(head.commit)
+      for (const node of this.#nodes.values()) {
+        node.parents = node.parents.filter(({ head }) => this.#nodes.has(head.commit))
+      }
+    }
+    this.#keptMax = Math.max(KEPT_MIN, 2 * this.#nodes.size)
+  }
+
+  /** Whether a version is of a commit that is not in the past of where the snapshot stands. */
+  #isElsewhere(versionId: string): boolean {
+    if (this.#nodes.size === 0) return false
+    const { commit } = this.#snapshot.head
+    if (this.#elsewhere?.at !== commit) {
+      const here = this.#nodes.get(commit)
+      const past = here === undefined ? new Set<Node>() : pastOf(here)
+      const others = [...this.#nodes.values()].filter((node) => !past.has(node))
+      this.#elsewhere = { at: commit, versionIds: versionsOf(others) }
+    }
+    return this.#elsewhere.versionIds.has(versionId)
+  }
+
+  /** Undefined if one of them is an ancestor of the other. */
+  #merge(ours: Node | undefined, theirs: Node | undefined): Merging | undefined {
+    if (ours === undefined || theirs === undefined) return undefined
+    const sides = divergenceOf(ours, theirs)
+    if (sides.ours.length === 0 || sides.theirs.length === 0) return undefined
+    const divergence = { ours: touchedBy(sides.ours), theirs: touchedBy(sides.theirs) }
+    const tip = tipOf(theirs.head, inOrder(sides.theirs), this.#snapshot)
+    const { other, open } = compareSnapshots(this.#snapshot, tip, divergence)
+    const parents = [parentHead(ours, sides.ours), parentHead(theirs, sides.theirs)]
+    const isOursFirst = compareBytes(ours.head.record, theirs.head.record) < 0
+    return {
+      other,
+      open: new Map(open.map((one) => [one.memoryId, one])),
+      parents: isOursFirst ? parents : parents.toReversed(),
+      isOursFirst,
+    }
+  }
+}
+
+/** `side` is what is in its past and not in that of the other parent. */
+function parentHead({ head, own }: Node, side: readonly Node[]): ParentHead {
+  const keyringChanges = side.flatMap(({ own: { keyringChange } }): readonly KeyringChange[] => {
+    return keyringChange === undefined ? [] : [keyringChange]
+  })
+  return { head, authorId: own.authorId, keyringChanges }
+}
+
+function pastOf(tip: Node): ReadonlySet<Node> {
+  const past = new Set([tip])
+  for (const node of past) for (const parent of node.parents) past.add(parent)
+  return past
+}
+
+function versionsOf(nodes: readonly Node[]): ReadonlySet<string> {
+  const versionIds = new Set<string>()
+  for (const { own } of nodes) {
+    for (const { versionId } of own.memories.values()) versionIds.add(versionId)
+  }
+  return versionIds
+}
+
+/** What is in the past of one and not of the other. */
+function divergenceOf(ours: Node, theirs: Node): Record<'ours' | 'theirs', readonly Node[]> {
+  const sides: Record<'ours' | 'theirs', Node[]> = { ours: [], theirs: [] }
+  const frontier = new Frontier<Node>(({ head }) => head.height)
+  frontier.add(ours, 'ours')
+  frontier.add(theirs, 'theirs')
+  for (let next = frontier.take(); next !== undefined; next = frontier.take()) {
+    if (next.reach !== 'both') sides[next.reach].push(next.commit)
+    for (const parent of next.commit.parents) frontier.add(parent, next.reach)
+  }
+  return sides
+}
+
+/** The canonical order. */
+function inOrder(nodes: readonly Node[]): readonly Node[] {
+  return nodes.toSorted((a, b) => {
+    return a.head.height - b.head.height || compareBytes(a.head.record, b.head.record)
+  })
+}
+
+function touchedBy(nodes: readonly Node[]): Touched {
+  const memories = new Set<string>()
+  const devices = new Set<string>()
+  for (const { own } of nodes) {
+    for (const memoryId of own.memories.keys()) memories.add(memoryId)
+    for (const deviceId of own.devices.keys()) devices.add(deviceId)
+  }
+  return { memories, devices, hasKeyring: nodes.some(({ own }) => own.keyring !== undefined) }
+}
+
+/** The state at a head, of what these commits touched: the last of each is the newest. */
+function tipOf(head: Head, nodes: readonly Node[], { keyring, settings }: Snapshot): OtherTip {
+  return {
+    head,
+    current: new Map(nodes.flatMap(({ own }) => [...own.memories])),
+    devices: new Map(nodes.flatMap(({ own }) => [...own.devices])),
+    keyring: lastOf(nodes, ({ own }) => own.keyring) ?? keyring,
+    settings: lastOf(nodes, ({ own }) => own.settings) ?? settings,
+    redacted: noVersions,
+  }
+}
+
+function lastOf<T>(nodes: readonly Node[], find: (node: Node) => T | undefined): T | undefined {
+  const last = nodes.findLast((node) => find(node) !== undefined)
+  return last && find(last)
+}
+
+/** What redactions name is a matter of the whole head, not of its branches (FORMAT §8.1). */
+const noVersions: ReadonlySet<string> = new Set()
+
+const nothing: OwnPart = {
+  authorId: '',
+  memories: new Map(),
+  devices: new Map(),
+  keyring: undefined,
+  keyringChange: undefined,
+  settings: undefined,
+}

@@ -1,0 +1,121 @@
+// The exchange of a store in memory: the same checks as on a disk, and objects in a map.
+
+import { concatBytes } from '../../src/bytes.ts'
+import { assert, StoreError } from '../../src/errors.ts'
+import type {
+  OutgoingPack,
+  PackExchange,
+  ReceivedPack,
+  ReceiveOptions,
+  Remote,
+} from '../../src/git/exchange.ts'
+import { PackStream, receiveLimits, refusal } from '../../src/git/pack/incoming-pack.ts'
+import type { GitObject, Oid } from '../../src/git/objects/object.ts'
+import { packInRam } from '../../src/git/disk-store/outgoing-pack.ts'
+import { corruptPack } from '../../src/git/pack/pack-entry.ts'
+import { checkPack } from '../../src/git/pack/pack-resolve.ts'
+import { unknownRemoteError } from '../../src/git/refs/remotes.ts'
+import { checkRemoteName } from '../../src/git/refs/tracking-ref.ts'
+
+export class VolatileExchange implements PackExchange {
+  readonly #objects: Map<Oid, GitObject>
+  readonly #assertOpen: () => void
+  readonly #remotes: Map<string, Remote> = new Map()
+  readonly #tracked: Map<string, Oid> = new Map()
+
+  constructor(objects: Map<Oid, GitObject>, assertOpen: () => void) {
+    this.#objects = objects
+    this.#assertOpen = assertOpen
+  }
+
+  async receive(
+    chunks: AsyncIterable<Uint8Array>,
+    options: ReceiveOptions = {},
+  ): Promise<ReceivedPack> {
+    this.#assertOpen()
+    const stream = new PackStream({ ...receiveLimits, ...options.limits })
+    const parts: Uint8Array[] = []
+    try {
+      for await (const chunk of chunks) {
+        refuseIfAborted(options.signal)
+        stream.add(chunk)
+        parts.push(chunk)
+      }
+      const objects = stream.finish()
+      this.#keep(concatBytes(...parts), options)
+      return { objects, bytes: stream.bytes }
+    } catch (error) {
+      throw refusal(error)
+    }
+  }
+
+  async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {
+    this.#assertOpen()
+    const objects = Array.from(new Set(oids), (oid) => {
+      const object = this.#objects.get(oid)
+      if (object !== undefined) return { oid, ...object }
+      throw new StoreError('object_missing', `The object ${oid} is to be sent, but is not stored`)
+    })
+    assert(objects.length > 0, 'a pack without objects')
+    return packInRam(objects, (oid) => this.#objects.get(oid), atReceiver)
+  }
+
+  /** Where the tracking refs point. */
+  heads(): Iterable<Oid> {
+    return this.#tracked.values()
+  }
+
+  tracked(remote: string): Oid | undefined {
+    checkRemoteName(remote)
+    return this.#tracked.get(remote)
+  }
+
+  async track(remote: string, next: Oid | undefined): Promise<void> {
+    checkRemoteName(remote)
+    if (next === undefined || !this.#objects.has(next)) this.#tracked.delete(remote)
+    else this.#tracked.set(remote, next)
+  }
+
+  remotes(): readonly Remote[] {
+    return [...this.#remotes.values()]
+  }
+
+  async addRemote(remote: Remote): Promise<void> {
+    checkRemoteName(remote.name)
+    if (this.#remotes.has(remote.name)) {
+      throw new StoreError('invalid_input', `There is a remote named ${remote.name} already`)
+    }
+    this.#remotes.set(remote.name, remote)
+  }
+
+  async removeRemote(name: string): Promise<void> {
+    if (this.#remotes.delete(name)) return this.track(name, undefined)
+    throw unknownRemoteError(name)
+  }
+
+  #keep(pack: Uint8Array, { signal, progress, tip }: ReceiveOptions): void {
+    const found = new Map<Oid, GitObject>()
+    const source = {
+      size: pack.length,
+      read(into: Uint8Array, position: number): number {
+        const part = pack.subarray(position, position + into.length)
+        into.set(part)
+        return part.length
+      },
+    }
+    const watch = {
+      isCancelled: () => signal?.aborted === true,
+      progress: (done: number, total: number) => progress?.(done, total),
+    }
+    const checked = checkPack(source, watch, (oid, type, body) => found.set(oid, { type, body }))
+    if (found.size < checked.objects) throw corruptPack('it holds an object twice')
+    if (tip !== undefined && checked.objects > 0 && !found.has(tip) && !this.#objects.has(tip)) {
+      throw corruptPack('it does not hold the commit that was asked for')
+    }
+    for (const [oid, object] of found) this.#objects.set(oid, object)
+  }
+}
+
+function refuseIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new StoreError('cancelled', 'The fetch was cancelled')
+}

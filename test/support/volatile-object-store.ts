@@ -1,0 +1,155 @@
+// The object store in memory: for tests, and for whoever embeds a store that need not outlive the
+// process. The same contract as on a disk, but for durability.
+
+import { toHex } from '../../src/bytes.ts'
+import { assert, StoreError } from '../../src/errors.ts'
+import type { PackExchange } from '../../src/git/exchange.ts'
+import type { GitObject, NewObject, Oid } from '../../src/git/objects/object.ts'
+import {
+  checkTransitions,
+  type CompactOptions,
+  noObjects,
+  type ObjectAmount,
+  type ObjectStore,
+  type StorageStatus,
+  type Surplus,
+  type Transition,
+} from '../../src/git/object-store.ts'
+import { measureUnreachable, type SurveySource } from '../../src/git/maintenance/survey.ts'
+import { VolatileExchange } from './volatile-exchange.ts'
+
+/** An empty store. */
+export function createVolatileObjectStore(): ObjectStore {
+  return new VolatileObjectStore()
+}
+
+class VolatileObjectStore implements ObjectStore {
+  readonly #objects: Map<Oid, GitObject> = new Map()
+  readonly #dead: Set<Oid> = new Set()
+  #staged: NewObject[] = []
+  readonly #exchange = new VolatileExchange(this.#objects, () => this.#assertOpen())
+  #head: Oid | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #writing = false
+  #closed = false
+
+  get head(): Oid | undefined {
+    return this.#head
+  }
+
+  read(oid: Oid): GitObject | undefined {
+    this.#assertOpen()
+    return this.#objects.get(oid)
+  }
+
+  refresh(): void {
+    this.#assertOpen()
+  }
+
+  async exclusive<T>(work: () => Promise<T>): Promise<T> {
+    this.#assertOpen()
+    const result = this.#turn.then(async () => {
+      this.#writing = true
+      try {
+        return await work()
+      } finally {
+        this.#writing = false
+        this.#staged = []
+      }
+    })
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async commit(transitions: readonly Transition[]): Promise<void> {
+    assert(this.#writing, 'commit was called outside of exclusive')
+    checkTransitions(this.#head, transitions)
+    for (const { oid, type, body } of this.#staged) this.#objects.set(oid, { type, body })
+    this.#staged = []
+    for (const { objects, dead = [] } of transitions) {
+      for (const { oid, type, body } of objects) this.#objects.set(oid, { type, body })
+      for (const oid of dead) this.#dead.add(oid)
+    }
+    this.#head = transitions.at(-1)?.next ?? this.#head
+  }
+
+  async stage(objects: readonly NewObject[]): Promise<void> {
+    assert(this.#writing, 'stage was called outside of exclusive')
+    this.#staged.push(...objects)
+  }
+
+  async checkpoint(): Promise<void> {
+    this.#assertOpen()
+    for (const oid of this.#dead) this.#objects.delete(oid)
+    this.#dead.clear()
+  }
+
+  /** There are no packs. */
+  async compact({ signal }: CompactOptions = {}): Promise<void> {
+    if (signal?.aborted === true) throw new StoreError('cancelled', 'The compaction was cancelled')
+    await this.checkpoint()
+  }
+
+  objectIds(): Iterable<Oid> {
+    this.#assertOpen()
+    return this.#objects.keys()
+  }
+
+  surplus(): Surplus {
+    this.#assertOpen()
+    const dead = [...this.#dead].flatMap((oid) => this.#objects.get(oid) ?? [])
+    const bytes = dead.reduce((sum, { body }) => sum + body.length, 0)
+    return { erased: { objects: dead.length, bytes }, repeated: noObjects }
+  }
+
+  async findUnreachable({ signal, progress }: CompactOptions = {}): Promise<ObjectAmount> {
+    await this.checkpoint()
+    const oids = [...this.#objects.keys()]
+    const numbers = new Map(oids.map((oid, number) => [oid, number]))
+    const read = (number: number): GitObject => {
+      const object = this.#objects.get(oids[number] ?? '')
+      assert(object !== undefined, 'a number is that of an object')
+      return object
+    }
+    const source: SurveySource = {
+      end: oids.length,
+      count: oids.length,
+      find: (oid) => numbers.get(toHex(oid)),
+      read,
+      isRepeated: () => false,
+      bytesOf: (number) => read(number).body.length,
+    }
+    const heads = [...(this.#head === undefined ? [] : [this.#head]), ...this.#exchange.heads()]
+    return measureUnreachable(source, heads, {
+      isCancelled: () => signal?.aborted === true,
+      progress: (done, total) => progress?.(done, total),
+    })
+  }
+
+  get exchange(): PackExchange {
+    return this.#exchange
+  }
+
+  status(): StorageStatus {
+    this.#assertOpen()
+    return {
+      journalBytes: 0,
+      journalFrames: 0,
+      packs: [],
+      looseObjects: 0,
+      lockOwner: undefined,
+      checkpointError: undefined,
+      purgePending: this.#dead.size,
+      putAside: 0,
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#turn
+    this.#closed = true
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('store_closed', 'The store is closed')
+  }
+}

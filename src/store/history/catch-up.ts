@@ -1,6 +1,7 @@
 // Brings the history in RAM up to a head, reading only what is new: walks back, both ways at a
-// merge, until all that is left is the past of one known commit. Of a long way back it keeps names,
-// and reads the commits on the way forward. Trusts the head.
+// merge, until all that is left is the past of one known commit. What stands above that one and is
+// known finds its new place without being read again. Of a long way back it keeps names, and reads
+// the commits on the way forward. Trusts the head.
 
 import type { WorkOptions } from '../../async.ts'
 import { compareBytes } from '../../bytes.ts'
@@ -38,12 +39,13 @@ export async function catchUp(
   const { missing, kept } = await findMissing(history, source, head, options)
   // Nobody may see the one part without the other.
   if (missing.length <= (options.atOnce ?? AT_ONCE)) {
+    const found = [...missing.inOrder(history, source)]
     history.truncate(kept)
-    for (const commit of missing.inOrder(source)) append(history, commit)
+    for (const commit of found) append(history, commit)
   } else {
     const filled = history.prefix(kept)
     const slice = new TimeSlice(options.signal, BATCH)
-    for (const commit of missing.inOrder(source)) {
+    for (const commit of missing.inOrder(history, source)) {
       append(filled, commit)
       if (!slice.isOver()) continue
       options.progress?.(filled.commits.length, kept + missing.length)
@@ -54,17 +56,17 @@ export async function catchUp(
   history.isSuperseded = false
 }
 
-function append(history: History, { known, place }: FoundCommit): void {
-  history.append(known.commit, known.rows, place && positionsOf(history, place.parents))
+function append(history: History, { known, parents }: FoundCommit): void {
+  history.append(known.commit, known.rows, parents && positionsOf(history, parents))
 }
+
+/** What the history takes of a commit. Its hash may have to be read. */
+type Known = Pick<KnownCommit, 'commit' | 'rows'> & { readonly hash?: Uint8Array }
 
 interface FoundCommit {
-  readonly known: KnownCommit
-  readonly place: Place | undefined
+  readonly known: Known
+  readonly parents: readonly Oid[] | undefined
 }
-
-/** Of a commit that is not the only one of its height, or does not just follow the one before. */
-type Place = Pick<KnownCommit, 'hash' | 'parents'>
 
 async function findMissing(
   history: History,
@@ -90,8 +92,9 @@ async function findMissing(
 interface MissingCommit {
   readonly oid: Oid
   readonly height: number
-  readonly known: KnownCommit | undefined
-  readonly place: Place | undefined
+  readonly known: Known | undefined
+  /** Unless it just follows the one before. */
+  readonly parents: readonly Oid[] | undefined
 }
 
 const OID_BYTES = 20
@@ -100,29 +103,31 @@ const HEIGHT = OID_BYTES
 /** Commits by descending height. */
 class Missing {
   readonly #names: Records = new Records(OID_BYTES + 4)
-  readonly #known: Map<number, KnownCommit> = new Map()
-  readonly #places: Map<number, Place> = new Map()
+  readonly #known: Map<number, Known> = new Map()
+  readonly #parents: Map<number, readonly Oid[]> = new Map()
 
   get length(): number {
     return this.#names.length
   }
 
-  add({ oid, height, known, place }: MissingCommit): void {
+  add({ oid, height, known, parents }: MissingCommit): void {
     const index = this.#names.add()
     this.#names.setHex(index, 0, oid)
     this.#names.setU32(index, HEIGHT, height)
     if (known !== undefined) this.#known.set(index, known)
-    if (place !== undefined) this.#places.set(index, place)
+    if (parents !== undefined) this.#parents.set(index, parents)
   }
 
-  /** By (height, record hash). */
-  *inOrder(source: HistorySource): Generator<FoundCommit> {
+  /** By (height, record hash). `history` is the one of before. */
+  *inOrder(history: History, source: HistorySource): Generator<FoundCommit> {
     for (let end = this.length; end > 0;) {
       let start = end - 1
       while (start > 0 && this.#heightAt(start - 1) === this.#heightAt(end - 1)) start -= 1
       const found: FoundCommit[] = []
-      for (let index = start; index < end; index += 1) found.push(this.#read(source, index))
-      yield* found.length === 1 ? found : found.toSorted(byHash)
+      for (let index = start; index < end; index += 1)
+        found.push(this.#read(history, source, index))
+      if (found.length === 1) yield* found
+      else yield* found.map((one) => withHash(source, one)).toSorted(byHash)
       end = start
     }
   }
@@ -131,32 +136,42 @@ class Missing {
     return this.#names.u32(index, HEIGHT)
   }
 
-  #read(source: HistorySource, index: number): FoundCommit {
+  #read(history: History, source: HistorySource, index: number): FoundCommit {
     const known = this.#known.get(index)
     this.#known.delete(index)
-    const place = this.#places.get(index)
-    return {
-      known: known ?? readKnownCommit(source, this.#names.hex(index, 0, OID_BYTES)),
-      place,
-    }
+    const parents = this.#parents.get(index)
+    const oid = this.#names.hex(index, 0, OID_BYTES)
+    return { known: known ?? readCommit(history, source, oid, this.#heightAt(index)), parents }
   }
 }
 
-function byHash(a: FoundCommit, b: FoundCommit): number {
-  return compareBytes(a.known.hash, b.known.hash)
+/** As the history has it, else from git. */
+function readCommit(history: History, source: HistorySource, oid: Oid, height: number): Known {
+  const commit = history.findCommit(oid, height)
+  if (commit === undefined) return readKnownCommit(source, oid)
+  return { commit, rows: history.rowsAt(commit.position) }
 }
 
-interface ReadCommit {
-  readonly height: number
-  readonly parents: readonly Oid[]
-  /** Undefined where only its links were read. */
-  readonly known: KnownCommit | undefined
+type Hashed = FoundCommit & { readonly hash: Uint8Array }
+
+function withHash(source: HistorySource, found: FoundCommit): Hashed {
+  const { hash, commit } = found.known
+  return { ...found, hash: hash ?? readKnownCommit(source, commit.oid).hash }
+}
+
+function byHash(a: Hashed, b: Hashed): number {
+  return compareBytes(a.hash, b.hash)
 }
 
 interface Step {
   readonly oid: Oid
   readonly height: number
-  readonly read: ReadCommit | undefined
+}
+
+interface ReadCommit extends Step {
+  readonly parents: readonly (Oid | Step)[]
+  /** Undefined where only its links were read. */
+  readonly known: Known | undefined
 }
 
 /** Commits by descending height, so that children come before their parents. */
@@ -164,7 +179,7 @@ class Walk {
   readonly #history: History
   readonly #source: HistorySource
   /** The commits whose children have all been passed, and others below them: a handful. */
-  readonly #waiting: Step[] = []
+  readonly #waiting: ReadCommit[] = []
 
   constructor(history: History, source: HistorySource, head: Oid) {
     this.#history = history
@@ -182,19 +197,17 @@ class Walk {
 
   /** `isWhole`: it is read whole now, and not when its turn comes. */
   next(isWhole: boolean): MissingCommit | undefined {
-    const step = this.#takeHighest()
-    if (step === undefined) return undefined
-    const { oid, height } = step
-    const { parents, known } = step.read ?? this.#read(oid, isWhole)
+    const read = this.#takeHighest()
+    if (read === undefined) return undefined
+    const { oid, height, parents } = read
+    const known = isWhole ? (read.known ?? this.#known(read)) : read.known
     // All that is left is below it, and its parent is the highest of that.
     const follows = this.#waiting.length === 0 && parents.length < 2
     for (const parent of parents) this.#add(parent, isWhole)
-    if (follows) return { oid, height, known, place: undefined }
-    const { hash } = known ?? readKnownCommit(this.#source, oid)
-    return { oid, height, known, place: { hash, parents } }
+    return { oid, height, known, parents: follows ? undefined : parents.map(oidOf) }
   }
 
-  #takeHighest(): Step | undefined {
+  #takeHighest(): ReadCommit | undefined {
     let found = 0
     for (const [index, { height }] of this.#waiting.entries()) {
       if (height > (this.#waiting[found]?.height ?? 0)) found = index
@@ -202,25 +215,45 @@ class Walk {
     return this.#waiting.splice(found, 1)[0]
   }
 
-  #add(oid: Oid, isWhole: boolean): void {
+  /** What the history has, it has with all that is below it: the heights of its parents, too. */
+  #add(parent: Oid | Step, isWhole: boolean): void {
+    const oid = oidOf(parent)
     if (this.#waiting.some((step) => step.oid === oid)) return
+    this.#waiting.push(this.#findKnown(parent) ?? this.#read(oid, isWhole))
+  }
+
+  #findKnown(parent: Oid | Step): ReadCommit | undefined {
     const { head } = this.#history
-    if (head?.oid === oid) {
-      this.#waiting.push({ oid, height: head.height, read: undefined })
-      return
-    }
-    const read = this.#read(oid, isWhole)
-    this.#waiting.push({ oid, height: read.height, read })
+    if (typeof parent !== 'string') return this.#asKnown(parent.oid, parent.height)
+    return head?.oid === parent ? this.#asKnown(parent, head.height) : undefined
+  }
+
+  #asKnown(oid: Oid, height: number): ReadCommit | undefined {
+    const commit = this.#history.findCommit(oid, height)
+    if (commit === undefined) return undefined
+    return { oid, height, parents: this.#history.parentsOf(commit), known: undefined }
   }
 
   #read(oid: Oid, isWhole: boolean): ReadCommit {
-    if (!isWhole) {
-      const { height, parents } = parseLinks(readCommitBytes(this.#source.objects, oid))
-      return { height, parents, known: undefined }
+    const bytes = readCommitBytes(this.#source.objects, oid)
+    const { height, parents } = parseLinks(bytes)
+    const known = this.#asKnown(oid, height)
+    if (known !== undefined) return known
+    return {
+      oid,
+      height,
+      parents,
+      known: isWhole ? readKnownCommit(this.#source, oid, bytes) : undefined,
     }
-    const known = readKnownCommit(this.#source, oid)
-    return { height: known.commit.height, parents: known.parents, known }
   }
+
+  #known({ oid, height }: Step): Known {
+    return readCommit(this.#history, this.#source, oid, height)
+  }
+}
+
+function oidOf(commit: Oid | Step): Oid {
+  return typeof commit === 'string' ? commit : commit.oid
 }
 
 /** Parents stand close before their children, but for one that a merge brings in from far below. */

@@ -26,8 +26,9 @@ export interface KnownCommit {
   readonly rows: readonly VersionRow[]
 }
 
-export function readKnownCommit(source: HistorySource, oid: Oid): KnownCommit {
-  const { sections, epoch, decoded } = openKnownRecord(source, oid)
+/** Whoever has read its bytes already gives them. */
+export function readKnownCommit(source: HistorySource, oid: Oid, bytes?: Uint8Array): KnownCommit {
+  const { sections, epoch, decoded } = openKnownRecord(source, oid, bytes)
   const hash = recordHash(source.storeId, decoded.signed)
   const details = openKnownDetail(source.storeId, epoch, sections, hash)
   const { kind, rows } = decoded.record

@@ -45,7 +45,7 @@ class Soak {
   async #live(number: number, redacts: boolean): Promise<void> {
     const [first] = this.#sides
     const start = performance.now()
-    const before = this.#commands()
+    const before = { commands: this.#commands(), syncs: this.#syncs() }
     this.#minute = new Minute()
     const path = `/shared/${number}.md`
     const create = { command: 'create', path: toolPath(path), file_text: 'start\n' } as const
@@ -59,7 +59,9 @@ class Soak {
     } finally {
       clearInterval(looking)
     }
-    console.log(this.#minute.describe(number, this.#commands() - before, this.#kills))
+    const commands = this.#commands() - before.commands
+    const syncs = this.#syncs() - before.syncs
+    console.log(this.#minute.describe(number, { commands, syncs, kills: this.#kills }))
   }
 
   async #killAt(time: number): Promise<void> {
@@ -87,6 +89,10 @@ class Soak {
 
   #commands(): number {
     return this.#sides.reduce((sum, { commands }) => sum + commands, 0)
+  }
+
+  #syncs(): number {
+    return this.#sides.reduce((sum, { syncs }) => sum + syncs, 0)
   }
 }
 

@@ -4,6 +4,14 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pulse } from './message.ts'
 
+/** Of both processes. Only a sync that came to its end counts. */
+export interface Counts {
+  readonly commands: number
+  readonly syncs: number
+  /** Since the beginning. */
+  readonly kills: number
+}
+
 export class Minute {
   #rss = 0
   #heap = 0
@@ -31,11 +39,12 @@ export class Minute {
     this.#journal = Math.max(this.#journal, ...bytes.map((size) => size ?? 0))
   }
 
-  describe(number: number, commands: number, kills: number): string {
+  describe(number: number, { commands, syncs, kills }: Counts): string {
     return [
       `minute ${number}:`,
       `${commands} commands,`,
       `${Math.round(commands / 60)}/s,`,
+      `${syncs} syncs,`,
       `rss ${megabytes(this.#rss)},`,
       `heap ${megabytes(this.#heap)},`,
       `longest stall ${Math.round(this.#stall)} ms`,

@@ -15,7 +15,7 @@ import type { History } from '../history/history.ts'
 import { clearCurrent } from './redaction-clearing.ts'
 import type { Clearing } from './redaction-clearing.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
-import { erasedVersion, rewrite } from './rewrite.ts'
+import { erasedVersion, lowestOf, rewrite } from './rewrite.ts'
 import type { Rewritten } from './rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot, Undo } from '../snapshot/snapshot.ts'
@@ -62,6 +62,7 @@ export async function buildStep(
     const erased = [...entries.map(erasedVersion), ...deletions(history, clearings)]
     const { rewritten, objects } = await makeAgain(session, history, { erased, clearings }, options)
     undos.push(moveTo(snapshot, rewritten, erased))
+    await session.seenRemotes.noteRewrite(lowestOf(history, rewritten))
     const commits: Oid[] = []
     const time = session.nextTime()
     for (const rows of redactRows(erased)) {

@@ -16,7 +16,6 @@ import { checkConfirmed, describePlan, Selector } from './redaction-plan.ts'
 import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
 import { buildStep } from './redaction-step.ts'
 import type { Outcome } from './redaction-step.ts'
-import { lowestOf } from './rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
 import { askHistory } from '../history/steady-history.ts'
 import type { Author } from '../commits/commit-context.ts'
@@ -122,7 +121,6 @@ async function step(
     { entries, request, author },
     options,
   )
-  await session.seenRemotes.noteRewrite(lowestOf(history, outcome.rewritten))
   const awaited = otherDevices(session.snapshot, session.identity.deviceId)
   return { built, result: { plan, outcome, awaited } }
 }

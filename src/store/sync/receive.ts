@@ -61,6 +61,8 @@ export class Receiver {
   readonly #access: RemoteAccess
   readonly #exchange: PackExchange
   readonly #known: KnownRemote
+  /** Of the head that was merged last, as it was verified: another attempt goes on from there. */
+  #merged: Snapshot | undefined
 
   constructor(session: StoreSession, remote: Remote, known: KnownRemote, options: SyncOptions) {
     this.#session = session
@@ -172,7 +174,8 @@ export class Receiver {
     const verify = async (): Promise<Theirs | undefined> => {
       const known = findKnown(this.#session.objects, history, head)
       if (known === undefined) {
-        const how = { ...this.#options, wasShown: seen !== undefined }
+        const merged = this.#takeMerged()
+        const how = { ...this.#options, wasShown: seen !== undefined, merged }
         const theirs = await verifyTheirs(this.#session, history, head, how)
         if (expected === undefined || (await hasShown(this.#session, history, theirs, expected))) {
           return theirs
@@ -249,11 +252,21 @@ export class Receiver {
     author: Author,
   ): Promise<Unified | undefined> {
     try {
-      return await unify(this.#session, part, tip, author, this.#options)
+      const unified = await unify(this.#session, part, tip, author, this.#options)
+      // One that contains ours is the store's own snapshot from then on.
+      if (unified?.merge !== undefined) this.#merged = part.snapshot
+      return unified
     } catch (error) {
       if (isVerdict(error)) await eraseBroughtBack(this.#session, theirs, this.#options)
       throw error
     }
+  }
+
+  /** Once: who fails on the way there starts from the beginning. */
+  #takeMerged(): Snapshot | undefined {
+    const merged = this.#merged
+    this.#merged = undefined
+    return merged
   }
 
   /** The newest of a head that may be taken over and is not ours yet; maybe none is left. */

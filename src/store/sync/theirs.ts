@@ -20,7 +20,11 @@ import { wasLeftLate } from '../access/late.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { VersionsBelow } from '../local/version-ids.ts'
+import { verifyDescent } from '../verify/verify.ts'
+import type { VerifyOptions } from '../verify/verify.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
+import type { VerifiedAgain } from '../verify/verify-rewritten.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { JudgedCommit } from '../verify/checked-commit.ts'
 import { NewVersions } from './new-versions.ts'
@@ -43,6 +47,8 @@ export interface TheirsOptions extends WorkOptions {
    * and no wrong address.
    */
   readonly wasShown?: boolean | undefined
+  /** Of a head that was merged before, for this to move on with one that descends from it. */
+  readonly merged?: Snapshot | undefined
 }
 
 /**
@@ -77,12 +83,36 @@ async function verifyHead(
   const how = { ...options, onCommit }
   const copyAt = (commit: Oid): Promise<Snapshot | undefined> =>
     session.reading((now) => (now.head.commit === commit ? now.copy() : undefined))
-  const verified = await verifyRewritten(source, history, head, how, copyAt)
+  const { snapshot, base } =
+    (await goOn(source, history, head, how)) ??
+    (await verifyRewritten(source, history, head, how, copyAt))
   await inSlices(versions.checkNew(source, history), options.signal)
-  const { snapshot, base } = verified
   const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
   const common = oid === '' ? undefined : { oid, height }
   return { snapshot, epochs, base: common, records, versions }
+}
+
+/**
+ * What the remote has on top of a head that our history has as it is. A clone that writes much
+ * would never overtake another one if it verified all of the remote's again with each attempt.
+ */
+async function goOn(
+  source: HistorySource,
+  history: History,
+  head: Oid,
+  { merged, ...how }: TheirsOptions & VerifyOptions,
+): Promise<VerifiedAgain | undefined> {
+  if (merged === undefined) return undefined
+  const known = history.findCommit(merged.head.commit, merged.head.height)
+  if (known === undefined) return undefined
+  const isDescent = await verifyDescent(source, merged, head, comparedAfterwards, how)
+  return isDescent ? { snapshot: merged, base: known.position } : undefined
+}
+
+/** With all of our history, which has what is below. */
+const comparedAfterwards: VersionsBelow = {
+  checkNew: async () => undefined,
+  extend: () => undefined,
 }
 
 /** Whether theirs has all that the remote has shown before, but for what is late. */

@@ -1,0 +1,135 @@
+// Clones that push while another one is on its way: whoever lost goes on from what it has verified.
+
+import { expect, test } from 'vitest'
+import { fromHex } from '../../../../src/bytes.ts'
+import { systemRandom } from '../../../../src/crypto/random.ts'
+import type { Random } from '../../../../src/crypto/random.ts'
+import { parseId } from '../../../../src/format/id.ts'
+import { openStore } from '../../../../src/index.ts'
+import { bareRemote, firstClone, headOf, joinClone, put, sync } from '../../../support/clones.ts'
+import type { Clone } from '../../../support/clones.ts'
+import { startGitServer } from '../../../support/git-server.ts'
+import { expectInStep, redact } from '../../../support/hostile-remotes.ts'
+import { author } from '../../../support/stores.ts'
+import { git } from '../../../support/temporary.ts'
+
+interface Race {
+  readonly slow: Clone
+  readonly fast: Clone
+  readonly repository: string
+  /** One step of the fast one arrives before each of the next pushes of the slow one. */
+  readonly overtake: (steps: readonly (() => Promise<unknown>)[]) => Promise<void>
+}
+
+/** The fast one has pushed so many commits that the slow one has not seen. */
+async function newRace(commits: number): Promise<Race> {
+  const repository = bareRemote()
+  const server = await startGitServer({ repository })
+  const slow = await firstClone(server.url)
+  await sync(slow)
+  const fast = await joinClone(slow, repository)
+  await sync(slow)
+  for (let number = 0; number < commits; number += 1) await put(fast, `/fast/${number}.md`)
+  await sync(fast)
+  const overtake: Race['overtake'] = async (steps) => {
+    const heads: string[] = []
+    for (const step of steps) {
+      await step()
+      await fast.store.checkpoint()
+      git(['fetch', '--quiet', '--no-write-fetch-head', fast.place.directory, 'main'], repository)
+      heads.push(await headOf(fast))
+    }
+    server.fault = ({ method, url = '' }) => {
+      const isPush = method === 'POST' && url.includes('git-receive-pack')
+      const head = isPush ? heads.shift() : undefined
+      if (head !== undefined) git(['update-ref', 'refs/heads/main', head], repository)
+      return false
+    }
+  }
+  return { slow, fast, repository, overtake }
+}
+
+/** How many commits each round of a sync verifies; what else reports progress starts with none. */
+async function verifiedBy({ store }: Clone): Promise<readonly number[]> {
+  const totals: number[] = []
+  const progress = (done: number, total: number): void => {
+    if (done > 0) totals.push(total)
+  }
+  await store.sync(author, { progress })
+  return totals
+}
+
+test('each further round verifies what came since, and no more', async () => {
+  const { slow, fast, overtake } = await newRace(30)
+  await overtake([1, 2, 3].map((number) => () => put(fast, `/late/${number}.md`)))
+  await put(slow, '/slow.md')
+  expect(await verifiedBy(slow)).toEqual([30, 1, 1, 1])
+  await sync(fast)
+  expect(await headOf(fast)).toBe(await headOf(slow))
+})
+
+test('what each round brings of a memory that both change is merged', async () => {
+  const { slow, fast, overtake } = await newRace(1)
+  const words = ['one', 'two', 'three', 'four', 'five', 'six', 'seven']
+  await put(fast, '/shared.md', `${words.join('\n')}\n`)
+  await sync(fast)
+  await sync(slow)
+  const change = ({ store }: Clone, word: string): Promise<unknown> => {
+    const edit = (text: string): string => text.replace(`${word}\n`, `${word}!\n`)
+    return store.apply([{ type: 'edit', path: '/shared.md', edit }], author)
+  }
+  await overtake(['one', 'three', 'five'].map((word) => () => change(fast, word)))
+  await change(slow, 'seven')
+  await sync(slow)
+  await sync(fast)
+  for (const { store } of [slow, fast]) {
+    expect((await store.read('/shared.md'))?.content).toBe(
+      'one!\ntwo\nthree!\nfour\nfive!\nsix\nseven!\n',
+    )
+    await store.verify()
+  }
+  expect(await headOf(fast)).toBe(await headOf(slow))
+})
+
+test('a redaction of what an earlier round took over is followed', async () => {
+  const { slow, fast, overtake, repository } = await newRace(3)
+  let secret = ''
+  await overtake([
+    async () => (secret = await put(fast, '/key.txt', 'sk-leaked')),
+    async () => {
+      await put(fast, '/key.txt', 'revoked')
+      await redact(fast, secret)
+    },
+    () => put(fast, '/last.md'),
+  ])
+  await put(slow, '/slow.md')
+  await sync(slow)
+  expect(await slow.store.version(secret)).toMatchObject({ content: undefined, path: undefined })
+  expect((await slow.store.proveAbsence()).found).toEqual([])
+  await sync(fast)
+  await expectInStep(repository, [slow, fast])
+})
+
+test('a version id of ours that comes back above what was merged is refused', async () => {
+  const { slow, fast, overtake } = await newRace(1)
+  const reused = fromHex(parseId('version', await put(slow, '/slow.md')))
+  await overtake([
+    () => put(fast, '/one.md'),
+    async () => {
+      let isDue = false
+      const random: Random = (length) => {
+        const isVersion = isDue && length === reused.length
+        if (isVersion) isDue = false
+        return isVersion ? reused : systemRandom(length)
+      }
+      const store = await openStore({
+        ...fast.place,
+        random,
+      })
+      isDue = true
+      await put({ store }, '/one.md', 'with a version id that it should not know')
+      await store.close()
+    },
+  ])
+  await expect(sync(slow)).rejects.toMatchObject({ code: 'row_version_reused' })
+})

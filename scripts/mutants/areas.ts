@@ -2,6 +2,7 @@
 
 import { durability } from './list/durability.ts'
 import { handlers } from './list/handlers.ts'
+import { history } from './list/history.ts'
 import { journal } from './list/journal.ts'
 import { keys } from './list/keys.ts'
 import { merge } from './list/merge.ts'
@@ -22,5 +23,6 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   redaction,
   sync,
   merge,
+  history,
   handlers,
 }

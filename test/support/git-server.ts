@@ -25,7 +25,10 @@ export interface GitServerOptions {
 }
 
 /** Answers a request in place of the host; true if it did. */
-export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean
+export type Fault = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => boolean | Promise<boolean>
 
 export interface GitServer {
   /** Of the repository. */
@@ -44,15 +47,18 @@ export interface SeenRequest {
 
 export async function startGitServer(options: GitServerOptions): Promise<GitServer> {
   const requests: SeenRequest[] = []
-  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = '', url = '', headers } = request
     requests.push({ method, path: url, authorization: headers.authorization })
     response.on('error', () => undefined)
-    if (started.fault?.(request, response) === true) return
+    if ((await started.fault?.(request, response)) === true) return
     if (isAllowed(options, request)) serve(options, request, response)
     else refuse(response)
   }
-  const server = options.tls ? createTlsServer(options.tls, handle) : createServer(handle)
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    void handle(request, response)
+  }
+  const server = options.tls ? createTlsServer(options.tls, onRequest) : createServer(onRequest)
   const port = await listen(server)
   const scheme = options.tls === undefined ? 'http' : 'https'
   const url = `${scheme}://127.0.0.1:${port}/store.git`

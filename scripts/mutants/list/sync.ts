@@ -190,6 +190,18 @@ export const sync: readonly MutatedFile[] = [
         test: 'attack/remote-members.test.ts',
         name: 'repeats ids that it has read at another remote row_memory_exists: of a memory',
       },
+      {
+        line: '(await goOn(source, history, head, how)) ??',
+        becomes: '',
+        test: 'unit/store/sync/lost-race.test.ts',
+        name: 'each further round verifies what came since, and no more',
+      },
+      {
+        line: 'if (known === undefined) return undefined',
+        becomes: 'if (known === undefined) throw new Error()',
+        test: 'unit/store/sync/lost-race.test.ts',
+        name: 'a redaction of ours that renames what was merged starts from the beginning',
+      },
     ],
   },
   {

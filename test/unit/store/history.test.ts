@@ -15,6 +15,7 @@ import {
   versionAt,
 } from '../../support/histories.ts'
 import type { MadeCommit, ReadHistory } from '../../support/histories.ts'
+import { bareRemote, firstClone, joinClone, put, sync } from '../../support/clones.ts'
 import { author, newStore } from '../../support/stores.ts'
 import type { VersionEntry } from '../../../src/store/history/history-rows.ts'
 
@@ -208,6 +209,25 @@ describe('catching up', () => {
     expect(paths.join(' ')).toBe('/0 /1 /2 /3 /4 /5 redacted /7 /8 /9 redacted')
     await read.close()
     await store.close()
+  })
+
+  test('after a merge reads what is new, and of the rest what decides its order', async () => {
+    const url = bareRemote()
+    const ours = await firstClone(url)
+    await sync(ours)
+    const others = await joinClone(ours, url)
+    await sync(ours)
+    for (let n = 0; n < 10; n += 1) await put(others, `/theirs/${n}`)
+    await sync(others)
+    for (let n = 0; n < 3; n += 1) await put(ours, `/ours/${n}`)
+    const read = await historyOf(ours.store, ours.place)
+    await sync(ours)
+    // Ten of theirs, three of ours beside them for their order, the merge, maybe what both had.
+    expect(await counted(read, read.history)).toBeLessThanOrEqual(15)
+    const fresh = new History()
+    await catchUp(fresh, read.contents, read.contents.objects.head ?? '', {})
+    expect(valuesOf(read.history)).toEqual(valuesOf(fresh))
+    await read.close()
   })
 
   test('agrees with what the redacting process makes of its own history', async () => {

@@ -17,8 +17,14 @@ interface Race {
   readonly slow: Clone
   readonly fast: Clone
   readonly repository: string
-  /** One step of the fast one arrives before each of the next pushes of the slow one. */
-  readonly overtake: (steps: readonly (() => Promise<unknown>)[]) => Promise<void>
+  /**
+   * One step of the fast one arrives before each of the next pushes of the slow one; and while the
+   * first of these is on its way, `meanwhile` happens.
+   */
+  readonly overtake: (
+    steps: readonly (() => Promise<unknown>)[],
+    meanwhile?: () => Promise<unknown>,
+  ) => Promise<void>
 }
 
 /** The fast one has pushed so many commits that the slow one has not seen. */
@@ -31,7 +37,7 @@ async function newRace(commits: number): Promise<Race> {
   await sync(slow)
   for (let number = 0; number < commits; number += 1) await put(fast, `/fast/${number}.md`)
   await sync(fast)
-  const overtake: Race['overtake'] = async (steps) => {
+  const overtake: Race['overtake'] = async (steps, meanwhile) => {
     const heads: string[] = []
     for (const step of steps) {
       await step()
@@ -39,10 +45,14 @@ async function newRace(commits: number): Promise<Race> {
       git(['fetch', '--quiet', '--no-write-fetch-head', fast.place.directory, 'main'], repository)
       heads.push(await headOf(fast))
     }
-    server.fault = ({ method, url = '' }) => {
+    let isFirst = true
+    server.fault = async ({ method, url = '' }) => {
       const isPush = method === 'POST' && url.includes('git-receive-pack')
       const head = isPush ? heads.shift() : undefined
-      if (head !== undefined) git(['update-ref', 'refs/heads/main', head], repository)
+      if (head === undefined) return false
+      git(['update-ref', 'refs/heads/main', head], repository)
+      if (isFirst) await meanwhile?.()
+      isFirst = false
       return false
     }
   }
@@ -132,4 +142,22 @@ test('a version id of ours that comes back above what was merged is refused', as
     },
   ])
   await expect(sync(slow)).rejects.toMatchObject({ code: 'row_version_reused' })
+})
+
+test('a redaction of ours that renames what was merged starts from the beginning', async () => {
+  const { slow, fast, overtake, repository } = await newRace(3)
+  const secret = await put(slow, '/key.txt', 'sk-leaked')
+  await put(slow, '/key.txt', 'revoked')
+  await sync(slow)
+  await sync(fast)
+  await put(fast, '/fast/3.md')
+  await sync(fast)
+  await overtake([() => put(fast, '/one.md'), () => put(fast, '/two.md')], () =>
+    redact(slow, secret),
+  )
+  await put(slow, '/slow.md')
+  await sync(slow)
+  await sync(fast)
+  await expectInStep(repository, [slow, fast])
+  expect((await fast.store.proveAbsence()).found).toEqual([])
 })

@@ -19,11 +19,11 @@ import {
   surfaceCodesOf,
   threatRowsOf,
 } from './tidy/agreement.ts'
-import { durabilityLaw } from './tidy/durability.ts'
 import { linkLaw, titleLaw, topLevelLaw } from './tidy/documents.ts'
+import { durabilityLaw } from './tidy/durability.ts'
 import { ambientLaw, findCircles, layerLaw, sealedLaw } from './tidy/layers.ts'
-import { startLaw } from './tidy/start.ts'
 import { type SourceFile, sourceFile, type Violation } from './tidy/source.ts'
+import { startLaw } from './tidy/start.ts'
 import { bannedLaw, columnLaw, drawerLaw, openingLaw } from './tidy/style.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -1,23 +1,22 @@
 // Two clones of one long history around a remote, each with an identity of its own, and the
 // processes that sync them: only there a peak of memory is that of the sync alone.
 
-import {
-  formatDeviceCard,
-  formatIdentity,
-  generateIdentity,
-  openStore,
-  parseIdentity,
-} from 'gitlocket'
-import type { MemoryStore } from 'gitlocket'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import {
+  formatDeviceCard,
+  formatIdentity,
+  generateIdentity,
+  type MemoryStore,
+  openStore,
+  parseIdentity,
+} from 'gitlocket'
 import type { Host } from './hosts.ts'
 import { cleanEnvironment, run } from './machine.ts'
-import { besideStore } from './site.ts'
-import type { Site } from './site.ts'
+import { besideStore, type Site } from './site.ts'
 import type { SyncAnswer, SyncCall, SyncCommand, SyncRequest } from './sync-child.ts'
 
 const childModule = fileURLToPath(new URL('sync-child.js', import.meta.url))

@@ -1,11 +1,9 @@
 // One contender of a comparison with its commands and its samples.
 
 import type { Contender, ContenderKind } from './contenders/contender.ts'
-import { timed } from './rounds.ts'
-import type { Turn } from './rounds.ts'
+import { timed, type Turn } from './rounds.ts'
 import type { RunContext } from './run-context.ts'
-import { summarize } from './statistics.ts'
-import type { Summary } from './statistics.ts'
+import { summarize, type Summary } from './statistics.ts'
 import { Workload } from './workload.ts'
 
 export class Lane implements Turn {

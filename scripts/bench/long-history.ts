@@ -3,6 +3,7 @@
 // intruder, for what undoes a session. Made from seeds through the public interface; nothing here
 // is timed.
 
+import { spawnSync } from 'node:child_process'
 import {
   closeSync,
   lstatSync,
@@ -12,16 +13,19 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import type { Author, MemoryStore } from 'gitlocket'
 import { dirname, join } from 'node:path'
-import { spawnSync } from 'node:child_process'
-import type { OpenDatabase } from './contenders/sqlite.ts'
-import { SqliteNotes } from './contenders/sqlite.ts'
-import { createBenchStore } from './contenders/product.ts'
-import type { Places } from './contenders/product.ts'
+import type { Author, MemoryStore } from 'gitlocket'
+import { createBenchStore, type Places } from './contenders/product.ts'
+import { type OpenDatabase, SqliteNotes } from './contenders/sqlite.ts'
 import { run } from './machine.ts'
-import { noteText, revisionLine, seededChoice, seededRandom, steppedClock } from './workload.ts'
-import type { Note } from './workload.ts'
+import {
+  type Note,
+  noteText,
+  revisionLine,
+  seededChoice,
+  seededRandom,
+  steppedClock,
+} from './workload.ts'
 
 const notesPerDirectory = 100
 /** Commands that wait together, and so share an fdatasync; the store takes up to 128. */

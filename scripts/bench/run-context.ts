@@ -2,8 +2,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { OpenDatabase } from './contenders/sqlite.ts'
-import { installSqlite } from './contenders/sqlite.ts'
+import { installSqlite, type OpenDatabase } from './contenders/sqlite.ts'
 import type { Scale } from './options.ts'
 
 export interface RunContext {

@@ -1,17 +1,15 @@
 // The long history that several sections measure on: made once in a run, closed, and copied for
 // whatever changes it.
 
-import { formatIdentity, openStore } from 'gitlocket'
-import type { MemoryStore, Version } from 'gitlocket'
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeHistory } from './long-history.ts'
-import type { History, HistorySize } from './long-history.ts'
+import { formatIdentity, type MemoryStore, openStore, type Version } from 'gitlocket'
+import { type History, type HistorySize, makeHistory } from './long-history.ts'
 import { run } from './machine.ts'
 import type { RunContext } from './run-context.ts'
 import { digits } from './statistics.ts'
-import { runTask } from './task.ts'
 import type { TaskAnswer } from './task-child.ts'
+import { runTask } from './task.ts'
 
 const saidEvery = 10_000
 const pageSize = 1000

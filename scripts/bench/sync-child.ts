@@ -1,10 +1,16 @@
 // A process that syncs a store with its remote, or joins one, and says what that took. Forked, it
 // keeps the store open, changes it and syncs as it is told. Started by clones.ts.
 
-import { joinStore, openStore, parseIdentity } from 'gitlocket'
-import type { MemoryStore, RemoteOptions, TransferProgress } from 'gitlocket'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import {
+  joinStore,
+  type MemoryStore,
+  openStore,
+  parseIdentity,
+  type RemoteOptions,
+  type TransferProgress,
+} from 'gitlocket'
 import { peakMemory } from './peak-memory.ts'
 
 /** Given as JSON in the only argument. */

@@ -1,9 +1,8 @@
 // A process that opens a store, does one task, closes the store, and says what that took. Started
 // by task.ts.
 
-import { openStore, parseIdentity } from 'gitlocket'
-import type { MemoryStore } from 'gitlocket'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type MemoryStore, openStore, parseIdentity } from 'gitlocket'
 import { peakMemory } from './peak-memory.ts'
 
 export type Task =

@@ -4,8 +4,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Places } from './contenders/product.ts'
 import { findVersion, run } from './machine.ts'
-import { atMost } from './report.ts'
-import type { Bound } from './report.ts'
+import { atMost, type Bound } from './report.ts'
 import { bytes } from './statistics.ts'
 import type { Task, TaskAnswer, TaskRequest } from './task-child.ts'
 

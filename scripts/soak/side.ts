@@ -1,8 +1,8 @@
 // One machine of the soak: its clone, what it was told is done, and the work that it is given,
 // which stands still while the process is killed and opened again.
 
-import type { Answers, Pulse, Request } from './message.ts'
 import { CloneProcess, Failed, Killed } from './clone.ts'
+import type { Answers, Pulse, Request } from './message.ts'
 import { effectOf, Model, toolPath } from './model.ts'
 import type { ClonePlace } from './soak-child.ts'
 import { hashOf } from './text-hash.ts'

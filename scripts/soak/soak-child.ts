@@ -1,13 +1,10 @@
 // A process that keeps a clone open and does what it is asked, several things at once, until it is
 // killed. Started by clone.ts.
 
-import { openStore, parseIdentity, StoreError } from 'gitlocket'
-import type { MemoryStore } from 'gitlocket'
-import { memoryToolHandlers } from 'gitlocket/anthropic'
-import type { MemoryToolHandlers } from 'gitlocket/anthropic'
 import { readFileSync } from 'node:fs'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { IntervalHistogram } from 'node:perf_hooks'
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { type MemoryStore, openStore, parseIdentity, StoreError } from 'gitlocket'
+import { type MemoryToolHandlers, memoryToolHandlers } from 'gitlocket/anthropic'
 import type { Ask, Message, Proof, Pulse, Request, ToolCommand } from './message.ts'
 import { hashOf } from './text-hash.ts'
 

@@ -3,8 +3,7 @@
 
 import { revisionLine } from '../bench/workload.ts'
 import type { ToolCommand } from './message.ts'
-import { toolPath } from './model.ts'
-import type { Model } from './model.ts'
+import { type Model, toolPath } from './model.ts'
 
 const memoriesMax = 2000
 const textBytesMax = 100_000

@@ -1,15 +1,15 @@
 // What a soak runs on: a store, its second clone, and the bare repository between them.
 
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   createStore,
   formatDeviceCard,
   formatIdentity,
   generateIdentity,
+  type Identity,
   joinStore,
 } from 'gitlocket'
-import type { Identity } from 'gitlocket'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { run } from '../bench/machine.ts'
 import type { ClonePlace } from './soak-child.ts'
 

@@ -4,8 +4,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Erasure } from './incident.ts'
-import { ask, git, showGit, showGitRefusing } from './programs.ts'
 import type { Place } from './place.ts'
+import { ask, git, showGit, showGitRefusing } from './programs.ts'
 import { heading, print, printBlock, style } from './screen.ts'
 
 /** `signers`: what `store.allowedSigners()` says, for git to check signatures with. */

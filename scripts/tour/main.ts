@@ -4,12 +4,10 @@
 // git host sees of it all. Ends above 0 if anything differs from what the transcript expects.
 
 import process from 'node:process'
-import { createStore, openStore } from 'gitlocket'
-import type { MemoryStore } from 'gitlocket'
+import { createStore, type MemoryStore, openStore } from 'gitlocket'
 import { showHostView } from './host-view.ts'
 import { showIncident } from './incident.ts'
-import { makePlace, variablesOf } from './place.ts'
-import type { Place } from './place.ts'
+import { makePlace, type Place, variablesOf } from './place.ts'
 import { showCommand } from './programs.ts'
 import { replay } from './replay.ts'
 import { heading, print, style } from './screen.ts'

@@ -5,8 +5,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { devNull, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { env } from 'node:process'
-import { formatIdentity, generateIdentity } from 'gitlocket'
-import type { Identity } from 'gitlocket'
+import { formatIdentity, generateIdentity, type Identity } from 'gitlocket'
 
 export interface Place {
   readonly root: string

@@ -2,12 +2,10 @@
 // it is installed. Nothing is asked, and a program that fails, or succeeds where it should not,
 // ends the tour.
 
-import { spawnSync } from 'node:child_process'
-import type { SpawnSyncReturns } from 'node:child_process'
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { childEnvironment } from './place.ts'
-import type { Place } from './place.ts'
+import { childEnvironment, type Place } from './place.ts'
 import { print, printBlock, printCommand } from './screen.ts'
 
 const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('gitlocket')))

@@ -3,8 +3,7 @@
 // expect ends the tour.
 
 import type { MemoryStore } from 'gitlocket'
-import { memoryTool } from 'gitlocket/anthropic'
-import type { MemoryTool } from 'gitlocket/anthropic'
+import { type MemoryTool, memoryTool } from 'gitlocket/anthropic'
 import { cut, print, printBlock, printWrapped, style } from './screen.ts'
 import type { Call, Input, Session } from './transcript/call.ts'
 

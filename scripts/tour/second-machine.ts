@@ -4,10 +4,8 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseIdentity } from 'gitlocket'
-import type { MemoryStore } from 'gitlocket'
-import { childEnvironment } from './place.ts'
-import type { Place } from './place.ts'
+import { type MemoryStore, parseIdentity } from 'gitlocket'
+import { childEnvironment, type Place } from './place.ts'
 import { ask, showCommand } from './programs.ts'
 import { heading, print } from './screen.ts'
 

@@ -5,12 +5,10 @@
 import type { Access, OperationContext } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
 import { checkAuthor } from '../store/commits/author.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import { commands } from './commands.ts'
-import type { Command, CommandName } from './commands.ts'
-import { Refusal, refusalOf, toolError } from './refusal.ts'
-import type { ToolErrorClass } from './refusal.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { type Command, type CommandName, commands } from './commands.ts'
+import { Refusal, refusalOf, toolError, type ToolErrorClass } from './refusal.ts'
 import { turnOrder } from './turn-order.ts'
 
 interface CommonOptions {

@@ -2,8 +2,7 @@
 // whether the same request may succeed later, and what to do. The one table for all adapters; a
 // code without a row does not compile. docs/ERRORS.md is generated from it.
 
-import { StoreError } from '../errors.ts'
-import type { ErrorCode } from '../errors.ts'
+import { type ErrorCode, StoreError } from '../errors.ts'
 import { afterBackup, keepStateApart, mendStore } from './advice.ts'
 import type { ExitCode } from './exit-codes.ts'
 

@@ -5,15 +5,27 @@
 import type { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import { viewLinesMax } from '../limits.ts'
-import type { DirectoryListing } from '../store/snapshot/listing.ts'
-import type { Applied, MemoryInfo, MemoryStore } from '../store/memory-store.ts'
-import { countLines, findOccurrences, insertAfterLine } from '../text/text-edit.ts'
-import { linesAt, replaceAt, splitLines } from '../text/text-edit.ts'
-import type { TextEdit } from '../text/text-edit.ts'
 import type { Author } from '../store/commits/commit-context.ts'
+import type { Applied, MemoryInfo, MemoryStore } from '../store/memory-store.ts'
+import type { DirectoryListing } from '../store/snapshot/listing.ts'
+import {
+  countLines,
+  findOccurrences,
+  insertAfterLine,
+  linesAt,
+  replaceAt,
+  splitLines,
+  type TextEdit,
+} from '../text/text-edit.ts'
 import * as schemas from './schemas.ts'
-import type { CreateInput, DeleteInput, InsertInput, RenameInput } from './schemas.ts'
-import type { StrReplaceInput, ViewInput } from './schemas.ts'
+import type {
+  CreateInput,
+  DeleteInput,
+  InsertInput,
+  RenameInput,
+  StrReplaceInput,
+  ViewInput,
+} from './schemas.ts'
 
 export type Access = 'read_write' | 'read_only'
 

@@ -3,9 +3,9 @@
 
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Context } from './context.ts'
+import { listOf } from './lists.ts'
 import { withProgress } from './progress.ts'
 import { countText, sizeText } from './sizes.ts'
-import { listOf } from './lists.ts'
 
 export type Absence = Awaited<ReturnType<MemoryStore['proveAbsence']>>
 

@@ -1,7 +1,6 @@
 // Errors of the command line itself, with what to do next.
 
-import { StoreError } from '../errors.ts'
-import type { ErrorCode, ErrorDetails } from '../errors.ts'
+import { type ErrorCode, type ErrorDetails, StoreError } from '../errors.ts'
 
 /** A failure of which the command line knows more to say than the table of codes does. */
 export class CommandError extends StoreError {

@@ -3,8 +3,8 @@
 // Decides nothing about the store, and never prints.
 
 import { assert } from '../errors.ts'
-import type { Context } from './context.ts'
 import { usageError } from './command-error.ts'
+import type { Context } from './context.ts'
 
 export interface Positional {
   readonly name: string

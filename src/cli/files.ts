@@ -2,6 +2,7 @@
 // library, messages here name the file, which the user gave or can change. Never holds contents
 // in a message. New files are 0600, new directories 0700.
 
+import { isUtf8 } from 'node:buffer'
 import {
   chmodSync,
   closeSync,
@@ -14,10 +15,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { isUtf8 } from 'node:buffer'
 import { dirname } from 'node:path'
 import { concatBytes, utf8Text } from '../bytes.ts'
-import { StoreError, type ErrorCode } from '../errors.ts'
+import { type ErrorCode, StoreError } from '../errors.ts'
 import { contentBytesFormatMax } from '../limits.ts'
 
 /** The text of a file, or undefined if it does not exist. */

@@ -3,8 +3,7 @@
 
 import { rmSync } from 'node:fs'
 import { hasCode } from '../errors.ts'
-import type { Identity } from '../keys/identity.ts'
-import { formatIdentity, generateIdentity } from '../keys/identity.ts'
+import { formatIdentity, generateIdentity, type Identity } from '../keys/identity.ts'
 import type { Environment } from './environment.ts'
 import { attempt, writeSecretFile } from './files.ts'
 import { findIdentity } from './open-store.ts'

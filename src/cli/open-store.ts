@@ -3,17 +3,16 @@
 
 import { statSync } from 'node:fs'
 import { hasCode, StoreError } from '../errors.ts'
-import { parseIdentity } from '../keys/identity.ts'
-import type { Identity } from '../keys/identity.ts'
+import { type Identity, parseIdentity } from '../keys/identity.ts'
 import type { Audit } from '../store/audit/audit.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
+import { CommandError } from './command-error.ts'
+import type { Context } from './context.ts'
 import type { Environment } from './environment.ts'
 import { attempt, findTextFile } from './files.ts'
 import { withProgress } from './progress.ts'
 import { clockNotice } from './times.ts'
-import { CommandError } from './command-error.ts'
-import type { Context } from './context.ts'
 
 /** The identity in its file. Throws `invalid_identity` with what to do if there is none. */
 export function getIdentity(environment: Environment): Identity {

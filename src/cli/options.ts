@@ -3,8 +3,8 @@
 import { userInfo } from 'node:os'
 import { actorIdLengthMax } from '../limits.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import type { Context } from './context.ts'
 import type { Input, Option } from './command.ts'
+import type { Context } from './context.ts'
 
 /** On every verb, before or after it. */
 export const globalOptions: readonly Option[] = [

@@ -4,8 +4,8 @@
 
 import { surfaceOf } from '../api/error-surface.ts'
 import { StoreError } from '../errors.ts'
-import type { Answer } from './command.ts'
 import { CommandError } from './command-error.ts'
+import type { Answer } from './command.ts'
 
 /** What goes to standard output. */
 export function answerText(answer: Answer, json: boolean, terminal: boolean): string {

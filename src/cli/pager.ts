@@ -1,15 +1,13 @@
 // Long answers: through a pager on a terminal, straight to standard output elsewhere, piece by
 // piece. Plaintext reaches the pager through a pipe only, and less is told to write no file.
 
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import type { Context } from './context.ts'
-import type { Environment } from './environment.ts'
-import { variablesWith } from './environment.ts'
 import { CommandError } from './command-error.ts'
+import type { Context } from './context.ts'
+import { type Environment, variablesWith } from './environment.ts'
 
 /** Resolves to false once nobody reads any more. The text must be safe for a terminal. */
 export type Write = (text: string) => Promise<boolean>

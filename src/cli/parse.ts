@@ -2,10 +2,9 @@
 // nearest thing that is.
 
 import { parseArgs } from 'node:util'
-import { Input } from './command.ts'
-import type { Command, Option } from './command.ts'
-import { globalOptions } from './options.ts'
 import { usageError } from './command-error.ts'
+import { type Command, Input, type Option } from './command.ts'
+import { globalOptions } from './options.ts'
 
 export type Invocation =
   | { readonly type: 'run'; readonly command: Command; readonly input: Input }

@@ -2,15 +2,15 @@
 // is now or then.
 
 import type { MemoryReader } from '../api/operations.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
 import type { PastView } from '../store/history/past.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
 import type { Answer, Input } from './command.ts'
 import type { Context } from './context.ts'
+import { withStore } from './open-store.ts'
 import { pointOf } from './points.ts'
 import { withProgress } from './progress.ts'
 import { countText } from './sizes.ts'
 import { timestamp } from './wire.ts'
-import { withStore } from './open-store.ts'
 
 /** Opens the store, and answers from it, or from what it was at the point that --at names. */
 export function withReader(

@@ -2,8 +2,7 @@
 // takes them; and the shorter forms, --stat and --name-only. Pure, but for the time that comparing
 // may take.
 
-import { formatPatch, structuredPatch } from 'diff'
-import type { StructuredPatch } from 'diff'
+import { formatPatch, type StructuredPatch, structuredPatch } from 'diff'
 import type { Ink } from './ink.ts'
 
 export interface TextChange {

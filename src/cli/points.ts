@@ -1,15 +1,15 @@
 // Moments of the history as they are typed: a time, a version, a commit.
 
 import { assert } from '../errors.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
 import type { Point } from '../store/history/points.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { usageError } from './command-error.ts'
 import type { Input } from './command.ts'
 import type { Context } from './context.ts'
 import { withProgress } from './progress.ts'
 import { findTime } from './times.ts'
 import { resolveVersion } from './versions-text.ts'
 import { timestamp } from './wire.ts'
-import { usageError } from './command-error.ts'
 
 export async function pointOf(
   context: Context,

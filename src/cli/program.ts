@@ -5,18 +5,16 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
 import { hasCode } from '../errors.ts'
+import { CommandError } from './command-error.ts'
 import type { Answer } from './command.ts'
 import type { Context } from './context.ts'
-import { readEnvironment, wantsDebugging } from './environment.ts'
-import type { Environment } from './environment.ts'
+import { type Environment, readEnvironment, wantsDebugging } from './environment.ts'
 import { commandHelp, overview } from './help.ts'
 import type { Interrupts } from './interrupts.ts'
 import { answerText, errorText, exitCodeOf, visible } from './output.ts'
 import { withPager } from './pager.ts'
-import { parseCommandLine, wantsJson } from './parse.ts'
-import type { Invocation } from './parse.ts'
+import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
 import { commands } from './table.ts'
-import { CommandError } from './command-error.ts'
 
 /** Returns the exit code. Signals are listened for only once there is a command to run. */
 export async function runProgram(

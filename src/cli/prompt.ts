@@ -5,8 +5,8 @@ import { on } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { StoreError } from '../errors.ts'
-import type { Context } from './context.ts'
 import { CommandError } from './command-error.ts'
+import type { Context } from './context.ts'
 
 type Ask = (question: string) => Promise<string>
 

@@ -2,14 +2,14 @@
 
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { RedactionSelection } from '../store/redaction/redaction-plan.ts'
+import { usageError } from './command-error.ts'
 import type { Input } from './command.ts'
+import { getMemory } from './commands/read.ts'
 import type { Context } from './context.ts'
 import { readTextFile } from './files.ts'
-import { getMemory } from './commands/read.ts'
 import { storePath } from './store-path.ts'
 import { parseTime } from './times.ts'
 import { resolveVersion } from './versions-text.ts'
-import { usageError } from './command-error.ts'
 
 const conditions = ['memory', 'path', 'actor', 'session', 'matching', 'matching-file', 'before']
 

@@ -5,8 +5,8 @@ import { surfaceOf } from '../api/error-surface.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { isFailureOfRemote, isVerdict } from '../store/sync/refused.ts'
 import type { RemoteStatus } from '../store/sync/remote-status.ts'
-import { countText } from './sizes.ts'
 import { CommandError } from './command-error.ts'
+import { countText } from './sizes.ts'
 
 /** Who syncs, and with which remote. */
 export interface FailedSync {

@@ -3,10 +3,10 @@
 
 import { hasCode } from '../errors.ts'
 import { parseRecoveryKey } from '../keys/identity.ts'
+import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import { readSecretFile } from './files.ts'
 import { askNewSecret, askSecret, canAsk } from './prompt.ts'
-import { CommandError } from './command-error.ts'
 
 /** What opens a store for a device that it does not know. */
 export type Secret = { readonly passphrase: string } | { readonly recoveryKey: string }

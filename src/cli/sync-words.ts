@@ -1,8 +1,8 @@
 // What a sync has done, in words for people and as values for programs.
 
 import { formatId } from '../format/id.ts'
-import type { MergeOutcome } from '../store/merge/plan.ts'
 import type { Conflict } from '../store/history/conflicts.ts'
+import type { MergeOutcome } from '../store/merge/plan.ts'
 import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
 import type { SettingsOutcome, SyncReport } from '../store/sync/report.ts'
 import { awaitedJson, awaitedLines } from './awaited.ts'

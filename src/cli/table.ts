@@ -3,8 +3,8 @@
 
 import type { Command } from './command.ts'
 import { atOption, authorOptions, contentOptions } from './options.ts'
-import { historyCommands } from './table-history.ts'
 import { deviceCommands } from './table-devices.ts'
+import { historyCommands } from './table-history.ts'
 import { syncCommands } from './table-sync.ts'
 
 const path = { name: 'path' }

@@ -1,8 +1,8 @@
 // Times as people write and read them: `--since 7d` or a date, `3 hours ago`.
 
 import type { ClockLeap } from '../store/session/writer-clock.ts'
-import { timestamp } from './wire.ts'
 import { usageError } from './command-error.ts'
+import { timestamp } from './wire.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1000,

@@ -1,10 +1,9 @@
 // The patch between two versions, or between a version and the one that it replaced.
 
 import { StoreError } from '../errors.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
 import type { FullVersion, Version } from '../store/history/versions.ts'
-import { patchText } from './patch-text.ts'
-import type { TextChange } from './patch-text.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { patchText, type TextChange } from './patch-text.ts'
 
 /** Undefined for the first version of a memory. */
 export async function findBase(

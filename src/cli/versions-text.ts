@@ -1,12 +1,12 @@
 // Versions on the command line: how they are named, and how `log` and `show` print one.
 
 import { StoreError } from '../errors.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
 import type { Version, VersionFilter, VersionPage } from '../store/history/versions.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { usageError } from './command-error.ts'
 import type { Ink } from './ink.ts'
 import { timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
-import { usageError } from './command-error.ts'
 
 const PREFIX = 'memver_'
 const ID_DIGITS = 26

@@ -1,10 +1,10 @@
 // Memories, versions and listings as --json prints them: Anthropic's Memory Stores API names and
 // shapes them, and what this store knows beyond that has names of the same style. Pure.
 
-import type { DirectoryListing } from '../store/snapshot/listing.ts'
-import type { Version } from '../store/history/versions.ts'
-import type { Memory } from '../store/snapshot/memory-info.ts'
 import type { Actor } from '../format/change-record.ts'
+import type { Version } from '../store/history/versions.ts'
+import type { DirectoryListing } from '../store/snapshot/listing.ts'
+import type { Memory } from '../store/snapshot/memory-info.ts'
 
 export function memoryJson(memory: Memory): Readonly<Record<string, unknown>> {
   return {

@@ -3,8 +3,7 @@
 // format/envelope.ts's; here it is 16 bytes that everything is bound to. With
 // format/public-files.ts this is the only file that makes `Sealed` bytes.
 
-import { concatBytes, label } from '../bytes.ts'
-import type { Sealed } from '../bytes.ts'
+import { concatBytes, label, type Sealed } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
 import { hash256, keyedHash } from './digest.ts'
 import { sodium } from './sodium.ts'

@@ -16,9 +16,9 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
-  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -27,9 +27,9 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { hasCode, StoreError, type ErrorCode } from '../errors.ts'
-import { listenAt, type Life, type Listener } from './life-socket.ts'
-import { lifeOf, thisProcess, type ProcessOwner } from './process-owner.ts'
+import { type ErrorCode, hasCode, StoreError } from '../errors.ts'
+import { type Life, listenAt, type Listener } from './life-socket.ts'
+import { lifeOf, type ProcessOwner, thisProcess } from './process-owner.ts'
 
 const syncData = promisify(fdatasync)
 const syncAll = promisify(fsync)

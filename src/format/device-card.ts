@@ -3,13 +3,10 @@
 // key alone, vouches for the key that the store's secrets are sealed to.
 
 import { concatBytes, label } from '../bytes.ts'
-import { encapsulate, kemPublicKeyLength } from '../crypto/recipient.ts'
-import type { KemKeyPair } from '../crypto/recipient.ts'
-import { sign, verifySignature } from '../crypto/signature.ts'
-import type { SigningKeyPair } from '../crypto/signature.ts'
+import { encapsulate, type KemKeyPair, kemPublicKeyLength } from '../crypto/recipient.ts'
+import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
-import { decodeChecked, encodeChecked } from './checked-text.ts'
-import type { CheckedText } from './checked-text.ts'
+import { type CheckedText, decodeChecked, encodeChecked } from './checked-text.ts'
 import { deviceIdOf, formatId } from './id.ts'
 
 /** What a store has to know of a device: an identity, or its public half. */

@@ -6,8 +6,16 @@
 import { compareBytes, equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { passphrasesMax } from '../limits.ts'
-import { directoryHash, encodeDirectory, findDevice, recoveryKeys, roles } from './directory.ts'
-import type { DeviceEntry, Directory, Role } from './directory.ts'
+import {
+  type DeviceEntry,
+  type Directory,
+  directoryHash,
+  encodeDirectory,
+  findDevice,
+  recoveryKeys,
+  type Role,
+  roles,
+} from './directory.ts'
 
 /** In the order of the parents that brought them. */
 export type TwoDirectories = readonly [first: Directory, second: Directory]

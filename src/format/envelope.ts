@@ -3,20 +3,17 @@
 // not that they make sense: what is inside is decoded, and its padding checked, by the file of its
 // type.
 
-import { concatBytes, equalBytes, fromHex, isZero, toHex, utf8 } from '../bytes.ts'
-import type { Sealed } from '../bytes.ts'
+import { concatBytes, equalBytes, fromHex, isZero, type Sealed, toHex, utf8 } from '../bytes.ts'
 import {
   deriveSalt,
   envelopeOverhead,
   headerLength,
   openBytes,
   saltLength,
+  sealBytes,
 } from '../crypto/aead.ts'
-import { sealBytes } from '../crypto/aead.ts'
-import { sealInThread as sealBytesInThread } from '../crypto/seal-thread.ts'
-import type { SealedBlob } from '../crypto/seal-thread.ts'
-import { StoreError } from '../errors.ts'
-import type { ErrorCode } from '../errors.ts'
+import { type SealedBlob, sealInThread as sealBytesInThread } from '../crypto/seal-thread.ts'
+import { type ErrorCode, StoreError } from '../errors.ts'
 
 export type EnvelopeType =
   | 'record'

@@ -2,15 +2,22 @@
 // plaintext of the archives. Strict about all that shows without a key; opening what is inside is
 // keys/'s.
 
-import { ByteReader, ByteWriter, compareBytes, equalBytes, fromHex, toHex, utf8 } from '../bytes.ts'
-import type { Sealed } from '../bytes.ts'
+import {
+  ByteReader,
+  ByteWriter,
+  compareBytes,
+  equalBytes,
+  fromHex,
+  type Sealed,
+  toHex,
+  utf8,
+} from '../bytes.ts'
 import { envelopeOverhead, sealedFraming } from '../crypto/aead.ts'
 import { kemCiphertextLength } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import { keyringBytesMax, keyringSlotsMax, passphrasesMax } from '../limits.ts'
 import { slotTypes } from './directory.ts'
-import { checkPadding, paddedLength, readKid } from './envelope.ts'
-import type { EnvelopeType } from './envelope.ts'
+import { checkPadding, type EnvelopeType, paddedLength, readKid } from './envelope.ts'
 
 /** A sealed pair of keys. `ciphertext` is X-Wing's. */
 export interface Slot {

@@ -2,8 +2,7 @@
 // what the repository is, and a program which store. Nothing in them is trusted but for the store
 // id, which the keyring has to bear out.
 
-import { equalBytes, utf8, utf8Text } from '../bytes.ts'
-import type { Sealed } from '../bytes.ts'
+import { equalBytes, type Sealed, utf8, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from './id.ts'
 

@@ -2,15 +2,20 @@
 // strict decoder that knows every rule that needs no other commit. What a record means in its
 // history is store/verify/verify-commit.ts's.
 
-import { asciiText, ByteReader, ByteWriter, concatBytes } from '../bytes.ts'
-import { fromHex, isZero, label, toHex } from '../bytes.ts'
+import {
+  asciiText,
+  ByteReader,
+  ByteWriter,
+  concatBytes,
+  fromHex,
+  isZero,
+  label,
+  toHex,
+} from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
-import { sign, verifySignature } from '../crypto/signature.ts'
-import type { SigningKeyPair } from '../crypto/signature.ts'
+import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax } from '../limits.ts'
-import { checkPadding } from './envelope.ts'
-import { checkRecordRules } from './record-rules.ts'
 import type {
   Actor,
   ActorType,
@@ -20,6 +25,8 @@ import type {
   RecordRow,
   RedactReason,
 } from './change-record.ts'
+import { checkPadding } from './envelope.ts'
+import { checkRecordRules } from './record-rules.ts'
 
 export interface DecodedRecord {
   readonly record: ChangeRecord

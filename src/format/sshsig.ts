@@ -4,8 +4,7 @@
 
 import { concatBytes, toBase64, utf8 } from '../bytes.ts'
 import { sha512 } from '../crypto/digest.ts'
-import { sign } from '../crypto/signature.ts'
-import type { SigningKeyPair } from '../crypto/signature.ts'
+import { sign, type SigningKeyPair } from '../crypto/signature.ts'
 import { encodeArmor } from './armor.ts'
 
 const MAGIC = utf8('SSHSIG')

@@ -2,11 +2,11 @@
 // refs/heads/main, and an atomic, durable commit. Knows nothing of encryption; that blobs hold
 // sealed bytes is the business of the type `Sealed`. docs/FORMAT.md §2.
 
+import type { ProcessOwner } from '../disk/process-owner.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { PackExchange } from './exchange.ts'
 import type { GitObject, NewObject, Oid } from './objects/object.ts'
 import type { Oids } from './objects/oid-set.ts'
-import type { ProcessOwner } from '../disk/process-owner.ts'
 
 /** One move of the branch and every object that the new commit needs and the store lacks. */
 export interface Transition {

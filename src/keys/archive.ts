@@ -1,16 +1,22 @@
 // Archives (FORMAT §7): the keys of older epochs, each kind under its own kind of key, so that who
 // is given A without C never comes by an older C.
 
-import { equalBytes } from '../bytes.ts'
-import type { Sealed } from '../bytes.ts'
+import { equalBytes, type Sealed } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
-import { archiveContext, openEnvelope, sealEnvelope } from '../format/envelope.ts'
-import type { EnvelopeKeys } from '../format/envelope.ts'
-import { decodeArchive, encodeArchive } from '../format/keyring.ts'
-import type { ArchiveEntry, KeyringFile } from '../format/keyring.ts'
-import { auditKeys, epochKeys } from './epoch.ts'
-import type { AuditKeys, EpochKeys } from './epoch.ts'
+import {
+  archiveContext,
+  type EnvelopeKeys,
+  openEnvelope,
+  sealEnvelope,
+} from '../format/envelope.ts'
+import {
+  type ArchiveEntry,
+  decodeArchive,
+  encodeArchive,
+  type KeyringFile,
+} from '../format/keyring.ts'
+import { type AuditKeys, auditKeys, type EpochKeys, epochKeys } from './epoch.ts'
 
 export interface SealedArchives {
   readonly archiveA: Sealed

@@ -4,8 +4,7 @@
 import { fromHex, label, toHex } from '../bytes.ts'
 import { deriveKey } from '../crypto/derive.ts'
 import { hash256 } from '../crypto/digest.ts'
-import { signingKeyPair } from '../crypto/signature.ts'
-import type { SigningKeyPair } from '../crypto/signature.ts'
+import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
 import { wipe } from '../crypto/wipe.ts'
 import type { EnvelopeKeys } from '../format/envelope.ts'
 

@@ -1,15 +1,11 @@
 // A device's secret (FORMAT §1.3): generated here, written and read as text, never printed.
 
 import { label } from '../bytes.ts'
-import { systemRandom } from '../crypto/random.ts'
-import type { Random } from '../crypto/random.ts'
-import { kemKeyPair } from '../crypto/recipient.ts'
-import type { KemKeyPair } from '../crypto/recipient.ts'
-import { signingKeyPair } from '../crypto/signature.ts'
-import type { SigningKeyPair } from '../crypto/signature.ts'
+import { type Random, systemRandom } from '../crypto/random.ts'
+import { type KemKeyPair, kemKeyPair } from '../crypto/recipient.ts'
+import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
-import { decodeChecked, encodeChecked } from '../format/checked-text.ts'
-import type { CheckedText } from '../format/checked-text.ts'
+import { type CheckedText, decodeChecked, encodeChecked } from '../format/checked-text.ts'
 import { deviceIdOf, formatId } from '../format/id.ts'
 
 /** The secret of a device. Keep it in a file that nobody else can read, outside every store. */

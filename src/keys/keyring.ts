@@ -7,31 +7,43 @@ import type { Random } from '../crypto/random.ts'
 import type { KemKeyPair } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-card.ts'
-import { decodeDirectory, encodeDirectory } from '../format/directory.ts'
-import type { Directory, RecoveryEntry, Role } from '../format/directory.ts'
 import { joinDirectories } from '../format/directory-join.ts'
+import {
+  decodeDirectory,
+  type Directory,
+  encodeDirectory,
+  type RecoveryEntry,
+  type Role,
+} from '../format/directory.ts'
 import { openEnvelope, recordContext, sealEnvelope } from '../format/envelope.ts'
 import { storeIdOf } from '../format/id.ts'
-import { decodeKeyring, encodeKeyring, sortSlots } from '../format/keyring.ts'
-import type { KeyringFile, Slot } from '../format/keyring.ts'
+import {
+  decodeKeyring,
+  encodeKeyring,
+  type KeyringFile,
+  type Slot,
+  sortSlots,
+} from '../format/keyring.ts'
 import { openArchives, openAuditArchive, sealArchives } from './archive.ts'
-import { auditKeys, epochKeys, opensContents } from './epoch.ts'
-import type { AuditKeys, EpochKeys } from './epoch.ts'
-import { parseRecoveryKey } from './identity.ts'
-import type { Identity } from './identity.ts'
+import { type AuditKeys, auditKeys, type EpochKeys, epochKeys, opensContents } from './epoch.ts'
+import { type Identity, parseRecoveryKey } from './identity.ts'
 import {
   checkSize,
+  type DeviceChanges,
   firstDirectory,
   recoveryEntry,
   withChanges,
   withDevice,
   withRecovery,
 } from './membership.ts'
-import type { DeviceChanges } from './membership.ts'
-import { recipientsOf } from './recipients.ts'
-import type { PassphraseParameters } from './recipients.ts'
-import { newPassphrase, passphraseIdentity, recoveryKeyIdentity } from './recovery.ts'
-import type { NewPassphrase, RecoveryIdentity } from './recovery.ts'
+import { type PassphraseParameters, recipientsOf } from './recipients.ts'
+import {
+  type NewPassphrase,
+  newPassphrase,
+  passphraseIdentity,
+  type RecoveryIdentity,
+  recoveryKeyIdentity,
+} from './recovery.ts'
 import { openSlot, sealSlot } from './slot.ts'
 
 /** What opens a keyring. */

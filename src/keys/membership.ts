@@ -5,8 +5,14 @@
 import type { Random } from '../crypto/random.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-card.ts'
-import { directoryHash, findDevice } from '../format/directory.ts'
-import type { DeviceEntry, Directory, RecoveryEntry, Role } from '../format/directory.ts'
+import {
+  type DeviceEntry,
+  type Directory,
+  directoryHash,
+  findDevice,
+  type RecoveryEntry,
+  type Role,
+} from '../format/directory.ts'
 import { deviceIdOf, newId } from '../format/id.ts'
 import { devicesMax, goneSlotsMax } from '../limits.ts'
 import type { RecoveryIdentity } from './recovery.ts'

@@ -5,16 +5,19 @@
 import { concatBytes, fromHex, label } from '../bytes.ts'
 import { hash256, keyedHash } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
-import { decapsulate, encapsulate } from '../crypto/recipient.ts'
-import type { KemKeyPair } from '../crypto/recipient.ts'
+import { decapsulate, encapsulate, type KemKeyPair } from '../crypto/recipient.ts'
 import { wipe } from '../crypto/wipe.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { slotTypes } from '../format/directory.ts'
 import { checkPadding, openEnvelope, sealEnvelope, slotContext } from '../format/envelope.ts'
-import { slotPlaintextLength, slotPublicBytes } from '../format/keyring.ts'
-import type { Argon2Parameters, KeyringFile, Slot } from '../format/keyring.ts'
-import { auditKeys, epochKeys, kidOf } from './epoch.ts'
-import type { AuditKeys, EpochKeys } from './epoch.ts'
+import {
+  type Argon2Parameters,
+  type KeyringFile,
+  type Slot,
+  slotPlaintextLength,
+  slotPublicBytes,
+} from '../format/keyring.ts'
+import { type AuditKeys, auditKeys, type EpochKeys, epochKeys, kidOf } from './epoch.ts'
 
 /** Whom a slot is for. */
 export interface Recipient {

@@ -2,18 +2,22 @@
 // (FORMAT §7, §8, §9). All of it happens beside the directory that is wanted, so that what goes
 // wrong, a wrong key above all, leaves nothing behind.
 
-import { hasCode } from '../errors.ts'
-import { parseId } from '../format/id.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
+import { hasCode } from '../errors.ts'
+import { parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
-import { localFiles, unlockOf } from './session/open-session.ts'
-import type { Places } from './session/open-session.ts'
+import { localFiles, type Places, unlockOf } from './session/open-session.ts'
 import { Beside } from './sync/beside.ts'
-import { addressOf, checkKeepsUp, fetchInto, nameOf } from './sync/clone-remote.ts'
-import type { JoinOptions } from './sync/clone-remote.ts'
+import {
+  addressOf,
+  checkKeepsUp,
+  fetchInto,
+  type JoinOptions,
+  nameOf,
+} from './sync/clone-remote.ts'
 
 /** Other machines that join at the same moment may win so often. */
 const ATTEMPTS = 5

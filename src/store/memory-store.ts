@@ -7,62 +7,75 @@ import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Settings } from '../format/settings.ts'
-import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { Remote } from '../git/exchange.ts'
-import type { AbsenceOptions, AbsenceReport } from './redaction/absence.ts'
-import { applyChanges } from './changes/apply.ts'
-import type { Applied } from './changes/apply.ts'
-import { checkAuthor } from './commits/author.ts'
-import type { BlameLine, BlameOptions } from './history/blame.ts'
+import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
+import { type Applied, applyChanges } from './changes/apply.ts'
 import type { Change } from './changes/changes.ts'
-import { readMemory } from './history/contents.ts'
+import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
+import { checkAuthor } from './commits/author.ts'
+import type { Author } from './commits/commit-context.ts'
+import { updateSettings } from './devices/administration.ts'
 import {
   addDeviceByCard,
   changePassphrase,
   changeRole,
+  type DeviceAdded,
+  type KeysChanged,
   makeRecoveryKey,
+  type RecoveryKeyMade,
   removeDevices,
 } from './devices/device-changes.ts'
-import type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './devices/device-changes.ts'
-import { listDevices } from './devices/devices.ts'
-import type { Device } from './devices/devices.ts'
-import type { Redaction } from './redaction/redaction.ts'
-import type { RedactionPlan, RedactionRequest } from './redaction/redaction-plan.ts'
+import { type Device, listDevices } from './devices/devices.ts'
+import type { BlameLine, BlameOptions } from './history/blame.ts'
+import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
+import { readMemory } from './history/contents.ts'
+import { compareMoments, type Difference, type DifferenceOptions } from './history/history-diff.ts'
 import type { History } from './history/history.ts'
-import { compareMoments } from './history/history-diff.ts'
-import type { Difference, DifferenceOptions } from './history/history-diff.ts'
-import { describeMemory } from './snapshot/memory-info.ts'
-import type { Memory } from './snapshot/memory-info.ts'
-import { openPast } from './history/past.ts'
-import type { PastView } from './history/past.ts'
+import { openPast, type PastView } from './history/past.ts'
 import type { Point } from './history/points.ts'
-import type { RestoreRequest, Reversal, RollbackRequest } from './revert/restoration.ts'
-import { expire } from './changes/retention.ts'
-import type { Expiry, ExpiryRule } from './changes/retention.ts'
-import { checkBlame, checkObject, checkPoint } from './request-check.ts'
-import { checkRestore, checkRollback } from './request-check.ts'
-import { planRestore, planRollback } from './revert/restoration.ts'
-import { reverse } from './revert/reversal.ts'
-import type { ReversalOptions } from './revert/reversal.ts'
+import { askHistory } from './history/steady-history.ts'
+import {
+  readVersions,
+  readVersionWithInputs,
+  type VersionFilter,
+  type VersionPage,
+  type VersionWithInputs,
+} from './history/versions.ts'
+import type { AbsenceOptions, AbsenceReport } from './redaction/absence.ts'
+import type { RedactionPlan, RedactionRequest } from './redaction/redaction-plan.ts'
+import type { Redaction } from './redaction/redaction.ts'
+import {
+  checkBlame,
+  checkObject,
+  checkPoint,
+  checkRestore,
+  checkRollback,
+} from './request-check.ts'
+import {
+  planRestore,
+  planRollback,
+  type RestoreRequest,
+  type Reversal,
+  type RollbackRequest,
+} from './revert/restoration.ts'
 import type { ReversalSource } from './revert/reversal-plan.ts'
+import { type ReversalOptions, reverse } from './revert/reversal.ts'
 import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
-import { listDirectory } from './snapshot/listing.ts'
-import type { DirectoryListing } from './snapshot/listing.ts'
-import { askHistory } from './history/steady-history.ts'
-import { findConflicts } from './history/conflicts.ts'
-import type { Conflict, ConflictOptions } from './history/conflicts.ts'
+import type { ClockLeap } from './session/writer-clock.ts'
+import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
+import { describeMemory, type Memory } from './snapshot/memory-info.ts'
+import {
+  type Compaction,
+  readStatus,
+  type StoreStatus,
+  type VerifyReport,
+  verifyStore,
+} from './store-report.ts'
 import type { StoreSyncOptions } from './sync/options.ts'
 import type { SyncReport } from './sync/report.ts'
-import { readStatus, verifyStore } from './store-report.ts'
-import type { Compaction, StoreStatus, VerifyReport } from './store-report.ts'
 import type { VerifyOptions } from './verify/verify.ts'
-import { readVersions, readVersionWithInputs } from './history/versions.ts'
-import type { VersionFilter, VersionPage, VersionWithInputs } from './history/versions.ts'
-import type { ClockLeap } from './session/writer-clock.ts'
-import { updateSettings } from './devices/administration.ts'
-import type { Author } from './commits/commit-context.ts'
 
 export type { Applied } from './changes/apply.ts'
 export type { MemoryInfo } from './snapshot/memory-info.ts'

@@ -1,23 +1,30 @@
 // Creating a store, and opening one (open-session.ts).
 
+import type { Actor } from '../format/change-record.ts'
 import { zeroHash } from '../format/record.ts'
-import { checkSettings } from '../format/settings.ts'
-import type { Settings } from '../format/settings.ts'
+import { checkSettings, type Settings } from '../format/settings.ts'
 import { createDiskObjectStore, openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import { formatRecoveryKey, generateRecoveryKey } from '../keys/identity.ts'
 import { createKeyring } from '../keys/keyring.ts'
 import { contentBytesDefault, memoriesDefault } from '../limits.ts'
-import type { Actor } from '../format/change-record.ts'
 import { checkActor } from './commits/author.ts'
-import { enrolDevice, sealSettings } from './devices/administration.ts'
 import { buildGenesis } from './commits/commit.ts'
+import { enrolDevice, sealSettings } from './devices/administration.ts'
 import { History } from './history/history.ts'
+import { VersionIds } from './local/version-ids.ts'
 import { MemoryStore } from './memory-store.ts'
+import {
+  type Behaviour,
+  type Environment,
+  environmentOf,
+  localFiles,
+  type OpenOptions,
+  openSession,
+  type Places,
+  storageOf,
+} from './session/open-session.ts'
 import { StoreSession } from './session/session.ts'
 import { onSteadyHead } from './session/steady-head.ts'
-import { VersionIds } from './local/version-ids.ts'
-import { environmentOf, localFiles, openSession, storageOf } from './session/open-session.ts'
-import type { Behaviour, Environment, OpenOptions, Places } from './session/open-session.ts'
 
 export interface CreateOptions extends Places, Behaviour, Environment {
   /** Lets a new device join with a passphrase; at least 8 characters. */

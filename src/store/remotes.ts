@@ -4,9 +4,9 @@
 import { StoreError } from '../errors.ts'
 import { formatId } from '../format/id.ts'
 import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
+import type { Remote } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import { parseRemoteUrl } from '../transport/remote-url.ts'
-import type { Remote } from '../git/exchange.ts'
 import { readStoreId } from './session/open-session.ts'
 import { addressOf } from './sync/clone-remote.ts'
 

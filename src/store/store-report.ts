@@ -8,10 +8,9 @@ import type { Settings } from '../format/settings.ts'
 import type { StorageStatus, Surplus } from '../git/object-store.ts'
 import { roleOf } from './access/authority.ts'
 import type { StoreSession } from './session/session.ts'
-import type { RemoteStatus } from './sync/remote-status.ts'
-import { verifyHistory } from './verify/verify.ts'
-import type { VerifyOptions } from './verify/verify.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
+import type { RemoteStatus } from './sync/remote-status.ts'
+import { verifyHistory, type VerifyOptions } from './verify/verify.ts'
 
 /** What is stored where, before and after. */
 export interface Compaction {

@@ -3,8 +3,7 @@
 // that each text has only once, and the same search between them. Knows nothing of versions.
 
 import { diffArrays } from 'diff'
-import { findAnchors } from './line-anchors.ts'
-import type { Lines } from './line-anchors.ts'
+import { findAnchors, type Lines } from './line-anchors.ts'
 
 /** Lines removed and added, at most, that one search looks for; it takes the square of it. */
 const SEARCH_MAX = 1000

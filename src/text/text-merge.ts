@@ -3,8 +3,7 @@
 // writes conflict markers: what cannot be merged is no text. Deterministic, and bounded in time.
 
 import { diff3MergeRegions } from 'node-diff3'
-import { findAnchors, move } from './line-anchors.ts'
-import type { Lines, ThreeTexts } from './line-anchors.ts'
+import { findAnchors, type Lines, move, type ThreeTexts } from './line-anchors.ts'
 
 export type TextMerge =
   | { readonly clean: true; readonly text: string }

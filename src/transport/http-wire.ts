@@ -2,8 +2,12 @@
 // never takes credentials along to another host; refuses compressed and oversized answers; ends a
 // request in which nothing moves. Must not know what the bodies mean.
 
-import { Agent as HttpAgent, type IncomingMessage, type RequestOptions } from 'node:http'
-import { request as requestHttp } from 'node:http'
+import {
+  Agent as HttpAgent,
+  type IncomingMessage,
+  request as requestHttp,
+  type RequestOptions,
+} from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { concatBytes, equalBytes } from '../bytes.ts'

@@ -3,13 +3,11 @@
 // is run (THREAT-MODEL T22), neither for a fetch nor for a push; a host, which runs its hooks as
 // itself, is reached over ssh or https.
 
-import { execFile } from 'node:child_process'
-import type { ExecFileOptions } from 'node:child_process'
+import { execFile, type ExecFileOptions } from 'node:child_process'
 import { StoreError } from '../errors.ts'
 import { childEnvironment } from './environment.ts'
 import type { RemoteAccess } from './remote-access.ts'
-import { cancelled } from './stall.ts'
-import type { Patience } from './stall.ts'
+import { cancelled, type Patience } from './stall.ts'
 import type { Service } from './wire.ts'
 
 /** What is started for one service of a remote. */

@@ -4,8 +4,8 @@
 
 import { concatBytes } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
-import { branchName } from '../git/refs/branch.ts'
 import type { Oid } from '../git/objects/object.ts'
+import { branchName } from '../git/refs/branch.ts'
 import { Conversation } from './conversation.ts'
 import {
   cutOff,

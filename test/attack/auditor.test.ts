@@ -5,36 +5,32 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toHex } from '../../src/bytes.ts'
 import { systemRandom } from '../../src/crypto/random.ts'
 import { formatDeviceCard } from '../../src/format/device-card.ts'
-import { auditKeys } from '../../src/keys/epoch.ts'
-import type { EpochKeys } from '../../src/keys/epoch.ts'
-import { generateIdentity } from '../../src/keys/identity.ts'
-import type { Identity } from '../../src/keys/identity.ts'
+import { auditKeys, type EpochKeys } from '../../src/keys/epoch.ts'
+import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import {
   addDevice,
   createKeyring,
   openAuditKeyring,
   openKeyring,
   startEpoch,
+  type Unlock,
 } from '../../src/keys/keyring.ts'
-import type { Unlock } from '../../src/keys/keyring.ts'
 import { auditStore } from '../../src/store/audit/audit.ts'
 import { verifyHistory } from '../../src/store/verify/verify.ts'
-import type { Forge } from '../support/forge.ts'
+import { type Fault, fields, plainSettings } from '../support/forge-fault.ts'
 import { idOf } from '../support/forge-seal.ts'
-import { fields, plainSettings } from '../support/forge-fault.ts'
-import type { Fault } from '../support/forge-fault.ts'
+import type { Forge } from '../support/forge.ts'
 import {
   accepted,
   memory,
   nextRow,
+  type Standard,
   standardHistory,
   verdicts,
   version,
 } from '../support/standard-forge.ts'
-import type { Standard } from '../support/standard-forge.ts'
 import { author, newStore, reopen } from '../support/stores.ts'
-import { readOnlyObjects, verdictOf } from '../support/verdict.ts'
-import type { Verdict } from '../support/verdict.ts'
+import { readOnlyObjects, type Verdict, verdictOf } from '../support/verdict.ts'
 
 let standard: Standard
 beforeAll(async () => {

@@ -6,12 +6,16 @@ import { concatBytes, fromHex, utf8 } from '../../src/bytes.ts'
 import { sha512 } from '../../src/crypto/digest.ts'
 import { sign, signingKeyPair, verifySignature } from '../../src/crypto/signature.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
-import { memberOf } from '../support/forge-fault.ts'
-import type { Fault } from '../support/forge-fault.ts'
+import { type Fault, memberOf } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import { verifySignature as verifyByReference } from '../support/reference/signature.ts'
-import { nextRow, refused, standardHistory, verdicts } from '../support/standard-forge.ts'
-import type { Standard } from '../support/standard-forge.ts'
+import {
+  nextRow,
+  refused,
+  type Standard,
+  standardHistory,
+  verdicts,
+} from '../support/standard-forge.ts'
 import { verdictOf } from '../support/verdict.ts'
 
 let standard: Standard

@@ -3,21 +3,25 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { asciiText, concatBytes } from '../../src/bytes.ts'
-import { encodeCommit, parseCommit } from '../../src/format/commit.ts'
-import type { CommitParts } from '../../src/format/commit.ts'
-import { memoryContext, openEnvelope, recordContext } from '../../src/format/envelope.ts'
-import type { EnvelopeKeys, EnvelopeType } from '../../src/format/envelope.ts'
-import { detailContext } from '../../src/format/envelope.ts'
+import { type CommitParts, encodeCommit, parseCommit } from '../../src/format/commit.ts'
+import {
+  detailContext,
+  type EnvelopeKeys,
+  type EnvelopeType,
+  memoryContext,
+  openEnvelope,
+  recordContext,
+} from '../../src/format/envelope.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { openKeyring } from '../../src/keys/keyring.ts'
 import { verifyDecodedCommit } from '../../src/store/commits/decoded-commit.ts'
 import { judgeDecoded } from '../../src/store/verify/judged-commit.ts'
-import { VersionMap, verifyHistory } from '../../src/store/verify/verify.ts'
 import { verifyJudged } from '../../src/store/verify/verify-commit.ts'
+import { verifyHistory, VersionMap } from '../../src/store/verify/verify.ts'
 import { Window } from '../../src/store/verify/window.ts'
 import { atOnce } from '../../src/time-slice.ts'
-import type { Forge } from '../support/forge.ts'
 import { flipBit, seal } from '../support/forge-seal.ts'
+import type { Forge } from '../support/forge.ts'
 import { openEnvelope as openByReference } from '../support/reference/envelope.ts'
 import { full } from '../support/seed.ts'
 import { memory, nextRow, refused, standardHistory, verdicts } from '../support/standard-forge.ts'

@@ -3,8 +3,7 @@
 // others go on. FORMAT §8.2.
 
 import { describe, expect, test } from 'vitest'
-import { copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import { type Clone, copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import { create, edit, expectInStep, pairsOfClones } from '../support/hostile-remotes.ts'
 import { author, contentsOf } from '../support/stores.ts'

@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { asciiText, utf8 } from '../../src/bytes.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
 import { groupSignature } from '../../src/format/sshsig.ts'
-import type { Forge } from '../support/forge.ts'
 import type { Fault } from '../support/forge-fault.ts'
+import type { Forge } from '../support/forge.ts'
 import { nextRow, refused, standardHistory, verdicts } from '../support/standard-forge.ts'
 
 let standard: Forge

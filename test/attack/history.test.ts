@@ -3,18 +3,18 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { zeroHash } from '../../src/format/record.ts'
-import type { Forge } from '../support/forge.ts'
 import { fields } from '../support/forge-fault.ts'
+import type { Forge } from '../support/forge.ts'
 import {
   accepted,
-  refused,
   memory,
   nextRow,
+  refused,
+  type Standard,
   standardHistory,
-  version,
   verdicts,
+  version,
 } from '../support/standard-forge.ts'
-import type { Standard } from '../support/standard-forge.ts'
 
 const other = new Uint8Array(32).fill(0xab)
 let standard: Standard

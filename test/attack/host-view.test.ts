@@ -7,13 +7,16 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { fromHex, toHex } from '../../src/bytes.ts'
 import type { KeyringFile } from '../../src/format/keyring.ts'
 import { readmeFile } from '../../src/format/public-files.ts'
-import { formatDeviceCard, generateIdentity } from '../../src/index.ts'
-import type { Author, MemoryStore } from '../../src/index.ts'
+import {
+  type Author,
+  formatDeviceCard,
+  generateIdentity,
+  type MemoryStore,
+} from '../../src/index.ts'
 import { joinStore } from '../../src/store/join.ts'
 import { createStore } from '../../src/store/open.ts'
 import { countingRandom } from '../support/forge-seal.ts'
-import { everyByte, readHostView } from '../support/host-view.ts'
-import type { HostView, ViewedCommit } from '../support/host-view.ts'
+import { everyByte, type HostView, readHostView, type ViewedCommit } from '../support/host-view.ts'
 import { git, sharedDirectory } from '../support/temporary.ts'
 
 const DAY = 86_400_000

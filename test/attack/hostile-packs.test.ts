@@ -8,11 +8,12 @@ import { constants, deflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { concatBytes, equalBytes } from '../../src/bytes.ts'
+import { hasCode } from '../../src/errors.ts'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ReceiveOptions } from '../../src/git/exchange.ts'
-import { hasCode } from '../../src/errors.ts'
-import { encodeEntryHeader, encodePackHeader } from '../../src/git/pack/pack-entry.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
+import { encodeEntryHeader, encodePackHeader } from '../../src/git/pack/pack-entry.ts'
+import { bareRepository, noise } from '../support/pack-fixtures.ts'
 import {
   blob,
   blobOid,
@@ -24,7 +25,6 @@ import {
   withTrailer,
 } from '../support/raw-pack.ts'
 import { full, seed } from '../support/seed.ts'
-import { bareRepository, noise } from '../support/pack-fixtures.ts'
 import { cleanEnvironment, temporaryDirectory } from '../support/temporary.ts'
 
 const mebibyte = 1024 * 1024

@@ -3,15 +3,15 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { compareBytes } from '../../src/bytes.ts'
-import type { Identity } from '../../src/keys/identity.ts'
-import { generateIdentity } from '../../src/keys/identity.ts'
+import { deviceIdOf } from '../../src/format/id.ts'
+import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { fields, type JoinPlan, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
-import { fields, withMember } from '../support/forge-fault.ts'
-import type { JoinPlan } from '../support/forge-fault.ts'
 import {
   admit,
   change,
+  type Clones,
   inLeft,
   inRight,
   ofB,
@@ -20,8 +20,6 @@ import {
   united,
   withDevice,
 } from '../support/forged-clones.ts'
-import type { Clones } from '../support/forged-clones.ts'
-import { deviceIdOf } from '../../src/format/id.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
 
 let clones: () => Clones

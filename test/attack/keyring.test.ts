@@ -7,12 +7,18 @@ import { kemKeyPair } from '../../src/crypto/recipient.ts'
 import type { Directory } from '../../src/format/directory.ts'
 import type { KeyringFile } from '../../src/format/keyring.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
-import { Forge } from '../support/forge.ts'
 import { memberOf, withMember } from '../support/forge-fault.ts'
 import type { KeyringFault } from '../support/forge-keyring.ts'
 import { flipBit, put } from '../support/forge-seal.ts'
-import { accepted, nextRow, refused, standardHistory, verdicts } from '../support/standard-forge.ts'
-import type { Standard } from '../support/standard-forge.ts'
+import { Forge } from '../support/forge.ts'
+import {
+  accepted,
+  nextRow,
+  refused,
+  type Standard,
+  standardHistory,
+  verdicts,
+} from '../support/standard-forge.ts'
 
 let standard: Standard
 beforeAll(async () => {

@@ -2,8 +2,7 @@
 // is deleted or erased for its age, and every clone says the same of which times are doubtful.
 
 import { describe, expect, test } from 'vitest'
-import { bareRemote, firstClone, joinClone, put, sync } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import { bareRemote, type Clone, firstClone, joinClone, put, sync } from '../support/clones.ts'
 import { author, reopen } from '../support/stores.ts'
 
 const DAY = 24 * 60 * 60 * 1000

@@ -5,6 +5,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { zeroHash } from '../../src/format/record.ts'
 import { fields } from '../support/forge-fault.ts'
 import {
+  type Clones,
+  type Forging,
   inLeft,
   inRight,
   named,
@@ -12,7 +14,6 @@ import {
   removeDevice,
   standardClones,
 } from '../support/forged-clones.ts'
-import type { Clones, Forging } from '../support/forged-clones.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
 
 let clones: () => Clones

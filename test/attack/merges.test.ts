@@ -4,11 +4,12 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseCommit } from '../../src/format/commit.ts'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
-import { fields } from '../support/forge-fault.ts'
-import type { Fault } from '../support/forge-fault.ts'
+import { type Fault, fields } from '../support/forge-fault.ts'
 import {
+  type Clones,
   endOfA,
   endOfB,
+  type Forging,
   fresh,
   inLeft,
   inRight,
@@ -20,7 +21,6 @@ import {
   standardClones,
   united,
 } from '../support/forged-clones.ts'
-import type { Clones, Forging } from '../support/forged-clones.ts'
 import {
   afterRedaction,
   backFromDeletion,

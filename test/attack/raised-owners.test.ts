@@ -2,11 +2,15 @@
 // yet, has let in whom it admitted, unless the other side took that right away. FORMAT §7.2.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Identity } from '../../src/keys/identity.ts'
-import { generateIdentity } from '../../src/keys/identity.ts'
+import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import type { Forge } from '../support/forge.ts'
-import { admit, change, removeDevice, standardClones } from '../support/forged-clones.ts'
-import type { Clones } from '../support/forged-clones.ts'
+import {
+  admit,
+  change,
+  type Clones,
+  removeDevice,
+  standardClones,
+} from '../support/forged-clones.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
 
 let clones: () => Clones

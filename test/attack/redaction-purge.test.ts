@@ -5,12 +5,16 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemDisk } from '../../src/disk/disk.ts'
-import type { Disk } from '../../src/disk/disk.ts'
+import { type Disk, systemDisk } from '../../src/disk/disk.ts'
 import { OidList } from '../../src/git/objects/oid-list.ts'
 import { encodeIntent } from '../../src/git/purge/purge-intent.ts'
-import { createStore, generateIdentity, openStore } from '../../src/index.ts'
-import type { Identity, MemoryStore } from '../../src/index.ts'
+import {
+  createStore,
+  generateIdentity,
+  type Identity,
+  type MemoryStore,
+  openStore,
+} from '../../src/index.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { copyDirectory, git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'

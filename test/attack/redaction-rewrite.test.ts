@@ -6,12 +6,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { sign } from '../../src/crypto/signature.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
-import type { Identity } from '../../src/keys/identity.ts'
-import { generateIdentity } from '../../src/keys/identity.ts'
+import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import type { Forge } from '../support/forge.ts'
 import type { Entry, ForgedAuthor } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
+import type { Forge } from '../support/forge.ts'
 import {
   accepted,
   memory,

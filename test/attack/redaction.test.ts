@@ -3,8 +3,8 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Oid } from '../../src/git/objects/object.ts'
-import type { Forge } from '../support/forge.ts'
 import { fields } from '../support/forge-fault.ts'
+import type { Forge } from '../support/forge.ts'
 import {
   accepted,
   memory,

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
 import { bareRemote, checkWithGit, firstClone, headOf, sync, syncAll } from '../support/clones.ts'
+import { environment, failureOf } from '../support/faulty-remotes.ts'
+import { fetching, on, packAnswer, result } from '../support/git-server.ts'
 import {
   branchOf,
   create,
@@ -18,8 +20,6 @@ import {
   pairsOfClones,
   repair,
 } from '../support/hostile-remotes.ts'
-import { environment, failureOf } from '../support/faulty-remotes.ts'
-import { fetching, on, packAnswer, result } from '../support/git-server.ts'
 import { sample } from '../support/seed.ts'
 import { serve } from '../support/served-pair.ts'
 import { author, contentsOf } from '../support/stores.ts'

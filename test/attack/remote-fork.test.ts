@@ -3,8 +3,7 @@
 // §8, §9.
 
 import { describe, expect, test } from 'vitest'
-import { joinClone, sync, syncAll } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import { type Clone, joinClone, sync, syncAll } from '../support/clones.ts'
 import {
   branchOf,
   copyRemote,

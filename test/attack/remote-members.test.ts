@@ -6,13 +6,11 @@ import type { Directory } from '../../src/format/directory.ts'
 import { deviceIdOf, parseId } from '../../src/format/id.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { bareRemote, joinClone, sync } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import { bareRemote, type Clone, joinClone, sync } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
-import type { Forge } from '../support/forge.ts'
-import { fields } from '../support/forge-fault.ts'
-import type { Fault } from '../support/forge-fault.ts'
+import { type Fault, fields } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
+import type { Forge } from '../support/forge.ts'
 import { writeForged } from '../support/forged-disk.ts'
 import {
   branchOf,
@@ -22,8 +20,13 @@ import {
   repair,
 } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
-import { memory, nextRow, standardHistory, version } from '../support/standard-forge.ts'
-import type { Standard } from '../support/standard-forge.ts'
+import {
+  memory,
+  nextRow,
+  type Standard,
+  standardHistory,
+  version,
+} from '../support/standard-forge.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 

@@ -4,11 +4,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
-import { joinClone, sync, syncAll } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import { type Clone, joinClone, sync, syncAll } from '../support/clones.ts'
 import { environment, failureOf } from '../support/faulty-remotes.ts'
-import { fetching, on, packAnswer, result } from '../support/git-server.ts'
-import type { Fault } from '../support/git-server.ts'
+import { type Fault, fetching, on, packAnswer, result } from '../support/git-server.ts'
 import {
   branchOf,
   create,
@@ -23,8 +21,7 @@ import {
   write,
 } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
-import { serve } from '../support/served-pair.ts'
-import type { ServedPair } from '../support/served-pair.ts'
+import { serve, type ServedPair } from '../support/served-pair.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 

@@ -12,11 +12,11 @@ import {
   expectInStep,
   expectRefused,
   moveBranch,
+  type Pair,
   pairsOfClones,
   repair,
   showClone,
 } from '../support/hostile-remotes.ts'
-import type { Pair } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
 import { author, contentsOf, reopen } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'

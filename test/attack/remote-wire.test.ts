@@ -5,13 +5,13 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import type { StoreSyncOptions } from '../../src/index.ts'
-import { headOf, joinClone, sync, syncAll } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import { type Clone, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import { environment, failureOf } from '../support/faulty-remotes.ts'
 import {
   advertisement,
   answer,
   cut,
+  type Fault,
   fetching,
   on,
   pushing,
@@ -20,7 +20,6 @@ import {
   stall,
   startGitServer,
 } from '../support/git-server.ts'
-import type { Fault } from '../support/git-server.ts'
 import {
   branchOf,
   copyRemote,
@@ -31,8 +30,7 @@ import {
   pairsOfClones,
 } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
-import { serve } from '../support/served-pair.ts'
-import type { ServedPair } from '../support/served-pair.ts'
+import { serve, type ServedPair } from '../support/served-pair.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 

@@ -3,12 +3,10 @@
 
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
-import { headOf, idOf, joinClone, sync, syncAll } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import { type Clone, headOf, idOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
+import { type Fault, fields } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
-import { fields } from '../support/forge-fault.ts'
-import type { Fault } from '../support/forge-fault.ts'
 import { removeDevice } from '../support/forged-clones.ts'
 import { writeForged } from '../support/forged-disk.ts'
 import {
@@ -18,13 +16,13 @@ import {
   edit,
   expectInStep,
   expectRefused,
-  moveBranch,
   makePair,
+  moveBranch,
   repair,
 } from '../support/hostile-remotes.ts'
-import { author, contentsOf, reopen } from '../support/stores.ts'
 import { sample } from '../support/seed.ts'
 import { nextRow, standardHistory } from '../support/standard-forge.ts'
+import { author, contentsOf, reopen } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 
 /** A removes B, which does not know yet. C is a machine beside them. */

@@ -3,14 +3,11 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
-import { generateIdentity } from '../../src/keys/identity.ts'
-import type { Identity } from '../../src/keys/identity.ts'
+import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { type ForgedAuthor, type JoinPlan, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
-import { withMember } from '../support/forge-fault.ts'
-import type { ForgedAuthor, JoinPlan } from '../support/forge-fault.ts'
-import { ofB, removeDevice, standardClones } from '../support/forged-clones.ts'
-import type { Clones } from '../support/forged-clones.ts'
+import { type Clones, ofB, removeDevice, standardClones } from '../support/forged-clones.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
 
 let clones: () => Clones

@@ -3,6 +3,7 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
+import type { ChangeRecord } from '../../src/format/change-record.ts'
 import type { Directory, RecoveryEntry, Role } from '../../src/format/directory.ts'
 import { readKid } from '../../src/format/envelope.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
@@ -14,20 +15,18 @@ import { generateIdentity } from '../../src/keys/identity.ts'
 import { openDirectory, openKeyring } from '../../src/keys/keyring.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { decodeCommit } from '../../src/store/commits/decoded-commit.ts'
+import { type Fault, type ForgedAuthor, plainSettings, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
-import { plainSettings, withMember } from '../support/forge-fault.ts'
-import type { Fault, ForgedAuthor } from '../support/forge-fault.ts'
 import {
   accepted,
   memory,
   nextRow,
   refused,
+  type Standard,
   standardHistory,
   verdicts,
   version,
 } from '../support/standard-forge.ts'
-import type { Standard } from '../support/standard-forge.ts'
-import type { ChangeRecord } from '../../src/format/change-record.ts'
 
 let standard: Standard
 beforeAll(async () => {

@@ -6,14 +6,19 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Identity } from '../../src/keys/identity.ts'
-import { openStore } from '../../src/store/open.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
-import type { Forge } from '../support/forge.ts'
+import { openStore } from '../../src/store/open.ts'
 import { fields } from '../support/forge-fault.ts'
-import { writeForged } from '../support/forged-disk.ts'
 import { flipBit } from '../support/forge-seal.ts'
-import { memory, nextRow, standardHistory, version } from '../support/standard-forge.ts'
-import type { Standard } from '../support/standard-forge.ts'
+import type { Forge } from '../support/forge.ts'
+import { writeForged } from '../support/forged-disk.ts'
+import {
+  memory,
+  nextRow,
+  type Standard,
+  standardHistory,
+  version,
+} from '../support/standard-forge.ts'
 import { copyDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { verdictOf } from '../support/verdict.ts'
 

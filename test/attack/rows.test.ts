@@ -4,22 +4,22 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
+import type { RecordRow } from '../../src/format/change-record.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
-import type { Forge } from '../support/forge.ts'
 import type { Fault, NewRow } from '../support/forge-fault.ts'
+import type { Forge } from '../support/forge.ts'
 import { endOfB, fresh } from '../support/forged-clones.ts'
 import {
   accepted,
-  refused,
   memory,
   nextRow,
+  refused,
   standardHistory,
-  version,
+  type Verdicts,
   verdicts,
+  version,
 } from '../support/standard-forge.ts'
-import type { Verdicts } from '../support/standard-forge.ts'
-import type { RecordRow } from '../../src/format/change-record.ts'
 
 type Case = [code: string, name: string, forging: (forge: Forge) => void, reference?: string]
 

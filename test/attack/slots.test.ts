@@ -7,16 +7,25 @@ import { concatBytes } from '../../src/bytes.ts'
 import { hash256 } from '../../src/crypto/digest.ts'
 import { stretchPassphrase } from '../../src/crypto/passphrase.ts'
 import type { Directory } from '../../src/format/directory.ts'
-import { decodeKeyring, encodeKeyring, sortSlots } from '../../src/format/keyring.ts'
-import type { Argon2Parameters, KeyringFile, Slot } from '../../src/format/keyring.ts'
+import {
+  type Argon2Parameters,
+  decodeKeyring,
+  encodeKeyring,
+  type KeyringFile,
+  type Slot,
+  sortSlots,
+} from '../../src/format/keyring.ts'
 import { formatRecoveryKey, generateIdentity } from '../../src/keys/identity.ts'
-import { openKeyring } from '../../src/keys/keyring.ts'
-import type { Unlock } from '../../src/keys/keyring.ts'
+import { openKeyring, type Unlock } from '../../src/keys/keyring.ts'
 import { passphraseIdentity } from '../../src/keys/recovery.ts'
-import { Forge } from '../support/forge.ts'
-import { forgeKeyring, forgeSlot } from '../support/forge-keyring.ts'
-import type { KeyringFault, KeyringPlan } from '../support/forge-keyring.ts'
+import {
+  forgeKeyring,
+  forgeSlot,
+  type KeyringFault,
+  type KeyringPlan,
+} from '../support/forge-keyring.ts'
 import { flipBit } from '../support/forge-seal.ts'
+import { Forge } from '../support/forge.ts'
 import { full } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
 

@@ -3,10 +3,8 @@
 // rewritten otherwise than its redactions say is refused. FORMAT §8.1, §10.
 
 import { describe, expect, test } from 'vitest'
-import { worldsOf } from '../support/clone-templates.ts'
-import type { World } from '../support/clone-templates.ts'
-import { copyOf, joinClone, sync, syncAll } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import { type World, worldsOf } from '../support/clone-templates.ts'
+import { type Clone, copyOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import type { Forge } from '../support/forge.ts'
 import { writeForged } from '../support/forged-disk.ts'
 import {
@@ -21,9 +19,9 @@ import {
   redact,
   repair,
 } from '../support/hostile-remotes.ts'
-import { author } from '../support/stores.ts'
 import { sample } from '../support/seed.ts'
 import { memory, standardHistory, version } from '../support/standard-forge.ts'
+import { author } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()

@@ -5,20 +5,19 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { concatBytes, fromHex, label } from '../../src/bytes.ts'
 import { openBytes } from '../../src/crypto/aead.ts'
 import { keyedHash } from '../../src/crypto/digest.ts'
+import { parseCommit } from '../../src/format/commit.ts'
 import {
   detailContext,
+  type EnvelopeType,
   memoryContext,
   openEnvelope,
   recordContext,
 } from '../../src/format/envelope.ts'
-import type { EnvelopeType } from '../../src/format/envelope.ts'
-import { parseCommit } from '../../src/format/commit.ts'
-import { epochKeys } from '../../src/keys/epoch.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
-import type { Forge } from '../support/forge.ts'
+import { epochKeys } from '../../src/keys/epoch.ts'
 import type { Fault } from '../support/forge-fault.ts'
-import { put, seal } from '../support/forge-seal.ts'
-import type { SealFault } from '../support/forge-seal.ts'
+import { put, seal, type SealFault } from '../support/forge-seal.ts'
+import type { Forge } from '../support/forge.ts'
 import { memory, nextRow, refused, standardHistory, verdicts } from '../support/standard-forge.ts'
 import { twoKeyCiphertext } from '../support/two-keys.ts'
 import { verdictOf } from '../support/verdict.ts'

@@ -6,15 +6,14 @@ import { utf8 } from '../../src/bytes.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
 import { readmeFile } from '../../src/format/public-files.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
-import { Forge } from '../support/forge.ts'
 import { plainSettings } from '../support/forge-fault.ts'
-import { flipBit, idOf, inGitOrder } from '../support/forge-seal.ts'
-import type { RawEntry } from '../support/forge-seal.ts'
+import { flipBit, idOf, inGitOrder, type RawEntry } from '../support/forge-seal.ts'
+import { Forge } from '../support/forge.ts'
 import {
   accepted,
-  refused,
   memory,
   nextRow,
+  refused,
   standardHistory,
   verdicts,
 } from '../support/standard-forge.ts'

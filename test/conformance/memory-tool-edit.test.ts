@@ -3,9 +3,17 @@
 
 import { describe } from 'vitest'
 import { rig } from './memory-tool/rig.ts'
-import { content, create, inserts, no, noop, ok } from './memory-tool/steps.ts'
-import { replaces } from './memory-tool/steps.ts'
-import type { Call, Row } from './memory-tool/steps.ts'
+import {
+  type Call,
+  content,
+  create,
+  inserts,
+  no,
+  noop,
+  ok,
+  replaces,
+  type Row,
+} from './memory-tool/steps.ts'
 
 const a = '/memories/a'
 

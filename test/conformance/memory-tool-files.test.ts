@@ -3,9 +3,19 @@
 
 import { describe } from 'vitest'
 import { rig } from './memory-tool/rig.ts'
-import { content, create, deletes, lists, missing, no } from './memory-tool/steps.ts'
-import { renames, replaces, shows } from './memory-tool/steps.ts'
-import type { Row, Step } from './memory-tool/steps.ts'
+import {
+  content,
+  create,
+  deletes,
+  lists,
+  missing,
+  no,
+  renames,
+  replaces,
+  type Row,
+  shows,
+  type Step,
+} from './memory-tool/steps.ts'
 
 function clash(old_path: string, new_path: string, text: string): Step {
   return no('rename', { old_path, new_path }, `Error: ${text}`)

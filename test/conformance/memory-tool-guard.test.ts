@@ -9,11 +9,20 @@ import { memoryTool, memoryToolHandlers } from '../../src/anthropic/memory-tool.
 import type { ContentGuard } from '../../src/store/guard/guard.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { author, newStore } from '../support/stores.ts'
-import { outcomeOf, rig, throughHandlers } from './memory-tool/rig.ts'
-import type { Transport } from './memory-tool/rig.ts'
-import { content, create, deletes, inserts, missing, no, ok } from './memory-tool/steps.ts'
-import { renames, replaces, shows } from './memory-tool/steps.ts'
-import type { Row } from './memory-tool/steps.ts'
+import { outcomeOf, rig, throughHandlers, type Transport } from './memory-tool/rig.ts'
+import {
+  content,
+  create,
+  deletes,
+  inserts,
+  missing,
+  no,
+  ok,
+  renames,
+  replaces,
+  type Row,
+  shows,
+} from './memory-tool/steps.ts'
 
 const aws = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
 const github = `ghp_${'aB3dE5gH7jK9'.repeat(3)}`

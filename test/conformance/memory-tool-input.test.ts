@@ -2,11 +2,13 @@
 // expected, and no failure shows more than our own sentences.
 
 import { describe, expect, test } from 'vitest'
-import { memoryTool, memoryToolHandlers } from '../../src/anthropic/memory-tool.ts'
-import type { MemoryToolOptions } from '../../src/anthropic/memory-tool.ts'
+import {
+  memoryTool,
+  memoryToolHandlers,
+  type MemoryToolOptions,
+} from '../../src/anthropic/memory-tool.ts'
 import { outcomeOf, rig } from './memory-tool/rig.ts'
-import { content, create, lists, no } from './memory-tool/steps.ts'
-import type { CommandName, Row } from './memory-tool/steps.ts'
+import { type CommandName, content, create, lists, no, type Row } from './memory-tool/steps.ts'
 
 const valid = {
   view: { path: '/memories/a' },

@@ -3,8 +3,17 @@
 
 import { describe, expect, test } from 'vitest'
 import { outcomeOf, rig } from './memory-tool/rig.ts'
-import { content, create, deletes, inserts, lists, no, ok, shows } from './memory-tool/steps.ts'
-import type { Row } from './memory-tool/steps.ts'
+import {
+  content,
+  create,
+  deletes,
+  inserts,
+  lists,
+  no,
+  ok,
+  type Row,
+  shows,
+} from './memory-tool/steps.ts'
 
 /** An input and the canonical path that every answer must name. */
 const spellings: readonly (readonly [input: string, canonical: string])[] = [

@@ -4,8 +4,10 @@
 
 import { readFileSync } from 'node:fs'
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory'
-import { runRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool'
-import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool'
+import {
+  type BetaRunnableTool,
+  runRunnableTool,
+} from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool'
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node'
 import { describe, expect, test } from 'vitest'
 import { memoryTool } from '../../src/anthropic/memory-tool.ts'

@@ -7,18 +7,25 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import Anthropic from '@anthropic-ai/sdk'
-import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory'
-import type { MemoryToolHandlers as Handlers1 } from '@anthropic-ai/sdk/helpers/beta/memory'
+import {
+  betaMemoryTool,
+  type MemoryToolHandlers as Handlers1,
+} from '@anthropic-ai/sdk/helpers/beta/memory'
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool'
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError'
 import Anthropic0 from 'anthropic-sdk-0'
-import { betaMemoryTool as betaMemoryTool0 } from 'anthropic-sdk-0/helpers/beta/memory'
-import type { MemoryToolHandlers as Handlers0 } from 'anthropic-sdk-0/helpers/beta/memory'
+import {
+  betaMemoryTool as betaMemoryTool0,
+  type MemoryToolHandlers as Handlers0,
+} from 'anthropic-sdk-0/helpers/beta/memory'
 import type { BetaRunnableTool as RunnableTool0 } from 'anthropic-sdk-0/lib/tools/BetaRunnableTool'
 import { ToolError as ToolError0 } from 'anthropic-sdk-0/lib/tools/ToolError'
 import { describe, expect, test } from 'vitest'
-import { memoryTool, memoryToolHandlers } from '../../src/anthropic/memory-tool.ts'
-import type { MemoryToolProps } from '../../src/anthropic/memory-tool.ts'
+import {
+  memoryTool,
+  memoryToolHandlers,
+  type MemoryToolProps,
+} from '../../src/anthropic/memory-tool.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { createStore } from '../../src/store/open.ts'
 import { temporaryDirectory } from '../support/temporary.ts'

@@ -4,8 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { memoryToolHandlers } from '../../src/anthropic/memory-tool.ts'
 import { outcomeOf, rig } from './memory-tool/rig.ts'
-import { create } from './memory-tool/steps.ts'
-import type { CommandName } from './memory-tool/steps.ts'
+import { type CommandName, create } from './memory-tool/steps.ts'
 
 const eight = [1, 2, 3, 4, 5, 6, 7, 8] as const
 const a = '/memories/a'

@@ -2,9 +2,21 @@
 
 import { describe } from 'vitest'
 import { rig } from './memory-tool/rig.ts'
-import { create, deletes, inserts, lists, missing, no } from './memory-tool/steps.ts'
-import { noop, numbered, ok, shows, showsRange } from './memory-tool/steps.ts'
-import type { Row, Step } from './memory-tool/steps.ts'
+import {
+  create,
+  deletes,
+  inserts,
+  lists,
+  missing,
+  no,
+  noop,
+  numbered,
+  ok,
+  type Row,
+  shows,
+  showsRange,
+  type Step,
+} from './memory-tool/steps.ts'
 
 const five = create('/memories/a', '1\n2\n3\n4\n5\n')
 const a = '/memories/a'

@@ -6,11 +6,21 @@ import { runRunnableTool as runRunnableTool0 } from 'anthropic-sdk-0/lib/tools/B
 import { ToolError as ToolError0 } from 'anthropic-sdk-0/lib/tools/ToolError'
 import { describe } from 'vitest'
 import { memoryTool } from '../../src/anthropic/memory-tool.ts'
-import { rig, throughHandlers } from './memory-tool/rig.ts'
-import type { Transport } from './memory-tool/rig.ts'
-import { content, create, deletes, inserts, lists, missing, no } from './memory-tool/steps.ts'
-import { noop, renames, replaces, shows } from './memory-tool/steps.ts'
-import type { Row } from './memory-tool/steps.ts'
+import { rig, throughHandlers, type Transport } from './memory-tool/rig.ts'
+import {
+  content,
+  create,
+  deletes,
+  inserts,
+  lists,
+  missing,
+  no,
+  noop,
+  renames,
+  replaces,
+  type Row,
+  shows,
+} from './memory-tool/steps.ts'
 
 const rows: readonly Row[] = [
   ['view: a file', create('/memories/a', 'x\ny\n'), shows('/memories/a', 'x', 'y')],

@@ -6,12 +6,12 @@ import { equalBytes } from '../../src/bytes.ts'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { OutgoingPack } from '../../src/git/exchange.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 import { FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { blob, blobOid, deltaOnOid, inChunks, rawPack } from '../support/raw-pack.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
+import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 const kinds: readonly (readonly [string, () => Promise<ObjectStore>])[] = [
   ['in memory', async () => createVolatileObjectStore()],

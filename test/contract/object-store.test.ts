@@ -1,10 +1,10 @@
 // The contract of ObjectStore, on each implementation.
 
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 import { FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 import { describeObjectStore } from './object-store.contract.ts'
 
 describeObjectStore('in memory', async () => createVolatileObjectStore())

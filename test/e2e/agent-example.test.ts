@@ -7,10 +7,14 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { openStore, parseIdentity } from '../../src/index.ts'
-import type { MemoryStore } from '../../src/index.ts'
-import { memoryCall, resultsOf, startMessagesApi, text } from '../support/messages-api.ts'
-import type { MessagesApi } from '../support/messages-api.ts'
+import { type MemoryStore, openStore, parseIdentity } from '../../src/index.ts'
+import {
+  memoryCall,
+  type MessagesApi,
+  resultsOf,
+  startMessagesApi,
+  text,
+} from '../support/messages-api.ts'
 import { sample } from '../support/seed.ts'
 import { sharedDirectory } from '../support/temporary.ts'
 

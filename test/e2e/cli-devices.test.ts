@@ -4,13 +4,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { newHome, newHomeWithStore } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
-import { pairsOfMachines } from './cli-machines.ts'
 import { bareRemote } from '../support/clones.ts'
-import { git } from '../support/temporary.ts'
-import { onTerminal, terminal } from './cli-terminal.ts'
 import { sample } from '../support/seed.ts'
+import { git } from '../support/temporary.ts'
+import { pairsOfMachines } from './cli-machines.ts'
+import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
+import { onTerminal, terminal } from './cli-terminal.ts'
 
 /** A card of a machine without a store, as a file on the machine of `home`. */
 async function newCard(home: Home): Promise<{ other: Home; file: string; id: string }> {

@@ -6,11 +6,10 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
-import { onTestFinished, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { thisProcess } from '../../src/disk/process-owner.ts'
 import { containers, runContained } from '../support/containers.ts'
-import { newHomeWithStore } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { type Home, newHomeWithStore } from './cli-process.ts'
 
 const module = new URL('../../dist/git/disk-store/disk-object-store.js', import.meta.url)
 const program = `

@@ -20,8 +20,7 @@ import type { Transition } from '../../src/git/object-store.ts'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { newHome, newHomeWithStore } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 /** A journal file with a batch for each transition, and where those begin. */
 function journalOf(transitions: readonly Transition[]): { bytes: Uint8Array; starts: number[] } {

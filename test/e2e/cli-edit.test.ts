@@ -1,12 +1,11 @@
 // `edit`: the plaintext lies in RAM, for its user alone, and is gone whatever becomes of the
 // editor.
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ended, mainFile, newHomeWithStore } from './cli-process.ts'
-import type { Ended, Home } from './cli-process.ts'
 import { sample } from '../support/seed.ts'
+import { type Ended, ended, type Home, mainFile, newHomeWithStore } from './cli-process.ts'
 
 const shm = '/dev/shm'
 const noRam = !existsSync(shm)

@@ -7,18 +7,25 @@ import {
   chownSync,
   cpSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { sample } from '../support/seed.ts'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { sample } from '../support/seed.ts'
-import { ended, mainFile, newHome, newHomeWithStore, sharedHome } from './cli-process.ts'
-import type { Ended, Home } from './cli-process.ts'
+import {
+  type Ended,
+  ended,
+  type Home,
+  mainFile,
+  newHome,
+  newHomeWithStore,
+  sharedHome,
+} from './cli-process.ts'
 
 const anyText = ['--text', 'a']
 

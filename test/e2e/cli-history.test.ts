@@ -2,14 +2,13 @@
 // store as it was. What is on a terminal is in cli-terminal.test.ts.
 
 import { execFileSync } from 'node:child_process'
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openStore, parseIdentity } from '../../src/index.ts'
 import { author } from '../support/stores.ts'
 import { requires } from '../support/tools.ts'
-import { newHomeWithStore, sharedHome } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { type Home, newHomeWithStore, sharedHome } from './cli-process.ts'
 
 const git = requires('git')
 

@@ -4,8 +4,7 @@
 import { cpSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { full } from '../support/seed.ts'
-import { ended, newHome, sharedHome } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { ended, type Home, newHome, sharedHome } from './cli-process.ts'
 
 const MEMORIES = full ? 4000 : 300
 const redactDelays = full ? [200, 300, 400, 500, 700, 900, 1200] : [500]

@@ -5,11 +5,18 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { sample } from '../support/seed.ts'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { copiesOf, ended, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
-import type { Ended, Home } from './cli-process.ts'
-import { sample } from '../support/seed.ts'
+import {
+  copiesOf,
+  type Ended,
+  ended,
+  type Home,
+  mainFile,
+  newHome,
+  newHomeWithStore,
+} from './cli-process.ts'
 
 const passphrase = 'correct horse battery'
 

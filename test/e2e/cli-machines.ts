@@ -3,8 +3,13 @@
 
 import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { createStore, formatIdentity, generateIdentity, joinStore } from '../../src/index.ts'
-import type { Identity } from '../../src/index.ts'
+import {
+  createStore,
+  formatIdentity,
+  generateIdentity,
+  type Identity,
+  joinStore,
+} from '../../src/index.ts'
 import { author } from '../support/stores.ts'
 import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { Home, newHome } from './cli-process.ts'

@@ -2,7 +2,7 @@
 // this machine's environment. Must not look inside the process. Steps that must succeed and are not
 // about the process run inside this one, which costs a tenth (cli-call.ts).
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -2,13 +2,12 @@
 // and the proof. Every store here ends verified, by us and by stock git.
 
 import { execFileSync } from 'node:child_process'
-import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { git as stockGit } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { copiesOf, newHomeWithStore } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { copiesOf, type Home, newHomeWithStore } from './cli-process.ts'
 
 const git = requires('git')
 const ssh = requires('ssh-keygen')

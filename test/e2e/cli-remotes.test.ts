@@ -7,8 +7,7 @@ import { bareRemote } from '../support/clones.ts'
 import { makeCertificate, startGitServer } from '../support/git-server.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { newHome, newHomeWithStore } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
 const openssl = requires('openssl')

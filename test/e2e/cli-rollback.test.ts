@@ -2,8 +2,7 @@
 // and that each can be taken back.
 
 import { describe, expect, test } from 'vitest'
-import { newHomeWithStore } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { type Home, newHomeWithStore } from './cli-process.ts'
 
 async function headOf(home: Home): Promise<string> {
   return String((await home.json('status'))['head'])

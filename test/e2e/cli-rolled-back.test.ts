@@ -4,9 +4,9 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { git } from '../support/temporary.ts'
 import { pairsOfMachines } from './cli-machines.ts'
 import type { Home } from './cli-process.ts'
-import { git } from '../support/temporary.ts'
 
 const pairOfMachines = pairsOfMachines()
 const unsent = ['create', 'unsent.md', '--text', 'unsent']

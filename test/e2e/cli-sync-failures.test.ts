@@ -2,13 +2,11 @@
 // did not move, and what leads on. A refused remote must not read as damage here.
 
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { expect, describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { git } from '../support/temporary.ts'
-import { pairsOfMachines } from './cli-machines.ts'
-import type { PairOfMachines } from './cli-machines.ts'
-import { newHome, newHomeWithStore } from './cli-process.ts'
-import type { Ended, Home } from './cli-process.ts'
+import { type PairOfMachines, pairsOfMachines } from './cli-machines.ts'
+import { type Ended, type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 const NOT_FOUND = 3
 const CONFLICT = 4

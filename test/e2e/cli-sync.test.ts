@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { git, sharedDirectory } from '../support/temporary.ts'
 import { pairsOfMachines } from './cli-machines.ts'
-import { newHome, sharedHome } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { type Home, newHome, sharedHome } from './cli-process.ts'
 
 const REFUSED = 14
 const NOTHING_TO_DO = 15

@@ -1,12 +1,11 @@
 // What is only on a terminal: the pager, colours, relative times, and being asked.
 
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { copiesOf, sharedHome } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
-import { onTerminal, terminal } from './cli-terminal.ts'
 import { sample } from '../support/seed.ts'
+import { copiesOf, type Home, sharedHome } from './cli-process.ts'
+import { onTerminal, terminal } from './cli-terminal.ts'
 
 async function headOf(home: Home): Promise<unknown> {
   return (await home.json('status'))['head']

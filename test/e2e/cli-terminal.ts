@@ -2,10 +2,8 @@
 // a question shows, and passes on what the screen got.
 
 import { spawnSync } from 'node:child_process'
-import { requires } from '../support/tools.ts'
-import type { Requirement } from '../support/tools.ts'
-import { mainFile } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { type Requirement, requires } from '../support/tools.ts'
+import { type Home, mainFile } from './cli-process.ts'
 
 /** Skip without it. */
 export const terminal: Requirement = requires('python3')

@@ -7,8 +7,7 @@ import { bareRemote } from '../support/clones.ts'
 import { advertisement, cut, on, stall, startGitServer } from '../support/git-server.ts'
 import { git } from '../support/temporary.ts'
 import { firstMachine, nextMachine } from './cli-machines.ts'
-import { ended, newHomeWithStore } from './cli-process.ts'
-import type { Ended } from './cli-process.ts'
+import { type Ended, ended, newHomeWithStore } from './cli-process.ts'
 
 /** A watch whose turns follow each other quickly. */
 const words = ['sync', '--watch', '--interval', '1']

@@ -1,10 +1,10 @@
 // The command line as a newcomer meets it: every verb once, in one story, and what programs get.
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ended, newHome, newHomeWithStore, sharedHome } from './cli-process.ts'
 import { sample } from '../support/seed.ts'
+import { ended, newHome, newHomeWithStore, sharedHome } from './cli-process.ts'
 
 const timestamps = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
 const ids = /(memver|mem|memstore|dev)_[0-9a-z]{26}/g

@@ -6,15 +6,13 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { formatDeviceCard, openStore, parseIdentity } from '../../src/index.ts'
-import type { MemoryStore } from '../../src/index.ts'
+import { formatDeviceCard, type MemoryStore, openStore, parseIdentity } from '../../src/index.ts'
 import { fetching, on, stall, startGitServer } from '../support/git-server.ts'
 import { branchOf, copyRemote, moveBranch } from '../support/hostile-remotes.ts'
 import { author } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 import { nextMachine, pairsOfMachines } from './cli-machines.ts'
-import { ended, newHome } from './cli-process.ts'
-import type { Home } from './cli-process.ts'
+import { ended, type Home, newHome } from './cli-process.ts'
 
 const TAMPERED = 11
 const ROLLED_BACK = 12

@@ -10,9 +10,9 @@ import { guardedSession, poisonedSession, sessions } from '../../scripts/tour/tr
 import type { Input } from '../../scripts/tour/transcript/call.ts'
 import { leakedKey } from '../../scripts/tour/transcript/friday.ts'
 import { openStore, parseIdentity } from '../../src/index.ts'
+import { full } from '../support/seed.ts'
 import { git, gitBytes, sharedDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { full } from '../support/seed.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const ssh = requires('ssh-keygen')

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { equalBytes } from '../../src/bytes.ts'
-import { hasCode, StoreError, type ErrorCode } from '../../src/errors.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../src/errors.ts'
 import {
   createDiskObjectStore,
   openDiskObjectStore,

@@ -11,13 +11,13 @@ import {
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 import { killed, unplugged, unsynced } from '../support/deaths.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
 import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
+import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 const history = new TestHistory(61)
 const known = history.take(4)

@@ -10,7 +10,7 @@ import {
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
-import { FaultyDisk, type Fault, SimulatedDeath } from '../support/faulty-disk.ts'
+import { type Fault, FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
 import { temporaryDirectory } from '../support/temporary.ts'

@@ -12,13 +12,19 @@ import {
 } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
-import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/deaths.ts'
-import type { Death } from '../support/deaths.ts'
+import {
+  type Death,
+  everyDeath,
+  killed,
+  unplugged,
+  unsynced,
+  wasBefore,
+} from '../support/deaths.ts'
 import { type Fault, FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
+import { full } from '../support/seed.ts'
 import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { full } from '../support/seed.ts'
 
 /** One run of stock git's check takes as long as forty crashes. */
 const fsckEvery = full ? 10 : 97

@@ -5,8 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { ErrorCode } from '../../src/errors.ts'
-import { StoreError } from '../../src/errors.ts'
+import { type ErrorCode, StoreError } from '../../src/errors.ts'
 import {
   createDiskObjectStore,
   openDiskObjectStore,

@@ -12,12 +12,18 @@ import {
   createDiskObjectStore,
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
-import { newObject } from '../../src/git/objects/object.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
+import { newObject } from '../../src/git/objects/object.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
+import {
+  type Death,
+  everyDeath,
+  killed,
+  unplugged,
+  unsynced,
+  wasBefore,
+} from '../support/deaths.ts'
 import { eraseBlob, expectErased } from '../support/erasure.ts'
-import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/deaths.ts'
-import type { Death } from '../support/deaths.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'

@@ -2,12 +2,17 @@
 // nothing that a dead process left behind stops the next one.
 
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { createStore, formatIdentity, generateIdentity, openStore } from '../../src/index.ts'
-import type { Identity } from '../../src/index.ts'
+import {
+  createStore,
+  formatIdentity,
+  generateIdentity,
+  type Identity,
+  openStore,
+} from '../../src/index.ts'
 import { full } from '../support/seed.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 

@@ -9,8 +9,8 @@ import {
   argumentsOf,
   copyOf,
   type Device,
-  newSite,
   few,
+  newSite,
   whichAreRedacted,
 } from '../support/redaction-sites.ts'
 import { sample } from '../support/seed.ts'

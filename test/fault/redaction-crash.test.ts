@@ -8,32 +8,44 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { type ErrorCode, hasCode } from '../../src/errors.ts'
+import { hasCode } from '../../src/errors.ts'
 import { openDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
 import type { MemoryStore } from '../../src/index.ts'
+import {
+  broken,
+  type Death,
+  everyDeath,
+  everyError,
+  failedOnce,
+  type Failure,
+  fullOnce,
+  killed,
+  unplugged,
+  unsynced,
+  wasBefore,
+} from '../support/deaths.ts'
 import { expectErased } from '../support/erasure.ts'
-import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/deaths.ts'
-import type { Death } from '../support/deaths.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import {
   agent,
+  checkpoint,
+  compact,
   oldLeak,
   open,
   pattern,
+  type Place,
   placeIn,
   prepareCutOff,
   prepareLarge,
   prepareLong,
   prepareSmall,
-  checkpoint,
-  compact,
+  redact,
   restore,
   rollback,
+  someVersions,
   undo,
-  redact,
 } from '../support/redaction-places.ts'
-import type { Place } from '../support/redaction-places.ts'
 import { full, sample } from '../support/seed.ts'
 import { contentsOf } from '../support/stores.ts'
 import { copyDirectory, git, sharedDirectory } from '../support/temporary.ts'
@@ -64,12 +76,6 @@ interface Template {
   readonly dead: ReadonlySet<Oid>
   readonly blobs: readonly Uint8Array[]
 }
-
-type Failure = readonly [code: ErrorCode, times: number]
-const fullOnce: Failure = ['storage_full', 1]
-const failedOnce: Failure = ['storage_failed', 1]
-const broken: Failure = ['storage_failed', Infinity]
-const everyError = [fullOnce, failedOnce, broken]
 
 interface Scenario {
   readonly name: string
@@ -377,12 +383,6 @@ async function newTemplate(scenario: Scenario): Promise<Template> {
   expect(blobs.length > 0).toBe(scenario.erases)
   const known = new Set(dead.filter((oid) => found.get(oid) !== undefined))
   return { root: base, old, next, operations, dead: known, blobs }
-}
-
-async function someVersions(store: MemoryStore): Promise<readonly string[]> {
-  const newest = await store.versions({ limit: 30 })
-  const leaked = await store.versions({ path: '/leak.md' })
-  return [...newest.versions, ...leaked.versions].map(({ versionId }) => versionId)
 }
 
 async function stateOf(store: MemoryStore, ids: readonly string[]): Promise<State> {

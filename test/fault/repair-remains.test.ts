@@ -6,11 +6,15 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { repairStore } from '../../src/store/repair/repair.ts'
 import type { RepairReport } from '../../src/store/repair/report.ts'
-import { copyOfWorld, damagedWorld, harm, harms } from '../support/damaged-stores.ts'
-import type { DamagedWorld } from '../support/damaged-stores.ts'
+import {
+  copyOfWorld,
+  type DamagedWorld,
+  damagedWorld,
+  harm,
+  harms,
+} from '../support/damaged-stores.ts'
 import { full, seed } from '../support/seed.ts'
-import { author, contentsOf, reopen } from '../support/stores.ts'
-import type { TestPlace } from '../support/stores.ts'
+import { author, contentsOf, reopen, type TestPlace } from '../support/stores.ts'
 import { git, sharedDirectory } from '../support/temporary.ts'
 
 const root = sharedDirectory()

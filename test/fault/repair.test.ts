@@ -10,14 +10,19 @@ import { RepositorySurvey } from '../../src/git/repair/repository-survey.ts'
 import type { MemoryStore } from '../../src/index.ts'
 import { repairStore } from '../../src/store/repair/repair.ts'
 import type { RepairReport } from '../../src/store/repair/report.ts'
-import { copyOfWorld, damagedWorld, filesToHarm, harm, harms } from '../support/damaged-stores.ts'
-import type { DamagedWorld } from '../support/damaged-stores.ts'
+import {
+  copyOfWorld,
+  type DamagedWorld,
+  damagedWorld,
+  filesToHarm,
+  harm,
+  harms,
+} from '../support/damaged-stores.ts'
 import { everyDeath, killed, unplugged } from '../support/deaths.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { startGitServer } from '../support/git-server.ts'
 import { full, seed } from '../support/seed.ts'
-import { author, contentsOf, reopen } from '../support/stores.ts'
-import type { TestPlace } from '../support/stores.ts'
+import { author, contentsOf, reopen, type TestPlace } from '../support/stores.ts'
 import { git, sharedDirectory } from '../support/temporary.ts'
 
 const sources = ['none', 'remote', 'copy', 'bare', 'otherClone'] as const

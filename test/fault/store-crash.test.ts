@@ -5,11 +5,17 @@
 
 import { existsSync, rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createStore, generateIdentity, openStore } from '../../src/index.ts'
-import type { Author, Change, Identity, MemoryStore } from '../../src/index.ts'
+import {
+  type Author,
+  type Change,
+  createStore,
+  generateIdentity,
+  type Identity,
+  type MemoryStore,
+  openStore,
+} from '../../src/index.ts'
 import { everyDeath, killed, unplugged } from '../support/deaths.ts'
-import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
-import type { Fault, Loss } from '../support/faulty-disk.ts'
+import { type Fault, FaultyDisk, type Loss, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
 import { copyDirectory, git, sharedDirectory } from '../support/temporary.ts'

@@ -8,9 +8,11 @@ import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { formatIdentity } from '../../src/index.ts'
+import { runSteps, type Say } from '../support/beside-steps.mjs'
 import {
   bareRemote,
   checkWithGit,
+  type Clone,
   firstClone,
   headOf,
   joinClone,
@@ -18,12 +20,8 @@ import {
   sync,
   syncAll,
 } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
-import { runSteps } from '../support/beside-steps.mjs'
-import type { Say } from '../support/beside-steps.mjs'
 import { full, seed } from '../support/seed.ts'
-import { author, contentsOf, reopen } from '../support/stores.ts'
-import type { TestPlace } from '../support/stores.ts'
+import { author, contentsOf, reopen, type TestPlace } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { seededBytes } from '../support/transitions.ts'
 

@@ -6,12 +6,16 @@
 import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { formatDeviceCard } from '../../src/index.ts'
-import type { MemoryStore } from '../../src/index.ts'
-import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/deaths.ts'
-import type { Death } from '../support/deaths.ts'
-import { FaultyDisk } from '../support/faulty-disk.ts'
-import type { Fault } from '../support/faulty-disk.ts'
+import { formatDeviceCard, type MemoryStore } from '../../src/index.ts'
+import {
+  type Death,
+  everyDeath,
+  killed,
+  unplugged,
+  unsynced,
+  wasBefore,
+} from '../support/deaths.ts'
+import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import {

@@ -10,13 +10,13 @@ import { formatIdentity } from '../../src/index.ts'
 import {
   bareRemote,
   checkWithGit,
+  type Clone,
   firstClone,
   headOf,
   joinClone,
   sync,
   syncAll,
 } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
 import { full } from '../support/seed.ts'
 import { author, reopen } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'

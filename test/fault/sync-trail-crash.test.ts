@@ -4,13 +4,17 @@
 
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { auditStore, formatDeviceCard } from '../../src/index.ts'
-import type { MemoryStore } from '../../src/index.ts'
+import { auditStore, formatDeviceCard, type MemoryStore } from '../../src/index.ts'
 import { joinTrail, syncTrail } from '../../src/store/audit/trail.ts'
-import { everyDeath, killed, unplugged, unsynced, wasBefore } from '../support/deaths.ts'
-import type { Death } from '../support/deaths.ts'
-import { FaultyDisk } from '../support/faulty-disk.ts'
-import type { Fault } from '../support/faulty-disk.ts'
+import {
+  type Death,
+  everyDeath,
+  killed,
+  unplugged,
+  unsynced,
+  wasBefore,
+} from '../support/deaths.ts'
+import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { full } from '../support/seed.ts'
 import { author } from '../support/stores.ts'
 import {

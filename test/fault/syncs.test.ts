@@ -2,7 +2,7 @@
 // at the moment when one sync left out would lose what somebody was told. Those of the journal
 // have a file of their own.
 
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { expect, test } from 'vitest'
@@ -14,7 +14,6 @@ import {
 } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { RepairSite } from '../../src/git/repair/repair-site.ts'
-import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { Anchor } from '../../src/store/local/anchor.ts'
 import { beforeGenesis } from '../../src/store/snapshot/snapshot.ts'
@@ -25,6 +24,7 @@ import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
+import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 const before = new TestHistory(31).take(5)
 const erasure = eraseBlob(before, 2)

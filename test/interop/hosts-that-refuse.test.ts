@@ -4,8 +4,14 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { RemoteOptions } from '../../src/index.ts'
-import { bareRemote, checkWithGit, firstClone, headOf, joinClone } from '../support/clones.ts'
-import type { Clone } from '../support/clones.ts'
+import {
+  bareRemote,
+  checkWithGit,
+  type Clone,
+  firstClone,
+  headOf,
+  joinClone,
+} from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import { branchOf, create, leak, redact } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'

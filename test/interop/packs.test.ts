@@ -10,7 +10,7 @@ import { systemDisk } from '../../src/disk/disk.ts'
 import { mergePacks, planMerge } from '../../src/git/maintenance/pack-merge.ts'
 import { PackSet } from '../../src/git/pack/pack-set.ts'
 import { writePack } from '../../src/git/pack/pack-writer.ts'
-import { bareRepository, history, listObjects, type History } from '../support/pack-fixtures.ts'
+import { bareRepository, type History, history, listObjects } from '../support/pack-fixtures.ts'
 import { full } from '../support/seed.ts'
 import { git, gitBytes, temporaryDirectory } from '../support/temporary.ts'
 

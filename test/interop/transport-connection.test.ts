@@ -4,7 +4,6 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { listRemote } from '../support/transfer.ts'
 import {
   environment,
   failureOf,
@@ -26,6 +25,7 @@ import {
 import { startSshServer } from '../support/ssh-server.ts'
 import { sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
+import { listRemote } from '../support/transfer.ts'
 
 const openssl = requires('openssl')
 const sshd = requires('sshd')

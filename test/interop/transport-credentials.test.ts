@@ -4,7 +4,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { RemoteAccess } from '../../src/transport/remote-access.ts'
-import { listRemote } from '../support/transfer.ts'
 import {
   environment,
   failureOf,
@@ -25,6 +24,7 @@ import {
 } from '../support/git-server.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
+import { listRemote } from '../support/transfer.ts'
 
 const openssl = requires('openssl')
 const password = 'correct horse/battery%staple'

@@ -5,7 +5,6 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
-import { fetchPack, listRemote } from '../support/transfer.ts'
 import {
   failureOf,
   fetchFrom,
@@ -30,6 +29,7 @@ import {
 } from '../support/git-server.ts'
 import { blob, rawPack } from '../support/raw-pack.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { fetchPack, listRemote } from '../support/transfer.ts'
 
 const { repository, empty } = sharedRemotes()
 

@@ -6,15 +6,16 @@ import { describe, expect, test } from 'vitest'
 import { toHex, utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
+import type { ChangeRecord } from '../../src/format/change-record.ts'
 import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
 import { decodeDetail, detailCommitment, encodeDetail } from '../../src/format/detail.ts'
 import {
+  type EnvelopeType,
   openDeterministic,
   openEnvelope,
   paddedLength,
   sealEnvelope,
 } from '../../src/format/envelope.ts'
-import type { EnvelopeType } from '../../src/format/envelope.ts'
 import { formatId, parseId } from '../../src/format/id.ts'
 import { decodeMemoryBlob, encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { checkPath } from '../../src/format/path.ts'
@@ -44,7 +45,6 @@ import * as record from '../support/reference/record.ts'
 import * as settings from '../support/reference/settings.ts'
 import { full, seed } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
-import type { ChangeRecord } from '../../src/format/change-record.ts'
 
 const options = { seed, numRuns: full ? 10_000 : 100 }
 const pair = signingKeyPair(new Uint8Array(32).fill(1))

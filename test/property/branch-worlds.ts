@@ -2,9 +2,8 @@
 // is made of it. Every line that is written is unlike all others, so that its origin is known.
 
 import * as fc from 'fast-check'
+import { Branches, type MemoryThen, type Node, type Write } from '../support/branches.ts'
 import { idOf } from '../support/forge-seal.ts'
-import { Branches } from '../support/branches.ts'
-import type { MemoryThen, Node, Write } from '../support/branches.ts'
 import { full } from '../support/seed.ts'
 
 const DEVICES = 3

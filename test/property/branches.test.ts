@@ -2,29 +2,26 @@
 // past, and what the store held. The history in RAM is the same however it came there, and all
 // questions about the past are answered by what had happened on the way to a commit.
 
-import { commitsOf, versionsOf } from '../support/histories.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatId } from '../../src/format/id.ts'
 import { blameLines } from '../../src/store/history/blame.ts'
 import { catchUp } from '../../src/store/history/catch-up.ts'
-import { History } from '../../src/store/history/history.ts'
 import { compareMoments } from '../../src/store/history/history-diff.ts'
-import { appendSegment, encodeSegment } from '../../src/store/local/history-segment.ts'
-import { openPast } from '../../src/store/history/past.ts'
-import type { PastView } from '../../src/store/history/past.ts'
+import { History } from '../../src/store/history/history.ts'
+import { openPast, type PastView } from '../../src/store/history/past.ts'
 import type { Point } from '../../src/store/history/points.ts'
+import { appendSegment, encodeSegment } from '../../src/store/local/history-segment.ts'
 import { planRollback } from '../../src/store/revert/restoration.ts'
 import type { ReversalPlan } from '../../src/store/revert/reversal-plan.ts'
+import { planUndo } from '../../src/store/revert/undo.ts'
 import { snapshotAt } from '../../src/store/verify/snapshot-at.ts'
 import { atOnce } from '../../src/time-slice.ts'
-import { planUndo } from '../../src/store/revert/undo.ts'
 import { reversalSource } from '../support/apart.ts'
-import { inCanonicalOrder } from '../support/branches.ts'
-import type { Branches, MemoryThen, Node } from '../support/branches.ts'
+import { type Branches, inCanonicalOrder, type MemoryThen, type Node } from '../support/branches.ts'
+import { commitsOf, versionsOf } from '../support/histories.ts'
 import { full, seed } from '../support/seed.ts'
-import { grow, linesIn, sessionName, worlds } from './branch-worlds.ts'
-import type { Grown } from './branch-worlds.ts'
+import { grow, type Grown, linesIn, sessionName, worlds } from './branch-worlds.ts'
 
 type State = Record<string, string>
 

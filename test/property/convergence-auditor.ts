@@ -3,14 +3,22 @@
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { expect } from 'vitest'
-import { auditStore, joinTrail, openStore, syncTrail } from '../../src/index.ts'
-import type { Audit, AuditOptions, Device, Identity, TrailOptions } from '../../src/index.ts'
 import { type ErrorCode, hasCode, StoreError } from '../../src/errors.ts'
 import { formatId } from '../../src/format/id.ts'
+import {
+  type Audit,
+  type AuditOptions,
+  auditStore,
+  type Device,
+  type Identity,
+  joinTrail,
+  openStore,
+  syncTrail,
+  type TrailOptions,
+} from '../../src/index.ts'
 import { checkWithGit } from '../support/clones.ts'
 import { git, gitBytes, temporaryDirectory } from '../support/temporary.ts'
-import { dying } from './convergence-death.ts'
-import type { Death } from './convergence-death.ts'
+import { type Death, dying } from './convergence-death.ts'
 
 /** What can go wrong while it fetches; at most one of both. */
 export interface Trouble {

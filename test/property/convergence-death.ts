@@ -1,8 +1,7 @@
 // The death of a process at some file operation of its work.
 
 import type { OpenOptions } from '../../src/index.ts'
-import { FaultyDisk } from '../support/faulty-disk.ts'
-import type { Loss, Moment } from '../support/faulty-disk.ts'
+import { FaultyDisk, type Loss, type Moment } from '../support/faulty-disk.ts'
 import { joiningPacker } from '../support/inline-packer.ts'
 
 /** The process dies at so many file operations from its start, or after its work. */

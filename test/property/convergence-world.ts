@@ -4,17 +4,23 @@
 
 import { existsSync } from 'node:fs'
 import { expect } from 'vitest'
-import { formatDeviceCard, generateIdentity, joinStore } from '../../src/index.ts'
-import type { Device, Identity, MemoryStore, OpenOptions, Role } from '../../src/index.ts'
 import { type ErrorCode, hasCode, StoreError } from '../../src/errors.ts'
 import { formatId } from '../../src/format/id.ts'
+import {
+  type Device,
+  formatDeviceCard,
+  generateIdentity,
+  type Identity,
+  joinStore,
+  type MemoryStore,
+  type OpenOptions,
+  type Role,
+} from '../../src/index.ts'
 import { bareRemote, firstClone } from '../support/clones.ts'
-import { author, reopen } from '../support/stores.ts'
-import type { TestPlace } from '../support/stores.ts'
+import { author, reopen, type TestPlace } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { Auditor, canary } from './convergence-auditor.ts'
-import { dying } from './convergence-death.ts'
-import type { Death } from './convergence-death.ts'
+import { type Death, dying } from './convergence-death.ts'
 import type { Step, Work } from './convergence-steps.ts'
 import { toChange } from './store-commands.ts'
 

@@ -9,8 +9,7 @@ import { checkWithGit } from '../support/clones.ts'
 import { full, seed } from '../support/seed.ts'
 import { contentsOf } from '../support/stores.ts'
 import { step } from './convergence-steps.ts'
-import { versionIds, World } from './convergence-world.ts'
-import type { Member } from './convergence-world.ts'
+import { type Member, versionIds, World } from './convergence-world.ts'
 
 const timeout = full ? 3_600_000 : 120_000
 

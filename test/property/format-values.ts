@@ -5,17 +5,20 @@ import * as fc from 'fast-check'
 import { concatBytes, utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
+import type { Actor, ChangeRecord, RecordRow } from '../../src/format/change-record.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
-import { deviceIdOf } from '../../src/format/id.ts'
 import type { DeviceEntry, Directory, RecoveryEntry } from '../../src/format/directory.ts'
-import { paddedLength } from '../../src/format/envelope.ts'
-import type { EnvelopeType } from '../../src/format/envelope.ts'
-import { sortSlots } from '../../src/format/keyring.ts'
-import type { ArchiveEntry, KeyringFile, Slot } from '../../src/format/keyring.ts'
+import { type EnvelopeType, paddedLength } from '../../src/format/envelope.ts'
+import { deviceIdOf } from '../../src/format/id.ts'
+import {
+  type ArchiveEntry,
+  type KeyringFile,
+  type Slot,
+  sortSlots,
+} from '../../src/format/keyring.ts'
 import type { MemoryBlob } from '../../src/format/memory-blob.ts'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
 import type { Settings } from '../../src/format/settings.ts'
-import type { Actor, ChangeRecord, RecordRow } from '../../src/format/change-record.ts'
 
 /** As an object literal makes it: fc.record leaves out the prototype now and then. */
 export function shape<T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {

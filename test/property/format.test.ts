@@ -11,19 +11,31 @@ import { StoreError } from '../../src/errors.ts'
 import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
 import { decodeDetail, encodeDetail } from '../../src/format/detail.ts'
 import { decodeDirectory, encodeDirectory } from '../../src/format/directory.ts'
-import { openDeterministic, openEnvelope, sealEnvelope } from '../../src/format/envelope.ts'
-import type { EnvelopeType } from '../../src/format/envelope.ts'
+import {
+  type EnvelopeType,
+  openDeterministic,
+  openEnvelope,
+  sealEnvelope,
+} from '../../src/format/envelope.ts'
 import { formatId, parseId } from '../../src/format/id.ts'
-import { decodeArchive, decodeKeyring, encodeArchive } from '../../src/format/keyring.ts'
-import { encodeKeyring } from '../../src/format/keyring.ts'
+import {
+  decodeArchive,
+  decodeKeyring,
+  encodeArchive,
+  encodeKeyring,
+} from '../../src/format/keyring.ts'
 import { decodeMemoryBlob, encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { parseStoreFile, storeFile } from '../../src/format/public-files.ts'
-import { decodeRecord, signRecord } from '../../src/format/record.ts'
-import type { DecodedRecord } from '../../src/format/record.ts'
+import { type DecodedRecord, decodeRecord, signRecord } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
 import { decodeTree, encodeTree } from '../../src/git/objects/object.ts'
-import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../src/keys/identity.ts'
-import { parseIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
+import {
+  formatIdentity,
+  formatRecoveryKey,
+  generateIdentity,
+  parseIdentity,
+  parseRecoveryKey,
+} from '../../src/keys/identity.ts'
 import { full, seed } from '../support/seed.ts'
 import { mutated } from './byte-mutations.ts'
 import * as values from './format-values.ts'

@@ -6,49 +6,56 @@ import { deflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { concatBytes, fromHex, utf8 } from '../../src/bytes.ts'
-import { Sha1 } from '../../src/crypto/sha1.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
 import { systemRandom } from '../../src/crypto/random.ts'
+import { Sha1 } from '../../src/crypto/sha1.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
+import { systemDisk } from '../../src/disk/disk.ts'
 import { StoreError } from '../../src/errors.ts'
 import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
 import { decodeDetail, encodeDetail } from '../../src/format/detail.ts'
 import { decodeDirectory, encodeDirectory } from '../../src/format/directory.ts'
 import { openDeterministic, openEnvelope, sealEnvelope } from '../../src/format/envelope.ts'
 import { formatId, parseId } from '../../src/format/id.ts'
-import { decodeArchive, decodeKeyring, encodeArchive } from '../../src/format/keyring.ts'
-import { encodeKeyring } from '../../src/format/keyring.ts'
+import {
+  decodeArchive,
+  decodeKeyring,
+  encodeArchive,
+  encodeKeyring,
+} from '../../src/format/keyring.ts'
 import { decodeMemoryBlob, encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { checkPath, parentPaths } from '../../src/format/path.ts'
 import { parseStoreFile, storeFile } from '../../src/format/public-files.ts'
 import { decodeRecord, signRecord } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
-import { applyDelta, deltaTargetSize, makeDelta } from '../../src/git/pack/delta.ts'
-import { systemDisk } from '../../src/disk/disk.ts'
-import { parseGitConfig } from '../../src/git/refs/git-config.ts'
+import { JournalFile } from '../../src/git/journal/journal-file.ts'
 import {
   batchHeadBytes,
   decodeFrames,
   encodeBatch,
   findHead,
 } from '../../src/git/journal/journal-frame.ts'
-import { JournalFile } from '../../src/git/journal/journal-file.ts'
 import { JournalMemory } from '../../src/git/journal/journal-memory.ts'
 import { surveyJournal } from '../../src/git/journal/journal-survey.ts'
 import { decodeTree, encodeTree } from '../../src/git/objects/object.ts'
+import { applyDelta, deltaTargetSize, makeDelta } from '../../src/git/pack/delta.ts'
 import {
   decodeEntryHeader,
   decodePackHeader,
   encodeEntryHeader,
-} from '../../src/git/pack/pack-entry.ts'
-import {
   encodeOffsetDeltaHeader,
   encodePackHeader,
   inflate,
 } from '../../src/git/pack/pack-entry.ts'
 import { PackIndex, PackIndexBuilder } from '../../src/git/pack/pack-index.ts'
-import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../src/keys/identity.ts'
-import { parseIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
+import { parseGitConfig } from '../../src/git/refs/git-config.ts'
+import {
+  formatIdentity,
+  formatRecoveryKey,
+  generateIdentity,
+  parseIdentity,
+  parseRecoveryKey,
+} from '../../src/keys/identity.ts'
 import { full, seed } from '../support/seed.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
@@ -70,6 +77,7 @@ interface Decoder {
 }
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+const config = (bytes: Uint8Array): unknown => parseGitConfig(text(bytes))
 const bytesOf = (length: number): fc.Arbitrary<Uint8Array> =>
   fc.uint8Array({ maxLength: length, size: 'max' })
 
@@ -255,7 +263,7 @@ const decoders: readonly Decoder[] = [
         fc.constantFrom('[a]', '[core "b\\"c"]', '\n', ' bare', '=', '"x', '\\', '#', ';', '\t'),
       )
       .map((parts) => utf8(parts.join(''))),
-    decode: (bytes) => parseGitConfig(text(bytes)),
+    decode: config,
   },
 ]
 
@@ -367,27 +375,15 @@ describe('an answer or a StoreError comes in time of a mebibyte that is nearly',
     ['store.json', parseStoreFile, fill('[')],
     ['a tree without a space', decodeTree, fill('100644')],
     ['a tree without a NUL', decodeTree, fill('100644 a')],
-    ['a config of brackets', (bytes) => parseGitConfig(text(bytes)), fill('[a')],
-    ['a config of a long section', (bytes) => parseGitConfig(text(bytes)), `[${fill('a')}`],
-    ['a config of white space', (bytes) => parseGitConfig(text(bytes)), `[a${fill(' \t')}"`],
-    [
-      'a config of an open subsection',
-      (bytes) => parseGitConfig(text(bytes)),
-      `[a "${fill('\\\\')}`,
-    ],
-    [
-      'a config of a closed subsection',
-      (bytes) => parseGitConfig(text(bytes)),
-      `[a "${fill('x')}"`,
-    ],
-    ['a config of backslashes', (bytes) => parseGitConfig(text(bytes)), `[a]\nb = ${fill('\\')}`],
-    ['a config of a quote', (bytes) => parseGitConfig(text(bytes)), `[a]\nb = "${fill(' x')}`],
-    [
-      'a config of a long name',
-      (bytes) => parseGitConfig(text(bytes)),
-      `[a]\n${fill('b')} ${fill(' ')}!`,
-    ],
-    ['a config of one name', (bytes) => parseGitConfig(text(bytes)), `[a]\n${fill('b\n')}!`],
+    ['a config of brackets', config, fill('[a')],
+    ['a config of a long section', config, `[${fill('a')}`],
+    ['a config of white space', config, `[a${fill(' \t')}"`],
+    ['a config of an open subsection', config, `[a "${fill('\\\\')}`],
+    ['a config of a closed subsection', config, `[a "${fill('x')}"`],
+    ['a config of backslashes', config, `[a]\nb = ${fill('\\')}`],
+    ['a config of a quote', config, `[a]\nb = "${fill(' x')}`],
+    ['a config of a long name', config, `[a]\n${fill('b')} ${fill(' ')}!`],
+    ['a config of one name', config, `[a]\n${fill('b\n')}!`],
   ])('%s', (_, decode, input) => {
     // A reader that is not linear takes hours over a MiB: the test would run into its timeout.
     const bytes = utf8(input)

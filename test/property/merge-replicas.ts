@@ -4,11 +4,10 @@
 import { parentPaths } from '../../src/format/path.ts'
 import { zeroId } from '../../src/format/record.ts'
 import { digestOf } from '../../src/store/changes/changes.ts'
-import type { MergeInput, OpenMemory } from '../../src/store/merge/merge-input.ts'
-import { planMerge } from '../../src/store/merge/plan.ts'
-import type { PlannedMerge } from '../../src/store/merge/plan.ts'
-import type { CurrentVersion, LiveMemory } from '../../src/store/snapshot/live-memory.ts'
 import type { MergeRow } from '../../src/store/commits/new-rows.ts'
+import type { MergeInput, OpenMemory } from '../../src/store/merge/merge-input.ts'
+import { planMerge, type PlannedMerge } from '../../src/store/merge/plan.ts'
+import type { CurrentVersion, LiveMemory } from '../../src/store/snapshot/live-memory.ts'
 
 interface Version {
   readonly memoryId: string

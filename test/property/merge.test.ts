@@ -6,8 +6,7 @@ import { expect, test } from 'vitest'
 import { zeroId } from '../../src/format/record.ts'
 import { planMerge } from '../../src/store/merge/plan.ts'
 import { full, seed } from '../support/seed.ts'
-import { describeRow, overlaps, Replicas } from './merge-replicas.ts'
-import type { Commit } from './merge-replicas.ts'
+import { type Commit, describeRow, overlaps, Replicas } from './merge-replicas.ts'
 
 const REPLICAS = 3
 /** Few, so that they meet: as files and as directories. */

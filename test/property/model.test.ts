@@ -7,18 +7,26 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { StoreError } from '../../src/errors.ts'
-import { formatIdentity } from '../../src/index.ts'
-import type { MemoryStore, OpenOptions, Version } from '../../src/index.ts'
 import { systemDisk } from '../../src/disk/disk.ts'
+import { StoreError } from '../../src/errors.ts'
+import {
+  formatIdentity,
+  type MemoryStore,
+  type OpenOptions,
+  type Version,
+} from '../../src/index.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full, seed } from '../support/seed.ts'
-import { author, newStore, reopen } from '../support/stores.ts'
-import type { TestPlace } from '../support/stores.ts'
+import { author, newStore, reopen, type TestPlace } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 import { changes, smallLimits, toChange } from './store-commands.ts'
-import { ModelRefusal, StoreModel } from './store-model.ts'
-import type { ModelLimits, ModelVersion, PlannedChange } from './store-model.ts'
+import {
+  type ModelLimits,
+  ModelRefusal,
+  type ModelVersion,
+  type PlannedChange,
+  StoreModel,
+} from './store-model.ts'
 
 type Step =
   /** Commands that are given at once, so that they share a write to disk. */

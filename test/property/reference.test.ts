@@ -6,17 +6,27 @@
 import { rmSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hasCode } from '../../src/errors.ts'
-import { formatIdentity, generateIdentity } from '../../src/index.ts'
-import type { Author, MemoryStore, Settings, Version } from '../../src/index.ts'
-import { parseId } from '../../src/format/id.ts'
 import { systemDisk } from '../../src/disk/disk.ts'
+import { hasCode } from '../../src/errors.ts'
+import { parseId } from '../../src/format/id.ts'
+import {
+  type Author,
+  formatIdentity,
+  generateIdentity,
+  type MemoryStore,
+  type Settings,
+  type Version,
+} from '../../src/index.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
-import { readStore } from '../support/reference/store.ts'
-import type { CommitView, MemoryView, RowView, StoreView } from '../support/reference/store.ts'
+import {
+  type CommitView,
+  type MemoryView,
+  readStore,
+  type RowView,
+  type StoreView,
+} from '../support/reference/store.ts'
 import { full, seed } from '../support/seed.ts'
-import { newStore, reopen } from '../support/stores.ts'
-import type { TestPlace } from '../support/stores.ts'
+import { newStore, reopen, type TestPlace } from '../support/stores.ts'
 import { changes, toChange } from './store-commands.ts'
 import type { PlannedChange } from './store-model.ts'
 

@@ -8,11 +8,17 @@ import { StoreError } from '../../src/errors.ts'
 import type { Author, Change, MemoryStore, Version } from '../../src/index.ts'
 import type { Reversal } from '../../src/store/revert/restoration.ts'
 import { full, seed } from '../support/seed.ts'
-import { author, newStore } from '../support/stores.ts'
-import type { TestPlace } from '../support/stores.ts'
+import { author, newStore, type TestPlace } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
-import { allVersions, isAtOrBelow, isReallyTaken, Observed, textKey } from './reversal-model.ts'
-import type { ObservedCommit, State } from './reversal-model.ts'
+import {
+  allVersions,
+  isAtOrBelow,
+  isReallyTaken,
+  Observed,
+  type ObservedCommit,
+  type State,
+  textKey,
+} from './reversal-model.ts'
 
 const actors: readonly Author[] = [
   { actor: { type: 'user', id: 'ada' }, session: 'sess_1' },

@@ -3,8 +3,12 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { insert, runOperation, strReplace } from '../../src/api/operations.ts'
-import type { OperationContext } from '../../src/api/operations.ts'
+import {
+  insert,
+  type OperationContext,
+  runOperation,
+  strReplace,
+} from '../../src/api/operations.ts'
 import { parseInput } from '../../src/api/schemas.ts'
 import { StoreError } from '../../src/errors.ts'
 import { full, seed } from '../support/seed.ts'

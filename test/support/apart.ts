@@ -5,8 +5,7 @@ import { catchUp } from '../../src/store/history/catch-up.ts'
 import { readMemory, readVersionContent } from '../../src/store/history/contents.ts'
 import { History } from '../../src/store/history/history.ts'
 import type { ReversalSource } from '../../src/store/revert/reversal-plan.ts'
-import { Branches } from './branches.ts'
-import type { MemoryThen, Node, Step } from './branches.ts'
+import { Branches, type MemoryThen, type Node, type Step } from './branches.ts'
 import { idOf } from './forge-seal.ts'
 
 export async function historyAt({ source }: Branches, { oid }: Node): Promise<History> {

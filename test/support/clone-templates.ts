@@ -3,8 +3,7 @@
 
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { bareRemote, copyOf } from './clones.ts'
-import type { Clone } from './clones.ts'
+import { bareRemote, type Clone, copyOf } from './clones.ts'
 import { copyDirectory, sharedDirectory, temporaryDirectory } from './temporary.ts'
 
 /** Clones by what a test calls them, and the directory of the bare remote that they share. */

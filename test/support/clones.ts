@@ -2,10 +2,18 @@
 // directory, its identity. The remote is a plain git repository that nobody of ours looks after.
 
 import { formatId } from '../../src/format/id.ts'
-import { formatDeviceCard, generateIdentity, joinStore, openStore } from '../../src/index.ts'
-import type { Identity, JoinOptions, MemoryStore, Role, SyncReport } from '../../src/index.ts'
-import { author, newStore } from './stores.ts'
-import type { TestPlace } from './stores.ts'
+import {
+  formatDeviceCard,
+  generateIdentity,
+  type Identity,
+  type JoinOptions,
+  joinStore,
+  type MemoryStore,
+  openStore,
+  type Role,
+  type SyncReport,
+} from '../../src/index.ts'
+import { author, newStore, type TestPlace } from './stores.ts'
 import { copyDirectory, git, temporaryDirectory } from './temporary.ts'
 
 export interface Clone {

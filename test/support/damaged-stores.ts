@@ -4,8 +4,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createStore, generateIdentity, joinStore, openStore } from '../../src/index.ts'
-import { author, contentsOf } from './stores.ts'
-import type { TestPlace } from './stores.ts'
+import { author, contentsOf, type TestPlace } from './stores.ts'
 import { copyDirectory, git, temporaryDirectory } from './temporary.ts'
 
 export interface DamagedWorld {

@@ -1,6 +1,7 @@
-// The deaths that tests try at every operation of a simulated disk: all that leave something else
-// behind. Must not know what is written.
+// The deaths and errors that tests try at every operation of a simulated disk: all that leave
+// something else behind. Must not know what is written.
 
+import type { ErrorCode } from '../../src/errors.ts'
 import type { Fault, FaultyDisk, Loss, Moment } from './faulty-disk.ts'
 
 export interface Death {
@@ -26,6 +27,13 @@ export const everyDeath: readonly Death[] = [
   unsynced,
   unplugged,
 ]
+
+/** An error of the disk, and how many operations have it. */
+export type Failure = readonly [code: ErrorCode, times: number]
+export const fullOnce: Failure = ['storage_full', 1]
+export const failedOnce: Failure = ['storage_failed', 1]
+export const broken: Failure = ['storage_failed', Infinity]
+export const everyError: readonly Failure[] = [fullOnce, failedOnce, broken]
 
 /** Whether the disk is as after the first of `everyDeath`: nothing but a write can be torn. */
 export function wasBefore(disk: Pick<FaultyDisk, 'log'>, fault: Fault): boolean {

@@ -4,9 +4,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { decodeTree, encodeTree, newObject } from '../../src/git/objects/object.ts'
-import type { NewObject, Oid, TreeEntry } from '../../src/git/objects/object.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
+import {
+  decodeTree,
+  encodeTree,
+  type NewObject,
+  newObject,
+  type Oid,
+  type TreeEntry,
+} from '../../src/git/objects/object.ts'
 
 export interface Erasure {
   /** Moves the branch from the old history to the one without the blob. */

@@ -21,7 +21,6 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { StoreError, type ErrorCode } from '../../src/errors.ts'
 import {
   type DirectoryEntry,
   type Disk,
@@ -31,6 +30,7 @@ import {
 } from '../../src/disk/disk.ts'
 import type { Life, Listener } from '../../src/disk/life-socket.ts'
 import { lifeOf, type ProcessOwner, thisProcess } from '../../src/disk/process-owner.ts'
+import { type ErrorCode, StoreError } from '../../src/errors.ts'
 
 export type Moment = 'before' | 'torn' | 'after'
 /** What a death takes along of that which was written and never synced. */

@@ -5,13 +5,13 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll } from 'vitest'
 import { StoreError } from '../../src/errors.ts'
-import { createVolatileObjectStore } from './volatile-object-store.ts'
 import type { RemoteAccess } from '../../src/transport/remote-access.ts'
-import { fetchPack, pushPack } from './transfer.ts'
 import { type Fault, type GitServer, startGitServer } from './git-server.ts'
 import { bareRepository } from './pack-fixtures.ts'
 import { cleanEnvironment, sharedDirectory, temporaryDirectory } from './temporary.ts'
+import { fetchPack, pushPack } from './transfer.ts'
 import { TestHistory } from './transitions.ts'
+import { createVolatileObjectStore } from './volatile-object-store.ts'
 
 export const environment: NodeJS.ProcessEnv = cleanEnvironment()
 const history = new TestHistory(41)

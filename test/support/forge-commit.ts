@@ -3,16 +3,15 @@
 
 import { concatBytes, utf8 } from '../../src/bytes.ts'
 import { sign } from '../../src/crypto/signature.ts'
-import { encodeCommit } from '../../src/format/commit.ts'
-import type { CommitParts } from '../../src/format/commit.ts'
+import type { ChangeRecord } from '../../src/format/change-record.ts'
+import { type CommitParts, encodeCommit } from '../../src/format/commit.ts'
 import { encodeDetail } from '../../src/format/detail.ts'
 import { detailContext, recordContext } from '../../src/format/envelope.ts'
-import { encodeSignedBody, zeroHash } from '../../src/format/record.ts'
 import { writesVersions } from '../../src/format/record-rules.ts'
-import type { ChangeRecord } from '../../src/format/change-record.ts'
-import type { Forge } from './forge.ts'
+import { encodeSignedBody, zeroHash } from '../../src/format/record.ts'
 import type { Entry, Fault, ForgedAuthor } from './forge-fault.ts'
 import { seal } from './forge-seal.ts'
+import type { Forge } from './forge.ts'
 
 const firstTime = 1_700_000_000_000
 

@@ -2,6 +2,7 @@
 // tests that use it.
 
 import type { SigningKeyPair } from '../../src/crypto/signature.ts'
+import type { ChangeRecord, Operation } from '../../src/format/change-record.ts'
 import type { CommitParts } from '../../src/format/commit.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import type { Directory, Role } from '../../src/format/directory.ts'
@@ -10,7 +11,6 @@ import type { Settings } from '../../src/format/settings.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
 import type { Identity } from '../../src/keys/identity.ts'
-import type { ChangeRecord, Operation } from '../../src/format/change-record.ts'
 import type { RawEntry, SealFault, Spoil } from './forge-seal.ts'
 
 export interface ForgedAuthor {

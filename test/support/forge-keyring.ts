@@ -5,19 +5,19 @@ import { concatBytes, fromHex, label } from '../../src/bytes.ts'
 import { hash256, keyedHash } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
 import { encapsulate, kemKeyPair } from '../../src/crypto/recipient.ts'
-import { encodeDirectory, slotTypes } from '../../src/format/directory.ts'
-import type { Directory } from '../../src/format/directory.ts'
+import { type Directory, encodeDirectory, slotTypes } from '../../src/format/directory.ts'
 import { archiveContext, recordContext, slotContext } from '../../src/format/envelope.ts'
 import {
+  type Argon2Parameters,
   encodeArchive,
   encodeKeyring,
+  type KeyringFile,
+  type Slot,
   slotPublicBytes,
   sortSlots,
 } from '../../src/format/keyring.ts'
-import type { Argon2Parameters, KeyringFile, Slot } from '../../src/format/keyring.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
-import { seal } from './forge-seal.ts'
-import type { SealFault } from './forge-seal.ts'
+import { seal, type SealFault } from './forge-seal.ts'
 
 export interface KeyringPlan {
   readonly storeId: string

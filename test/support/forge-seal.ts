@@ -5,8 +5,7 @@ import { concatBytes, fromHex, toHex, utf8 } from '../../src/bytes.ts'
 import { deriveSalt, sealBytes } from '../../src/crypto/aead.ts'
 import { hash256 } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
-import { paddedLength } from '../../src/format/envelope.ts'
-import type { EnvelopeKeys, EnvelopeType } from '../../src/format/envelope.ts'
+import { type EnvelopeKeys, type EnvelopeType, paddedLength } from '../../src/format/envelope.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
 
 /** Changes bytes on their way; the result takes the place of the argument. */

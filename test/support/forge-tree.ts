@@ -1,12 +1,11 @@
 // The tree of a forged commit: the constant files, keyring, settings, and memories.
 
-import { readmeFile, storeFile } from '../../src/format/public-files.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
+import { readmeFile, storeFile } from '../../src/format/public-files.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
-import type { Forge } from './forge.ts'
 import type { Fault } from './forge-fault.ts'
-import { encodeRawTree } from './forge-seal.ts'
-import type { RawEntry } from './forge-seal.ts'
+import { encodeRawTree, type RawEntry } from './forge-seal.ts'
+import type { Forge } from './forge.ts'
 import { buildRadixTree } from './reference/tree.ts'
 
 /** `shown` is memory id to blob. */

@@ -7,37 +7,38 @@ import { toHex, utf8 } from '../../src/bytes.ts'
 import { hash256, sha256 } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
-import { encodeCommit, parseCommit } from '../../src/format/commit.ts'
-import type { CommitParts } from '../../src/format/commit.ts'
-import { detailCommitment } from '../../src/format/detail.ts'
-import type { DetailRow } from '../../src/format/detail.ts'
-import { directoryHash } from '../../src/format/directory.ts'
+import type { ChangeRecord, RecordRow } from '../../src/format/change-record.ts'
+import { type CommitParts, encodeCommit, parseCommit } from '../../src/format/commit.ts'
+import { detailCommitment, type DetailRow } from '../../src/format/detail.ts'
 import { joinDirectories } from '../../src/format/directory-join.ts'
-import type { Directory, Role } from '../../src/format/directory.ts'
+import { type Directory, directoryHash, type Role } from '../../src/format/directory.ts'
 import { memoryContext, recordContext } from '../../src/format/envelope.ts'
 import { storeIdOf } from '../../src/format/id.ts'
 import type { Argon2Parameters } from '../../src/format/keyring.ts'
 import { encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../src/format/public-files.ts'
 import { recordHash, zeroHash, zeroId } from '../../src/format/record.ts'
-import { encodeSettings } from '../../src/format/settings.ts'
-import type { Settings } from '../../src/format/settings.ts'
+import { encodeSettings, type Settings } from '../../src/format/settings.ts'
 import type { GitObject, ObjectType, Oid } from '../../src/git/objects/object.ts'
-import { epochKeys } from '../../src/keys/epoch.ts'
-import type { EpochKeys } from '../../src/keys/epoch.ts'
-import { generateIdentity } from '../../src/keys/identity.ts'
-import type { Identity } from '../../src/keys/identity.ts'
+import { type EpochKeys, epochKeys } from '../../src/keys/epoch.ts'
+import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import type { ChangeRecord, RecordRow } from '../../src/format/change-record.ts'
-import { memberOf, plainSettings, withGone, withMember } from './forge-fault.ts'
-import type { Chain, Entry, Fault, JoinPlan } from './forge-fault.ts'
-import type { MemoryState, NewRow } from './forge-fault.ts'
 import { baseRecord, encodeForged, signForged } from './forge-commit.ts'
+import {
+  type Chain,
+  type Entry,
+  type Fault,
+  type JoinPlan,
+  memberOf,
+  type MemoryState,
+  type NewRow,
+  plainSettings,
+  withGone,
+  withMember,
+} from './forge-fault.ts'
+import { forgeKeyring, type KeyringFault, type KeyringPlan } from './forge-keyring.ts'
 import { fileInForce, mergeForks } from './forge-merge.ts'
-import { forgeKeyring } from './forge-keyring.ts'
-import type { KeyringFault, KeyringPlan } from './forge-keyring.ts'
-import { countingRandom, encodeRawTree, inGitOrder, seal } from './forge-seal.ts'
-import type { RawEntry } from './forge-seal.ts'
+import { countingRandom, encodeRawTree, inGitOrder, type RawEntry, seal } from './forge-seal.ts'
 import { forgeTree } from './forge-tree.ts'
 import type { Evidence } from './verdict.ts'
 

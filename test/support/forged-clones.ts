@@ -1,12 +1,17 @@
 // Two clones of a forged history, and changes for them to diverge by.
 
+import type { RecordRow } from '../../src/format/change-record.ts'
 import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
 import type { Settings } from '../../src/format/settings.ts'
 import type { Identity } from '../../src/keys/identity.ts'
-import type { RecordRow } from '../../src/format/change-record.ts'
+import {
+  type Fault,
+  type ForgedAuthor,
+  type NewRow,
+  plainSettings,
+  withMember,
+} from './forge-fault.ts'
 import type { Forge } from './forge.ts'
-import { plainSettings, withMember } from './forge-fault.ts'
-import type { Fault, ForgedAuthor, NewRow } from './forge-fault.ts'
 import { memory, standardHistory, version } from './standard-forge.ts'
 
 /** Two clones of one history: the founder goes on with `left`, the writer with `right`. */

@@ -2,13 +2,12 @@
 // would.
 
 import { sealedFraming } from '../../src/crypto/aead.ts'
+import { systemDisk } from '../../src/disk/disk.ts'
 import {
   createDiskObjectStore,
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
-import { systemDisk } from '../../src/disk/disk.ts'
-import { newObject } from '../../src/git/objects/object.ts'
-import type { Oid } from '../../src/git/objects/object.ts'
+import { newObject, type Oid } from '../../src/git/objects/object.ts'
 import type { Evidence } from './verdict.ts'
 
 /** Makes the repository, or moves its branch to another head, whatever that is. */

@@ -2,8 +2,17 @@
 // of each. FORMAT §6.4.
 
 import { idOf } from './forge-seal.ts'
-import { endOfA, endOfB, fresh, inLeft, inRight, named, ofB, united } from './forged-clones.ts'
-import type { Forging } from './forged-clones.ts'
+import {
+  endOfA,
+  endOfB,
+  type Forging,
+  fresh,
+  inLeft,
+  inRight,
+  named,
+  ofB,
+  united,
+} from './forged-clones.ts'
 import { memory, version } from './standard-forge.ts'
 
 const modified = { operation: 'modified' } as const

@@ -1,8 +1,7 @@
 // A git host for tests: stock `git http-backend` behind a Node server, with basic authentication
 // and TLS, and with every fault that a host can have, one at a time. Closed when the test ends.
 
-import { spawn } from 'node:child_process'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'

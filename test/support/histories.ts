@@ -3,24 +3,24 @@
 
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../src/errors.ts'
+import type { Actor, Operation, RecordKind } from '../../src/format/change-record.ts'
 import { parseId } from '../../src/format/id.ts'
 import { zeroId } from '../../src/format/record.ts'
 import { openDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import type { MemoryStore } from '../../src/index.ts'
 import { openHeadKeyring } from '../../src/store/access/authority.ts'
+import { catchUp } from '../../src/store/history/catch-up.ts'
 import { ContentCache } from '../../src/store/history/content-cache.ts'
 import type { ContentSource } from '../../src/store/history/contents.ts'
-import { catchUp } from '../../src/store/history/catch-up.ts'
-import { History } from '../../src/store/history/history.ts'
-import type { VersionsBelow } from '../../src/store/local/version-ids.ts'
 import type {
   CommitEntry,
   NewCommit,
   VersionEntry,
   VersionRow,
 } from '../../src/store/history/history-rows.ts'
-import type { Actor, Operation, RecordKind } from '../../src/format/change-record.ts'
+import { History } from '../../src/store/history/history.ts'
+import type { VersionsBelow } from '../../src/store/local/version-ids.ts'
 import type { TestPlace } from './stores.ts'
 
 export interface ReadHistory {

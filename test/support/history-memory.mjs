@@ -2,8 +2,8 @@
 // is gone once nobody asks. Arguments: how many commits of one version each, of how many memories.
 
 import { createHash } from 'node:crypto'
-import { HeldHistory } from '../../dist/store/session/held-history.js'
 import { History } from '../../dist/store/history/history.js'
+import { HeldHistory } from '../../dist/store/session/held-history.js'
 
 const [commits = 0, memories = 1] = process.argv.slice(2).map(Number)
 const zeroId = '0'.repeat(32)

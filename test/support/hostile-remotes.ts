@@ -4,12 +4,18 @@
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { Change, SyncReport } from '../../src/index.ts'
 import type { StoreError } from '../../src/errors.ts'
-import { worldsOf } from './clone-templates.ts'
-import type { World } from './clone-templates.ts'
-import { bareRemote, checkWithGit, firstClone, headOf, joinClone, sync } from './clones.ts'
-import type { Clone } from './clones.ts'
+import type { Change, SyncReport } from '../../src/index.ts'
+import { type World, worldsOf } from './clone-templates.ts'
+import {
+  bareRemote,
+  checkWithGit,
+  type Clone,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+} from './clones.ts'
 import { failureOf } from './faulty-remotes.ts'
 import { author, contentsOf } from './stores.ts'
 import { git, gitBytes, temporaryDirectory } from './temporary.ts'

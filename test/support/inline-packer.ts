@@ -4,8 +4,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Disk } from '../../src/disk/disk.ts'
-import { asHalfPack } from '../../src/git/pack/pack-file.ts'
 import { asAmount, runPackJob } from '../../src/git/maintenance/pack-job.ts'
+import { asHalfPack } from '../../src/git/pack/pack-file.ts'
 import type { Packer } from '../../src/git/pack/packer.ts'
 
 /** `repository` is the store's directory. */

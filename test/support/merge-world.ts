@@ -6,25 +6,29 @@ import { sha256 } from '../../src/crypto/digest.ts'
 import type { GitObject, Oid } from '../../src/git/objects/object.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
 import type { Identity } from '../../src/keys/identity.ts'
+import { type Change, planChanges } from '../../src/store/changes/changes.ts'
+import type { CommitContext, OtherParent } from '../../src/store/commits/commit-context.ts'
+import {
+  buildAdministration,
+  buildChange,
+  buildMerge,
+  type BuiltCommit,
+} from '../../src/store/commits/commit.ts'
+import {
+  compareSnapshots,
+  findDivergence,
+  type OpenVersions,
+} from '../../src/store/commits/divergence.ts'
+import type { MergeRow } from '../../src/store/commits/new-rows.ts'
 import { sealSettings } from '../../src/store/devices/administration.ts'
 import { catchUp } from '../../src/store/history/catch-up.ts'
-import { planChanges } from '../../src/store/changes/changes.ts'
-import type { Change } from '../../src/store/changes/changes.ts'
-import { buildAdministration, buildChange, buildMerge } from '../../src/store/commits/commit.ts'
-import type { BuiltCommit } from '../../src/store/commits/commit.ts'
 import { ContentCache } from '../../src/store/history/content-cache.ts'
-import { readMemory } from '../../src/store/history/contents.ts'
-import type { ContentSource } from '../../src/store/history/contents.ts'
-import { compareSnapshots, findDivergence } from '../../src/store/commits/divergence.ts'
-import type { OpenVersions } from '../../src/store/commits/divergence.ts'
+import { type ContentSource, readMemory } from '../../src/store/history/contents.ts'
+import { History, type HistorySource } from '../../src/store/history/history.ts'
 import { followHead } from '../../src/store/session/follow.ts'
-import { History } from '../../src/store/history/history.ts'
-import type { HistorySource } from '../../src/store/history/history.ts'
+import type { LiveMemory } from '../../src/store/snapshot/live-memory.ts'
 import type { Snapshot } from '../../src/store/snapshot/snapshot.ts'
 import { verifyHistory } from '../../src/store/verify/verify.ts'
-import type { LiveMemory } from '../../src/store/snapshot/live-memory.ts'
-import type { MergeRow } from '../../src/store/commits/new-rows.ts'
-import type { CommitContext, OtherParent } from '../../src/store/commits/commit-context.ts'
 import { countingRandom } from './forge-seal.ts'
 import type { Clones } from './forged-clones.ts'
 import { versionsBelow } from './histories.ts'

@@ -2,8 +2,7 @@
 // with the next reply of a script, and refuses, as the real one would, what the API does not allow.
 // Holds message threads, which the newer generation of the SDK uses. Knows nothing of gitlocket.
 
-import { createServer } from 'node:http'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
 
 type Block = Readonly<Record<string, unknown>>

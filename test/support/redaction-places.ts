@@ -8,13 +8,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import type { Oid } from '../../src/git/objects/object.ts'
-import { createStore, generateIdentity, openStore } from '../../src/index.ts'
-import type {
-  Author,
-  Identity,
-  MemoryStore,
-  OpenOptions,
-  RedactionRequest,
+import {
+  type Author,
+  createStore,
+  generateIdentity,
+  type Identity,
+  type MemoryStore,
+  type OpenOptions,
+  openStore,
+  type RedactionRequest,
 } from '../../src/index.ts'
 import { MEBIBYTE } from '../../src/limits.ts'
 import { FaultyDisk, SimulatedDeath } from './faulty-disk.ts'
@@ -200,4 +202,11 @@ async function edit(
 
 function lines(word: string, count: number): string {
   return Array.from({ length: count }, (_, n) => `${word} ${n}\n`).join('')
+}
+
+/** The newest, and all of the memory that leaks. */
+export async function someVersions(store: MemoryStore): Promise<readonly string[]> {
+  const newest = await store.versions({ limit: 30 })
+  const leaked = await store.versions({ path: '/leak.md' })
+  return [...newest.versions, ...leaked.versions].map(({ versionId }) => versionId)
 }

@@ -5,8 +5,15 @@ import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import { createStore, formatIdentity, generateIdentity, openStore } from '../../src/index.ts'
-import type { Author, Identity, MemoryStore } from '../../src/index.ts'
+import {
+  type Author,
+  createStore,
+  formatIdentity,
+  generateIdentity,
+  type Identity,
+  type MemoryStore,
+  openStore,
+} from '../../src/index.ts'
 import { full } from './seed.ts'
 import { copyDirectory, sharedDirectory, temporaryDirectory } from './temporary.ts'
 

@@ -1,8 +1,7 @@
 // Two machines, one of which reaches the remote over a server that a test can make lie.
 
 import { environment } from './faulty-remotes.ts'
-import { startGitServer } from './git-server.ts'
-import type { GitServer } from './git-server.ts'
+import { type GitServer, startGitServer } from './git-server.ts'
 import type { Pair } from './hostile-remotes.ts'
 import { author } from './stores.ts'
 

@@ -3,8 +3,7 @@
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'

@@ -2,10 +2,9 @@
 // of it.
 
 import type { Identity } from '../../src/keys/identity.ts'
-import { Forge } from './forge.ts'
 import { idOf } from './forge-seal.ts'
-import { productVerdict, referenceVerdict } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
+import { Forge } from './forge.ts'
+import { productVerdict, referenceVerdict, type Verdict } from './verdict.ts'
 
 /** Ids of the memories and versions of the standard history. */
 export const memory: { readonly a: string; readonly b: string; readonly other: string } = {

@@ -1,7 +1,15 @@
 // Stores for tests: in a temporary directory, with a clock that the test moves.
 
-import { createStore, generateIdentity, openStore } from '../../src/index.ts'
-import type { Author, CreateOptions, Identity, MemoryStore, OpenOptions } from '../../src/index.ts'
+import {
+  type Author,
+  type CreateOptions,
+  createStore,
+  generateIdentity,
+  type Identity,
+  type MemoryStore,
+  type OpenOptions,
+  openStore,
+} from '../../src/index.ts'
 import { temporaryDirectory } from './temporary.ts'
 
 export const author: Author = { actor: { type: 'session', id: 'agent-1' }, session: 'agent-1' }

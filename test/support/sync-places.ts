@@ -5,9 +5,17 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { formatId } from '../../src/format/id.ts'
-import { createStore, formatDeviceCard, generateIdentity, joinStore } from '../../src/index.ts'
-import { openStore } from '../../src/index.ts'
-import type { Identity, JoinOptions, MemoryStore, OpenOptions } from '../../src/index.ts'
+import {
+  createStore,
+  formatDeviceCard,
+  generateIdentity,
+  type Identity,
+  type JoinOptions,
+  joinStore,
+  type MemoryStore,
+  type OpenOptions,
+  openStore,
+} from '../../src/index.ts'
 import { FaultyDisk } from './faulty-disk.ts'
 import { joiningPacker } from './inline-packer.ts'
 import { full, seed } from './seed.ts'

@@ -3,14 +3,14 @@
 // generator, so that every run makes the same objects.
 
 import type { Sealed } from '../../src/bytes.ts'
+import type { Transition } from '../../src/git/object-store.ts'
 import {
   encodeTree,
-  newObject,
   type NewObject,
+  newObject,
+  type Oid,
   type TreeEntry,
 } from '../../src/git/objects/object.ts'
-import type { Oid } from '../../src/git/objects/object.ts'
-import type { Transition } from '../../src/git/object-store.ts'
 
 /** A small generator (mulberry32): bytes that look like ciphertext and never change. */
 export function seededBytes(seed: number): (length: number) => Uint8Array {

@@ -2,6 +2,7 @@
 
 import { concatBytes } from '../../src/bytes.ts'
 import { assert, StoreError } from '../../src/errors.ts'
+import { packInRam } from '../../src/git/disk-store/outgoing-pack.ts'
 import type {
   OutgoingPack,
   PackExchange,
@@ -9,9 +10,8 @@ import type {
   ReceiveOptions,
   Remote,
 } from '../../src/git/exchange.ts'
-import { PackStream, receiveLimits, refusal } from '../../src/git/pack/incoming-pack.ts'
 import type { GitObject, Oid } from '../../src/git/objects/object.ts'
-import { packInRam } from '../../src/git/disk-store/outgoing-pack.ts'
+import { PackStream, receiveLimits, refusal } from '../../src/git/pack/incoming-pack.ts'
 import { corruptPack } from '../../src/git/pack/pack-entry.ts'
 import { checkPack } from '../../src/git/pack/pack-resolve.ts'
 import { unknownRemoteError } from '../../src/git/refs/remotes.ts'

@@ -4,7 +4,7 @@
 import { toHex } from '../../src/bytes.ts'
 import { assert, StoreError } from '../../src/errors.ts'
 import type { PackExchange } from '../../src/git/exchange.ts'
-import type { GitObject, NewObject, Oid } from '../../src/git/objects/object.ts'
+import { measureUnreachable, type SurveySource } from '../../src/git/maintenance/survey.ts'
 import {
   checkTransitions,
   type CompactOptions,
@@ -15,7 +15,7 @@ import {
   type Surplus,
   type Transition,
 } from '../../src/git/object-store.ts'
-import { measureUnreachable, type SurveySource } from '../../src/git/maintenance/survey.ts'
+import type { GitObject, NewObject, Oid } from '../../src/git/objects/object.ts'
 import { VolatileExchange } from './volatile-exchange.ts'
 
 /** An empty store. */

@@ -6,8 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { sample } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
 import { judges } from './judges.ts'
-import { field, groups, readObjects, readVectors } from './vector.ts'
-import type { Group, Vector } from './vector.ts'
+import { field, type Group, groups, readObjects, readVectors, type Vector } from './vector.ts'
 import { writeVectors } from './write.ts'
 
 // Set by `npm run vectors` alone, which then runs this file to make what it tests.

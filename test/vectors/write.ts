@@ -8,12 +8,10 @@ import { judges } from './judges.ts'
 import { keyrings } from './make/keyrings.ts'
 import { plainForms } from './make/plain.ts'
 import { sealedForms } from './make/sealed.ts'
-import { stores } from './make/stores.ts'
-import type { StoreVectors } from './make/stores.ts'
+import { stores, type StoreVectors } from './make/stores.ts'
 import { textForms } from './make/text-forms.ts'
 import { times } from './make/times.ts'
-import { groups, vectorDirectory } from './vector.ts'
-import type { Group, Vector } from './vector.ts'
+import { type Group, groups, type Vector, vectorDirectory } from './vector.ts'
 
 /** Throws if the vectors exist, or if a decoder says anything else than a vector expects. */
 export async function writeVectors(): Promise<void> {

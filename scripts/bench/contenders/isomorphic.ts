@@ -1,9 +1,9 @@
 // isomorphic-git in the way its documentation shows: write the file, add it, commit.
 
-import * as git from 'isomorphic-git'
 import * as fs from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import * as git from 'isomorphic-git'
 import type { Contender, ContenderKind } from './contender.ts'
 
 export const isomorphic: ContenderKind = {

@@ -1,10 +1,8 @@
 // gitlocket itself, through its public interface alone, except that the disk under it is counted.
 
-import { createStore, generateIdentity } from 'gitlocket'
-import type { CreateOptions, MemoryStore } from 'gitlocket'
-import { memoryToolHandlers } from 'gitlocket/anthropic'
-import type { MemoryToolHandlers } from 'gitlocket/anthropic'
 import { join } from 'node:path'
+import { type CreateOptions, createStore, generateIdentity, type MemoryStore } from 'gitlocket'
+import { type MemoryToolHandlers, memoryToolHandlers } from 'gitlocket/anthropic'
 // Internal: the `disk` option is public, the disk that it replaces is not, and only its owner can
 // say how often it was told to sync.
 import { systemDisk } from '../../../dist/disk/disk.js'

@@ -7,17 +7,19 @@ import { ageCommit, gitCommit } from '../contenders/git-commit.ts'
 import { isomorphic } from '../contenders/isomorphic.ts'
 import { pass } from '../contenders/pass.ts'
 import { plainFiles } from '../contenders/plain-files.ts'
-import { countedDisk, createBenchStore, handlersOf, memoryCommands } from '../contenders/product.ts'
-import { product } from '../contenders/product.ts'
+import {
+  countedDisk,
+  createBenchStore,
+  handlersOf,
+  memoryCommands,
+  product,
+} from '../contenders/product.ts'
 import { sqlite } from '../contenders/sqlite.ts'
-import { startLanes } from '../lane.ts'
-import type { Absent, Lane } from '../lane.ts'
-import { atLeast, atMost, unmeasured } from '../report.ts'
-import type { Bound, Section, Table } from '../report.ts'
+import { type Absent, type Lane, startLanes } from '../lane.ts'
+import { atLeast, atMost, type Bound, type Section, type Table, unmeasured } from '../report.ts'
 import { takeTurns } from '../rounds.ts'
 import type { RunContext } from '../run-context.ts'
-import { digits, milliseconds, ratio } from '../statistics.ts'
-import type { Summary } from '../statistics.ts'
+import { digits, milliseconds, ratio, type Summary } from '../statistics.ts'
 
 /** Until the compiler has seen enough. */
 const warmUpTurns = 12

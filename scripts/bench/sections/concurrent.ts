@@ -1,10 +1,9 @@
 // 32 commands at once: how much of what the processor allows is reached, and how many of them share
 // one fdatasync.
 
-import { countedDisk, createBenchStore, handlersOf, memoryCommands } from '../contenders/product.ts'
 import type { Contender } from '../contenders/contender.ts'
-import { atLeast } from '../report.ts'
-import type { Section } from '../report.ts'
+import { countedDisk, createBenchStore, handlersOf, memoryCommands } from '../contenders/product.ts'
+import { atLeast, type Section } from '../report.ts'
 import { takeTurns } from '../rounds.ts'
 import type { RunContext } from '../run-context.ts'
 import { digits, milliseconds, percent, ratio } from '../statistics.ts'

@@ -1,17 +1,20 @@
 // Redaction of one version, purged, near the head and near the beginning of a long history, beside
 // git filter-repo, which takes the same blob out of the same repository.
 
-import type { Version } from 'gitlocket'
 import { readFileSync } from 'node:fs'
-import { blobOf, checkFilterRepo, checkGone, checkSound } from '../contenders/git-rewrite.ts'
-import { filterRepo, stripBlob } from '../contenders/git-rewrite.ts'
+import type { Version } from 'gitlocket'
+import {
+  blobOf,
+  checkFilterRepo,
+  checkGone,
+  checkSound,
+  filterRepo,
+  stripBlob,
+} from '../contenders/git-rewrite.ts'
 import { reasonOf } from '../lane.ts'
-import { atMost, unmeasured } from '../report.ts'
-import type { Bound, Section, Table } from '../report.ts'
-import { besideStore, replacedVersions, withCopy } from '../site.ts'
-import type { Site } from '../site.ts'
-import { bytes, digits, milliseconds, ratio, summarize } from '../statistics.ts'
-import type { Summary } from '../statistics.ts'
+import { atMost, type Bound, type Section, type Table, unmeasured } from '../report.ts'
+import { besideStore, replacedVersions, type Site, withCopy } from '../site.ts'
+import { bytes, digits, milliseconds, ratio, summarize, type Summary } from '../statistics.ts'
 import { memoryBound, runTask } from '../task.ts'
 
 const nearRatioMax = 1 / 6

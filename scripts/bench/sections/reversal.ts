@@ -1,12 +1,11 @@
 // Rollback of a whole store over many changes, and the undo of a session among them.
 
-import type { Section } from '../report.ts'
 import { intruder } from '../long-history.ts'
-import { replacedVersions, withCopy } from '../site.ts'
-import type { Site } from '../site.ts'
+import type { Section } from '../report.ts'
+import { replacedVersions, type Site, withCopy } from '../site.ts'
 import { bytes, digits, milliseconds, summarize } from '../statistics.ts'
-import { memoryBound, runTask } from '../task.ts'
 import type { Task, TaskAnswer } from '../task-child.ts'
+import { memoryBound, runTask } from '../task.ts'
 
 export async function measureReversal(site: Site): Promise<Section> {
   const { context, size } = site

@@ -1,11 +1,9 @@
 // What was measured of sync, as bounds and tables.
 
 import type { Absent } from '../lane.ts'
-import { atMost, unmeasured } from '../report.ts'
-import type { Bound, Section, Table } from '../report.ts'
+import { atMost, type Bound, type Section, type Table, unmeasured } from '../report.ts'
 import type { Site } from '../site.ts'
-import { bytes, digits, milliseconds, ratio, summarize } from '../statistics.ts'
-import type { Summary } from '../statistics.ts'
+import { bytes, digits, milliseconds, ratio, summarize, type Summary } from '../statistics.ts'
 import type { SyncAnswer, SyncCall } from '../sync-child.ts'
 import { memoryBound } from '../task.ts'
 

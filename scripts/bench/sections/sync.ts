@@ -6,25 +6,28 @@ import { mkdirSync } from 'node:fs'
 import {
   addRemote,
   changeNotes,
+  type Clone,
   cloneOf,
   joinClone,
   OpenClone,
   secondClone,
   syncClone,
 } from '../clones.ts'
-import type { Clone } from '../clones.ts'
 import { gitClone, gitFetch, gitPush } from '../contenders/git-transfer.ts'
-import { hostKinds } from '../hosts.ts'
-import type { Host, HostKind } from '../hosts.ts'
-import { reasonOf } from '../lane.ts'
-import type { Absent } from '../lane.ts'
+import { type Host, type HostKind, hostKinds } from '../hosts.ts'
+import { type Absent, reasonOf } from '../lane.ts'
 import type { Section } from '../report.ts'
-import { besideStore, withCopy } from '../site.ts'
-import type { Site } from '../site.ts'
+import { besideStore, type Site, withCopy } from '../site.ts'
 import type { SyncAnswer } from '../sync-child.ts'
 import { revisionLine } from '../workload.ts'
-import { reportSync, Samples } from './sync-report.ts'
-import type { Counted, HostResult, Merge, Transfer } from './sync-report.ts'
+import {
+  type Counted,
+  type HostResult,
+  type Merge,
+  reportSync,
+  Samples,
+  type Transfer,
+} from './sync-report.ts'
 
 /** Of the changes of one clone, each tenth is to a memory that the other one has changed too. */
 const sharedEvery = 10

@@ -1,7 +1,6 @@
 // Verification of a whole history from genesis: with worker threads, and on one core without them.
 
-import { atLeast } from '../report.ts'
-import type { Section } from '../report.ts'
+import { atLeast, type Section } from '../report.ts'
 import type { Site } from '../site.ts'
 import { bytes, digits } from '../statistics.ts'
 import { memoryBound, runTask } from '../task.ts'

@@ -2,12 +2,10 @@
 
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node'
 import { createBenchStore, handlersOf } from '../contenders/product.ts'
-import { atMost } from '../report.ts'
-import type { Section } from '../report.ts'
+import { atMost, type Section } from '../report.ts'
 import { takeTurns, timed } from '../rounds.ts'
 import type { RunContext } from '../run-context.ts'
-import { digits, milliseconds, ratio, summarize } from '../statistics.ts'
-import type { Summary } from '../statistics.ts'
+import { digits, milliseconds, ratio, summarize, type Summary } from '../statistics.ts'
 import { noteText, seededChoice } from '../workload.ts'
 
 const directories = 50

@@ -1,8 +1,7 @@
 // The first session: an empty memory, a plan, the first notes, and the mistakes of an agent that
 // does not know its own files by heart yet.
 
-import { create, insert, refused, replace, view } from './call.ts'
-import type { Session } from './call.ts'
+import { create, insert, refused, replace, type Session, view } from './call.ts'
 
 const progress = '/memories/billing/progress.md'
 const decisions = '/memories/billing/decisions.md'

@@ -1,7 +1,6 @@
 // The last session: the same mail, after the guard of the store was turned on.
 
-import { create, refused, view } from './call.ts'
-import type { Session } from './call.ts'
+import { create, refused, type Session, view } from './call.ts'
 import { access, leakedKey } from './friday.ts'
 
 export const saturday: Session = {

@@ -1,7 +1,16 @@
 // The third session: the work ends, notes are merged, moved and thrown away, and a handover stays.
 
-import { create, insert, refused, remove, rename, replace, unchanged, view } from './call.ts'
-import type { Session } from './call.ts'
+import {
+  create,
+  insert,
+  refused,
+  remove,
+  rename,
+  replace,
+  type Session,
+  unchanged,
+  view,
+} from './call.ts'
 
 const progress = '/memories/billing/progress.md'
 const handover = '/memories/billing/handover.md'

@@ -1,7 +1,6 @@
 // The second session: a new context that finds its way by the notes of the first, then an incident.
 
-import { create, insert, refused, rename, replace, view } from './call.ts'
-import type { Session } from './call.ts'
+import { create, insert, refused, rename, replace, type Session, view } from './call.ts'
 
 const progress = '/memories/billing/progress.md'
 const incident = '/memories/billing/incidents/invoice-job.md'

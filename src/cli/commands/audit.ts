@@ -5,10 +5,10 @@ import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit
 import type { Audit } from '../../store/audit/audit.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { auditHere } from '../open-store.ts'
 import { countText } from '../sizes.ts'
 import { parseTime } from '../times.ts'
 import { actorJson, timestamp } from '../wire.ts'
-import { auditHere } from '../open-store.ts'
 
 export async function audit(context: Context, input: Input): Promise<Answer> {
   const wanted = filterOf(context, input)

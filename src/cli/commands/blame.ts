@@ -3,13 +3,12 @@
 import type { BlameLine } from '../../store/history/blame.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { inkOf } from '../ink.ts'
-import type { Ink } from '../ink.ts'
+import { type Ink, inkOf } from '../ink.ts'
+import { withStore } from '../open-store.ts'
 import { loadHistory, pointOf } from '../points.ts'
 import { storePath } from '../store-path.ts'
 import { authorText, shortDate, shortId } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
-import { withStore } from '../open-store.ts'
 
 export function blame(context: Context, input: Input): Promise<Answer> {
   const typed = input.argument(0)

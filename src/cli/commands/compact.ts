@@ -4,9 +4,9 @@
 import type { StoreStatus } from '../../store/memory-store.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
+import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { countText, sizeText } from '../sizes.ts'
-import { withStore } from '../open-store.ts'
 
 type Storage = StoreStatus['storage']
 

@@ -3,8 +3,8 @@
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { visible } from '../output.ts'
 import { withStore } from '../open-store.ts'
+import { visible } from '../output.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 10_000

@@ -3,16 +3,17 @@
 // What each change means is the store's to decide.
 
 import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
-import { checkRole } from '../../format/directory.ts'
-import type { Role } from '../../format/directory.ts'
 import { isLower } from '../../format/directory-join.ts'
+import { checkRole, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import type { Device } from '../../store/devices/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readStandardInput, readTextFile, writeNewFile } from '../files.ts'
 import { withIdentityFile } from '../identity-file.ts'
+import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk } from '../prompt.ts'
@@ -26,8 +27,6 @@ import {
 import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
 import { timestamp } from '../wire.ts'
-import { CommandError, usageError } from '../command-error.ts'
-import { withStore } from '../open-store.ts'
 
 const PREFIX = 'dev_'
 const ID_DIGITS = 26

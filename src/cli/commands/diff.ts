@@ -1,25 +1,22 @@
 // `diff`: between two versions, or of everything between two points in time.
 
 import { StoreError } from '../../errors.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Difference } from '../../store/history/history-diff.ts'
 import type { FullVersion } from '../../store/history/versions.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { inkOf, plainInk } from '../ink.ts'
-import type { Ink } from '../ink.ts'
-import { nameOf, paintPatch, patchText, statText } from '../patch-text.ts'
-import type { TextChange } from '../patch-text.ts'
+import { type Ink, inkOf, plainInk } from '../ink.ts'
+import { withStore } from '../open-store.ts'
+import { nameOf, paintPatch, patchText, statText, type TextChange } from '../patch-text.ts'
 import { pointPatch } from '../point-patch.ts'
 import { getPoint, loadHistory, pointJson, pointOf } from '../points.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { findBase, versionPatch } from '../version-patch.ts'
-
 import { resolveVersion } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
-import { usageError } from '../command-error.ts'
-import { withStore } from '../open-store.ts'
 
 export function diff(context: Context, input: Input): Promise<Answer> {
   checkWords(input)

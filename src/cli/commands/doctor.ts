@@ -1,12 +1,12 @@
 // `doctor`: is everything set up as it should be? Each line says how to mend what is not.
 
+import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { checkFiles } from '../doctor/file-checks.ts'
 import { findingText } from '../doctor/finding.ts'
 import { findLeaks } from '../doctor/leaks.ts'
 import { checkStore } from '../doctor/store-checks.ts'
-import { usageError } from '../command-error.ts'
 
 export async function doctor(context: Context, input: Input): Promise<Answer> {
   if (input.flag('leaks')) return findLeaks(context)

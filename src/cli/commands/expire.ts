@@ -1,22 +1,22 @@
 // `expire`: deletes what nobody has changed or read for a time, as ordinary changes; and, only if
 // that is asked for by its own name, erases old versions for good.
 
-import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Redaction } from '../../store/redaction/redaction.ts'
-import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Expiry, ExpiryRule } from '../../store/changes/retention.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
+import type { Redaction } from '../../store/redaction/redaction.ts'
 import { awaitedJson, awaitedParagraph } from '../awaited.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { loadHistory } from '../points.ts'
 import { askYes, canAsk, declined } from '../prompt.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { parseDuration } from '../times.ts'
-import type { Author } from '../../store/commits/commit-context.ts'
-import { CommandError, usageError } from '../command-error.ts'
-import { withStore } from '../open-store.ts'
 import { redacting } from './redact.ts'
 
 /** What was done, or would be. */

@@ -3,10 +3,11 @@
 
 import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { utf8 } from '../../bytes.ts'
 import type { MemoryReader } from '../../api/operations.ts'
+import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
+import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { attempt, makeDirectory } from '../files.ts'
@@ -16,7 +17,6 @@ import { withReader } from '../past.ts'
 import { withProgress } from '../progress.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
-import { CommandError } from '../command-error.ts'
 
 export async function exportStore(context: Context, input: Input): Promise<Answer> {
   const directory = resolve(input.argument(0))

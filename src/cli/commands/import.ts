@@ -1,26 +1,25 @@
 // `import`: plain files become memories, one commit per file. Everything is checked before the
 // first change; what fails later (a full disk, Ctrl-C) leaves whole memories, and says how many.
 
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { isUtf8 } from 'node:buffer'
-import { hasCode, StoreError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 import { checkPath } from '../../format/path.ts'
 import type { Change } from '../../store/changes/changes.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { listOf } from '../lists.ts'
 import { attempt, textOf } from '../files.ts'
+import { listOf } from '../lists.ts'
 import { findFiles, isRealDirectory } from '../memory-files.ts'
+import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
-import type { Author } from '../../store/commits/commit-context.ts'
-import { CommandError } from '../command-error.ts'
-import { withStore } from '../open-store.ts'
 
 /** Commits on their way at once; they share their writes to disk. */
 const WINDOW = 64

@@ -1,24 +1,23 @@
 // `join <url>`: this machine becomes another one of a store that a remote holds. The key is checked
 // before anything is written; what goes wrong leaves nothing but the identity of this machine.
 
-import type { Identity } from '../../keys/identity.ts'
 import { hasCode } from '../../errors.ts'
+import type { Identity } from '../../keys/identity.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import { joinStore } from '../../store/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import type { JoinOptions } from '../../store/sync/clone-remote.ts'
+import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withIdentityFile } from '../identity-file.ts'
+import { closing } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { canAsk } from '../prompt.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
-import { getSecret } from '../secrets.ts'
-import type { Secret } from '../secrets.ts'
+import { getSecret, type Secret } from '../secrets.ts'
 import { countText } from '../sizes.ts'
-import type { JoinOptions } from '../../store/sync/clone-remote.ts'
-import { CommandError } from '../command-error.ts'
-import { closing } from '../open-store.ts'
 
 export async function join(context: Context, input: Input): Promise<Answer> {
   try {

@@ -7,10 +7,10 @@ import { formatId } from '../../format/id.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { auditHere, getIdentity, withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { rekeyedJson, rekeyedLines } from '../rekeyed.ts'
 import { getNewPassphrase } from '../secrets.ts'
-import { auditHere, getIdentity, withStore } from '../open-store.ts'
 
 export async function keyShow(context: Context, input: Input): Promise<Answer> {
   if (input.flag('allowed-signers')) {

@@ -2,23 +2,21 @@
 // long history are there at once.
 
 import { StoreError } from '../../errors.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
 import type { FullVersion, Version, VersionFilter } from '../../store/history/versions.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { inkOf } from '../ink.ts'
-import type { Ink } from '../ink.ts'
-import { withPager } from '../pager.ts'
-import type { Write } from '../pager.ts'
+import { type Ink, inkOf } from '../ink.ts'
+import { withStore } from '../open-store.ts'
+import { withPager, type Write } from '../pager.ts'
+import { paintPatch } from '../patch-text.ts'
 import { loadHistory } from '../points.ts'
 import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
 import { findVersionPatch } from '../version-patch.ts'
-import { paintPatch } from '../patch-text.ts'
 import { eachPage, resolveVersion, versionLine, versionText } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
-import { usageError } from '../command-error.ts'
-import { withStore } from '../open-store.ts'
 
 /** Versions that are read before the first of them shows. */
 const PAGE = 200

@@ -1,15 +1,15 @@
 // `ls` and `cat`: what is in the store, or was, for people and scripts.
 
+import type { MemoryReader } from '../../api/operations.ts'
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
-import type { MemoryReader } from '../../api/operations.ts'
+import type { Memory } from '../../store/snapshot/memory-info.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withReader } from '../past.ts'
 import { sizeText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { listingJson, memoryJson } from '../wire.ts'
-import type { Memory } from '../../store/snapshot/memory-info.ts'
 
 /** Every name, hidden ones too. */
 export function ls(context: Context, input: Input): Promise<Answer> {

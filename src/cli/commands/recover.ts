@@ -8,10 +8,9 @@ import { openStore } from '../../store/open.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withIdentityFile } from '../identity-file.ts'
-import { withProgress } from '../progress.ts'
-import { getSecret } from '../secrets.ts'
-import type { Secret } from '../secrets.ts'
 import { closing, findIdentity } from '../open-store.ts'
+import { withProgress } from '../progress.ts'
+import { getSecret, type Secret } from '../secrets.ts'
 
 export async function recover(context: Context): Promise<Answer> {
   const known = findIdentity(context.environment)

@@ -2,21 +2,29 @@
 // person or --yes has to agree. The pattern to search for can come from a file, because a secret
 // must not show in the list of processes.
 
-import { hasCode, StoreError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
+import type { RedactReason } from '../../format/change-record.ts'
 import { isRedactReason } from '../../format/record.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Redaction } from '../../store/redaction/redaction.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
-import { absenceLines, absenceJson, absenceExitCode, proveAbsence } from '../absence.ts'
-import type { Absence } from '../absence.ts'
+import type { Redaction } from '../../store/redaction/redaction.ts'
+import {
+  type Absence,
+  absenceExitCode,
+  absenceJson,
+  absenceLines,
+  proveAbsence,
+} from '../absence.ts'
 import { awaitedJson, awaitedParagraph } from '../awaited.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { listOf } from '../lists.ts'
 import { writeNewFile } from '../files.ts'
 import { plainInk } from '../ink.ts'
+import { listOf } from '../lists.ts'
 import { isRealDirectory } from '../memory-files.ts'
+import { withStore } from '../open-store.ts'
 import { selectingAuthorOf } from '../options.ts'
 import { visible } from '../output.ts'
 import { loadHistory } from '../points.ts'
@@ -26,10 +34,6 @@ import { checkSelects, selectionIn } from '../redaction-words.ts'
 import { countText } from '../sizes.ts'
 import { shortId, versionLine } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
-import type { Author } from '../../store/commits/commit-context.ts'
-import type { RedactReason } from '../../format/change-record.ts'
-import { CommandError, usageError } from '../command-error.ts'
-import { withStore } from '../open-store.ts'
 
 type Current = RedactionRequest['current']
 

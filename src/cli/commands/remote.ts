@@ -3,11 +3,11 @@
 
 import { hasCode } from '../../errors.ts'
 import { addRemote, listRemotes, removeRemote } from '../../store/remotes.ts'
+import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { unknownRemoteHint } from '../remote-failure.ts'
-import { CommandError } from '../command-error.ts'
 import { checkIsDirectory } from '../open-store.ts'
+import { unknownRemoteHint } from '../remote-failure.ts'
 
 export async function remoteAdd(context: Context, input: Input): Promise<Answer> {
   const added = addRemote(directoryOf(context), input.argument(0), input.argument(1))

@@ -1,27 +1,26 @@
 // `restore` and `rollback`: back to what was, as one new commit that can itself be taken back. The
 // store decides what becomes of each memory; here it is asked for, shown and agreed to.
 
+import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Reversal } from '../../store/revert/restoration.ts'
+import type { LeftAlone } from '../../store/revert/reversal-plan.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
+import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { type Ink, inkOf } from '../ink.ts'
 import { listOf } from '../lists.ts'
-import { inkOf } from '../ink.ts'
-import type { Ink } from '../ink.ts'
+import { withStore } from '../open-store.ts'
 import { authorOf, selectingAuthorOf } from '../options.ts'
+import { visible } from '../output.ts'
 import { nameOf, patchesText } from '../patch-text.ts'
 import { getPoint, pointOf } from '../points.ts'
 import { withProgress } from '../progress.ts'
-import { visible } from '../output.ts'
 import { askYes, canAsk, declined } from '../prompt.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
-import type { Author } from '../../store/commits/commit-context.ts'
-import type { LeftAlone } from '../../store/revert/reversal-plan.ts'
-import { usageError } from '../command-error.ts'
-import { withStore } from '../open-store.ts'
 import { changeJson } from './diff.ts'
 
 /** Something could not be taken back; the rest was. */

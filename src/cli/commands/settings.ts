@@ -6,9 +6,9 @@ import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
 import { guardMetadataKey } from '../../store/guard/guard.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { timestamp } from '../wire.ts'
-import { withStore } from '../open-store.ts'
 
 export function settings(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)

@@ -4,20 +4,20 @@
 
 import { syncExitCodes } from '../../api/exit-codes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreSyncOptions } from '../../store/sync/options.ts'
 import type { RemoteStatus } from '../../store/sync/remote-status.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
+import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { getIdentity, withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { errorJson, exitCodeOf } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { reportJson, reportText, wasCombined } from '../sync-words.ts'
-import type { Author } from '../../store/commits/commit-context.ts'
-import { usageError } from '../command-error.ts'
-import { getIdentity, withStore } from '../open-store.ts'
 
 type Half = 'pull' | 'push' | undefined
 

@@ -1,16 +1,20 @@
 // `view`: a memory or a directory as an agent sees it, through the operation of the memory tool.
 
-import { view as viewOperation, viewPath } from '../../api/operations.ts'
-import type { Lines, ViewResult } from '../../api/operations.ts'
-import { parseInput } from '../../api/schemas.ts'
 import { formatSize, renderSnippet } from '../../anthropic/render.ts'
+import {
+  type Lines,
+  view as viewOperation,
+  viewPath,
+  type ViewResult,
+} from '../../api/operations.ts'
+import { parseInput } from '../../api/schemas.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
+import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withReader } from '../past.ts'
 import { storePath } from '../store-path.ts'
 import { listingJson } from '../wire.ts'
-import { usageError } from '../command-error.ts'
 
 /** As the agent sees it: numbered lines, or two levels of a directory without hidden names. */
 export function view(context: Context, input: Input): Promise<Answer> {

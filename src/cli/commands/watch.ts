@@ -2,16 +2,15 @@
 // that no lock is held between two. Says what moved, what went wrong, and when that is over; a turn
 // in which nothing happens says nothing.
 
-import { systemRandom } from '../../crypto/random.ts'
 import { syncExitCodes } from '../../api/exit-codes.ts'
+import { systemRandom } from '../../crypto/random.ts'
 import { StoreError } from '../../errors.ts'
+import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { answerText, errorText, exitCodeOf } from '../output.ts'
 import { repeat } from '../repeat.ts'
-import { usageError } from '../command-error.ts'
-import { answerOf, syncOnce, syncRemotes } from './sync.ts'
-import type { Outcome } from './sync.ts'
+import { answerOf, type Outcome, syncOnce, syncRemotes } from './sync.ts'
 
 const INTERVAL_SECONDS = 60
 const INTERVAL_SECONDS_MAX = 86_400

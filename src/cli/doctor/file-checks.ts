@@ -6,11 +6,10 @@ import { join, sep } from 'node:path'
 import { hasCode } from '../../errors.ts'
 import type { Environment } from '../environment.ts'
 import { attempt } from '../files.ts'
+import { findIdentity } from '../open-store.ts'
 import { isInRam, leftScratchDirectories } from '../scratch-directory.ts'
 import { countText, sizeText } from '../sizes.ts'
-import { findIdentity } from '../open-store.ts'
-import { fail, failed, ok, warn } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { fail, failed, type Finding, ok, warn } from './finding.ts'
 
 const STORAGE = 9
 const WRONG_KEY = 8

@@ -4,13 +4,11 @@
 
 import { mendStore } from '../../api/advice.ts'
 import { systemDisk } from '../../disk/disk.ts'
-import { framesOf, surveyJournals } from '../../git/journal/journal-survey.ts'
-import type { JournalSurvey } from '../../git/journal/journal-survey.ts'
+import { framesOf, type JournalSurvey, surveyJournals } from '../../git/journal/journal-survey.ts'
 import { ownDirectoryName } from '../../git/refs/repository.ts'
 import type { Environment } from '../environment.ts'
 import { countText } from '../sizes.ts'
-import { fail } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { fail, type Finding } from './finding.ts'
 
 const JOURNAL_DAMAGED = 17
 

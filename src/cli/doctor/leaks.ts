@@ -2,21 +2,19 @@
 // it leaves on disk for the canaries in it. Anyone can run it; it needs no store of one's own.
 
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemDisk } from '../../disk/disk.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
-import { decodeTree } from '../../git/objects/object.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
+import { decodeTree, type Oid } from '../../git/objects/object.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
 import { redirectTemporaryFiles } from '../environment.ts'
 import { attempt, errnoOf } from '../files.ts'
 import { countText, sizeText } from '../sizes.ts'
-import { CanarySearch, needlesOf } from './canaries.ts'
-import type { Canary, Hit } from './canaries.ts'
+import { type Canary, CanarySearch, type Hit, needlesOf } from './canaries.ts'
 import { makeSubject } from './scratch-store.ts'
 
 const LEAKED = 11

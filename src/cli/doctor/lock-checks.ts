@@ -2,13 +2,12 @@
 // do. Takes no lock, and waits no longer than it takes a holder at work to answer or to let go.
 
 import { setTimeout } from 'node:timers'
-import { branchName } from '../../git/refs/branch.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { answersAt } from '../../disk/life-socket.ts'
 import { findLockHolder } from '../../disk/process-lock.ts'
-import { thisProcess, type ProcessOwner } from '../../disk/process-owner.ts'
-import { failed, ok, warn } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { type ProcessOwner, thisProcess } from '../../disk/process-owner.ts'
+import { branchName } from '../../git/refs/branch.ts'
+import { failed, type Finding, ok, warn } from './finding.ts'
 
 const PATIENCE_MS = 1000
 const POLL_MS = 50

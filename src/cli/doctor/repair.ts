@@ -8,10 +8,10 @@ import { repairStore } from '../../store/repair/repair.ts'
 import type { LostChange, LostObject, RepairReport } from '../../store/repair/report.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { checkIsDirectory, getIdentity } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { countText } from '../sizes.ts'
-import { checkIsDirectory, getIdentity } from '../open-store.ts'
 
 const DAMAGED: ExitCode = 11
 const BEHIND: ExitCode = 12

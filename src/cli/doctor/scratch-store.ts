@@ -3,14 +3,13 @@
 // commands, a checkpoint, caches, a changed passphrase and a second opening among it.
 
 import * as operations from '../../api/operations.ts'
-import { systemRandom } from '../../crypto/random.ts'
 import { toHex } from '../../bytes.ts'
+import { systemRandom } from '../../crypto/random.ts'
 import { StoreError } from '../../errors.ts'
-import { formatIdentity, generateIdentity } from '../../keys/identity.ts'
-import type { Identity } from '../../keys/identity.ts'
+import { formatIdentity, generateIdentity, type Identity } from '../../keys/identity.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { createStore, openStore } from '../../store/open.ts'
-import type { Author } from '../../store/commits/commit-context.ts'
 import type { Canary } from './canaries.ts'
 
 /** What the search looks at, and when: called at each point of the store's life. */

@@ -2,7 +2,9 @@
 // time, and become visible under the writer lock; refs move under it. Must not know what the
 // journal holds: it asks for objects, and for a checkpoint before many of them are sent.
 
+import { fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
 import type {
   OutgoingPack,
   PackExchange,
@@ -10,20 +12,18 @@ import type {
   ReceiveOptions,
   Remote,
 } from '../exchange.ts'
-import type { GitFileLockContext } from '../refs/git-file-lock.ts'
-import { StoreError } from '../../errors.ts'
-import { IncomingPack, purgedMeanwhile, receiveLimits, refusal } from '../pack/incoming-pack.ts'
-import { fromHex } from '../../bytes.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
-import { makeOutgoingPack } from './outgoing-pack.ts'
+import { IncomingPack, purgedMeanwhile, receiveLimits, refusal } from '../pack/incoming-pack.ts'
 import { corruptPack } from '../pack/pack-entry.ts'
 import { discardHalfPack, type HalfPack, publishPacks, temporaryPath } from '../pack/pack-file.ts'
+import type { Packer } from '../pack/packer.ts'
 import { PagedIndex } from '../pack/paged-index.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { refusedName } from '../refs/ref-list.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
 import { makeOwnDirectory } from '../refs/repository.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
-import { refusedName } from '../refs/ref-list.ts'
-import type { Packer } from '../pack/packer.ts'
+import { makeOutgoingPack } from './outgoing-pack.ts'
 
 export interface DiskExchangeParts {
   readonly files: GitFileLockContext

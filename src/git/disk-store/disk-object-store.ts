@@ -4,18 +4,15 @@
 
 import { resolve } from 'node:path'
 import { type Random, systemRandom } from '../../crypto/random.ts'
+import { type Disk, systemDisk } from '../../disk/disk.ts'
+import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { journalBytesMax, journalWaitBytes, lockWaitMsDefault, purgeWaitMs } from '../../limits.ts'
+import { Journal } from '../journal/journal.ts'
 import { BackgroundCheckpoint } from '../maintenance/background-checkpoint.ts'
-import { Branch } from '../refs/branch.ts'
 import { Checkpointer } from '../maintenance/checkpoint.ts'
 import { CompactionTurn, packedElsewhereError } from '../maintenance/compaction-turn.ts'
-import { DiskExchange } from './disk-exchange.ts'
-import { type Disk, systemDisk } from '../../disk/disk.ts'
-import type { GitFileLockContext } from '../refs/git-file-lock.ts'
-import { HeadLink } from './head-link.ts'
-import { Journal } from '../journal/journal.ts'
-import type { GitObject, NewObject, Oid } from '../objects/object.ts'
+import { workerPacker } from '../maintenance/pack-worker.ts'
 import {
   checkTransitions,
   type CompactOptions,
@@ -25,12 +22,14 @@ import {
   type Surplus,
   type Transition,
 } from '../object-store.ts'
+import type { GitObject, NewObject, Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
 import { PackSet } from '../pack/pack-set.ts'
-import { workerPacker } from '../maintenance/pack-worker.ts'
-import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
-import { Purge } from '../purge/purge.ts'
+import type { Packer } from '../pack/packer.ts'
 import { PurgeIntents } from '../purge/purge-intents.ts'
+import { Purge } from '../purge/purge.ts'
+import { Branch } from '../refs/branch.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import {
   checkRepository,
   ensureSettingsUnlessBusy,
@@ -38,10 +37,11 @@ import {
   makeOwnDirectory,
   ownDirectoryName,
 } from '../refs/repository.ts'
+import { DiskExchange } from './disk-exchange.ts'
+import { HeadLink } from './head-link.ts'
 import { Staging } from './staging.ts'
 import { StorageReport } from './storage-report.ts'
 import { StoredObjects } from './stored-objects.ts'
-import type { Packer } from '../pack/packer.ts'
 
 /** For another git program that holds the branch's lock file. */
 const gitLockWaitMs = 1000

@@ -1,10 +1,10 @@
 // Which commit is the head, as journal, branch and packs say together: each is read by itself, and
 // other processes change them meanwhile. Must not change any of them on the disk.
 
-import type { Branch } from '../refs/branch.ts'
 import { branchMovedError, type Journal } from '../journal/journal.ts'
 import type { Oid } from '../objects/object.ts'
 import type { PackSet } from '../pack/pack-set.ts'
+import type { Branch } from '../refs/branch.ts'
 
 /** Reloads that must agree before the branch is said to have moved away from the journal. */
 const agreeingReloads = 3

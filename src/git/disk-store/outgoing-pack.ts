@@ -6,14 +6,13 @@
 
 import { fromHex } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
-import { CompactionSource } from '../pack/compaction-source.ts'
-import type { Disk } from '../../disk/disk.ts'
 import type { OutgoingPack } from '../exchange.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
-import { Pack } from '../pack/pack.ts'
+import { CompactionSource } from '../pack/compaction-source.ts'
 import {
   deflate,
   encodeEntryHeader,
@@ -29,6 +28,7 @@ import {
   type PackObject,
   writeObjects,
 } from '../pack/pack-writer.ts'
+import { Pack } from '../pack/pack.ts'
 import { findThinBases } from './thin-bases.ts'
 
 /** What is packed anew, in RAM. */

@@ -2,9 +2,9 @@
 // and which a checkpoint sweeps up if this process dies. One is written at a time, while the caller
 // goes on. Must be used by the holder of the writer lock alone.
 
+import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { journalTransitionBytesMax } from '../../limits.ts'
-import type { Disk } from '../../disk/disk.ts'
 import type { Transition } from '../object-store.ts'
 import { discardHalfPack, type HalfPack, publishPacks } from '../pack/pack-file.ts'
 import type { PackObject } from '../pack/pack-writer.ts'

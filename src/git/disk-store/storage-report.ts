@@ -2,18 +2,18 @@
 // parts of the store, and changes nothing.
 
 import { fromHex } from '../../bytes.ts'
-import type { BackgroundCheckpoint } from '../maintenance/background-checkpoint.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { filesBelow } from '../../disk/file-sweep.ts'
+import type { ProcessLock } from '../../disk/process-lock.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { BackgroundCheckpoint } from '../maintenance/background-checkpoint.ts'
+import { measureEntries, measureLoose, measureRepeated, sumOf } from '../maintenance/surplus.ts'
+import type { StorageStatus, Surplus } from '../object-store.ts'
 import { countLooseObjects } from '../objects/loose-object.ts'
 import type { Oid } from '../objects/object.ts'
-import type { StorageStatus, Surplus } from '../object-store.ts'
 import type { PackSet } from '../pack/pack-set.ts'
-import type { ProcessLock } from '../../disk/process-lock.ts'
 import type { PurgeIntents } from '../purge/purge-intents.ts'
 import { asideName } from '../purge/repair-names.ts'
-import { measureEntries, measureLoose, measureRepeated, sumOf } from '../maintenance/surplus.ts'
 
 interface StorageReportParts {
   readonly disk: Disk

@@ -4,9 +4,10 @@
 // holds the writer lock of the store; anyone may read. Must write nothing over damage.
 
 import { concatBytes, equalBytes, isZero } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { journalPackBytes, journalStepBytesMax, journalStepBytesMin } from '../../limits.ts'
-import type { Disk } from '../../disk/disk.ts'
+import type { Transition } from '../object-store.ts'
 import {
   type Batch,
   batchBytes,
@@ -22,7 +23,6 @@ import {
 } from './journal-frame.ts'
 import { type JournalMemory, JournalSlabs } from './journal-memory.ts'
 import { isOfSame, judgeRest, type Rest } from './journal-survey.ts'
-import type { Transition } from '../object-store.ts'
 
 const noBytes = new Uint8Array(0)
 /** Never written to, so that no memory is behind it. */

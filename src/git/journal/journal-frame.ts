@@ -18,8 +18,8 @@
 import { ByteReader, ByteWriter, concatBytes, equalBytes, toHex } from '../../bytes.ts'
 import { sha256 } from '../../crypto/digest.ts'
 import { assert, StoreError } from '../../errors.ts'
-import type { ObjectType, Oid } from '../objects/object.ts'
 import type { Transition } from '../object-store.ts'
+import type { ObjectType, Oid } from '../objects/object.ts'
 
 /** What a disk writes as a whole or not at all; of larger ones it is a part. */
 export const sectorBytes: number = 512

@@ -4,11 +4,11 @@
 
 import { toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
-import { objectBytesMax } from '../../limits.ts'
 import type { Disk } from '../../disk/disk.ts'
+import { objectBytesMax } from '../../limits.ts'
+import type { Oid } from '../objects/object.ts'
 import { type JournalObject, objectTypes } from './journal-frame.ts'
 import { framesOf, surveyJournal } from './journal-survey.ts'
-import type { Oid } from '../objects/object.ts'
 
 const oidBytes = 20
 /** Of an object: its type, its name and the length of its body. */

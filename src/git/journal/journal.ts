@@ -4,14 +4,14 @@
 
 import type { Random } from '../../crypto/random.ts'
 import { gitHash } from '../../crypto/sha1.ts'
-import { StoreError } from '../../errors.ts'
 import type { Disk } from '../../disk/disk.ts'
-import { type Frame, type JournalObject, saltBytes } from './journal-frame.ts'
+import { StoreError } from '../../errors.ts'
+import type { Transition } from '../object-store.ts'
+import type { Oid } from '../objects/object.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
+import { type Frame, type JournalObject, saltBytes } from './journal-frame.ts'
 import { JournalMemory } from './journal-memory.ts'
 import { journalNames } from './journal-survey.ts'
-import type { Oid } from '../objects/object.ts'
-import type { Transition } from '../object-store.ts'
 
 export interface Sealing {
   readonly frames: readonly Frame[]

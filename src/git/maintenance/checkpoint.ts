@@ -4,23 +4,22 @@
 // Must hold the checkpoint lock throughout and the writer lock only for moments.
 
 import { utf8 } from '../../bytes.ts'
-import { hasCode, StoreError } from '../../errors.ts'
-import { type Branch, branchName } from '../refs/branch.ts'
 import { makeDurableDirectory } from '../../disk/disk.ts'
-import { type GitFileLockContext, replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
-import { sweepIncoming } from '../pack/incoming-pack.ts'
+import type { ProcessLock } from '../../disk/process-lock.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import type { Frame } from '../journal/journal-frame.ts'
 import type { Journal } from '../journal/journal.ts'
-import { findLinks } from '../objects/object.ts'
-import type { Oid } from '../objects/object.ts'
 import type { CompactOptions, ObjectAmount, PackStatus } from '../object-store.ts'
+import { findLinks, type Oid } from '../objects/object.ts'
+import { sweepIncoming } from '../pack/incoming-pack.ts'
 import { halfPackPattern } from '../pack/pack-file.ts'
-import { planMerge } from './pack-merge.ts'
 import { removeLoneIndexes } from '../pack/pack-removal.ts'
-import type { ProcessLock } from '../../disk/process-lock.ts'
-import { trackingRefs } from '../refs/tracking-ref.ts'
-import { listRefs } from '../refs/ref-list.ts'
 import type { Packer } from '../pack/packer.ts'
+import { type Branch, branchName } from '../refs/branch.ts'
+import { type GitFileLockContext, replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
+import { listRefs } from '../refs/ref-list.ts'
+import { trackingRefs } from '../refs/tracking-ref.ts'
+import { planMerge } from './pack-merge.ts'
 
 export interface CheckpointParts {
   readonly files: GitFileLockContext

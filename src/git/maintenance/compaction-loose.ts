@@ -2,10 +2,10 @@
 // What is damaged, or is a tag, stays where it is. Must not remove a file before its pack is
 // durable.
 
-import { hasCode } from '../../errors.ts'
-import { MEBIBYTE } from '../../limits.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { FileSweep } from '../../disk/file-sweep.ts'
+import { hasCode } from '../../errors.ts'
+import { MEBIBYTE } from '../../limits.ts'
 import { looseObjectIds, looseObjectPath, readLooseObject } from '../objects/loose-object.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
 import { type PackObject, writePack } from '../pack/pack-writer.ts'

@@ -3,8 +3,8 @@
 // packs.
 
 import { StoreError } from '../../errors.ts'
-import type { BackgroundCheckpoint } from './background-checkpoint.ts'
 import type { CompactOptions } from '../object-store.ts'
+import type { BackgroundCheckpoint } from './background-checkpoint.ts'
 
 export class CompactionTurn {
   readonly #background: BackgroundCheckpoint

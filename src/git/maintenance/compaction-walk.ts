@@ -5,8 +5,8 @@
 
 import { fromHex } from '../../bytes.ts'
 import { findLinks } from '../objects/object.ts'
-import type { PackedObject } from '../pack/pack.ts'
 import { TreeCursor } from '../objects/tree-cursor.ts'
+import type { PackedObject } from '../pack/pack.ts'
 
 /** The trees of a store have five levels; a deeper one is a stranger's. */
 const depthMax = 64

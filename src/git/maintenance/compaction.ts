@@ -5,16 +5,13 @@
 
 import type { WorkWatch } from '../../async.ts'
 import { fromHex } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { atOnce } from '../../time-slice.ts'
-import { packLooseObjects } from './compaction-loose.ts'
-import { CompactionSource, type RawEntry } from '../pack/compaction-source.ts'
-import { type ReadObject, walkCommits, walkTrees } from './compaction-walk.ts'
-import { makeDelta } from '../pack/delta.ts'
-import type { Disk } from '../../disk/disk.ts'
-import type { Oid } from '../objects/object.ts'
 import type { PackStatus } from '../object-store.ts'
-import { Pack } from '../pack/pack.ts'
+import type { Oid } from '../objects/object.ts'
+import { CompactionSource, type RawEntry } from '../pack/compaction-source.ts'
+import { makeDelta } from '../pack/delta.ts'
 import {
   corruptPack,
   deflate,
@@ -24,6 +21,9 @@ import {
 } from '../pack/pack-entry.ts'
 import { PackOutput, writeWithOutput } from '../pack/pack-output.ts'
 import { removePacks } from '../pack/pack-removal.ts'
+import { Pack } from '../pack/pack.ts'
+import { packLooseObjects } from './compaction-loose.ts'
+import { type ReadObject, walkCommits, walkTrees } from './compaction-walk.ts'
 
 /** As `git gc --aggressive`: a reader applies at most this many deltas for one object. */
 const depthMax = 50

@@ -3,8 +3,8 @@
 // import nothing that loads libsodium, which would more than double its start.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { StoreError } from '../../errors.ts'
 import { systemDisk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
 import { runPackJob } from './pack-job.ts'
 import { decodeRequest, type PackReply, type PackThreadData } from './pack-message.ts'
 

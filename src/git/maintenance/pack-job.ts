@@ -2,18 +2,18 @@
 // worker thread. Must not decide when either is due.
 
 import { unwatched, type WorkWatch } from '../../async.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
 import { atOnce } from '../../time-slice.ts'
-import { type CompactionJob, compactPacks } from './compaction.ts'
-import type { Disk } from '../../disk/disk.ts'
-import { indexIncoming } from '../pack/incoming-pack.ts'
 import type { ObjectAmount, PackStatus } from '../object-store.ts'
 import { OidList } from '../objects/oid-list.ts'
+import { indexIncoming } from '../pack/incoming-pack.ts'
 import type { HalfPack } from '../pack/pack-file.ts'
 import { filterPacks } from '../pack/pack-filter.ts'
-import { mergePacks } from './pack-merge.ts'
 import { orderForPack } from '../pack/pack-order.ts'
 import { type PackObject, writeHalfPack, writePack } from '../pack/pack-writer.ts'
+import { type CompactionJob, compactPacks } from './compaction.ts'
+import { mergePacks } from './pack-merge.ts'
 import { surveyPacks } from './survey.ts'
 
 export type PackJob =

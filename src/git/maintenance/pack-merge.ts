@@ -5,7 +5,6 @@
 
 import type { Disk } from '../../disk/disk.ts'
 import type { PackStatus } from '../object-store.ts'
-import { Pack } from '../pack/pack.ts'
 import { type HalfPack, PackFile, publishPacks } from '../pack/pack-file.ts'
 import {
   type IndexMerge,
@@ -16,6 +15,7 @@ import {
 } from '../pack/pack-index-merge.ts'
 import { MergeSource } from '../pack/pack-merge-source.ts'
 import { removePacks } from '../pack/pack-removal.ts'
+import { Pack } from '../pack/pack.ts'
 
 /** Each pack holds at least this many times the objects of all smaller ones together. */
 const growth = 2

@@ -5,8 +5,8 @@
 
 import { assert, type ErrorCode } from '../../errors.ts'
 import type { ObjectType } from '../objects/object.ts'
-import type { PackJob, PackResult } from './pack-job.ts'
 import type { PackObject } from '../pack/pack-writer.ts'
+import type { PackJob, PackResult } from './pack-job.ts'
 
 /** Of each object: type 1, oid 20; of its body: number of the memory 4, start 4, length 4. */
 const rowBytes = 33

@@ -4,16 +4,15 @@
 // be kept, unreferenced and ended.
 
 import { Worker } from 'node:worker_threads'
+import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { KIBIBYTE } from '../../limits.ts'
 import { workerUrl } from '../../worker-url.ts'
-import { systemDisk } from '../../disk/disk.ts'
 import type { CompactOptions } from '../object-store.ts'
-import { asAmount, runPackJob, type PackJob, type PackResult } from './pack-job.ts'
 import { asHalfPack, temporaryPath } from '../pack/pack-file.ts'
-import { encodeRequest, transferOf } from './pack-message.ts'
-import type { PackReply, PackThreadData } from './pack-message.ts'
 import type { Packer } from '../pack/packer.ts'
+import { asAmount, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
+import { encodeRequest, type PackReply, type PackThreadData, transferOf } from './pack-message.ts'
 
 /** What is packed in less time than a thread takes to start. */
 const inlineBytesMax = 512 * KIBIBYTE

@@ -3,11 +3,11 @@
 // Measures entries as they are stored; must not remove anything.
 
 import type { Disk } from '../../disk/disk.ts'
+import { noObjects, type ObjectAmount } from '../object-store.ts'
 import { looseObjectIds, looseObjectPath } from '../objects/loose-object.ts'
 import type { Oid } from '../objects/object.ts'
-import { noObjects, type ObjectAmount } from '../object-store.ts'
-import type { Pack } from '../pack/pack.ts'
 import { PackLayout } from '../pack/pack-layout.ts'
+import type { Pack } from '../pack/pack.ts'
 
 /** Entries, by their positions in the index; where none is counted, no more than that is read. */
 export function measureEntries(pack: Pack, isCounted: (position: number) => boolean): ObjectAmount {

@@ -4,16 +4,16 @@
 
 import type { WorkWatch } from '../../async.ts'
 import { asciiText, fromHex, toHex } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { atOnce } from '../../time-slice.ts'
-import type { CompactionJob } from './compaction.ts'
-import { CompactionSource } from '../pack/compaction-source.ts'
-import { walkCommits, walkTrees, type WalkSource } from './compaction-walk.ts'
-import type { Disk } from '../../disk/disk.ts'
+import type { ObjectAmount } from '../object-store.ts'
 import { looseObjectIds, looseObjectPath, readAnyLooseObject } from '../objects/loose-object.ts'
 import type { Oid } from '../objects/object.ts'
-import type { ObjectAmount } from '../object-store.ts'
+import { CompactionSource } from '../pack/compaction-source.ts'
 import { Pack, type PackedObject } from '../pack/pack.ts'
+import { walkCommits, type WalkSource, walkTrees } from './compaction-walk.ts'
+import type { CompactionJob } from './compaction.ts'
 
 /** Between two looks at whoever waits. */
 const tickObjects = 1024

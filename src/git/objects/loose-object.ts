@@ -4,11 +4,11 @@
 import { inflateSync } from 'node:zlib'
 import { asciiText } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { filesBelow } from '../../disk/file-sweep.ts'
 import { StoreError } from '../../errors.ts'
 import { objectBytesMax } from '../../limits.ts'
-import type { Disk } from '../../disk/disk.ts'
 import type { GitObject, ObjectType, Oid } from './object.ts'
-import { filesBelow } from '../../disk/file-sweep.ts'
 
 /** Longest header: "commit 67108864" and a NUL. */
 const headerBytesMax = 32

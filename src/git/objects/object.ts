@@ -2,7 +2,7 @@
 // (FORMAT §2); must not read or write files. Stricter than git: a tree that this refuses is either
 // damaged or was never written by a store.
 
-import { asciiText, toHex, type Sealed } from '../../bytes.ts'
+import { asciiText, type Sealed, toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import { assert, StoreError } from '../../errors.ts'
 

@@ -9,9 +9,9 @@ import { gitHash } from '../../crypto/sha1.ts'
 import { StoreError } from '../../errors.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
-import type { Pack, PackedObject } from './pack.ts'
 import { corruptPack, decodeEntryHeader, type EntryHeader } from './pack-entry.ts'
 import { PackLayout } from './pack-layout.ts'
+import type { Pack, PackedObject } from './pack.ts'
 
 const readAheadBytes = 128 * KIBIBYTE
 const cacheBytes = 8 * MEBIBYTE

@@ -2,8 +2,8 @@
 // buffer in RAM. Must not know what the bytes are.
 
 import { Sha1 } from '../../crypto/sha1.ts'
-import { MEBIBYTE } from '../../limits.ts'
 import type { Disk } from '../../disk/disk.ts'
+import { MEBIBYTE } from '../../limits.ts'
 
 const bufferBytes = MEBIBYTE
 /** Longer parts are written as they are. */

@@ -7,9 +7,10 @@ import type { WorkWatch } from '../../async.ts'
 import { concatBytes, equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { isHeldByLive, type LockIdentity } from '../../disk/process-lock.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { packBytesMax, packObjectsMax } from '../../limits.ts'
-import type { Disk } from '../../disk/disk.ts'
 import type { ReceiveLimits } from '../exchange.ts'
 import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
 import {
@@ -20,7 +21,6 @@ import {
   writeHalfIndex,
 } from './pack-file.ts'
 import { checkPack } from './pack-resolve.ts'
-import { isHeldByLive, type LockIdentity } from '../../disk/process-lock.ts'
 
 /** The temporary names of packs on their way in; in each the token of the handle that receives. */
 const incomingPattern = /^tmp_(?:pack|idx)_incoming_([0-9a-f]{32})_/

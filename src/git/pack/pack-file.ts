@@ -4,8 +4,8 @@
 
 import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
-import { assert } from '../../errors.ts'
 import type { Disk } from '../../disk/disk.ts'
+import { assert } from '../../errors.ts'
 import type { ObjectAmount, PackStatus } from '../object-store.ts'
 import { HashedFile } from './hashed-file.ts'
 import { encodePackHeader } from './pack-entry.ts'

@@ -5,17 +5,16 @@
 
 import { crc32 } from 'node:zlib'
 import { concatBytes } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { MEBIBYTE } from '../../limits.ts'
+import type { OidList } from '../objects/oid-list.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import { makeDelta } from './delta.ts'
-import type { Disk } from '../../disk/disk.ts'
-import type { OidList } from '../objects/oid-list.ts'
-import { Pack, type PackedObject } from './pack.ts'
 import {
   corruptPack,
   decodeEntryHeader,
-  deltaDistanceAt,
   deflate,
+  deltaDistanceAt,
   encodeEntryHeader,
   encodeOffsetDeltaHeader,
   entryTypeAt,
@@ -24,6 +23,7 @@ import { type HalfPack, PackFile, publishPacks } from './pack-file.ts'
 import { encodePackIndex, type PackIndex } from './pack-index.ts'
 import { PackLayout } from './pack-layout.ts'
 import { removePacks } from './pack-removal.ts'
+import { Pack, type PackedObject } from './pack.ts'
 
 const windowBytes = 2 * MEBIBYTE
 /** An entry's header is never longer. */

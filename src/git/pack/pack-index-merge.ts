@@ -4,8 +4,7 @@
 
 import { assert } from '../../errors.ts'
 import type { HashedFile } from './hashed-file.ts'
-import type { ObjectIndex } from './pack-index.ts'
-import { encodeIndexHead, encodeLargeOffset, largeOffset } from './pack-index.ts'
+import { encodeIndexHead, encodeLargeOffset, largeOffset, type ObjectIndex } from './pack-index.ts'
 
 const indexesMax = 2 ** 16
 const oidBytes = 20

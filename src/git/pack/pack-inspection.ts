@@ -3,16 +3,16 @@
 
 import { equalBytes } from '../../bytes.ts'
 import { gitHash, Sha1 } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'
 import { deltaCacheBytes, MEBIBYTE } from '../../limits.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
-import type { Disk } from '../../disk/disk.ts'
-import { Pack } from './pack.ts'
 import { packTrailerBytes } from './pack-entry.ts'
 import { PackIndex } from './pack-index.ts'
 import { PackLayout } from './pack-layout.ts'
 import { checkPack } from './pack-resolve.ts'
 import { salvagePack } from './pack-salvage.ts'
+import { Pack } from './pack.ts'
 
 export interface InspectedPack {
   /** File name without extension. */

@@ -1,9 +1,9 @@
 // Where the entries of a pack lie, in the order of the file: an index knows them by oid alone. One
 // typed column, so that a million entries take eight megabytes. Pure.
 
-import type { Pack } from './pack.ts'
-import { packTrailerBytes } from './pack-entry.ts'
 import { SortedColumn } from '../objects/oid-list.ts'
+import { packTrailerBytes } from './pack-entry.ts'
+import type { Pack } from './pack.ts'
 
 /** Ranks number the entries from 0, by ascending offset; positions are those of the index. */
 export class PackLayout {

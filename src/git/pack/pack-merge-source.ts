@@ -7,7 +7,6 @@ import { crc32 } from 'node:zlib'
 import { equalBytes } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
 import { KIBIBYTE } from '../../limits.ts'
-import type { Pack } from './pack.ts'
 import {
   corruptPack,
   decodeEntryHeader,
@@ -18,6 +17,7 @@ import {
 } from './pack-entry.ts'
 import type { PackFile } from './pack-file.ts'
 import { PackLayout } from './pack-layout.ts'
+import type { Pack } from './pack.ts'
 
 const windowBytes = 256 * KIBIBYTE
 

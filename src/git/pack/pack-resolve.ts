@@ -5,8 +5,8 @@
 
 import type { WorkWatch } from '../../async.ts'
 import { deltaChainBytesMax, deltaChainMax, KIBIBYTE } from '../../limits.ts'
-import { applyDelta } from './delta.ts'
 import type { ObjectType } from '../objects/object.ts'
+import { applyDelta } from './delta.ts'
 import { corruptPack } from './pack-entry.ts'
 import { PackIndexBuilder } from './pack-index.ts'
 import { EntryReader, type PackBytes, PackScan, type VisitObject } from './pack-scan.ts'

@@ -4,12 +4,11 @@
 
 import { fromHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'
 import { deltaCacheBytes, MEBIBYTE } from '../../limits.ts'
-import { DeltaBaseCache } from './delta-base-cache.ts'
-import type { Disk } from '../../disk/disk.ts'
 import type { Oid } from '../objects/object.ts'
-import { Pack } from './pack.ts'
+import { DeltaBaseCache } from './delta-base-cache.ts'
 import {
   entryHeaderBytesMax,
   entryTypeAt,
@@ -18,6 +17,7 @@ import {
 } from './pack-entry.ts'
 import { encodePackIndex, PackIndex } from './pack-index.ts'
 import { EntryReader } from './pack-scan.ts'
+import { Pack } from './pack.ts'
 
 const oidBytes = 20
 const windowBytes = MEBIBYTE

@@ -4,15 +4,15 @@
 
 import { fromHex, toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { deltaCacheBytes, packIndexBytesMax } from '../../limits.ts'
-import { DeltaBaseCache } from './delta-base-cache.ts'
-import type { Disk } from '../../disk/disk.ts'
-import type { GitObject, Oid } from '../objects/object.ts'
 import type { PackStatus } from '../object-store.ts'
-import { Pack } from './pack.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
+import { DeltaBaseCache } from './delta-base-cache.ts'
 import { corruptPack } from './pack-entry.ts'
 import type { ObjectIndex } from './pack-index.ts'
+import { Pack } from './pack.ts'
 
 /** Other processes merge packs while this one lists them; each merge needs one more look. */
 const scansMax = 5

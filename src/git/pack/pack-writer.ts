@@ -4,12 +4,12 @@
 
 import { fromHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { atOnce } from '../../time-slice.ts'
-import { makeDelta } from './delta.ts'
-import type { Disk } from '../../disk/disk.ts'
-import type { ObjectType, Oid } from '../objects/object.ts'
 import type { PackStatus } from '../object-store.ts'
+import type { ObjectType, Oid } from '../objects/object.ts'
+import { makeDelta } from './delta.ts'
 import {
   deflate,
   encodeEntryHeader,

@@ -5,22 +5,22 @@
 // The descriptor stays open, so a pack that another process merged away stays readable.
 
 import { equalBytes } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { deltaChainBytesMax, deltaChainMax, packIndexBytesMax } from '../../limits.ts'
-import { applyDelta, deltaTargetSize } from './delta.ts'
-import type { DeltaBaseCache } from './delta-base-cache.ts'
-import type { Disk } from '../../disk/disk.ts'
 import type { GitObject, ObjectType } from '../objects/object.ts'
+import type { DeltaBaseCache } from './delta-base-cache.ts'
+import { applyDelta, deltaTargetSize } from './delta.ts'
 import {
   corruptPack,
   decodeEntryHeader,
   decodePackHeader,
   deflatedBytesMax,
+  type EntryHeader,
   entryHeaderBytesMax,
   inflate,
   packHeaderBytes,
   packTrailerBytes,
-  type EntryHeader,
 } from './pack-entry.ts'
 import { type ObjectIndex, PackIndex } from './pack-index.ts'
 import { PagedIndex } from './paged-index.ts'

@@ -1,7 +1,7 @@
 // Who writes, merges and searches packs: a thread of its own, or in tests the one that asks.
 
-import type { Oid } from '../objects/object.ts'
 import type { CompactOptions, ObjectAmount } from '../object-store.ts'
+import type { Oid } from '../objects/object.ts'
 import type { OidList } from '../objects/oid-list.ts'
 import type { HalfPack } from './pack-file.ts'
 import type { PackObject } from './pack-writer.ts'

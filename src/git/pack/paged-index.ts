@@ -6,9 +6,9 @@
 
 import { equalBytes } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
 import { KIBIBYTE } from '../../limits.ts'
-import type { Disk } from '../../disk/disk.ts'
 import { corruptPack } from './pack-entry.ts'
 import {
   countObjects,

@@ -8,8 +8,7 @@
 import { ByteReader, ByteWriter, concatBytes, equalBytes, fromHex, toHex } from '../../bytes.ts'
 import { sha256 } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
-import { findLinks } from '../objects/object.ts'
-import type { GitObject, Oid } from '../objects/object.ts'
+import { findLinks, type GitObject, type Oid } from '../objects/object.ts'
 import { oidBytes, OidList } from '../objects/oid-list.ts'
 import { packNameOf } from '../pack/pack-file.ts'
 

@@ -2,12 +2,12 @@
 // was never committed, removed after the purge. Caches what it has read, since they never change.
 // Must be called by the holder of the writer lock wherever it changes anything.
 
-import type { Random } from '../../crypto/random.ts'
 import { toHex } from '../../bytes.ts'
-import { hasCode } from '../../errors.ts'
+import type { Random } from '../../crypto/random.ts'
 import { atomicWrite, type Disk } from '../../disk/disk.ts'
-import type { GitObject, Oid } from '../objects/object.ts'
+import { hasCode } from '../../errors.ts'
 import type { Transition } from '../object-store.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
 import type { OidList } from '../objects/oid-list.ts'
 import { removePacks } from '../pack/pack-removal.ts'
 import {

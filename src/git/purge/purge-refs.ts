@@ -2,13 +2,12 @@
 // files such as ORIG_HEAD. What names an erased object goes, else git takes the
 // repository for damaged. Must never touch what refs/heads/main says.
 
-import { branchName } from '../refs/branch.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { filesBelow, type FileSweep } from '../../disk/file-sweep.ts'
-import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import type { Oid } from '../objects/object.ts'
-import { lockSuffix, looseRefs, sweepPackedRefs, textOf } from '../refs/ref-list.ts'
-import type { Ref } from '../refs/ref-list.ts'
+import { branchName } from '../refs/branch.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { lockSuffix, looseRefs, type Ref, sweepPackedRefs, textOf } from '../refs/ref-list.ts'
 
 type IsErased = (oid: Oid) => boolean
 

@@ -4,20 +4,20 @@
 // lock throughout; packs are rewritten without the writer lock, the rest takes it for a moment.
 
 import { asciiText } from '../../bytes.ts'
-import type { Branch } from '../refs/branch.ts'
 import { FileSweep } from '../../disk/file-sweep.ts'
-import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
 import { brokenPacks } from '../pack/pack-removal.ts'
+import type { Packer } from '../pack/packer.ts'
+import type { Branch } from '../refs/branch.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { listRefs } from '../refs/ref-list.ts'
 import { sweepBrokenPacks, sweepFiles } from './purge-files.ts'
 import type { PurgeIntent } from './purge-intent.ts'
 import type { PurgeIntents } from './purge-intents.ts'
 import { sweepRefs } from './purge-refs.ts'
 import { repairNames } from './repair-names.ts'
-import { listRefs } from '../refs/ref-list.ts'
-import type { Packer } from '../pack/packer.ts'
 
 /** How long a running git may take between the two parts of a pack. */
 const renameMsMax = 100

@@ -3,8 +3,8 @@
 // does not exist yet: the next commit would silently start a new history.
 
 import { asciiText } from '../../bytes.ts'
-import { StoreError } from '../../errors.ts'
 import type { Disk, FileStatus } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
 import type { Oid } from '../objects/object.ts'
 
 export const branchName: string = 'refs/heads/main'

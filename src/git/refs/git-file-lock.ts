@@ -4,9 +4,9 @@
 // `pending.*` file whose owner is dead. Must be called by one of our processes at a time per file.
 
 import type { Random } from '../../crypto/random.ts'
-import { StoreError } from '../../errors.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { isHeldByLive, type LockIdentity, pause } from '../../disk/process-lock.ts'
+import { StoreError } from '../../errors.ts'
 
 export interface GitFileLockContext {
   readonly disk: Disk

@@ -1,13 +1,12 @@
 // All refs of a repository, loose and packed, as git keeps them. Must never touch what
 // refs/heads/main says.
 
-import { StoreError } from '../../errors.ts'
-import { branchName } from './branch.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { filesBelow, FileSweep } from '../../disk/file-sweep.ts'
-import { replaceUnderLock } from './git-file-lock.ts'
-import type { GitFileLockContext } from './git-file-lock.ts'
+import { StoreError } from '../../errors.ts'
 import type { Oid } from '../objects/object.ts'
+import { branchName } from './branch.ts'
+import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 
 export const lockSuffix = '.lock'
 const packedName = 'packed-refs'

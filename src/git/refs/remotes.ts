@@ -3,11 +3,11 @@
 
 import { asciiText, utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
+import type { Remote } from '../exchange.ts'
 import { branchName } from './branch.ts'
 import { type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { trackingRefName } from './tracking-ref.ts'
-import type { Remote } from '../exchange.ts'
 
 /** On one line of a config file, in quotes. */
 const URL_TEXT = /^\P{Cc}{1,2048}$/u

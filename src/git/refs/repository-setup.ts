@@ -4,8 +4,8 @@
 // about objects and where refs are.
 
 import { asciiText, utf8 } from '../../bytes.ts'
-import { hasCode } from '../../errors.ts'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
+import { hasCode } from '../../errors.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { headText, newConfig } from './repository.ts'
 

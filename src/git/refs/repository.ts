@@ -4,9 +4,9 @@
 
 import { dirname } from 'node:path'
 import { asciiText, concatBytes, equalBytes, utf8 } from '../../bytes.ts'
-import { hasCode, StoreError } from '../../errors.ts'
-import { branchName, Branch } from './branch.ts'
 import { atomicWrite, type Disk, makeDurableDirectory, syncIfReadable } from '../../disk/disk.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { Branch, branchName } from './branch.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 

@@ -2,11 +2,11 @@
 // own lock protocol. Must be changed by the holder of the writer lock alone; a reader needs none.
 
 import { utf8 } from '../../bytes.ts'
-import { StoreError } from '../../errors.ts'
-import { Branch } from './branch.ts'
 import { type Disk, makeDurableDirectory } from '../../disk/disk.ts'
-import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
+import { StoreError } from '../../errors.ts'
 import type { Oid } from '../objects/object.ts'
+import { Branch } from './branch.ts'
+import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { removeRef } from './ref-list.ts'
 
 const remotesDirectory = 'refs/remotes'

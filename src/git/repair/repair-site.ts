@@ -6,33 +6,33 @@
 import { resolve } from 'node:path'
 import { toHex, utf8 } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
+import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
+import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
 import { hasCode } from '../../errors.ts'
 import { lockWaitMsDefault, MEBIBYTE } from '../../limits.ts'
-import { Branch, branchName } from '../refs/branch.ts'
-import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
-import { type GitFileLockContext, replaceUnderLock } from '../refs/git-file-lock.ts'
-import { Journal } from '../journal/journal.ts'
+import type { Remote } from '../exchange.ts'
 import { journalNames } from '../journal/journal-survey.ts'
+import { Journal } from '../journal/journal.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
 import { packNames } from '../pack/pack-inspection.ts'
 import { removeMultiPackIndex } from '../pack/pack-removal.ts'
 import { type PackObject, writePack } from '../pack/pack-writer.ts'
-import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
 import { decodeIntent, encodeIntent } from '../purge/purge-intent.ts'
-import { readRemotes } from '../refs/remotes.ts'
 import { asideName, fetchedName } from '../purge/repair-names.ts'
-import { checkRepository, ownDirectoryName } from '../refs/repository.ts'
+import { Branch, branchName } from '../refs/branch.ts'
+import { type GitFileLockContext, replaceUnderLock } from '../refs/git-file-lock.ts'
+import { removeRef } from '../refs/ref-list.ts'
+import { readRemotes } from '../refs/remotes.ts'
 import {
   damagedSetup,
   isSetupDirectory,
   type SetupFile,
   writeSetup,
 } from '../refs/repository-setup.ts'
-import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
+import { checkRepository, ownDirectoryName } from '../refs/repository.ts'
 import { readTrackingRef, trackingRefName, trackingRefs } from '../refs/tracking-ref.ts'
-import type { Remote } from '../exchange.ts'
-import { removeRef } from '../refs/ref-list.ts'
+import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
 
 const gitLockWaitMs = 1000
 /** So much of objects is put into one pack. */

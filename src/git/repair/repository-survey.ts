@@ -4,22 +4,22 @@
 
 import { fromHex, toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
+import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { deltaCacheBytes } from '../../limits.ts'
-import { branchName } from '../refs/branch.ts'
-import { DeltaBaseCache } from '../pack/delta-base-cache.ts'
-import type { Disk } from '../../disk/disk.ts'
 import { salvageJournal } from '../journal/journal-salvage.ts'
 import { journalNames } from '../journal/journal-survey.ts'
 import { looseObjectIds, looseObjectPath, readAnyLooseObject } from '../objects/loose-object.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
-import type { Pack } from '../pack/pack.ts'
+import { DeltaBaseCache } from '../pack/delta-base-cache.ts'
 import { type InspectedPack, inspectPack, packNames } from '../pack/pack-inspection.ts'
 import { salvagePack } from '../pack/pack-salvage.ts'
+import type { Pack } from '../pack/pack.ts'
 import { decodeIntent, intentPattern } from '../purge/purge-intent.ts'
 import { asideName } from '../purge/repair-names.ts'
-import { ownDirectoryName } from '../refs/repository.ts'
+import { branchName } from '../refs/branch.ts'
 import { listRefs } from '../refs/ref-list.ts'
+import { ownDirectoryName } from '../refs/repository.ts'
 
 /** A file that is not as it was written. */
 export interface Damage {

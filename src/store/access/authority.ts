@@ -4,32 +4,29 @@
 
 import { equalBytes } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
+import type { ChangeRecord, RecordKind } from '../../format/change-record.ts'
+import { parseCommit } from '../../format/commit.ts'
+import { checkJoined } from '../../format/directory-join.ts'
 import {
   checkGenesisDirectory,
   checkRecoveryStep,
   checkRotation,
   checkSuccessor,
+  type Directory,
   findDevice,
+  type RecoveryEntry,
+  type Role,
 } from '../../format/directory.ts'
-import type { Directory, RecoveryEntry, Role } from '../../format/directory.ts'
-import { checkJoined } from '../../format/directory-join.ts'
-import { openEnvelope, recordContext } from '../../format/envelope.ts'
-import { readKid } from '../../format/envelope.ts'
+import { openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
 import { deviceIdOf } from '../../format/id.ts'
+import type { KeyringFile } from '../../format/keyring.ts'
 import { decodeSettings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { KeyringFile } from '../../format/keyring.ts'
 import { openArchives, openAuditArchive, readArchivedKids } from '../../keys/archive.ts'
-import { opensContents } from '../../keys/epoch.ts'
-import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
-import { openDirectory, openKeyring } from '../../keys/keyring.ts'
-import type { OpenedKeyring, Unlock } from '../../keys/keyring.ts'
-import { parseCommit } from '../../format/commit.ts'
-import type { ChangeRecord, RecordKind } from '../../format/change-record.ts'
-import { readCommitBytes } from '../commits/decoded-commit.ts'
-import type { Epochs } from '../commits/decoded-commit.ts'
-import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { type AuditKeys, type EpochKeys, opensContents } from '../../keys/epoch.ts'
+import { openDirectory, type OpenedKeyring, openKeyring, type Unlock } from '../../keys/keyring.ts'
+import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
+import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { DeviceState, KeyringState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
 import type { ParentHead, TwoKeyrings } from './keyring-change.ts'
 

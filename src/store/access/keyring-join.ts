@@ -3,18 +3,16 @@
 // format/directory-join.ts's, its keys are keys/keyring.ts's.
 
 import { StoreError } from '../../errors.ts'
-import { findDevice } from '../../format/directory.ts'
-import type { DeviceEntry, Directory } from '../../format/directory.ts'
 import { givesRights, isLower, raisedRoles } from '../../format/directory-join.ts'
+import { type DeviceEntry, type Directory, findDevice } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { joinsKeyrings } from '../../format/record-rules.ts'
-import { openDirectory } from '../../keys/keyring.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { findKeyring, findRecoveries } from './authority.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { CommitSource } from '../commits/decoded-commit.ts'
+import { openDirectory } from '../../keys/keyring.ts'
+import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob } from '../snapshot/git-reads.ts'
 import type { KeyringState } from '../snapshot/snapshot.ts'
+import { findKeyring, findRecoveries } from './authority.ts'
 import type { KeyringChange, TwoKeyrings } from './keyring-change.ts'
 
 /** Of one side: the keyring in force there, and how it came to be since both were one. */

@@ -4,20 +4,21 @@
 
 import { toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { joinDirectories } from '../../format/directory-join.ts'
-import { zeroHash } from '../../format/record.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
-import { findKeyring, isInTime, readKeyringState } from './authority.ts'
-import type { InForce } from './authority.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { CommitSource } from '../commits/decoded-commit.ts'
-import { findDivergence } from '../commits/divergence.ts'
-import type { Divergence, OneSide, Touched } from '../commits/divergence.ts'
-import { lateChanges, readChanges } from './keyring-join.ts'
-import type { CommittedChange, KeyringSide } from './keyring-join.ts'
+import { zeroHash } from '../../format/record.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import {
+  type Divergence,
+  findDivergence,
+  type OneSide,
+  type Touched,
+} from '../commits/divergence.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { findKeyring, type InForce, isInTime, readKeyringState } from './authority.ts'
+import { type CommittedChange, type KeyringSide, lateChanges, readChanges } from './keyring-join.ts'
 
 /** What a merge of two heads has in force; of concurrent keyrings, their join (FORMAT §7.2). */
 interface HeadsInForce {

@@ -2,12 +2,6 @@
 // alone. Trusts the commits that it is given: they were verified. Knows no path and no content.
 
 import { compareBytes, toHex } from '../../bytes.ts'
-import type { Directory, Role } from '../../format/directory.ts'
-import { formatId } from '../../format/id.ts'
-import { zeroId } from '../../format/record.ts'
-import { bringsKeyring } from '../../format/record-rules.ts'
-import type { Oid } from '../../git/objects/object.ts'
-import { openDirectory } from '../../keys/keyring.ts'
 import type {
   Actor,
   Operation,
@@ -15,8 +9,14 @@ import type {
   RecordRow,
   RedactReason,
 } from '../../format/change-record.ts'
-import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
+import type { Directory, Role } from '../../format/directory.ts'
+import { formatId } from '../../format/id.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
+import { zeroId } from '../../format/record.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { openDirectory } from '../../keys/keyring.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
+import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
 import type { JudgedCommit } from '../verify/checked-commit.ts'
 
 /** A version, by ids alone. */

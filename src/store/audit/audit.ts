@@ -6,28 +6,29 @@ import type { WorkOptions } from '../../async.ts'
 import type { Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import { openAuditKeyring } from '../../keys/keyring.ts'
-import { Trail } from './audit-trail.ts'
-import type { AuditEntry } from './audit-trail.ts'
 import { findKeyring, roleOf } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
-import { getBlob } from '../snapshot/git-reads.ts'
 import { keepUp, pin } from '../session/freshness.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
-import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
-import { verifyHistory } from '../verify/verify.ts'
 import {
   checkExpected,
+  type Environment,
   getHead,
   localFiles,
+  type OpenOptions,
+  type Places,
   readStoreId,
   storageOf,
 } from '../session/open-session.ts'
-import type { Environment, OpenOptions, Places } from '../session/open-session.ts'
+import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
+import { getBlob } from '../snapshot/git-reads.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { JudgedCommit } from '../verify/checked-commit.ts'
+import { verifyHistory } from '../verify/verify.ts'
+import { type AuditEntry, Trail } from './audit-trail.ts'
 
 export interface AuditOptions
   extends

@@ -2,28 +2,24 @@
 // as `audit` verifies it, and kept current. Nothing is merged, enrolled or sent: an auditor writes
 // nothing. What was redacted elsewhere is erased here.
 
-import { TimeSlice } from '../../time-slice.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
-import { hasCode, StoreError } from '../../errors.ts'
-import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import { systemDisk } from '../../disk/disk.ts'
-import type { Oid } from '../../git/objects/object.ts'
-import type { ObjectStore } from '../../git/object-store.ts'
-import { openAuditKeyring } from '../../keys/keyring.ts'
-import type { TransferProgress } from '../../transport/remote-access.ts'
-import type { Anchor, VerifiedHead } from '../local/anchor.ts'
-import { auditStore, verifyTrail } from './audit.ts'
-import type { Audit, AuditOptions, VerifiedTrail } from './audit.ts'
-import { findKeyring } from '../access/authority.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { CommitSource } from '../commits/decoded-commit.ts'
-import { findDivergence, newestCommon } from '../commits/divergence.ts'
-import { checkFreshness } from '../session/freshness.ts'
-import { getBlob } from '../snapshot/git-reads.ts'
-import { wasLeftLate } from '../access/late.ts'
-import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { headWords } from '../../format/head-words.ts'
+import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { Remote } from '../../git/exchange.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { openAuditKeyring } from '../../keys/keyring.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import type { TransferProgress } from '../../transport/remote-access.ts'
+import { findKeyring } from '../access/authority.ts'
+import { wasLeftLate } from '../access/late.ts'
+import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { findDivergence, newestCommon } from '../commits/divergence.ts'
+import type { Anchor, VerifiedHead } from '../local/anchor.ts'
+import { checkFreshness } from '../session/freshness.ts'
 import {
   checkExpected,
   getHead,
@@ -31,15 +27,21 @@ import {
   readStoreId,
   storageOf,
 } from '../session/open-session.ts'
-import { headWords } from '../../format/head-words.ts'
+import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
+import { getBlob } from '../snapshot/git-reads.ts'
 import { Beside } from '../sync/beside.ts'
-import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
-import { chooseRemote } from '../sync/options.ts'
-import type { RemoteOptions } from '../sync/options.ts'
-import { nothingSent, nothingTaken } from '../sync/report.ts'
-import type { SyncReport } from '../sync/report.ts'
-import { checkStoreId } from '../sync/theirs.ts'
 import { addressOf, checkKeepsUp, fetchInto, nameOf } from '../sync/clone-remote.ts'
+import { chooseRemote, type RemoteOptions } from '../sync/options.ts'
+import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
+import { nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
+import { checkStoreId } from '../sync/theirs.ts'
+import {
+  type Audit,
+  type AuditOptions,
+  auditStore,
+  type VerifiedTrail,
+  verifyTrail,
+} from './audit.ts'
 
 /**
  * `acceptRolledBack` takes what the remote shows for the truth, once, also where it leaves out what

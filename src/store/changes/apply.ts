@@ -5,13 +5,12 @@ import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import type { Settings } from '../../format/settings.ts'
 import { checkMayWrite } from '../access/authority.ts'
-import { planChanges } from './changes.ts'
-import type { Change } from './changes.ts'
+import type { Author } from '../commits/commit-context.ts'
 import { buildChange } from '../commits/commit.ts'
 import { readMemory } from '../history/contents.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
-import type { Author } from '../commits/commit-context.ts'
+import { type Change, planChanges } from './changes.ts'
 
 /** What `apply` did. Without a commit, nothing had to change. */
 export interface Applied {

@@ -10,11 +10,11 @@ import { checkNewPath, checkPath } from '../../format/path.ts'
 import { zeroId } from '../../format/record.ts'
 import { rowsMax } from '../../limits.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
-import { alreadyExists, checkContent, checkRowCount, notFound } from './change-refusals.ts'
-import { memoriesBelow } from '../snapshot/path-tree.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
+import { memoriesBelow } from '../snapshot/path-tree.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { alreadyExists, checkContent, checkRowCount, notFound } from './change-refusals.ts'
 
 /** One thing to do. Paths are store paths (`/notes.md`); contents are text, stored as UTF-8. */
 export type Change =

@@ -2,8 +2,8 @@
 // malformed gets in.
 
 import { StoreError } from '../../errors.ts'
-import { actorIdLengthMax, noteBytesMax } from '../../limits.ts'
 import type { Actor } from '../../format/change-record.ts'
+import { actorIdLengthMax, noteBytesMax } from '../../limits.ts'
 import type { Author } from './commit-context.ts'
 
 const ID = /^[A-Za-z0-9._:@-]+$/

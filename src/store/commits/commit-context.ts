@@ -3,10 +3,10 @@
 
 import type { Random } from '../../crypto/random.ts'
 import type { SigningKeyPair } from '../../crypto/signature.ts'
-import type { EpochKeys } from '../../keys/epoch.ts'
 import type { Actor } from '../../format/change-record.ts'
-import type { DeviceState, Head, KeyringState, SettingsState } from '../snapshot/snapshot.ts'
+import type { EpochKeys } from '../../keys/epoch.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import type { DeviceState, Head, KeyringState, SettingsState } from '../snapshot/snapshot.ts'
 
 /** Who asked for a change, and why. */
 export interface Author {

@@ -4,9 +4,9 @@
 import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { readCommitBytes } from './decoded-commit.ts'
 import { Frontier } from './frontier.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
 
 /** So many commits are in the past of one, itself included. */
 export interface CommitCount {

@@ -2,34 +2,41 @@
 // trees (FORMAT §5, §6). Moves the snapshot, writes nothing to disk. The life of a write passes
 // through here between planning (changes.ts) and the object store (writer.ts).
 
-import { compareBytes, fromHex } from '../../bytes.ts'
-import type { Sealed } from '../../bytes.ts'
+import { compareBytes, fromHex, type Sealed } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
+import type { Actor, RecordRow, RedactReason } from '../../format/change-record.ts'
 import { encodeCommit } from '../../format/commit.ts'
 import { encodeDetail } from '../../format/detail.ts'
-import { detailContext, memoryContext, recordContext } from '../../format/envelope.ts'
-import { sealEnvelope, sealInThread } from '../../format/envelope.ts'
+import {
+  detailContext,
+  memoryContext,
+  recordContext,
+  sealEnvelope,
+  sealInThread,
+} from '../../format/envelope.ts'
 import { encodeMemoryBlob } from '../../format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../format/public-files.ts'
 import { zeroHash, zeroId } from '../../format/record.ts'
-import { newObject } from '../../git/objects/object.ts'
-import type { NewObject, Oid } from '../../git/objects/object.ts'
+import { type NewObject, newObject, type Oid } from '../../git/objects/object.ts'
 import type { Oids } from '../../git/objects/oid-set.ts'
 import type { NewKeyring } from '../../keys/keyring.ts'
 import { commitBytesMax, contentBytesDefault } from '../../limits.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
-import type { Actor, RecordRow, RedactReason } from '../../format/change-record.ts'
-import { parentsOf, signNext } from './new-record.ts'
-import type { RecordFields, SignedRecord } from './new-record.ts'
-import { newRows } from './new-rows.ts'
-import type { MergeRow, PlannedRow } from './new-rows.ts'
-import { encodeRoot } from '../snapshot/root-tree.ts'
-import { authorState, beforeGenesis, Snapshot } from '../snapshot/snapshot.ts'
-import type { Head, KeyringState, SettingsState } from '../snapshot/snapshot.ts'
-import type { Undo } from '../snapshot/snapshot.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import { encodeRoot } from '../snapshot/root-tree.ts'
+import {
+  authorState,
+  beforeGenesis,
+  type Head,
+  type KeyringState,
+  type SettingsState,
+  Snapshot,
+  type Undo,
+} from '../snapshot/snapshot.ts'
 import type { Author, CommitContext, OtherParent } from './commit-context.ts'
+import { parentsOf, type RecordFields, type SignedRecord, signNext } from './new-record.ts'
+import { type MergeRow, newRows, type PlannedRow } from './new-rows.ts'
 
 /** A larger content is sealed in another thread, which costs more than it takes. */
 const inlineBytesMax = contentBytesDefault

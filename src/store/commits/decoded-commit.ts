@@ -3,17 +3,15 @@
 // history before it is verify-commit.ts's.
 
 import { StoreError } from '../../errors.ts'
-import { parseCommit, verifyCommitBytes } from '../../format/commit.ts'
-import type { CommitParts } from '../../format/commit.ts'
-import { decodeDetail } from '../../format/detail.ts'
-import type { DetailRow } from '../../format/detail.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
+import { type CommitParts, parseCommit, verifyCommitBytes } from '../../format/commit.ts'
+import { decodeDetail, type DetailRow } from '../../format/detail.ts'
 import { detailContext, openDeterministic, readKid, recordContext } from '../../format/envelope.ts'
-import { decodeRecord, recordHash, zeroHash } from '../../format/record.ts'
 import { writesVersions } from '../../format/record-rules.ts'
+import { decodeRecord, recordHash, zeroHash } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
 import { commitBytesMax } from '../../limits.ts'
-import type { ChangeRecord } from '../../format/change-record.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
 /** The epochs that a keyring opens, by kid. */

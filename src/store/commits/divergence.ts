@@ -9,14 +9,17 @@ import { writesVersions } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { decodeCommit, readCommitBytes } from './decoded-commit.ts'
-import type { CommitSource, DecodedCommit } from './decoded-commit.ts'
-import { Frontier } from './frontier.ts'
-import type { Reach } from './frontier.ts'
 import type { CurrentVersions } from '../snapshot/current-versions.ts'
-import type { DeviceState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import type { DeviceState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
 import type { OtherParent } from './commit-context.ts'
+import {
+  type CommitSource,
+  decodeCommit,
+  type DecodedCommit,
+  readCommitBytes,
+} from './decoded-commit.ts'
+import { Frontier, type Reach } from './frontier.ts'
 
 /** What some commits have rows for, who made them, and whether one brings a keyring. */
 export interface Touched {

@@ -2,11 +2,10 @@
 // the snapshot and, in a merge, from the other parent. Seals nothing.
 
 import { compareBytes } from '../../bytes.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
 import { checkRecordRules } from '../../format/record-rules.ts'
 import { recordHash, signRecord, zeroHash } from '../../format/record.ts'
-import type { ChangeRecord } from '../../format/change-record.ts'
-import { beforeGenesis } from '../snapshot/snapshot.ts'
-import type { Head, KeyringState, Snapshot } from '../snapshot/snapshot.ts'
+import { beforeGenesis, type Head, type KeyringState, type Snapshot } from '../snapshot/snapshot.ts'
 import type { CommitContext, OtherParent } from './commit-context.ts'
 
 /** The fields that a kind fills; the rest of a record follows from the snapshot and the context. */

@@ -3,10 +3,9 @@
 
 import { fromHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
-import { detailCommitment } from '../../format/detail.ts'
-import type { DetailRow } from '../../format/detail.ts'
-import { zeroHash } from '../../format/record.ts'
 import type { Operation, RecordRow } from '../../format/change-record.ts'
+import { detailCommitment, type DetailRow } from '../../format/detail.ts'
+import { zeroHash } from '../../format/record.ts'
 import type { Author } from './commit-context.ts'
 
 export interface NewRows {

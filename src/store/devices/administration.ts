@@ -8,17 +8,20 @@ import type { Role } from '../../format/directory.ts'
 import { recordContext, sealEnvelope } from '../../format/envelope.ts'
 import { deviceIdOf } from '../../format/id.ts'
 import { zeroHash } from '../../format/record.ts'
-import { checkSettings, encodeSettings } from '../../format/settings.ts'
-import type { Settings } from '../../format/settings.ts'
-import { addDevice, addRecoveryKey, startEpoch } from '../../keys/keyring.ts'
-import type { EpochChanges, NewKeyring, OpenedKeyring } from '../../keys/keyring.ts'
+import { checkSettings, encodeSettings, type Settings } from '../../format/settings.ts'
+import {
+  addDevice,
+  addRecoveryKey,
+  type EpochChanges,
+  type NewKeyring,
+  type OpenedKeyring,
+  startEpoch,
+} from '../../keys/keyring.ts'
 import { checkMayWrite, openHeadKeyring, roleOf } from '../access/authority.ts'
-import { buildAdministration } from '../commits/commit.ts'
-import type { BuiltCommit } from '../commits/commit.ts'
-import type { StoreSession } from '../session/session.ts'
+import { type Applied, nothingApplied } from '../changes/apply.ts'
 import type { Author, CommitContext } from '../commits/commit-context.ts'
-import { nothingApplied } from '../changes/apply.ts'
-import type { Applied } from '../changes/apply.ts'
+import { buildAdministration, type BuiltCommit } from '../commits/commit.ts'
+import type { StoreSession } from '../session/session.ts'
 
 export function sealSettings(context: CommitContext, settings: Settings): Sealed {
   const { epoch, storeId, random } = context

@@ -4,21 +4,31 @@
 
 import { StoreError } from '../../errors.ts'
 import { parseDeviceCard } from '../../format/device-card.ts'
-import { checkRole, findDevice } from '../../format/directory.ts'
-import type { DeviceEntry, RecoveryEntry, Role } from '../../format/directory.ts'
+import {
+  checkRole,
+  type DeviceEntry,
+  findDevice,
+  type RecoveryEntry,
+  type Role,
+} from '../../format/directory.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { formatRecoveryKey, generateRecoveryKey } from '../../keys/identity.ts'
 import type { EpochChanges } from '../../keys/keyring.ts'
-import { admitDevice, admitRecoveryKey, changeEpoch } from './administration.ts'
 import { checkMayWrite } from '../access/authority.ts'
-import type { BuiltCommit } from '../commits/commit.ts'
 import type { Applied } from '../changes/apply.ts'
-import type { StoreSession } from '../session/session.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
-import { keysOfDevices, keysOfMember, readableWith, readKeyrings } from './still-readable.ts'
-import type { StillReadable } from './still-readable.ts'
-import type { Build } from '../session/writer.ts'
 import type { Author } from '../commits/commit-context.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Build } from '../session/writer.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { admitDevice, admitRecoveryKey, changeEpoch } from './administration.ts'
+import {
+  keysOfDevices,
+  keysOfMember,
+  readableWith,
+  readKeyrings,
+  type StillReadable,
+} from './still-readable.ts'
 
 export interface DeviceAdded extends Applied {
   /** `dev_…` */

@@ -2,15 +2,19 @@
 // have taken over, and what it still reads if it was removed (FORMAT §7.1, §7.3). Reads the
 // directory and the keyrings of the history, changes nothing.
 
-import type { DeviceEntry, Role } from '../../format/directory.ts'
-import { findDevice } from '../../format/directory.ts'
+import { type DeviceEntry, findDevice, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
-import { canShowAdoption, findUnadopted } from '../redaction/adoption.ts'
 import type { ContentSource } from '../history/contents.ts'
 import type { History } from '../history/history.ts'
+import { canShowAdoption, findUnadopted } from '../redaction/adoption.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { keysOfDevices, readableWith, readKeyrings } from './still-readable.ts'
-import type { KeyringEvent, StillReadable } from './still-readable.ts'
+import {
+  type KeyringEvent,
+  keysOfDevices,
+  readableWith,
+  readKeyrings,
+  type StillReadable,
+} from './still-readable.ts'
 
 /** The commit that brought a device, or took its access. */
 export interface DeviceEvent {

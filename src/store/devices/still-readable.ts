@@ -3,13 +3,13 @@
 // more than that at any time keeps the C of then. Reads keyrings of the history, changes nothing.
 
 import { findDevice } from '../../format/directory.ts'
-import { zeroHash } from '../../format/record.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
+import { zeroHash } from '../../format/record.ts'
 import { findKeyring, readKeyringState } from '../access/authority.ts'
 import type { ContentSource } from '../history/contents.ts'
+import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
-import type { CommitEntry } from '../history/history-rows.ts'
 
 export interface StillReadable {
   /** Whose records it opens: who did what when. */

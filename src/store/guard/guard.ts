@@ -4,8 +4,8 @@
 
 import { StoreError } from '../../errors.ts'
 import type { Settings } from '../../format/settings.ts'
-import { findSecrets } from './secret-patterns.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
+import { findSecrets } from './secret-patterns.ts'
 
 export interface Finding {
   /** What it looks like, in a few words: `private key`. Shown to the model; none of the text. */

@@ -3,23 +3,19 @@
 // feed, carriage return, nothing) and where the memory lay do not matter. A line of a merged
 // version is followed into the clone that had it. Reads only.
 
-import { pause } from '../../async.ts'
-import type { WorkOptions } from '../../async.ts'
+import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
 import { checkPath } from '../../format/path.ts'
-import { readVersionContent } from './contents.ts'
-import type { ContentSource } from './contents.ts'
-import type { History } from './history.ts'
 import type { Lines } from '../../text/line-anchors.ts'
 import { matchLines } from '../../text/line-matches.ts'
-import { momentOrNow, versionAt } from './points.ts'
-import type { Moment, Point } from './points.ts'
-import { inputsOf, newestOf } from './version-inputs.ts'
-import { describeVersion } from './versions.ts'
-import type { Version } from './versions.ts'
 import { byAge } from '../snapshot/live-memory.ts'
+import { type ContentSource, readVersionContent } from './contents.ts'
 import type { VersionEntry } from './history-rows.ts'
+import type { History } from './history.ts'
+import { type Moment, momentOrNow, type Point, versionAt } from './points.ts'
+import { inputsOf, newestOf } from './version-inputs.ts'
+import { describeVersion, type Version } from './versions.ts'
 
 export interface BlameLine {
   /** Without its line ending. */

@@ -9,10 +9,9 @@ import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
-import type { History, HistorySource } from './history.ts'
-import { readKnownCommit } from './known-commit.ts'
-import type { KnownCommit } from './known-commit.ts'
 import { Records } from '../tables/records.ts'
+import type { History, HistorySource } from './history.ts'
+import { type KnownCommit, readKnownCommit } from './known-commit.ts'
 
 export interface CatchUpOptions extends WorkOptions {
   /** So many commits may be read and appended at once: 256 if left out. More are in slices. */

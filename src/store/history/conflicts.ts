@@ -3,9 +3,9 @@
 // what it came from. Read off the history, so every clone lists the same.
 
 import { formatId } from '../../format/id.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findMovedFrom, joinOf, mergedInputsOf } from './version-inputs.ts'
-import type { CommitEntry, VersionEntry } from './history-rows.ts'
 
 /**
  * `combined`: the text has parts of several; `kept`: it is that of one of them, `kept` tells which;

@@ -2,10 +2,10 @@
 // table it is: a million of them cost nothing before somebody asks. Two entries of one version are
 // two objects, so that it is their ids that are compared.
 
-import type { Oid } from '../../git/objects/object.ts'
 import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
-import type { HistoryTable } from './history-table.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
+import type { HistoryTable } from './history-table.ts'
 
 /** A commit where it is in a table. */
 export class CommitAt implements CommitEntry {

@@ -1,7 +1,7 @@
 // What the history says of a commit, and of each version row.
 
-import type { Oid } from '../../git/objects/object.ts'
 import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
+import type { Oid } from '../../git/objects/object.ts'
 
 /** What a commit says about all its rows. */
 export interface CommitEntry {

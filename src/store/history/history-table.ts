@@ -3,12 +3,12 @@
 // is nowhere else in RAM. Must not search.
 
 import { assert } from '../../errors.ts'
+import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
+import { kinds, operations, reasons } from '../tables/codes.ts'
 import { Records } from '../tables/records.ts'
 import { Names, Notes } from '../tables/texts.ts'
-import { kinds, operations, reasons } from '../tables/codes.ts'
 import type { NewCommit, VersionRow } from './history-rows.ts'
 
 // Fields of a commit.

@@ -4,21 +4,20 @@
 // (held-history.ts); kept between runs in sealed segments (history-cache.ts). Trusts the head: it
 // has been verified before anyone asks.
 
-import { zeroId } from '../../format/record.ts'
 import { assert } from '../../errors.ts'
+import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { OidCollector } from '../../git/objects/oid-list.ts'
-import { OidSet } from '../../git/objects/oid-set.ts'
-import type { Oids } from '../../git/objects/oid-set.ts'
+import { type Oids, OidSet } from '../../git/objects/oid-set.ts'
 import { Ancestry } from '../commits/ancestry.ts'
 import { countLeading } from '../commits/count-leading.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import { CommitAt, EntryList, VersionAt } from './history-entries.ts'
-import { HistoryTable } from './history-table.ts'
 import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
+import { CommitAt, EntryList, VersionAt } from './history-entries.ts'
 import type { CommitEntry, NewCommit, VersionEntry, VersionRow } from './history-rows.ts'
+import { HistoryTable } from './history-table.ts'
 
 export interface HistorySource {
   readonly objects: ObjectSource

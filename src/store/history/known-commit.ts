@@ -4,19 +4,16 @@
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import { findSections } from '../../format/commit-sections.ts'
-import type { CommitSections } from '../../format/commit-sections.ts'
-import { decodeDetail } from '../../format/detail.ts'
-import type { DetailRow } from '../../format/detail.ts'
+import type { RecordRow } from '../../format/change-record.ts'
+import { type CommitSections, findSections } from '../../format/commit-sections.ts'
+import { decodeDetail, type DetailRow } from '../../format/detail.ts'
 import { detailContext, openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
-import { decodeRecord, recordHash, zeroId } from '../../format/record.ts'
-import type { DecodedRecord } from '../../format/record.ts'
+import { type DecodedRecord, decodeRecord, recordHash, zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
-import type { RecordRow } from '../../format/change-record.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
-import type { HistorySource } from './history.ts'
 import type { NewCommit, VersionRow } from './history-rows.ts'
+import type { HistorySource } from './history.ts'
 
 export interface KnownCommit {
   /** The hash of its record: together with the height, its place in the canonical order. */

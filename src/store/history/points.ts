@@ -1,9 +1,9 @@
 // Points of the history, and which commits had been made by then. Pure over the history in RAM.
 
 import { assert, StoreError } from '../../errors.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { getVersionEntry } from './versions.ts'
-import type { CommitEntry, VersionEntry } from './history-rows.ts'
 
 /** A moment in the history. */
 export type Point =

@@ -3,8 +3,8 @@
 // can have been written. Pure over the history, so that all clones agree. Trusts no clock.
 
 import type { Oid } from '../../git/objects/object.ts'
-import type { History } from './history.ts'
 import type { CommitEntry } from './history-rows.ts'
+import type { History } from './history.ts'
 
 /** How much earlier a descendant may be, in ms, before a time is doubtful. */
 export const doubtfulAfter: number = 24 * 60 * 60 * 1000

@@ -4,9 +4,9 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
-import type { History } from './history.ts'
-import type { ContentSource } from './contents.ts'
 import { atOnce, TimeSlice } from '../../time-slice.ts'
+import type { ContentSource } from './contents.ts'
+import type { History } from './history.ts'
 
 /** What questions are asked of. */
 export interface PastSource {

@@ -1,8 +1,8 @@
 // What a version was made from: the version before it, or where clones were merged the versions of
 // both. Pure over the history in RAM.
 
-import type { History } from './history.ts'
 import type { VersionEntry } from './history-rows.ts'
+import type { History } from './history.ts'
 
 export interface VersionInput {
   readonly entry: VersionEntry

@@ -2,18 +2,17 @@
 // first, in pages. Answers come from the history in RAM, contents from git.
 
 import { StoreError } from '../../errors.ts'
+import type { Actor, ActorType, Operation } from '../../format/change-record.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { zeroId } from '../../format/record.ts'
-import { readVersionContent } from './contents.ts'
-import type { ContentSource } from './contents.ts'
-import { countLeading } from '../commits/count-leading.ts'
-import type { History } from './history.ts'
 import { atOnce } from '../../time-slice.ts'
-import type { Actor, ActorType, Operation } from '../../format/change-record.ts'
+import { countLeading } from '../commits/count-leading.ts'
+import { type ContentSource, readVersionContent } from './contents.ts'
+import type { CommitEntry, VersionEntry } from './history-rows.ts'
+import type { History } from './history.ts'
 import { findPlacedTime, mayLieBetween } from './record-times.ts'
 import { askInSlices } from './steady-history.ts'
 import { mergedInputsOf } from './version-inputs.ts'
-import type { CommitEntry, VersionEntry } from './history-rows.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
 export interface Version {

@@ -7,12 +7,11 @@
 // block, whether that still runs or not: gaps are allowed, and liveness can be mistaken. All writes
 // happen under the store's writer lock.
 
-import { hasCode, StoreError } from '../../errors.ts'
 import { fromHex, toHex } from '../../bytes.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { readCache, writeCache } from './sealed-cache.ts'
-import type { CacheOwner, CachePlace } from './sealed-cache.ts'
 import type { Head } from '../snapshot/snapshot.ts'
+import { type CacheOwner, type CachePlace, readCache, writeCache } from './sealed-cache.ts'
 
 /** Numbers reserved at once: one anchor write per so many commands. */
 const RESERVED_BLOCK = 1024

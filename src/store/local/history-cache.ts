@@ -5,8 +5,12 @@
 import { pause } from '../../async.ts'
 import type { History } from '../history/history.ts'
 import { appendSegment, encodeSegment } from './history-segment.ts'
-import { findCacheBytes, writeCacheBytes } from './sealed-cache.ts'
-import type { CacheOwner, CachePlace } from './sealed-cache.ts'
+import {
+  type CacheOwner,
+  type CachePlace,
+  findCacheBytes,
+  writeCacheBytes,
+} from './sealed-cache.ts'
 
 /** Fewer new commits than this are cheaper to read from git again than to write a file for. */
 const WORTH_WRITING = 256

@@ -7,14 +7,14 @@
 // stand apart so that all become text in one go.
 
 import { ByteReader, ByteWriter, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
+import type { Actor, ActorType } from '../../format/change-record.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { Actor, ActorType } from '../../format/change-record.ts'
-import type { History } from '../history/history.ts'
-import { codeOf, valueOf } from '../history/history-table.ts'
-import { otherRelease } from './sealed-cache.ts'
-import { kinds, operations, reasons } from '../tables/codes.ts'
 import type { CommitEntry, VersionEntry, VersionRow } from '../history/history-rows.ts'
+import { codeOf, valueOf } from '../history/history-table.ts'
+import type { History } from '../history/history.ts'
+import { kinds, operations, reasons } from '../tables/codes.ts'
+import { otherRelease } from './sealed-cache.ts'
 
 const VERSION = 4
 const OID_DIGITS = 40

@@ -6,11 +6,17 @@
 
 import { dirname } from 'node:path'
 import { concatBytes, equalBytes, utf8, utf8Text } from '../../bytes.ts'
-import { StoreError } from '../../errors.ts'
 import { atomicWrite, makeDurableDirectory } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { openCache, sealCache, untilPadding, wholeOrNone } from './sealed-cache.ts'
-import type { CacheOwner, CachePlace } from './sealed-cache.ts'
+import {
+  type CacheOwner,
+  type CachePlace,
+  openCache,
+  sealCache,
+  untilPadding,
+  wholeOrNone,
+} from './sealed-cache.ts'
 
 /** Of a file whose parts have the generations. */
 export type PartedPlace = Omit<CachePlace, 'generation'>

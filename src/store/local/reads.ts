@@ -4,8 +4,7 @@
 // and a day counts to its end.
 
 import type { Clock } from '../../clock.ts'
-import { findCache, writeCache } from './sealed-cache.ts'
-import type { CacheOwner, CachePlace } from './sealed-cache.ts'
+import { type CacheOwner, type CachePlace, findCache, writeCache } from './sealed-cache.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 

@@ -3,15 +3,17 @@
 // device is as good as none; whether that is tolerable is the caller's to say.
 
 import { dirname } from 'node:path'
-import { utf8, utf8Text } from '../../bytes.ts'
-import type { Sealed } from '../../bytes.ts'
+import { type Sealed, utf8, utf8Text } from '../../bytes.ts'
 import { deriveKey } from '../../crypto/derive.ts'
 import type { Random } from '../../crypto/random.ts'
+import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
-import { cacheContext, openEnvelope, sealEnvelope } from '../../format/envelope.ts'
-import type { EnvelopeKeys } from '../../format/envelope.ts'
-import { atomicWrite, makeDurableDirectory } from '../../disk/disk.ts'
-import type { Disk } from '../../disk/disk.ts'
+import {
+  cacheContext,
+  type EnvelopeKeys,
+  openEnvelope,
+  sealEnvelope,
+} from '../../format/envelope.ts'
 import type { Identity } from '../../keys/identity.ts'
 
 /** The role in the context of FORMAT §3.1: one kind of file cannot be passed off as another. */

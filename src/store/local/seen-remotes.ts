@@ -2,11 +2,10 @@
 // remote that shows less than that was rolled back (FORMAT §9). And what a sync has left here as
 // late, which nobody has to show any more (FORMAT §7.4). Losing the file forgets it, no more.
 
-import { hasCode } from '../../errors.ts'
 import { fromHex, toHex } from '../../bytes.ts'
+import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { readCache, writeCache } from './sealed-cache.ts'
-import type { CacheOwner, CachePlace } from './sealed-cache.ts'
+import { type CacheOwner, type CachePlace, readCache, writeCache } from './sealed-cache.ts'
 
 /** The newest verified head that a remote has shown. */
 export interface SeenHead {

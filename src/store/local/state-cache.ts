@@ -3,16 +3,19 @@
 // usual. Its trees are compared with the head's before the first write (commit.ts).
 
 import { fromHex, toHex } from '../../bytes.ts'
-import { TimeSlice } from '../../time-slice.ts'
 import type { Operation } from '../../format/change-record.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
-import { findFirstPart, findParts, writeParts } from './parted-cache.ts'
-import type { PartedPlace } from './parted-cache.ts'
-import type { CacheOwner } from './sealed-cache.ts'
-import { Snapshot } from '../snapshot/snapshot.ts'
-import type { DeviceState, KeyringState, SettingsState } from '../snapshot/snapshot.ts'
-import type { KeptIds } from './version-id-files.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import {
+  type DeviceState,
+  type KeyringState,
+  type SettingsState,
+  Snapshot,
+} from '../snapshot/snapshot.ts'
+import { findFirstPart, findParts, type PartedPlace, writeParts } from './parted-cache.ts'
+import type { CacheOwner } from './sealed-cache.ts'
+import type { KeptIds } from './version-id-files.ts'
 
 type LiveRow = [
   path: string,

@@ -10,8 +10,13 @@ import { ByteReader, ByteWriter, concatBytes, fromHex, toHex } from '../../bytes
 import { hash256 } from '../../crypto/digest.ts'
 import { hasCode } from '../../errors.ts'
 import type { Records } from '../tables/records.ts'
-import { findCacheBytes, otherRelease, writeCacheBytes } from './sealed-cache.ts'
-import type { CacheFiles, CachePlace } from './sealed-cache.ts'
+import {
+  type CacheFiles,
+  type CachePlace,
+  findCacheBytes,
+  otherRelease,
+  writeCacheBytes,
+} from './sealed-cache.ts'
 
 /** The first `count` of the ids in segments. */
 export interface KeptIds {

@@ -5,20 +5,19 @@
 // (FORMAT §7.4), so that the history decides about what is found here.
 
 import type { WorkOptions } from '../../async.ts'
-import { StoreError, hasCode } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { Frontier } from '../commits/frontier.ts'
 import type { History, HistorySource } from '../history/history.ts'
+import { readVersionIds } from '../history/known-commit.ts'
 import { IdFilter } from '../tables/id-filter.ts'
 import type { IdIndex } from '../tables/id-index.ts'
-import { readVersionIds } from '../history/known-commit.ts'
 import { Records } from '../tables/records.ts'
 import type { CacheFiles } from './sealed-cache.ts'
-import { appendIds, noIds, readIds } from './version-id-files.ts'
-import type { KeptIds } from './version-id-files.ts'
+import { appendIds, type KeptIds, noIds, readIds } from './version-id-files.ts'
 
 /** Which ids the files hold, and of which commit these are the past. */
 export interface IdsAt {

@@ -3,8 +3,7 @@
 // the newer text where lines put together would be no text of that kind.
 
 import { mergeText } from '../../text/text-merge.ts'
-import { uniteTexts } from '../../text/text-union.ts'
-import type { TextSides } from '../../text/text-union.ts'
+import { type TextSides, uniteTexts } from '../../text/text-union.ts'
 
 export interface MergedContent {
   readonly content: string

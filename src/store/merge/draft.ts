@@ -2,13 +2,12 @@
 // Path and text merge separately, and an edit beats a deletion. What memories do to each other is
 // decided in joining.ts and placement.ts.
 
-import { contentBytesFormatMax } from '../../limits.ts'
 import { zeroId } from '../../format/record.ts'
+import { contentBytesFormatMax } from '../../limits.ts'
+import type { TextSides } from '../../text/text-union.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import { mergeContents } from './content-merge.ts'
-import { inOrder } from './merge-input.ts'
-import type { MergeInput, OpenMemory, VersionRef } from './merge-input.ts'
-import type { TextSides } from '../../text/text-union.ts'
+import { inOrder, type MergeInput, type OpenMemory, type VersionRef } from './merge-input.ts'
 
 /**
  * What a person may want to look at. `merged`: both sides' edits are in it. `both_kept`: they

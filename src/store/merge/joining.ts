@@ -3,10 +3,8 @@
 
 import { byAge } from '../snapshot/live-memory.ts'
 import { mergeContents } from './content-merge.ts'
-import { contentLimit, readNothing } from './draft.ts'
-import type { Draft } from './draft.ts'
-import { inOrder } from './merge-input.ts'
-import type { MergeInput } from './merge-input.ts'
+import { contentLimit, type Draft, readNothing } from './draft.ts'
+import { inOrder, type MergeInput } from './merge-input.ts'
 
 /** Afterwards no two live drafts have the same path. */
 export function joinSamePaths(input: MergeInput, drafts: readonly Draft[]): void {

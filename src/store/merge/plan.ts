@@ -3,13 +3,12 @@
 // every machine whichever side it calls ours, but for the random version ids.
 
 import { utf8 } from '../../bytes.ts'
-import { newId } from '../../format/id.ts'
 import type { Random } from '../../crypto/random.ts'
+import { newId } from '../../format/id.ts'
 import { checkRowCount } from '../changes/change-refusals.ts'
 import { digestOf } from '../changes/changes.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
-import { openDraft, settledDraft } from './draft.ts'
-import type { Draft, OutcomeKind } from './draft.ts'
+import { type Draft, openDraft, type OutcomeKind, settledDraft } from './draft.ts'
 import { joinSamePaths } from './joining.ts'
 import type { MergeInput } from './merge-input.ts'
 import { placeApart } from './placement.ts'

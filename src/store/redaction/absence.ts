@@ -4,8 +4,8 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseCommit } from '../../format/commit.ts'
 import { treeOf } from '../../format/commit-sections.ts'
+import { parseCommit } from '../../format/commit.ts'
 import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
 import { formatId } from '../../format/id.ts'
 import { decodeMemoryBlob } from '../../format/memory-blob.ts'
@@ -13,12 +13,12 @@ import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, openDetail } from '../commits/decoded-commit.ts'
 import type { ContentSource } from '../history/contents.ts'
-import { getTree } from '../snapshot/git-reads.ts'
+import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { CachedFiles } from '../local/local-files.ts'
 import type { StoreSession } from '../session/session.ts'
+import { getTree } from '../snapshot/git-reads.ts'
 import { compareDistantTrees } from '../snapshot/tree-diff.ts'
-import type { CommitEntry } from '../history/history-rows.ts'
 
 export interface AbsenceOptions extends WorkOptions {
   /** Objects that must not be stored in any place, such as those of a certificate. */

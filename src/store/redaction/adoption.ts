@@ -4,9 +4,9 @@
 
 import type { Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
+import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import type { CommitEntry } from '../history/history-rows.ts'
 
 /** An active device that has not shown yet that it took over a redaction. */
 export interface AwaitedDevice {

@@ -4,14 +4,14 @@
 // this is the one for people who do not hold a key.
 
 import { utf8 } from '../../bytes.ts'
+import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
 import { sshPublicKey, sshSignature } from '../../format/sshsig.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
+import type { Author } from '../commits/commit-context.ts'
+import type { StoreSession } from '../session/session.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
 import type { Outcome } from './redaction-step.ts'
-import type { StoreSession } from '../session/session.ts'
-import type { Author } from '../commits/commit-context.ts'
 
 /** `-n` of `ssh-keygen -Y verify`. */
 const certificateNamespace = 'gitlocket-redaction'

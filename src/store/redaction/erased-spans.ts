@@ -2,8 +2,8 @@
 // commit that wrote it until every commit descends from one that replaced it. In a line that is
 // where it was current; where clones went on side by side it may be a little longer. Pure.
 
-import type { Oid } from '../../git/objects/object.ts'
 import type { Operation } from '../../format/change-record.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { countLeading } from '../commits/count-leading.ts'
 
 /** A version to erase. */

@@ -4,19 +4,16 @@
 
 import { assert, StoreError } from '../../errors.ts'
 import { rowsMax } from '../../limits.ts'
-import { planChanges } from '../changes/changes.ts'
-import type { Change } from '../changes/changes.ts'
-import { buildChange } from '../commits/commit.ts'
-import type { BuiltCommit } from '../commits/commit.ts'
-import { readMemory } from '../history/contents.ts'
-import { currentError, isCurrent } from './redaction-plan.ts'
-import type { RedactionRequest } from './redaction-plan.ts'
-import type { StoreSession } from '../session/session.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
-import type { PlannedRow } from '../commits/new-rows.ts'
-import type { LiveMemory } from '../snapshot/live-memory.ts'
+import { type Change, planChanges } from '../changes/changes.ts'
 import type { Author } from '../commits/commit-context.ts'
+import { buildChange, type BuiltCommit } from '../commits/commit.ts'
+import type { PlannedRow } from '../commits/new-rows.ts'
+import { readMemory } from '../history/contents.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { currentError, isCurrent, type RedactionRequest } from './redaction-plan.ts'
 
 /** A commit that takes current versions out of the way. */
 export interface Clearing {

@@ -3,18 +3,16 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
+import type { RedactReason } from '../../format/change-record.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import type { RedactReason } from '../../format/change-record.ts'
-import { readVersionContent } from '../history/contents.ts'
-import type { ContentSource } from '../history/contents.ts'
-import type { History } from '../history/history.ts'
-import { IdIndex } from '../tables/id-index.ts'
-import { LatestTimes } from '../history/record-times.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
-import { describeVersion, getVersionEntry, isAtOrBelow } from '../history/versions.ts'
-import type { Version } from '../history/versions.ts'
+import { type ContentSource, readVersionContent } from '../history/contents.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
+import type { History } from '../history/history.ts'
+import { LatestTimes } from '../history/record-times.ts'
+import { describeVersion, getVersionEntry, isAtOrBelow, type Version } from '../history/versions.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { IdIndex } from '../tables/id-index.ts'
 
 /** What to erase: the versions for which all given conditions hold. One at least is needed. */
 export interface RedactionSelection {

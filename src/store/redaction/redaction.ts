@@ -6,19 +6,21 @@ import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { checkPath } from '../../format/path.ts'
 import { isRedactReason } from '../../format/record.ts'
-import { otherDevices } from './adoption.ts'
-import type { AwaitedDevice } from './adoption.ts'
 import { checkMayWrite } from '../access/authority.ts'
-import { signCertificate } from './certificate.ts'
-import type { RedactionCertificate } from './certificate.ts'
-import type { BuiltCommit } from '../commits/commit.ts'
-import { checkConfirmed, describePlan, Selector } from './redaction-plan.ts'
-import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
-import { buildStep } from './redaction-step.ts'
-import type { Outcome } from './redaction-step.ts'
-import type { StoreSession } from '../session/session.ts'
-import { askHistory } from '../history/steady-history.ts'
 import type { Author } from '../commits/commit-context.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import { askHistory } from '../history/steady-history.ts'
+import type { StoreSession } from '../session/session.ts'
+import { type AwaitedDevice, otherDevices } from './adoption.ts'
+import { type RedactionCertificate, signCertificate } from './certificate.ts'
+import {
+  checkConfirmed,
+  describePlan,
+  type RedactionPlan,
+  type RedactionRequest,
+  Selector,
+} from './redaction-plan.ts'
+import { buildStep, type Outcome } from './redaction-step.ts'
 
 export interface Redaction {
   readonly plan: RedactionPlan

@@ -6,24 +6,27 @@
 import type { Progress } from '../../async.ts'
 import type { Sealed } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
-import { parsePlace, remakeCommit } from '../../format/commit.ts'
 import { treeOf } from '../../format/commit-sections.ts'
+import { parsePlace, remakeCommit } from '../../format/commit.ts'
 import { encodeDetail } from '../../format/detail.ts'
 import { detailContext, sealEnvelope } from '../../format/envelope.ts'
 import { zeroHash } from '../../format/record.ts'
-import { encodeTree, newObject } from '../../git/objects/object.ts'
-import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
+import {
+  encodeTree,
+  type NewObject,
+  newObject,
+  type Oid,
+  type TreeEntry,
+} from '../../git/objects/object.ts'
 import { OidCollector } from '../../git/objects/oid-list.ts'
-import { OidSet } from '../../git/objects/oid-set.ts'
-import type { Oids } from '../../git/objects/oid-set.ts'
+import { type Oids, OidSet } from '../../git/objects/oid-set.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'
-import { erasedSpans } from './erased-spans.ts'
-import type { EndOf, ErasedVersion, TailCommit } from './erased-spans.ts'
-import { getTree } from '../snapshot/git-reads.ts'
 import type { History, HistorySource } from '../history/history.ts'
+import { getTree } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
+import { type EndOf, erasedSpans, type ErasedVersion, type TailCommit } from './erased-spans.ts'
 import { ShownTree } from './shown-tree.ts'
 
 export interface RewriteOptions {

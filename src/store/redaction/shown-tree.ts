@@ -3,11 +3,15 @@
 // met on. Only directories in which a hidden blob may be are read. They and the blobs must vanish.
 
 import { assert } from '../../errors.ts'
-import { encodeTree, newObject } from '../../git/objects/object.ts'
-import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
+import {
+  encodeTree,
+  type NewObject,
+  newObject,
+  type Oid,
+  type TreeEntry,
+} from '../../git/objects/object.ts'
 import type { OidCollector } from '../../git/objects/oid-list.ts'
-import { getTree } from '../snapshot/git-reads.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { FLAT_MAX } from '../snapshot/memory-tree.ts'
 
 /** What is left of a directory. */

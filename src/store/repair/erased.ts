@@ -2,13 +2,13 @@
 // commits beside the history that have the record of one in it, which a redaction has renamed, and
 // what only they lead to. Erases nothing.
 
-import { StoreError } from '../../errors.ts'
 import { toHex } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { Erased } from '../../git/repair/repair-site.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { OpenSource } from './lost.ts'
 import { findCommit, reachOf } from '../sync/reach.ts'
+import type { OpenSource } from './lost.ts'
 
 /** `commits` are all that can be read here, `kept` is what the head leads to. */
 export async function erasedBeside(

@@ -8,15 +8,14 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { atOnce } from '../../time-slice.ts'
 import { openHeadKeyring } from '../access/authority.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { Epochs } from '../commits/decoded-commit.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { containsRecord } from '../session/freshness.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { findCommit } from '../sync/reach.ts'
 import { isVerdict } from '../sync/refused.ts'
 import { readForeignStoreId } from '../sync/theirs.ts'
 import { verifyHistory } from '../verify/verify.ts'
-import { findCommit } from '../sync/reach.ts'
 
 /** So many commits are verified at most: each may cost to verify all below it. */
 const TRIED_MAX = 32

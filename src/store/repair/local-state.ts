@@ -2,19 +2,17 @@
 // anchor and the cached snapshot. A damaged anchor is never replaced silently: the old file stays
 // beside the new one, which names a head that was verified.
 
+import { systemDisk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
-import { systemDisk } from '../../disk/disk.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { Anchor } from '../local/anchor.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { wasLeftLate } from '../access/late.ts'
-import { checkFreshness } from '../session/freshness.ts'
+import { Anchor } from '../local/anchor.ts'
 import type { CacheOwner } from '../local/sealed-cache.ts'
-import { findCachedHead } from '../local/state-cache.ts'
-import type { CachedHead } from '../local/state-cache.ts'
-import { localPlaces } from '../session/open-session.ts'
-import type { Environment, Places } from '../session/open-session.ts'
+import { type CachedHead, findCachedHead } from '../local/state-cache.ts'
+import { checkFreshness } from '../session/freshness.ts'
+import { type Environment, localPlaces, type Places } from '../session/open-session.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { SoundHead } from './heads.ts'
 import type { AnchorFate } from './report.ts'
 

@@ -5,10 +5,14 @@ import { StoreError } from '../../errors.ts'
 import { treeOf } from '../../format/commit-sections.ts'
 import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { DecodedCommit, Epochs } from '../commits/decoded-commit.ts'
-import { getTree } from '../snapshot/git-reads.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import {
+  decodeCommit,
+  type DecodedCommit,
+  type Epochs,
+  openDetail,
+  readCommitBytes,
+} from '../commits/decoded-commit.ts'
+import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
 import type { MissingObject } from '../sync/reach.ts'
 import type { LostChange, LostObject } from './report.ts'

@@ -1,9 +1,9 @@
 // What a repair says when it is done. Types alone.
 
-import type { Damage } from '../../git/repair/repository-survey.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import type { StoreError } from '../../errors.ts'
 import type { RecordKind } from '../../format/change-record.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { Damage } from '../../git/repair/repository-survey.ts'
 
 export interface RepairReport {
   /** `memstore_…`; undefined if nothing readable says which store it is. */

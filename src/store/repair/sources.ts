@@ -2,16 +2,16 @@
 // remote. A remote is fetched whole into the store's own directory, and read there as any copy. No
 // copy is trusted: its objects are hashed, and its heads verified.
 
-import { StoreError } from '../../errors.ts'
 import type { Disk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
 import type { GitObject, Oid } from '../../git/objects/object.ts'
 import type { RepairSite } from '../../git/repair/repair-site.ts'
 import { RepositorySurvey } from '../../git/repair/repository-survey.ts'
-import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
+import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import type { RemoteOptions } from '../sync/options.ts'
 import { fetchInto } from '../sync/clone-remote.ts'
+import type { RemoteOptions } from '../sync/options.ts'
 
 export interface CopyOptions {
   /** The name of a remote, an address as git takes it, or the path of a copy or a bare clone. */

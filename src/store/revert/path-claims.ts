@@ -3,8 +3,7 @@
 // overlapping paths neither gets its own. Reads the directory tree, changes nothing.
 
 import { parentPaths } from '../../format/path.ts'
-import { memoriesBelow } from '../snapshot/path-tree.ts'
-import type { PathTree } from '../snapshot/path-tree.ts'
+import { memoriesBelow, type PathTree } from '../snapshot/path-tree.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /** Where a memory is to be; undefined: nowhere. */

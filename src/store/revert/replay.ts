@@ -2,14 +2,18 @@
 // what the others' authors did to the state without the undone ones. Never guesses: what cannot be
 // separated ends the replay with a reason. Decides for undo.ts; reads texts only where it must.
 
-import { digestOf } from '../changes/changes.ts'
-import type { History } from '../history/history.ts'
-import { textOf } from './reversal-plan.ts'
-import type { Goal, LazyText, LeftReason, ReversalSource } from './reversal-plan.ts'
 import { mergeText } from '../../text/text-merge.ts'
-import { inputsOf } from '../history/version-inputs.ts'
-import type { VersionInput } from '../history/version-inputs.ts'
+import { digestOf } from '../changes/changes.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
+import type { History } from '../history/history.ts'
+import { inputsOf, type VersionInput } from '../history/version-inputs.ts'
+import {
+  type Goal,
+  type LazyText,
+  type LeftReason,
+  type ReversalSource,
+  textOf,
+} from './reversal-plan.ts'
 
 /** What a memory is after a version, or would be without those that are undone. */
 type State =

@@ -6,20 +6,23 @@ import { StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { checkPath } from '../../format/path.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
-import type { History } from '../history/history.ts'
 import type { Applied } from '../changes/apply.ts'
-import { momentOf, versionAt } from '../history/points.ts'
-import type { Moment, Point } from '../history/points.ts'
-import { completePlan, formatTime, leaveBlocked, leftAlone, textOf } from './reversal-plan.ts'
-import type {
-  Goal,
-  LeftAlone,
-  ReversalPlan,
-  ReversalSource,
-  ReversalStep,
-} from './reversal-plan.ts'
-import { getVersionEntry, isAtOrBelow } from '../history/versions.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
+import type { History } from '../history/history.ts'
+import { type Moment, momentOf, type Point, versionAt } from '../history/points.ts'
+import { getVersionEntry, isAtOrBelow } from '../history/versions.ts'
+import {
+  completePlan,
+  formatTime,
+  type Goal,
+  leaveBlocked,
+  type LeftAlone,
+  leftAlone,
+  type ReversalPlan,
+  type ReversalSource,
+  type ReversalStep,
+  textOf,
+} from './reversal-plan.ts'
 
 /** What was done or, without a commit, would be done; no steps: nothing has to change. */
 export interface Reversal extends Applied {

@@ -2,18 +2,18 @@
 // texts: what changes nothing is dropped, what cannot be placed is left, texts are read last. Which
 // states those are is decided in restoration.ts and undo.ts.
 
+import type { Operation } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
 import { timeMax } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
-import type { Operation } from '../../format/change-record.ts'
 import { checkRowCount } from '../changes/change-refusals.ts'
 import type { StateChange } from '../changes/changes.ts'
-import type { History } from '../history/history.ts'
-import { findBlocked } from './path-claims.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { TextState } from '../history/history-diff.ts'
-import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
+import type { History } from '../history/history.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import { findBlocked } from './path-claims.ts'
 
 /** What a plan is made from. The history reaches up to the snapshot. */
 export interface ReversalSource {

@@ -2,23 +2,22 @@
 // head and on a history that reaches up to it, and makes one commit of it, or only says what it
 // would do. Nothing in between: a plan that cannot be done changes nothing.
 
-import { pause } from '../../async.ts'
-import type { WorkOptions } from '../../async.ts'
+import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
-import { checkAuthor } from '../commits/author.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import { planStates } from '../changes/changes.ts'
+import { checkAuthor } from '../commits/author.ts'
+import type { Author } from '../commits/commit-context.ts'
 import { buildChange } from '../commits/commit.ts'
+import type { PlannedRow } from '../commits/new-rows.ts'
 import { findBlobAt, readMemory, readVersionContent } from '../history/contents.ts'
 import { RecentObjects } from '../history/recent-objects.ts'
-import type { Reversal } from './restoration.ts'
-import type { ReversalPlan, ReversalSource } from './reversal-plan.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
-import type { PlannedRow } from '../commits/new-rows.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
-import type { Author } from '../commits/commit-context.ts'
+import type { Reversal } from './restoration.ts'
+import type { ReversalPlan, ReversalSource } from './reversal-plan.ts'
 
 export interface ReversalOptions extends Omit<WorkOptions, 'onCommit'> {
   /** Says what would be done, and does nothing. */

@@ -4,13 +4,21 @@
 
 import { StoreError } from '../../errors.ts'
 import { inSlices } from '../../time-slice.ts'
+import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import { mayLieBetween } from '../history/record-times.ts'
-import { replay } from './replay.ts'
-import { completePlan, formatTime, leaveBlocked, leftAlone } from './reversal-plan.ts'
-import type { Goal, LeftAlone, ReversalPlan, ReversalSource } from './reversal-plan.ts'
 import { joinOf } from '../history/version-inputs.ts'
-import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
+import { replay } from './replay.ts'
+import {
+  completePlan,
+  formatTime,
+  type Goal,
+  leaveBlocked,
+  type LeftAlone,
+  leftAlone,
+  type ReversalPlan,
+  type ReversalSource,
+} from './reversal-plan.ts'
 
 /** Whose versions are undone. All given conditions must hold; an actor or a session is needed. */
 export interface UndoRequest {

@@ -4,13 +4,12 @@
 import { equalBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { History, HistorySource } from '../history/history.ts'
-import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { wasLeftLate } from '../access/late.ts'
-import { verifyDescent, verifyHistory } from '../verify/verify.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import type { VersionsBelow } from '../local/version-ids.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
-import type { VerifyOptions } from '../verify/verify.ts'
+import { verifyDescent, verifyHistory, type VerifyOptions } from '../verify/verify.ts'
 
 type RecordAt = Pick<Head, 'height' | 'record'>
 

@@ -4,10 +4,8 @@
 
 import { Gate } from '../../async.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { catchUp } from '../history/catch-up.ts'
-import type { CatchUpOptions } from '../history/catch-up.ts'
-import { History } from '../history/history.ts'
-import type { HistorySource } from '../history/history.ts'
+import { catchUp, type CatchUpOptions } from '../history/catch-up.ts'
+import { History, type HistorySource } from '../history/history.ts'
 import { isOverdue, isWorthWriting } from '../local/history-cache.ts'
 
 /** Where the history is kept while nobody asks. */

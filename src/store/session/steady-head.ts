@@ -4,8 +4,8 @@
 // repository.
 
 import { hasCode, StoreError } from '../../errors.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
+import type { Oid } from '../../git/objects/object.ts'
 
 /** Others may be faster so often. */
 const ATTEMPTS = 8

@@ -1,8 +1,8 @@
 // The clock that records are stamped with, as it is: never bent, whatever other records say
 // (FORMAT §6.5). Notices, for whoever wants to warn of it, that it is far from the newest record.
 
-import type { Clock } from '../../clock.ts'
 import { equalBytes } from '../../bytes.ts'
+import type { Clock } from '../../clock.ts'
 import { timeMax } from '../../limits.ts'
 import { doubtfulAfter } from '../history/record-times.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'

@@ -2,8 +2,8 @@
 // commands that wait by then share one write to disk (group commit), each still its own commit. A
 // command's promise resolves only once its commit is durable.
 
-import type { NewObject, Oid } from '../../git/objects/object.ts'
 import type { ObjectStore, Transition } from '../../git/object-store.ts'
+import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { BuiltCommit } from '../commits/commit.ts'

@@ -1,9 +1,9 @@
 // The current version of every memory that there ever was, by memory id (cur of FORMAT §6.4). Of
 // most of them, in a long life, only a deletion is left: those take what their bytes take.
 
+import { operations } from '../tables/codes.ts'
 import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
-import { operations } from '../tables/codes.ts'
 import type { CurrentVersion, LiveMemory } from './live-memory.ts'
 
 // Fields of a version without content.

@@ -1,9 +1,7 @@
 // Reads trees and blobs of a commit, with the error that fits what was expected.
 
-import { StoreError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
-import { decodeTree } from '../../git/objects/object.ts'
-import type { GitObject, Oid, TreeEntry } from '../../git/objects/object.ts'
+import { type ErrorCode, StoreError } from '../../errors.ts'
+import { decodeTree, type GitObject, type Oid, type TreeEntry } from '../../git/objects/object.ts'
 
 /** Anything that has objects: the store, or what a batch has made and not stored yet. */
 export interface ObjectSource {

@@ -1,7 +1,6 @@
 // What lies in a directory, as plain values for callers.
 
-import type { PathNode, PathTree, PlacedMemory } from './path-tree.ts'
-import { sortedChildren } from './path-tree.ts'
+import { type PathNode, type PathTree, type PlacedMemory, sortedChildren } from './path-tree.ts'
 
 /** A file or a directory and, to the depth asked for, what is below it. */
 export interface DirectoryListing {

@@ -1,7 +1,7 @@
 // What is known of a memory as it is now.
 
-import type { Oid } from '../../git/objects/object.ts'
 import type { Operation } from '../../format/change-record.ts'
+import type { Oid } from '../../git/objects/object.ts'
 
 /** A memory that is neither deleted nor redacted. Ids are hex digits, times ms since 1970. */
 export interface LiveMemory {

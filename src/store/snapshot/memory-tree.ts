@@ -2,10 +2,15 @@
 // alone. Only directories on the way to a changed memory are encoded again.
 
 import { assert } from '../../errors.ts'
-import { encodeTree, findTreeEntry, newObject } from '../../git/objects/object.ts'
-import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
-import { getTreeBody } from './git-reads.ts'
-import type { ObjectSource } from './git-reads.ts'
+import {
+  encodeTree,
+  findTreeEntry,
+  type NewObject,
+  newObject,
+  type Oid,
+  type TreeEntry,
+} from '../../git/objects/object.ts'
+import { getTreeBody, type ObjectSource } from './git-reads.ts'
 
 /** A directory with more memories below it is split. */
 export const FLAT_MAX = 16

@@ -1,8 +1,13 @@
 // The root tree of a commit (FORMAT §2) from a snapshot: public files, keyring, settings, memories.
 
 import { readmeFile, storeFile } from '../../format/public-files.ts'
-import { encodeTree, newObject } from '../../git/objects/object.ts'
-import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
+import {
+  encodeTree,
+  type NewObject,
+  newObject,
+  type Oid,
+  type TreeEntry,
+} from '../../git/objects/object.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** Writes the trees that changed to `into` and returns the root tree's oid: a step for each. */

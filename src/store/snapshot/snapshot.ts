@@ -3,15 +3,15 @@
 // moves it by one commit and returns how to take that back, because a batch whose write to disk
 // failed must leave no trace.
 
-import type { Settings } from '../../format/settings.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
 import type { Directory } from '../../format/directory.ts'
+import type { Settings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { atOnce } from '../../time-slice.ts'
-import type { ChangeRecord } from '../../format/change-record.ts'
 import { CurrentVersions } from './current-versions.ts'
+import type { CurrentVersion } from './live-memory.ts'
 import { MemoryTree } from './memory-tree.ts'
 import { PathTree } from './path-tree.ts'
-import type { CurrentVersion } from './live-memory.ts'
 
 /** The newest record of one device in the causal past. */
 export interface DeviceState {

@@ -3,8 +3,7 @@
 
 import type { Oid, TreeEntry } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
-import { getTree } from './git-reads.ts'
-import type { ObjectSource } from './git-reads.ts'
+import { getTree, type ObjectSource } from './git-reads.ts'
 
 export interface TreeVisitor {
   /** A directory of the newer tree that the older one does not have, by the digits before it. */

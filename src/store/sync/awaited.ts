@@ -1,12 +1,11 @@
 // Who else has not shown to have the redactions that a sync took over. Asked only then: each costs
 // a look through the history.
 
-import type { AwaitedDevice } from '../redaction/adoption.ts'
-import { listDevices } from '../devices/devices.ts'
-import type { Device } from '../devices/devices.ts'
+import { type Device, listDevices } from '../devices/devices.ts'
 import type { History } from '../history/history.ts'
-import type { StoreSession } from '../session/session.ts'
 import { askHistory } from '../history/steady-history.ts'
+import type { AwaitedDevice } from '../redaction/adoption.ts'
+import type { StoreSession } from '../session/session.ts'
 
 /** `before` is how many versions were redacted here before the sync. */
 export async function findAwaited(

@@ -5,9 +5,9 @@
 import { resolve } from 'node:path'
 import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
-import { StoreError } from '../../errors.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { isHeldByLive, isOwnerFile, LockIdentity } from '../../disk/process-lock.ts'
+import { StoreError } from '../../errors.ts'
 
 /** After the directory's name: the repository of an attempt; after that, what is local to it. */
 const MARK = '.join-'

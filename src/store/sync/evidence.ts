@@ -5,12 +5,11 @@
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { mayHaveDetail, treeOf } from '../../format/commit-sections.ts'
-import { findAllLinks } from '../../git/objects/object.ts'
-import type { Oid } from '../../git/objects/object.ts'
-import { ResidueSearch } from '../redaction/absence.ts'
+import { findAllLinks, type Oid } from '../../git/objects/object.ts'
 import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { History, HistorySource } from '../history/history.ts'
+import { ResidueSearch } from '../redaction/absence.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 
 /** As far as this is looked for; a head that leads to more counts as not whole. */
 const OBJECTS_MAX = 20_000

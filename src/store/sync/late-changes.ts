@@ -1,12 +1,12 @@
 // What late commits said (FORMAT §7.4), for people who miss it: a removed device wrote it outside
 // the past of its removal, so that it is no part of the history any more.
 
-import { formatId } from '../../format/id.ts'
 import { hasCode } from '../../errors.ts'
+import type { Operation } from '../../format/change-record.ts'
+import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { HistorySource } from '../history/history.ts'
 import { readKnownCommit } from '../history/known-commit.ts'
-import type { Operation } from '../../format/change-record.ts'
 
 /** A commit that was left out. */
 export interface LateChange {

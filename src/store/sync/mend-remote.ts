@@ -4,19 +4,17 @@
 // is damaged elsewhere only who runs the host can remove: git there takes a push and says nothing,
 // so that everything is fetched once to see whether it is needed.
 
-import { hasCode, StoreError } from '../../errors.ts'
 import { systemDisk } from '../../disk/disk.ts'
-import { findLinks } from '../../git/objects/object.ts'
-import type { GitObject, Oid } from '../../git/objects/object.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { findLinks, type GitObject, type Oid } from '../../git/objects/object.ts'
 import { RepairSite } from '../../git/repair/repair-site.ts'
-import { damageOf } from '../../git/repair/repository-survey.ts'
-import type { RepositorySurvey } from '../../git/repair/repository-survey.ts'
+import { damageOf, type RepositorySurvey } from '../../git/repair/repository-survey.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
-import { reachOf } from './reach.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { SyncOptions } from './options.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { fetchInto } from './clone-remote.ts'
+import type { SyncOptions } from './options.ts'
+import { reachOf } from './reach.ts'
 
 /** Nothing for a remote elsewhere, or one that is sound. Throws `locked` or a storage code. */
 export async function mendRemote(

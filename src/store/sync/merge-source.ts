@@ -2,15 +2,15 @@
 // diverged, what they came from, and which paths are taken. Costs what diverged.
 
 import { parentPaths } from '../../format/path.ts'
-import { readMemory, readVersionContent } from '../history/contents.ts'
+import type { OtherParent } from '../commits/commit-context.ts'
 import type { Divergence, OpenVersions } from '../commits/divergence.ts'
+import { readMemory, readVersionContent } from '../history/contents.ts'
 import type { History } from '../history/history.ts'
 import type { BaseState, MergeInput, OpenMemory } from '../merge/merge-input.ts'
-import type { PathTree } from '../snapshot/path-tree.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
-import type { OtherParent } from '../commits/commit-context.ts'
+import type { PathTree } from '../snapshot/path-tree.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { NewVersions } from './new-versions.ts'
 
 export interface MergeSides {

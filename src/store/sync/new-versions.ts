@@ -6,8 +6,8 @@ import { StoreError } from '../../errors.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { History, HistorySource } from '../history/history.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import type { JudgedCommit } from '../verify/checked-commit.ts'
 
 interface NewVersion {

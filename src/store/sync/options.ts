@@ -3,9 +3,9 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
+import type { Remote } from '../../git/exchange.ts'
 import { unknownRemoteError } from '../../git/refs/remotes.ts'
 import type { RemoteAccess, TransferProgress } from '../../transport/remote-access.ts'
-import type { Remote } from '../../git/exchange.ts'
 
 export type RemoteOptions = Omit<RemoteAccess, 'url'>
 

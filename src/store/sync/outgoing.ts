@@ -3,14 +3,13 @@
 // they were verified.
 
 import { assert } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
 import { treeOf } from '../../format/commit-sections.ts'
+import { parseLinks } from '../../format/commit.ts'
 import type { GitObject, Oid, TreeEntry } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { Frontier } from '../commits/frontier.ts'
-import { getTree } from '../snapshot/git-reads.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { comparison } from '../snapshot/tree-diff.ts'
 
 /** Of a receiver's trees so many are kept at hand, some kilobytes each. */

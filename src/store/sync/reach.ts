@@ -2,11 +2,10 @@
 // names alone and believes nothing: whether it is a history is verified elsewhere.
 
 import { pause } from '../../async.ts'
-import { parseLinks } from '../../format/commit.ts'
-import { treeOf } from '../../format/commit-sections.ts'
 import { StoreError } from '../../errors.ts'
-import { decodeTree } from '../../git/objects/object.ts'
-import type { Oid, TreeEntry } from '../../git/objects/object.ts'
+import { treeOf } from '../../format/commit-sections.ts'
+import { parseLinks } from '../../format/commit.ts'
+import { decodeTree, type Oid, type TreeEntry } from '../../git/objects/object.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
 export interface MissingObject {

@@ -1,8 +1,7 @@
 // Heads of a remote that are refused: which errors are a verdict on the history that it shows, and
 // which of those `--repair` may answer by putting ours in its place. Decides; receive.ts acts.
 
-import { hasCode, StoreError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
+import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 
 const failuresOfRemote: readonly ErrorCode[] = [
   'remote_unreachable',

@@ -2,10 +2,10 @@
 // got, and which head of them is kept as evidence. Contacts nobody, changes nothing.
 
 import { hasCode } from '../../errors.ts'
-import { trackingRefName } from '../../git/refs/tracking-ref.ts'
-import type { StoreSession } from '../session/session.ts'
 import type { Remote } from '../../git/exchange.ts'
 import { refusedName } from '../../git/refs/ref-list.ts'
+import { trackingRefName } from '../../git/refs/tracking-ref.ts'
+import type { StoreSession } from '../session/session.ts'
 import { KnownRemote } from './known-remote.ts'
 import { findOutgoing } from './outgoing.ts'
 

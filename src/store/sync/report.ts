@@ -1,8 +1,8 @@
 // What a sync says about itself: what moved, what was combined, what did not. Plain values.
 
-import type { AwaitedDevice } from '../redaction/adoption.ts'
-import type { MergeOutcome } from '../merge/plan.ts'
 import type { Conflict } from '../history/conflicts.ts'
+import type { MergeOutcome } from '../merge/plan.ts'
+import type { AwaitedDevice } from '../redaction/adoption.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'
 import type { LateChange } from './late-changes.ts'
 

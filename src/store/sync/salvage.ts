@@ -1,20 +1,16 @@
 // What is sound below a head that is refused: a repair takes that over before it puts ours in place
 // of the head, or it would take from the others what they have pushed. Finds; receive.ts unites.
 
-import { pause } from '../../async.ts'
-import type { WorkOptions } from '../../async.ts'
+import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
-import { findLinks } from '../../git/objects/object.ts'
-import type { Oid } from '../../git/objects/object.ts'
+import { findLinks, type Oid } from '../../git/objects/object.ts'
 import { findKeyring } from '../access/authority.ts'
-import { readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
-import type { Epochs } from '../commits/decoded-commit.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { type Epochs, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { isVerdict } from './refused.ts'
-import { epochsOf, verifyTheirs } from './theirs.ts'
-import type { Theirs } from './theirs.ts'
+import { epochsOf, type Theirs, verifyTheirs } from './theirs.ts'
 
 /** So many commits are tried that a member may have made: each may cost to verify many. */
 const TRIED_MAX = 64

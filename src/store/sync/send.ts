@@ -15,8 +15,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import type { KnownRemote } from './known-remote.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
-import { nothingSent } from './report.ts'
-import type { Sent } from './report.ts'
+import { nothingSent, type Sent } from './report.ts'
 
 export interface SendOptions extends WorkOptions {
   /** Sends all objects, whatever the remote should have. */

@@ -2,18 +2,16 @@
 // clone has news. Each step leaves a store that is whole: what fails after one of them has lost
 // nothing. Never forces: a push names the commit that it replaces.
 
-import { formatId } from '../../format/id.ts'
-import type { StoreSession } from '../session/session.ts'
-import type { Remote } from '../../git/exchange.ts'
-import type { CurrentVersion } from '../snapshot/live-memory.ts'
-import type { Author } from '../commits/commit-context.ts'
-import { findAwaited } from './awaited.ts'
 import { headWords } from '../../format/head-words.ts'
+import { formatId } from '../../format/id.ts'
+import type { Remote } from '../../git/exchange.ts'
+import type { Author } from '../commits/commit-context.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import { findAwaited } from './awaited.ts'
 import { KnownRemote } from './known-remote.ts'
-import { chooseRemote } from './options.ts'
-import type { StoreSyncOptions, SyncOptions } from './options.ts'
-import { nothingTaken } from './report.ts'
-import type { ChangedMemory, Moved, SyncReport } from './report.ts'
+import { chooseRemote, type StoreSyncOptions, type SyncOptions } from './options.ts'
+import { type ChangedMemory, type Moved, nothingTaken, type SyncReport } from './report.ts'
 import { Sender } from './send.ts'
 
 /**

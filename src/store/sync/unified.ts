@@ -2,8 +2,7 @@
 
 import type { Oid } from '../../git/objects/object.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
-import { addJoined } from './joined-keyrings.ts'
-import type { JoinedKeyrings } from './joined-keyrings.ts'
+import { addJoined, type JoinedKeyrings } from './joined-keyrings.ts'
 import type { LateChange } from './late-changes.ts'
 import type { SettingsOutcome } from './report.ts'
 

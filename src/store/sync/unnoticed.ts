@@ -6,8 +6,7 @@ import { zeroId } from '../../format/record.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { SettingsOutcome } from './report.ts'
-import { containsRecord, findRecord } from './theirs.ts'
-import type { Theirs } from './theirs.ts'
+import { containsRecord, findRecord, type Theirs } from './theirs.ts'
 
 /** Of the heads as they are before they are made one. */
 export function compareSettings(

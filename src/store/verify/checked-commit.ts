@@ -1,9 +1,9 @@
 // A commit as verification sees it, whoever has opened it: this thread, another one, or an auditor
 // who reads no contents.
 
+import type { ChangeRecord } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
-import type { ChangeRecord } from '../../format/change-record.ts'
 
 /** A memory as the tree of the commit that wrote it holds it. An auditor sees the blob alone. */
 export interface OpenedMemory {

@@ -3,26 +3,26 @@
 // verify-commit.ts, needs the past and asks here for nothing but values and refusals.
 
 import { equalBytes, toHex } from '../../bytes.ts'
-import { assert, StoreError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
-import { detailCommitment } from '../../format/detail.ts'
-import type { DetailRow } from '../../format/detail.ts'
+import { assert, type ErrorCode, StoreError } from '../../errors.ts'
+import type { ChangeRecord, RecordRow } from '../../format/change-record.ts'
+import { detailCommitment, type DetailRow } from '../../format/detail.ts'
 import { memoryContext, openDeterministic } from '../../format/envelope.ts'
 import { decodeMemoryBlob } from '../../format/memory-blob.ts'
-import { verifyRecordSignature, zeroHash } from '../../format/record.ts'
 import { writesVersions } from '../../format/record-rules.ts'
-import { findTreeEntry } from '../../git/objects/object.ts'
-import type { GitObject, Oid } from '../../git/objects/object.ts'
-import { opensContents } from '../../keys/epoch.ts'
-import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
-import type { ChangeRecord, RecordRow } from '../../format/change-record.ts'
-import { openDetail, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
-import type { CommitSource, DecodedCommit } from '../commits/decoded-commit.ts'
-import { getBlob, getTreeBody } from '../snapshot/git-reads.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { verifyRecordSignature, zeroHash } from '../../format/record.ts'
+import { findTreeEntry, type GitObject, type Oid } from '../../git/objects/object.ts'
+import { type AuditKeys, type EpochKeys, opensContents } from '../../keys/epoch.ts'
+import {
+  type CommitSource,
+  type DecodedCommit,
+  openDetail,
+  readCommitBytes,
+  verifyDecodedCommit,
+} from '../commits/decoded-commit.ts'
+import { getBlob, getTreeBody, type ObjectSource } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import { TrailCommit } from './trail-commit.ts'
 import type { JudgedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
+import { TrailCommit } from './trail-commit.ts'
 
 /** Reads and judges a commit in this thread. */
 export function judgeCommit(source: CommitSource, oid: Oid): JudgedCommit {

@@ -6,8 +6,7 @@ import { StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { CommitSource } from '../commits/decoded-commit.ts'
+import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { HeightQueue } from '../commits/height-queue.ts'
 
 export interface NewCommits {

@@ -1,9 +1,9 @@
 // Where a commit stands among those that were verified before it, beyond what a snapshot of its
 // parent says.
 
-import type { OpenVersions } from '../commits/divergence.ts'
 import type { ParentHead } from '../access/keyring-change.ts'
 import type { OtherParent } from '../commits/commit-context.ts'
+import type { OpenVersions } from '../commits/divergence.ts'
 
 export interface Place {
   /** Of a commit with two parents that are verified, neither an ancestor of the other. */

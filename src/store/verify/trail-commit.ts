@@ -2,12 +2,11 @@
 // names of blobs in trees, neither details nor contents. The trees still tell which memories live,
 // and that nothing but what the rows name has changed in them.
 
-import { verifyRecordSignature } from '../../format/record.ts'
 import { assert, StoreError } from '../../errors.ts'
-import { findTreeEntry } from '../../git/objects/object.ts'
-import type { Oid } from '../../git/objects/object.ts'
-import type { AuditKeys } from '../../keys/epoch.ts'
 import type { ChangeRecord } from '../../format/change-record.ts'
+import { verifyRecordSignature } from '../../format/record.ts'
+import { findTreeEntry, type Oid } from '../../git/objects/object.ts'
+import type { AuditKeys } from '../../keys/epoch.ts'
 import type { CommitSource, DecodedCommit } from '../commits/decoded-commit.ts'
 import { getTreeBody } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'

@@ -4,12 +4,11 @@
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
-import { assert, StoreError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
+import { assert, type ErrorCode, StoreError } from '../../errors.ts'
 import { openEnvelope, recordContext } from '../../format/envelope.ts'
 import { readmeFile, storeFile } from '../../format/public-files.ts'
-import { zeroHash } from '../../format/record.ts'
 import { bringsKeyring, joinsKeyrings } from '../../format/record-rules.ts'
+import { zeroHash } from '../../format/record.ts'
 import { decodeSettings } from '../../format/settings.ts'
 import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
 import { opensContents } from '../../keys/epoch.ts'
@@ -20,17 +19,24 @@ import {
   checkSuccession,
   openNewKeyring,
 } from '../access/authority.ts'
-import { getBlob, getEntry, getTree, hasObject } from '../snapshot/git-reads.ts'
-import { changeBy, checkChanges } from '../access/keyring-join.ts'
-import type { Merging, Place } from './place.ts'
-import { encodeRoot } from '../snapshot/root-tree.ts'
-import { authorState, beforeGenesis } from '../snapshot/snapshot.ts'
-import type { DeviceState, Effect, Head, KeyringState } from '../snapshot/snapshot.ts'
-import type { SettingsState, Snapshot, Undo } from '../snapshot/snapshot.ts'
-import { findMemory, readRows } from './verify-rows.ts'
-import type { VerifyContext } from './verify-rows.ts'
 import type { KeyringChange, TwoKeyrings } from '../access/keyring-change.ts'
+import { changeBy, checkChanges } from '../access/keyring-join.ts'
+import { getBlob, getEntry, getTree, hasObject } from '../snapshot/git-reads.ts'
+import { encodeRoot } from '../snapshot/root-tree.ts'
+import {
+  authorState,
+  beforeGenesis,
+  type DeviceState,
+  type Effect,
+  type Head,
+  type KeyringState,
+  type SettingsState,
+  type Snapshot,
+  type Undo,
+} from '../snapshot/snapshot.ts'
 import type { JudgedCommit } from './checked-commit.ts'
+import type { Merging, Place } from './place.ts'
+import { findMemory, readRows, type VerifyContext } from './verify-rows.ts'
 
 /** What a commit brought, and did not take from a parent. */
 export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {

@@ -8,12 +8,11 @@ import type { Oid } from '../../git/objects/object.ts'
 import { opensContents } from '../../keys/epoch.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { findKeyring, readKeyringState } from '../access/authority.ts'
-import { judgeCommit } from './judged-commit.ts'
-import { decodeBatch, judgeInSlices } from './verify-message.ts'
-import type { SigningKeys } from './verify-message.ts'
-import { VerifyPool, worthwhileThreads } from './verify-pool.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
 import type { JudgedCommit } from './checked-commit.ts'
+import { judgeCommit } from './judged-commit.ts'
+import { decodeBatch, judgeInSlices, type SigningKeys } from './verify-message.ts'
+import { VerifyPool, worthwhileThreads } from './verify-pool.ts'
 
 export interface JudgingSource extends CommitSource {
   readonly objects: CommitSource['objects'] & { readonly packDirectory?: string | undefined }

@@ -4,15 +4,15 @@
 
 import { ByteReader, ByteWriter, equalBytes, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
-import { decodeSignedBody } from '../../format/record.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
 import { writesVersions } from '../../format/record-rules.ts'
+import { decodeSignedBody } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
 import { atOnce, inSlices } from '../../time-slice.ts'
-import type { ChangeRecord } from '../../format/change-record.ts'
-import { judgeCommit } from './judged-commit.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
 import type { JudgedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
+import { judgeCommit } from './judged-commit.ts'
 
 /** Device id → signing key, of every device of the store. Keys never change (FORMAT §7.1). */
 export type SigningKeys = ReadonlyMap<string, Uint8Array>

@@ -6,11 +6,10 @@ import { StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { History, HistorySource } from '../history/history.ts'
-import { findNewCommits } from './new-commits.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { findNewCommits } from './new-commits.ts'
 import { snapshotAt } from './snapshot-at.ts'
-import { VersionMap, verifyForward, verifyHistory } from './verify.ts'
-import type { VerifyOptions } from './verify.ts'
+import { verifyForward, verifyHistory, type VerifyOptions, VersionMap } from './verify.ts'
 
 export interface VerifiedAgain {
   readonly snapshot: Snapshot

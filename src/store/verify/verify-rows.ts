@@ -1,20 +1,18 @@
 // The row rules of FORMAT §6.4: what a record's rows say is compared with the past, and with the
 // detail and the memory that the commit holds. What the rows make of their memories is returned.
 
-import { StoreError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
+import { type ErrorCode, StoreError } from '../../errors.ts'
+import type { RecordRow } from '../../format/change-record.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { RecordRow } from '../../format/change-record.ts'
-import { getTree } from '../snapshot/git-reads.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
-import { findBlob } from '../snapshot/memory-tree.ts'
-import type { Merging, Place } from './place.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
 import type { KnownVersions } from '../history/history.ts'
+import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
+import { findBlob } from '../snapshot/memory-tree.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { JudgedCommit } from './checked-commit.ts'
+import type { Merging, Place } from './place.ts'
 
 export interface VerifyContext extends CommitSource {
   /** R of FORMAT §8.1: every version that a redact record of this head names. */

@@ -7,8 +7,7 @@ import { systemDisk } from '../../disk/disk.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { PackSet } from '../../git/pack/pack-set.ts'
 import { epochKeys, wipeEpoch } from '../../keys/epoch.ts'
-import { judgeBatch } from './verify-message.ts'
-import type { VerifyJob } from './verify-message.ts'
+import { judgeBatch, type VerifyJob } from './verify-message.ts'
 
 // The type is lost on the way; verify-pool.ts alone sets it.
 const job: VerifyJob = workerData

@@ -5,25 +5,27 @@
 import type { WorkOptions } from '../../async.ts'
 import { toHex } from '../../bytes.ts'
 import { assert, hasCode, StoreError } from '../../errors.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { zeroHash } from '../../format/record.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import { IdIndex } from '../tables/id-index.ts'
-import { findNewCommits } from './new-commits.ts'
-import type { NewCommits } from './new-commits.ts'
-import { Records } from '../tables/records.ts'
-import { beforeGenesis, Snapshot } from '../snapshot/snapshot.ts'
-import type { KeyringState, SettingsState } from '../snapshot/snapshot.ts'
+import type { KnownVersions } from '../history/history.ts'
 import type { VersionsBelow } from '../local/version-ids.ts'
+import {
+  beforeGenesis,
+  type KeyringState,
+  type SettingsState,
+  Snapshot,
+} from '../snapshot/snapshot.ts'
+import { IdIndex } from '../tables/id-index.ts'
+import { Records } from '../tables/records.ts'
+import type { JudgedCommit } from './checked-commit.ts'
+import { findNewCommits, type NewCommits } from './new-commits.ts'
 import { verifyJudged } from './verify-commit.ts'
+import { Judges, type JudgingSource } from './verify-judges.ts'
 import type { VerifyContext } from './verify-rows.ts'
 import { Window } from './window.ts'
-import { Judges } from './verify-judges.ts'
-import type { JudgingSource } from './verify-judges.ts'
-import type { KnownVersions } from '../history/history.ts'
-import type { JudgedCommit } from './checked-commit.ts'
 
 export interface VerifyOptions extends WorkOptions {
   /** Called with each commit once it is accepted. */

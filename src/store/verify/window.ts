@@ -4,15 +4,13 @@
 
 import { compareBytes } from '../../bytes.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { compareSnapshots } from '../commits/divergence.ts'
-import { Frontier } from '../commits/frontier.ts'
-import type { OtherTip, Touched } from '../commits/divergence.ts'
-import type { Merging, Place } from './place.ts'
-import { beforeGenesis } from '../snapshot/snapshot.ts'
-import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
-import type { OwnPart, Verified, Way } from './verify-commit.ts'
 import type { KeyringChange, ParentHead } from '../access/keyring-change.ts'
+import { compareSnapshots, type OtherTip, type Touched } from '../commits/divergence.ts'
+import { Frontier } from '../commits/frontier.ts'
+import { beforeGenesis, type Head, type Snapshot, type Undo } from '../snapshot/snapshot.ts'
 import type { JudgedCommit } from './checked-commit.ts'
+import type { Merging, Place } from './place.ts'
+import type { OwnPart, Verified, Way } from './verify-commit.ts'
 
 /** A verified commit. */
 interface Node {

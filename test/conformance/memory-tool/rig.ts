@@ -4,13 +4,12 @@
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { memoryToolHandlers } from '../../../src/anthropic/memory-tool.ts'
-import type { MemoryToolHandlers } from '../../../src/anthropic/memory-tool.ts'
+import { type MemoryToolHandlers, memoryToolHandlers } from '../../../src/anthropic/memory-tool.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
+import type { Author } from '../../../src/store/commits/commit-context.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import { createStore } from '../../../src/store/open.ts'
 import { sharedDirectory } from '../../support/temporary.ts'
-import type { Author } from '../../../src/store/commits/commit-context.ts'
 import type { Call, Row, Step } from './steps.ts'
 
 export interface Outcome {

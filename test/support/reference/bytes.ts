@@ -2,7 +2,7 @@
 // Each encoder returns its bytes, so that a layout reads as the document writes it. Slow on purpose
 // wherever that is plainer.
 
-import { type Refusal, refuse, ensure } from './refusal.ts'
+import { ensure, type Refusal, refuse } from './refusal.ts'
 
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts))

@@ -3,7 +3,7 @@
 // epochs have no content key: then blobs are taken from the trees unopened.
 
 import { fromHex, toHex, utf8 } from './bytes.ts'
-import { decodeDetail, type DetailRow, detailCommitment } from './detail.ts'
+import { decodeDetail, detailCommitment, type DetailRow } from './detail.ts'
 import {
   detailContext,
   memoryContext,

@@ -2,9 +2,9 @@
 // steps of opening stand in the document's order, each with a refusal of its own.
 
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
-import { concat, equal, label, Reader, toHex, fromHex, u16, u8, utf8, zeros } from './bytes.ts'
+import { concat, equal, fromHex, label, Reader, toHex, u16, u8, utf8, zeros } from './bytes.ts'
 import { H, keyedBlake2b } from './hash.ts'
-import { refuse, ensure } from './refusal.ts'
+import { ensure, refuse } from './refusal.ts'
 
 const typeNumbers = {
   record: 1,

@@ -3,7 +3,7 @@
 
 import { concat, fromHex, label, toHex } from './bytes.ts'
 import { H } from './hash.ts'
-import { refuse, ensure } from './refusal.ts'
+import { ensure, refuse } from './refusal.ts'
 
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -1,7 +1,7 @@
 // FORMAT §5.2: the grammar of paths, which are refused and never repaired.
 
 import { utf8 } from './bytes.ts'
-import { type Refusal, ensure } from './refusal.ts'
+import { ensure, type Refusal } from './refusal.ts'
 
 const segmentsMax = 20
 const bytesMax = 1024

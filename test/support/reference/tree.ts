@@ -3,7 +3,7 @@
 
 import { sha1 } from '@noble/hashes/legacy.js'
 import { ascii, concat, fromHex, Reader, toHex, utf8 } from './bytes.ts'
-import { refuse, ensure } from './refusal.ts'
+import { ensure, refuse } from './refusal.ts'
 
 export type ObjectType = 'commit' | 'tree' | 'blob'
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { concat, toHex, u8, utf8 } from './bytes.ts'
 import { encodeCommit } from './commit.ts'
-import { type DetailRow, detailCommitment, encodeDetail } from './detail.ts'
+import { detailCommitment, type DetailRow, encodeDetail } from './detail.ts'
 import { type Directory, directoryHash } from './directory.ts'
 import {
   detailContext,

@@ -1,14 +1,18 @@
 // Patches: what `git apply` makes of them is what they say, whatever the texts and paths are.
 
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { spawnSync } from 'node:child_process'
 import { array, assert, boolean, constantFrom, property, tuple } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { plainInk } from '../../../src/cli/ink.ts'
-import type { Ink } from '../../../src/cli/ink.ts'
-import { nameOf, paintPatch, patchText, statText } from '../../../src/cli/patch-text.ts'
-import type { TextChange } from '../../../src/cli/patch-text.ts'
+import { type Ink, plainInk } from '../../../src/cli/ink.ts'
+import {
+  nameOf,
+  paintPatch,
+  patchText,
+  statText,
+  type TextChange,
+} from '../../../src/cli/patch-text.ts'
 import { full, seed } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { requires } from '../../support/tools.ts'

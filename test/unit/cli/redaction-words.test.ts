@@ -4,10 +4,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { CommandError } from '../../../src/cli/command-error.ts'
 import { Input } from '../../../src/cli/command.ts'
 import { checkSelects, patternOf } from '../../../src/cli/redaction-words.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
-import { CommandError } from '../../../src/cli/command-error.ts'
 
 function input(values: Readonly<Record<string, string>>, ...flags: readonly string[]): Input {
   return new Input([], new Map(Object.entries(values)), new Set(flags))

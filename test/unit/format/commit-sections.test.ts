@@ -1,8 +1,8 @@
 // The quick reading of verified commits finds what the strict one finds.
 
 import { describe, expect, test } from 'vitest'
-import { StoreError } from '../../../src/errors.ts'
 import { utf8 } from '../../../src/bytes.ts'
+import { StoreError } from '../../../src/errors.ts'
 import { findSections, treeOf } from '../../../src/format/commit-sections.ts'
 import { parseCommit } from '../../../src/format/commit.ts'
 import { readCommitBytes } from '../../../src/store/commits/decoded-commit.ts'

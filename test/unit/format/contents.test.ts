@@ -8,12 +8,11 @@ import { hasCode } from '../../../src/errors.ts'
 import {
   decodeDetail,
   detailCommitment,
+  type DetailRow,
   encodeDetail,
   encodeRowDetail,
 } from '../../../src/format/detail.ts'
-import type { DetailRow } from '../../../src/format/detail.ts'
-import { paddedLength } from '../../../src/format/envelope.ts'
-import type { EnvelopeType } from '../../../src/format/envelope.ts'
+import { type EnvelopeType, paddedLength } from '../../../src/format/envelope.ts'
 import { decodeMemoryBlob, encodeMemoryBlob } from '../../../src/format/memory-blob.ts'
 import { full, seed } from '../../support/seed.ts'
 

@@ -5,14 +5,22 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
-import { directoryHash, encodeDirectory } from '../../../src/format/directory.ts'
-import type { DeviceEntry, Directory, RecoveryEntry } from '../../../src/format/directory.ts'
 import { checkJoined, givesRights, joinDirectories } from '../../../src/format/directory-join.ts'
+import {
+  type DeviceEntry,
+  type Directory,
+  directoryHash,
+  encodeDirectory,
+  type RecoveryEntry,
+} from '../../../src/format/directory.ts'
 import { deviceIdOf } from '../../../src/format/id.ts'
 import { directory as anyDirectory } from '../../property/format-values.ts'
-import { encodeDirectory as encodeForReference } from '../../support/reference/directory.ts'
-import { gives, joinDirectories as joinByReference } from '../../support/reference/directory.ts'
-import type { Directory as ReferenceDirectory } from '../../support/reference/directory.ts'
+import {
+  type Directory as ReferenceDirectory,
+  encodeDirectory as encodeForReference,
+  gives,
+  joinDirectories as joinByReference,
+} from '../../support/reference/directory.ts'
 import { full, seed } from '../../support/seed.ts'
 
 const storeId = '11'.repeat(16)

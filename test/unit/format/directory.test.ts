@@ -9,10 +9,12 @@ import {
   checkRotation,
   checkSuccessor,
   decodeDirectory,
+  type DeviceEntry,
+  type Directory,
   directoryHash,
   encodeDirectory,
+  type RecoveryEntry,
 } from '../../../src/format/directory.ts'
-import type { DeviceEntry, Directory, RecoveryEntry } from '../../../src/format/directory.ts'
 import { paddedLength } from '../../../src/format/envelope.ts'
 import { deviceIdOf, storeIdOf } from '../../../src/format/id.ts'
 

@@ -10,6 +10,7 @@ import {
   cacheContext,
   checkPadding,
   detailContext,
+  type EnvelopeType,
   memoryContext,
   openDeterministic,
   openEnvelope,
@@ -19,9 +20,8 @@ import {
   sealEnvelope,
   slotContext,
 } from '../../../src/format/envelope.ts'
-import type { EnvelopeType } from '../../../src/format/envelope.ts'
-import { full, seed } from '../../support/seed.ts'
 import { sealEnvelope as referenceSeal } from '../../support/reference/envelope.ts'
+import { full, seed } from '../../support/seed.ts'
 
 const fill = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte)
 const storeId = '11'.repeat(16)

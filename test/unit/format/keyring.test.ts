@@ -10,10 +10,10 @@ import {
   decodeKeyring,
   encodeArchive,
   encodeKeyring,
+  type KeyringFile,
   slotPublicBytes,
   sortSlots,
 } from '../../../src/format/keyring.ts'
-import type { KeyringFile } from '../../../src/format/keyring.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import { createKeyring } from '../../../src/keys/keyring.ts'
 

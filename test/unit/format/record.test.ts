@@ -6,6 +6,7 @@ import { concatBytes, fromHex, label, toHex } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import { signingKeyPair, verifySignature } from '../../../src/crypto/signature.ts'
 import { hasCode } from '../../../src/errors.ts'
+import type { ChangeRecord, RecordRow } from '../../../src/format/change-record.ts'
 import { paddedLength } from '../../../src/format/envelope.ts'
 import {
   decodeRecord,
@@ -18,7 +19,6 @@ import {
 } from '../../../src/format/record.ts'
 import { decodeRecord as referenceDecode } from '../../support/reference/record.ts'
 import { full, seed } from '../../support/seed.ts'
-import type { ChangeRecord, RecordRow } from '../../../src/format/change-record.ts'
 
 const storeId = '11'.repeat(16)
 const id = (byte: number): string => toHex(new Uint8Array(16).fill(byte))

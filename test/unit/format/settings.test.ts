@@ -3,8 +3,12 @@
 import { describe, expect, test } from 'vitest'
 import { concatBytes, utf8 } from '../../../src/bytes.ts'
 import { paddedLength } from '../../../src/format/envelope.ts'
-import { checkSettings, decodeSettings, encodeSettings } from '../../../src/format/settings.ts'
-import type { Settings } from '../../../src/format/settings.ts'
+import {
+  checkSettings,
+  decodeSettings,
+  encodeSettings,
+  type Settings,
+} from '../../../src/format/settings.ts'
 
 const code = (name: string): unknown => expect.objectContaining({ code: name })
 const settings: Settings = {

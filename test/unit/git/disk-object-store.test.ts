@@ -1,13 +1,13 @@
 import { readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
+import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import {
   createDiskObjectStore,
   type DiskObjectStoreOptions,
   openDiskObjectStore,
 } from '../../../src/git/disk-store/disk-object-store.ts'
-import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import type { ObjectStore, Transition } from '../../../src/git/object-store.ts'
 import { expectAllReadable } from '../../contract/object-store.contract.ts'
 import { FaultyDisk } from '../../support/faulty-disk.ts'

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../../src/bytes.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
+import { LockIdentity } from '../../../src/disk/process-lock.ts'
 import { Branch } from '../../../src/git/refs/branch.ts'
 import {
   type GitFileLockContext,
   replaceUnderLock,
   sweepDead,
 } from '../../../src/git/refs/git-file-lock.ts'
-import { LockIdentity } from '../../../src/disk/process-lock.ts'
 import { FaultyDisk } from '../../support/faulty-disk.ts'
 import { git, temporaryDirectory } from '../../support/temporary.ts'
 

@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { OidList } from '../../../src/git/objects/oid-list.ts'
-import { filterPacks } from '../../../src/git/pack/pack-filter.ts'
+import { makeDelta } from '../../../src/git/pack/delta.ts'
 import {
   deflate,
   encodeEntryHeader,
   encodeOffsetDeltaHeader,
 } from '../../../src/git/pack/pack-entry.ts'
-import { makeDelta } from '../../../src/git/pack/delta.ts'
+import { filterPacks } from '../../../src/git/pack/pack-filter.ts'
 import { PackSet } from '../../../src/git/pack/pack-set.ts'
-import { writePack, type PackInput } from '../../../src/git/pack/pack-writer.ts'
+import { type PackInput, writePack } from '../../../src/git/pack/pack-writer.ts'
 import {
   assemblePack,
   bareRepository,
@@ -25,8 +25,8 @@ import {
   type RawEntry,
   unreadable,
 } from '../../support/pack-fixtures.ts'
-import { seededBytes } from '../../support/transitions.ts'
 import { git, gitBytes, temporaryDirectory } from '../../support/temporary.ts'
+import { seededBytes } from '../../support/transitions.ts'
 
 const { objects } = history(80)
 const unique = [...new Map(objects.map((entry) => [entry.oid, entry])).values()]

@@ -4,12 +4,12 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { HashedFile } from '../../../src/git/pack/hashed-file.ts'
-import { PackIndex, PackIndexBuilder } from '../../../src/git/pack/pack-index.ts'
 import {
-  mergeIndexes,
   type MergedRow,
+  mergeIndexes,
   writeMergedIndex,
 } from '../../../src/git/pack/pack-index-merge.ts'
+import { PackIndex, PackIndexBuilder } from '../../../src/git/pack/pack-index.ts'
 import { noise } from '../../support/pack-fixtures.ts'
 import { full, seed } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'

@@ -4,20 +4,20 @@ import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { Sha1 } from '../../../src/crypto/sha1.ts'
+import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import { hasCode } from '../../../src/errors.ts'
-import { makeDelta } from '../../../src/git/pack/delta.ts'
-import { systemDisk, type Disk } from '../../../src/disk/disk.ts'
-import { encodeEntryHeader, encodeOffsetDeltaHeader } from '../../../src/git/pack/pack-entry.ts'
 import { mergePacks } from '../../../src/git/maintenance/pack-merge.ts'
+import { makeDelta } from '../../../src/git/pack/delta.ts'
+import { encodeEntryHeader, encodeOffsetDeltaHeader } from '../../../src/git/pack/pack-entry.ts'
 import { PackSet } from '../../../src/git/pack/pack-set.ts'
-import { writePack, type PackInput } from '../../../src/git/pack/pack-writer.ts'
+import { type PackInput, writePack } from '../../../src/git/pack/pack-writer.ts'
 import {
   assemblePack,
   history,
   noise,
   object,
-  unreadable,
   type RawEntry,
+  unreadable,
 } from '../../support/pack-fixtures.ts'
 import { full } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'

@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import { hasCode, StoreError } from '../../../src/errors.ts'
-import { systemDisk, type Disk } from '../../../src/disk/disk.ts'
 import { encodeTree } from '../../../src/git/objects/object.ts'
 import { PackSet } from '../../../src/git/pack/pack-set.ts'
-import { writePack, type PackInput } from '../../../src/git/pack/pack-writer.ts'
+import { type PackInput, writePack } from '../../../src/git/pack/pack-writer.ts'
 import { history, noise, object } from '../../support/pack-fixtures.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 

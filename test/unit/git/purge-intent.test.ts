@@ -5,12 +5,16 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { StoreError } from '../../../src/errors.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
+import { StoreError } from '../../../src/errors.ts'
 import type { GitObject, Oid } from '../../../src/git/objects/object.ts'
 import { OidList } from '../../../src/git/objects/oid-list.ts'
-import { decodeIntent, encodeIntent, fatesOf } from '../../../src/git/purge/purge-intent.ts'
-import type { PurgeIntent } from '../../../src/git/purge/purge-intent.ts'
+import {
+  decodeIntent,
+  encodeIntent,
+  fatesOf,
+  type PurgeIntent,
+} from '../../../src/git/purge/purge-intent.ts'
 import { PurgeIntents } from '../../../src/git/purge/purge-intents.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 

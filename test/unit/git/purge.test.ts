@@ -5,9 +5,10 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
+import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../../src/git/object-store.ts'
+import type { Packer } from '../../../src/git/pack/packer.ts'
 import { expectAllReadable } from '../../contract/object-store.contract.ts'
 import {
   commitErasure,
@@ -20,7 +21,6 @@ import {
 import { eraseBlob, expectErased } from '../../support/erasure.ts'
 import { inlinePacker } from '../../support/inline-packer.ts'
 import { TestHistory } from '../../support/transitions.ts'
-import type { Packer } from '../../../src/git/pack/packer.ts'
 
 const [secretOid] = history[4]?.objects.map(({ oid }) => oid) ?? []
 

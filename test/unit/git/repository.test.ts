@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
-import { findSetting, parseGitConfig } from '../../../src/git/refs/git-config.ts'
 import { LockIdentity } from '../../../src/disk/process-lock.ts'
+import { findSetting, parseGitConfig } from '../../../src/git/refs/git-config.ts'
 import {
   checkRepository,
   ensureSettings,

@@ -10,18 +10,17 @@ import {
   createDiskObjectStore,
   openDiskObjectStore,
 } from '../../../src/git/disk-store/disk-object-store.ts'
-import { newObject } from '../../../src/git/objects/object.ts'
-import type { Oid } from '../../../src/git/objects/object.ts'
 import type { ObjectStore } from '../../../src/git/object-store.ts'
+import { newObject, type Oid } from '../../../src/git/objects/object.ts'
 import { writePack } from '../../../src/git/pack/pack-writer.ts'
 import {
   commitErasure,
   erasure,
   history,
   packFiles,
+  type Place,
   prepareStore,
 } from '../../support/erasable-store.ts'
-import type { Place } from '../../support/erasable-store.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { TestHistory } from '../../support/transitions.ts'
 

@@ -1,16 +1,23 @@
 // The keyring that joins two which changed apart (FORMAT §7.2), made and opened with real keys.
 
 import { describe, expect, test } from 'vitest'
-import { openAuditKeyring, openKeyring } from '../../../src/keys/keyring.ts'
-import { addDevice, createKeyring, joinKeyrings, startEpoch } from '../../../src/keys/keyring.ts'
-import type { NewKeyring, OpenedKeyring, Unlock } from '../../../src/keys/keyring.ts'
-import { formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
-import type { Identity } from '../../../src/keys/identity.ts'
 import { deviceIdOf } from '../../../src/format/id.ts'
+import { formatRecoveryKey, generateIdentity, type Identity } from '../../../src/keys/identity.ts'
+import {
+  addDevice,
+  createKeyring,
+  joinKeyrings,
+  type NewKeyring,
+  openAuditKeyring,
+  type OpenedKeyring,
+  openKeyring,
+  startEpoch,
+  type Unlock,
+} from '../../../src/keys/keyring.ts'
+import { countingRandom } from '../../support/forge-seal.ts'
 import { decodeKeyring as referenceDecode } from '../../support/reference/keyring.ts'
 import { unlock as referenceUnlock } from '../../support/reference/unlock.ts'
 import { sample } from '../../support/seed.ts'
-import { countingRandom } from '../../support/forge-seal.ts'
 
 const random = countingRandom('joined keyring')
 const recoveryKey = random(32)

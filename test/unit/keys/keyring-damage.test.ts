@@ -4,16 +4,18 @@ import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { hasCode } from '../../../src/errors.ts'
-import { encodeDirectory } from '../../../src/format/directory.ts'
-import type { DeviceEntry, Directory } from '../../../src/format/directory.ts'
+import { type DeviceEntry, type Directory, encodeDirectory } from '../../../src/format/directory.ts'
 import { recordContext, sealEnvelope } from '../../../src/format/envelope.ts'
-import { decodeKeyring, encodeKeyring } from '../../../src/format/keyring.ts'
-import type { KeyringFile, Slot } from '../../../src/format/keyring.ts'
+import {
+  decodeKeyring,
+  encodeKeyring,
+  type KeyringFile,
+  type Slot,
+} from '../../../src/format/keyring.ts'
 import { sealArchives } from '../../../src/keys/archive.ts'
 import { epochKeys } from '../../../src/keys/epoch.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
-import { createKeyring, openKeyring } from '../../../src/keys/keyring.ts'
-import type { Unlock } from '../../../src/keys/keyring.ts'
+import { createKeyring, openKeyring, type Unlock } from '../../../src/keys/keyring.ts'
 import { openSlot, sealSlot } from '../../../src/keys/slot.ts'
 
 const random = systemRandom

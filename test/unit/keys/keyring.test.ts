@@ -11,19 +11,20 @@ import {
   checkSuccessor,
   findDevice,
 } from '../../../src/format/directory.ts'
-import { decodeKeyring, encodeKeyring } from '../../../src/format/keyring.ts'
-import type { KeyringFile } from '../../../src/format/keyring.ts'
+import { decodeKeyring, encodeKeyring, type KeyringFile } from '../../../src/format/keyring.ts'
 import { auditKeys } from '../../../src/keys/epoch.ts'
 import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
 import {
   addDevice,
   createKeyring,
+  type NewKeyring,
   openAuditKeyring,
   openDirectory,
+  type OpenedKeyring,
   openKeyring,
   startEpoch,
+  type Unlock,
 } from '../../../src/keys/keyring.ts'
-import type { NewKeyring, OpenedKeyring, Unlock } from '../../../src/keys/keyring.ts'
 import { openSlot, sealSlot } from '../../../src/keys/slot.ts'
 import { argon2 } from '../../../src/limits.ts'
 import {

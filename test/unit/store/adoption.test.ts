@@ -2,11 +2,19 @@
 // newcomer never had what was erased, and of who writes nothing it cannot be known.
 
 import { describe, expect, test } from 'vitest'
-import type { Device, Redaction } from '../../../src/index.ts'
 import { formatId } from '../../../src/format/id.ts'
+import type { Device, Redaction } from '../../../src/index.ts'
 import { worldsOf } from '../../support/clone-templates.ts'
-import { admit, firstClone, idOf, joinClone, put, sync, syncAll } from '../../support/clones.ts'
-import type { Clone } from '../../support/clones.ts'
+import {
+  admit,
+  type Clone,
+  firstClone,
+  idOf,
+  joinClone,
+  put,
+  sync,
+  syncAll,
+} from '../../support/clones.ts'
 import { author } from '../../support/stores.ts'
 
 async function redactOldest({ store }: Clone, path: string): Promise<Redaction> {

@@ -2,11 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Author, MemoryStore } from '../../../src/index.ts'
-import { blameLines } from '../../../src/store/history/blame.ts'
-import type { BlameLine, BlameOptions } from '../../../src/store/history/blame.ts'
+import { type BlameLine, blameLines, type BlameOptions } from '../../../src/store/history/blame.ts'
 import { historyOf } from '../../support/histories.ts'
-import { author, newStore } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import { author, newStore, type TestPlace } from '../../support/stores.ts'
 
 interface Made {
   readonly store: MemoryStore

@@ -5,11 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { zeroHash, zeroId } from '../../../src/format/record.ts'
 import type { Change, MemoryStore } from '../../../src/index.ts'
-import { digestOf, planStates } from '../../../src/store/changes/changes.ts'
-import type { StateChange } from '../../../src/store/changes/changes.ts'
+import { digestOf, planStates, type StateChange } from '../../../src/store/changes/changes.ts'
+import type { PlannedRow } from '../../../src/store/commits/new-rows.ts'
 import { beforeGenesis, Snapshot } from '../../../src/store/snapshot/snapshot.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
-import type { PlannedRow } from '../../../src/store/commits/new-rows.ts'
 
 const create = (path: string, content = `${path}\n`): Change => ({ type: 'create', path, content })
 const edit = (path: string, content: string): Change => ({

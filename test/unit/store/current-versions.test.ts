@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CurrentVersions } from '../../../src/store/snapshot/current-versions.ts'
-import { seed } from '../../support/seed.ts'
 import type { CurrentVersion } from '../../../src/store/snapshot/live-memory.ts'
+import { seed } from '../../support/seed.ts'
 
 const hex = (length: number, of: number): string => of.toString(16).padStart(length, '0')
 

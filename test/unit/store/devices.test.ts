@@ -5,11 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { formatDeviceCard } from '../../../src/format/device-card.ts'
 import type { Role } from '../../../src/format/directory.ts'
 import { formatId } from '../../../src/format/id.ts'
-import { generateIdentity } from '../../../src/keys/identity.ts'
-import type { Identity } from '../../../src/keys/identity.ts'
+import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
-import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 
 let store: MemoryStore
 let place: TestPlace

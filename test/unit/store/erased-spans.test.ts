@@ -1,8 +1,7 @@
 // Until where trees have an erased version: in a line, beside a branch, and beside several of them.
 
 import { expect, test } from 'vitest'
-import { erasedSpans } from '../../../src/store/redaction/erased-spans.ts'
-import type { Graph } from '../../../src/store/redaction/erased-spans.ts'
+import { erasedSpans, type Graph } from '../../../src/store/redaction/erased-spans.ts'
 
 /** Commits by the positions of their parents; the version is replaced at one of them. */
 function graphOf(parents: readonly (readonly number[])[], replacedAt: number | undefined): Graph {

@@ -3,16 +3,17 @@
 
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
+import type { Author, MemoryStore } from '../../../src/index.ts'
+import type { PlannedRow } from '../../../src/store/commits/new-rows.ts'
 import {
   checkGuard,
+  type ContentGuard,
+  type GuardedText,
   guardMetadataKey,
   guardOf,
   secretGuard,
 } from '../../../src/store/guard/guard.ts'
-import type { ContentGuard, GuardedText } from '../../../src/store/guard/guard.ts'
-import type { Author, MemoryStore } from '../../../src/index.ts'
 import { author, newStore } from '../../support/stores.ts'
-import type { PlannedRow } from '../../../src/store/commits/new-rows.ts'
 
 const row = (content: string | undefined, path = '/a.md'): PlannedRow => ({
   memoryId: '01'.repeat(16),

@@ -2,9 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
-import { HeldHistory } from '../../../src/store/session/held-history.ts'
-import type { HistoryShelf } from '../../../src/store/session/held-history.ts'
 import type { History, HistorySource } from '../../../src/store/history/history.ts'
+import { HeldHistory, type HistoryShelf } from '../../../src/store/session/held-history.ts'
 import { commitsOf, makeHistory, oidAt, versionAt } from '../../support/histories.ts'
 
 const length = 300

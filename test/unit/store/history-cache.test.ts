@@ -11,11 +11,11 @@ import {
   readHistory,
   writeHistory,
 } from '../../../src/store/local/history-cache.ts'
-import { writeCache } from '../../../src/store/local/sealed-cache.ts'
-import type { CacheOwner } from '../../../src/store/local/sealed-cache.ts'
+import { type CacheOwner, writeCache } from '../../../src/store/local/sealed-cache.ts'
 import {
   appendMade,
   commitsOf,
+  type MadeCommit,
   makeHistory,
   memoryNamed,
   oidAt,
@@ -23,7 +23,6 @@ import {
   versionsOf,
   versionValues,
 } from '../../support/histories.ts'
-import type { MadeCommit } from '../../support/histories.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 const SEGMENT = 1024

@@ -2,11 +2,13 @@
 
 import { describe, expect, test } from 'vitest'
 import type { MemoryStore } from '../../../src/index.ts'
-import { compareMoments } from '../../../src/store/history/history-diff.ts'
-import type { Difference, DifferenceOptions } from '../../../src/store/history/history-diff.ts'
+import {
+  compareMoments,
+  type Difference,
+  type DifferenceOptions,
+} from '../../../src/store/history/history-diff.ts'
 import { historyOf } from '../../support/histories.ts'
-import { author, newStore } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import { author, newStore, type TestPlace } from '../../support/stores.ts'
 
 type Changes = Parameters<MemoryStore['apply']>[0]
 

@@ -2,22 +2,23 @@
 
 import { describe, expect, test } from 'vitest'
 import { catchUp } from '../../../src/store/history/catch-up.ts'
-import { History } from '../../../src/store/history/history.ts'
 import { readVersionContent } from '../../../src/store/history/contents.ts'
+import type { VersionEntry } from '../../../src/store/history/history-rows.ts'
+import { History } from '../../../src/store/history/history.ts'
+import { bareRemote, firstClone, joinClone, put, sync } from '../../support/clones.ts'
 import {
-  commitsOf,
-  versionsOf,
   appendMade,
+  commitsOf,
   historyOf,
+  type MadeCommit,
   makeHistory,
   memoryNamed,
   oidAt,
+  type ReadHistory,
   versionAt,
+  versionsOf,
 } from '../../support/histories.ts'
-import type { MadeCommit, ReadHistory } from '../../support/histories.ts'
-import { bareRemote, firstClone, joinClone, put, sync } from '../../support/clones.ts'
 import { author, newStore } from '../../support/stores.ts'
-import type { VersionEntry } from '../../../src/store/history/history-rows.ts'
 
 const commits: readonly MadeCommit[] = [
   {},

@@ -3,8 +3,7 @@
 
 import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { createStore, generateIdentity, openStore } from '../../../src/index.ts'
-import type { Change } from '../../../src/index.ts'
+import { type Change, createStore, generateIdentity, openStore } from '../../../src/index.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
 import { copyDirectory, git, temporaryDirectory } from '../../support/temporary.ts'
 import { requires } from '../../support/tools.ts'

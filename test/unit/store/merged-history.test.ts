@@ -7,15 +7,21 @@ import { blameLines } from '../../../src/store/history/blame.ts'
 import { catchUp } from '../../../src/store/history/catch-up.ts'
 import { compareMoments } from '../../../src/store/history/history-diff.ts'
 import { openPast } from '../../../src/store/history/past.ts'
+import { findVersions } from '../../../src/store/history/versions.ts'
 import { planRestore } from '../../../src/store/revert/restoration.ts'
+import { planUndo } from '../../../src/store/revert/undo.ts'
 import { snapshotAt } from '../../../src/store/verify/snapshot-at.ts'
 import { atOnce } from '../../../src/time-slice.ts'
-import { planUndo } from '../../../src/store/revert/undo.ts'
-import { findVersions } from '../../../src/store/history/versions.ts'
-import { apart, historyAt, joined, reversalSource, thenOf, versionOf } from '../../support/apart.ts'
-import type { Texts } from '../../support/apart.ts'
-import { Branches } from '../../support/branches.ts'
-import type { Node } from '../../support/branches.ts'
+import {
+  apart,
+  historyAt,
+  joined,
+  reversalSource,
+  type Texts,
+  thenOf,
+  versionOf,
+} from '../../support/apart.ts'
+import { Branches, type Node } from '../../support/branches.ts'
 import { idOf } from '../../support/forge-seal.ts'
 
 const both: Texts = {

@@ -5,8 +5,8 @@ import { systemRandom } from '../../../src/crypto/random.ts'
 import { zeroHash, zeroId } from '../../../src/format/record.ts'
 import { generateIdentity } from '../../../src/index.ts'
 import { signNext } from '../../../src/store/commits/new-record.ts'
-import { MergeWorld } from '../../support/merge-world.ts'
 import { standardClones } from '../../support/forged-clones.ts'
+import { MergeWorld } from '../../support/merge-world.ts'
 
 test('a redaction that names a version twice is refused before it is signed', async () => {
   const world = await MergeWorld.create((await standardClones('new records'))())

@@ -2,11 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Author, MemoryStore } from '../../../src/index.ts'
-import { openPast } from '../../../src/store/history/past.ts'
-import type { PastView } from '../../../src/store/history/past.ts'
+import { openPast, type PastView } from '../../../src/store/history/past.ts'
 import type { Point } from '../../../src/store/history/points.ts'
-import { historyOf } from '../../support/histories.ts'
-import type { ReadHistory } from '../../support/histories.ts'
+import { historyOf, type ReadHistory } from '../../support/histories.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 
 interface Story {

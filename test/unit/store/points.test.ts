@@ -2,9 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
-import { momentOf, momentOrNow } from '../../../src/store/history/points.ts'
-import type { Point } from '../../../src/store/history/points.ts'
 import { History } from '../../../src/store/history/history.ts'
+import { momentOf, momentOrNow, type Point } from '../../../src/store/history/points.ts'
 import { makeHistory, oidAt, versionAt } from '../../support/histories.ts'
 
 // A device with a slow clock wrote 3 and 4.

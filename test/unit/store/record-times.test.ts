@@ -11,8 +11,7 @@ import {
   placedTime,
 } from '../../../src/store/history/record-times.ts'
 import { appendMade, makeHistory } from '../../support/histories.ts'
-import { placedTimes } from '../../support/reference/times.ts'
-import type { TimedRecord } from '../../support/reference/times.ts'
+import { placedTimes, type TimedRecord } from '../../support/reference/times.ts'
 import { full, seed } from '../../support/seed.ts'
 
 const HOUR = 60 * 60 * 1000

@@ -3,14 +3,12 @@
 
 import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
-import { StoreError } from '../../../src/index.ts'
-import type { MemoryStore } from '../../../src/index.ts'
+import { type MemoryStore, StoreError } from '../../../src/index.ts'
 import { rowsMax } from '../../../src/limits.ts'
 import { FLAT_MAX } from '../../../src/store/snapshot/memory-tree.ts'
 import { inlinePacker } from '../../support/inline-packer.ts'
 import { full } from '../../support/seed.ts'
-import { author, newStore, reopen } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import { author, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 
 const key = 'sk-live-4242424242424242'
 

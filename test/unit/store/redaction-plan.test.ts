@@ -2,8 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { Selector } from '../../../src/store/redaction/redaction-plan.ts'
-import { historyOf, makeHistory } from '../../support/histories.ts'
-import type { MadeCommit } from '../../support/histories.ts'
+import { historyOf, type MadeCommit, makeHistory } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'
 
 test('a search reads a commit of many versions once, and not for each of them', async () => {

@@ -3,10 +3,14 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { formatDeviceCard, generateIdentity } from '../../../src/index.ts'
-import type { Author, MemoryStore, Version } from '../../../src/index.ts'
-import { author, newStore, reopen } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import {
+  type Author,
+  formatDeviceCard,
+  generateIdentity,
+  type MemoryStore,
+  type Version,
+} from '../../../src/index.ts'
+import { author, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 import { cleanEnvironment, git, temporaryDirectory } from '../../support/temporary.ts'
 import { requires } from '../../support/tools.ts'
 

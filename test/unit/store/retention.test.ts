@@ -7,12 +7,10 @@ import { describe, expect, test } from 'vitest'
 import { memoryToolHandlers } from '../../../src/anthropic/memory-tool.ts'
 import type { MemoryStore } from '../../../src/index.ts'
 import { rowsMax } from '../../../src/limits.ts'
-import { PathTree } from '../../../src/store/snapshot/path-tree.ts'
-import { planExpiry } from '../../../src/store/changes/retention.ts'
-import type { ExpiryRule } from '../../../src/store/changes/retention.ts'
-import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import { type ExpiryRule, planExpiry } from '../../../src/store/changes/retention.ts'
 import type { LiveMemory } from '../../../src/store/snapshot/live-memory.ts'
+import { PathTree } from '../../../src/store/snapshot/path-tree.ts'
+import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const start = Date.UTC(2026, 0, 1, 12)

@@ -2,11 +2,10 @@
 
 import { renameSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Author, Change } from '../../../src/index.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { StoreError } from '../../../src/errors.ts'
-import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import type { Author, Change } from '../../../src/index.ts'
+import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 import { copyDirectory } from '../../support/temporary.ts'
 
 const create = (path: string): Change => ({ type: 'create', path, content: `${path}\n` })

@@ -1,12 +1,15 @@
 // What is taken for a secret and what is left alone, and that the time stays linear. Tokens are put
 // together here, so that no scanner of repositories takes this file for a leak.
 
-import { generateKeyPairSync } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { formatIdentity, formatRecoveryKey } from '../../../src/keys/identity.ts'
-import { generateIdentity, generateRecoveryKey } from '../../../src/keys/identity.ts'
+import {
+  formatIdentity,
+  formatRecoveryKey,
+  generateIdentity,
+  generateRecoveryKey,
+} from '../../../src/keys/identity.ts'
 import { findSecrets } from '../../../src/store/guard/secret-patterns.ts'
 
 const text = 'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9'

@@ -4,14 +4,14 @@
 import { expect, test, vi } from 'vitest'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import { countOn } from '../../../src/store/commits/commit-count.ts'
-import { findOutgoing, objectsOf } from '../../../src/store/sync/outgoing.ts'
-import { compareDistantTrees } from '../../../src/store/snapshot/tree-diff.ts'
-import { verifyHistory } from '../../../src/store/verify/verify.ts'
 import { findMemoriesTree } from '../../../src/store/history/contents.ts'
+import { compareDistantTrees } from '../../../src/store/snapshot/tree-diff.ts'
+import { findOutgoing, objectsOf } from '../../../src/store/sync/outgoing.ts'
+import { verifyHistory } from '../../../src/store/verify/verify.ts'
+import { TimeSlice } from '../../../src/time-slice.ts'
 import { historyOf } from '../../support/histories.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 import { inSlices, mostInOneTurn } from '../../support/turns.ts'
-import { TimeSlice } from '../../../src/time-slice.ts'
 
 test('a batch: each of its commands', async () => {
   const { store } = await newStore()

@@ -1,18 +1,17 @@
 // The snapshot that is made of the history in RAM is the one that verification arrives at.
 
 import { describe, expect, test } from 'vitest'
-import type { MemoryStore } from '../../../src/index.ts'
-import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
-import { openHeadKeyring } from '../../../src/store/access/authority.ts'
 import { parseId } from '../../../src/format/id.ts'
+import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
+import type { MemoryStore } from '../../../src/index.ts'
+import { openHeadKeyring } from '../../../src/store/access/authority.ts'
 import { catchUp } from '../../../src/store/history/catch-up.ts'
 import { History } from '../../../src/store/history/history.ts'
 import type { Snapshot } from '../../../src/store/snapshot/snapshot.ts'
 import { snapshotAt } from '../../../src/store/verify/snapshot-at.ts'
 import { verifyHistory } from '../../../src/store/verify/verify.ts'
 import { atOnce } from '../../../src/time-slice.ts'
-import { author, newStore } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import { author, newStore, type TestPlace } from '../../support/stores.ts'
 
 /** What a snapshot says, as plain values. */
 function valuesOf(snapshot: Snapshot): unknown {

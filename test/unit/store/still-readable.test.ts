@@ -16,14 +16,12 @@ import {
 import { formatId, parseId } from '../../../src/format/id.ts'
 import { decodeRecord, recordHash } from '../../../src/format/record.ts'
 import type { AuditKeys, EpochKeys } from '../../../src/keys/epoch.ts'
-import { generateIdentity } from '../../../src/keys/identity.ts'
-import type { Identity } from '../../../src/keys/identity.ts'
+import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import { openAuditKeyring, openKeyring } from '../../../src/keys/keyring.ts'
-import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import type { StillReadable } from '../../../src/store/devices/still-readable.ts'
+import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
-import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
-import type { TestPlace } from '../../support/stores.ts'
+import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 import { copyDirectory, git, gitBytes, temporaryDirectory } from '../../support/temporary.ts'
 
 let store: MemoryStore

@@ -2,8 +2,14 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { countLines, findOccurrences, insertAfterLine } from '../../../src/text/text-edit.ts'
-import { linesAt, replaceAt, splitLines } from '../../../src/text/text-edit.ts'
+import {
+  countLines,
+  findOccurrences,
+  insertAfterLine,
+  linesAt,
+  replaceAt,
+  splitLines,
+} from '../../../src/text/text-edit.ts'
 import { full, seed } from '../../support/seed.ts'
 
 const runs = { seed, numRuns: full ? 100_000 : 500 }

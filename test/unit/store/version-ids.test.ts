@@ -5,20 +5,21 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { systemDisk } from '../../../src/disk/disk.ts'
-import type { Disk } from '../../../src/disk/disk.ts'
+import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import type { Oid } from '../../../src/git/objects/object.ts'
-import { generateIdentity } from '../../../src/index.ts'
-import type { MemoryStore } from '../../../src/index.ts'
+import { generateIdentity, type MemoryStore } from '../../../src/index.ts'
 import type { HistorySource } from '../../../src/store/history/history.ts'
+import type { CacheFiles } from '../../../src/store/local/sealed-cache.ts'
+import {
+  appendIds,
+  type KeptIds,
+  noIds,
+  readIds,
+} from '../../../src/store/local/version-id-files.ts'
+import { VersionIds } from '../../../src/store/local/version-ids.ts'
 import { IdIndex } from '../../../src/store/tables/id-index.ts'
 import { Records } from '../../../src/store/tables/records.ts'
-import type { CacheFiles } from '../../../src/store/local/sealed-cache.ts'
-import { appendIds, noIds, readIds } from '../../../src/store/local/version-id-files.ts'
-import type { KeptIds } from '../../../src/store/local/version-id-files.ts'
-import { VersionIds } from '../../../src/store/local/version-ids.ts'
-import { historyOf } from '../../support/histories.ts'
-import type { ReadHistory } from '../../support/histories.ts'
+import { historyOf, type ReadHistory } from '../../support/histories.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 

@@ -8,12 +8,12 @@ import type { Version, VersionFilter } from '../../../src/index.ts'
 import type { History } from '../../../src/store/history/history.ts'
 import { describeVersion, findVersions, readVersions } from '../../../src/store/history/versions.ts'
 import {
-  versionsOf,
   appendMade,
   historyOf,
   makeHistory,
   memoryNamed,
   versionAt,
+  versionsOf,
 } from '../../support/histories.ts'
 import { full, seed } from '../../support/seed.ts'
 import { author, newStore } from '../../support/stores.ts'

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import type { ObjectStore } from '../../../src/git/object-store.ts'
-import { createVolatileObjectStore } from '../../support/volatile-object-store.ts'
 import { Writer } from '../../../src/store/session/writer.ts'
+import { createVolatileObjectStore } from '../../support/volatile-object-store.ts'
 
 function writerOn(objects: ObjectStore): Writer {
   return new Writer({

@@ -3,14 +3,11 @@
 
 import type { Directory } from '../../../src/format/directory.ts'
 import type { Oid } from '../../../src/git/objects/object.ts'
-import { generateIdentity } from '../../../src/keys/identity.ts'
-import type { Identity } from '../../../src/keys/identity.ts'
+import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
+import { type JoinPlan, withMember } from '../../support/forge-fault.ts'
 import type { Forge } from '../../support/forge.ts'
-import { withMember } from '../../support/forge-fault.ts'
-import type { JoinPlan } from '../../support/forge-fault.ts'
 import { removeDevice } from '../../support/forged-clones.ts'
-import { memory, nextRow } from '../../support/standard-forge.ts'
-import type { Standard } from '../../support/standard-forge.ts'
+import { memory, nextRow, type Standard } from '../../support/standard-forge.ts'
 
 type Join = readonly [
   expect: string,

@@ -2,14 +2,17 @@
 // §7.5. Argon2id stays at its floor.
 
 import { concatBytes } from '../../../src/bytes.ts'
-import { sortSlots } from '../../../src/format/keyring.ts'
-import type { Argon2Parameters, KeyringFile, Slot } from '../../../src/format/keyring.ts'
+import {
+  type Argon2Parameters,
+  type KeyringFile,
+  type Slot,
+  sortSlots,
+} from '../../../src/format/keyring.ts'
 import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
 import { passphraseIdentity } from '../../../src/keys/recovery.ts'
-import { Forge } from '../../support/forge.ts'
-import { forgeKeyring } from '../../support/forge-keyring.ts'
-import type { KeyringFault, KeyringPlan } from '../../support/forge-keyring.ts'
+import { forgeKeyring, type KeyringFault, type KeyringPlan } from '../../support/forge-keyring.ts'
 import { flipBit, put } from '../../support/forge-seal.ts'
+import { Forge } from '../../support/forge.ts'
 import type { Vector } from '../vector.ts'
 
 const passphrase = 'correct horse battery é'

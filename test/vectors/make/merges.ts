@@ -3,6 +3,7 @@
 
 import {
   endOfB,
+  type Forging,
   inLeft,
   inRight,
   mergedOpen,
@@ -11,7 +12,6 @@ import {
   ofB,
   united,
 } from '../../support/forged-clones.ts'
-import type { Forging } from '../../support/forged-clones.ts'
 import {
   afterRedaction,
   backFromDeletion,

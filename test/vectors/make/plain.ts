@@ -3,10 +3,8 @@
 
 import { concatBytes, utf8 } from '../../../src/bytes.ts'
 import { sha256 } from '../../../src/crypto/digest.ts'
-import { encodeDetail } from '../../../src/format/detail.ts'
-import type { DetailRow } from '../../../src/format/detail.ts'
-import { encodeDirectory } from '../../../src/format/directory.ts'
-import type { Directory } from '../../../src/format/directory.ts'
+import { type DetailRow, encodeDetail } from '../../../src/format/detail.ts'
+import { type Directory, encodeDirectory } from '../../../src/format/directory.ts'
 import { encodeMemoryBlob } from '../../../src/format/memory-blob.ts'
 import { zeroHash } from '../../../src/format/record.ts'
 import { encodeSettings } from '../../../src/format/settings.ts'
@@ -14,8 +12,7 @@ import { plainSettings } from '../../support/forge-fault.ts'
 import { countingRandom, idOf, put } from '../../support/forge-seal.ts'
 import { standardHistory } from '../../support/standard-forge.ts'
 import type { Group, Vector } from '../vector.ts'
-import { padding, plain } from './plaintext.ts'
-import type { Plain } from './plaintext.ts'
+import { padding, type Plain, plain } from './plaintext.ts'
 import { records } from './records.ts'
 
 export async function plainForms(): Promise<Partial<Record<Group, readonly Vector[]>>> {

@@ -2,8 +2,7 @@
 
 import { concatBytes, toHex } from '../../../src/bytes.ts'
 import type { EnvelopeType } from '../../../src/format/envelope.ts'
-import { pad, put } from '../../support/forge-seal.ts'
-import type { Spoil } from '../../support/forge-seal.ts'
+import { pad, put, type Spoil } from '../../support/forge-seal.ts'
 import type { Vector } from '../vector.ts'
 
 export interface Plain {

@@ -1,7 +1,6 @@
 // Vectors of joins with what a device did that one side alone had made an owner. FORMAT §7.2.
 
-import { change, removeDevice } from '../../support/forged-clones.ts'
-import type { Clones } from '../../support/forged-clones.ts'
+import { change, type Clones, removeDevice } from '../../support/forged-clones.ts'
 import type { MergeCase } from './merges.ts'
 
 /** On the right the second owner raises the reader, and that raises the writer. */

@@ -1,13 +1,12 @@
 // Vectors of records with the key that signed them. FORMAT §6.1.
 
 import { toHex } from '../../../src/bytes.ts'
-import { signRecord, zeroHash, zeroId } from '../../../src/format/record.ts'
-import type { Forge } from '../../support/forge.ts'
-import { idOf, put } from '../../support/forge-seal.ts'
-import type { Vector } from '../vector.ts'
 import type { ChangeRecord, RecordRow } from '../../../src/format/change-record.ts'
-import { padding, plain } from './plaintext.ts'
-import type { Plain } from './plaintext.ts'
+import { signRecord, zeroHash, zeroId } from '../../../src/format/record.ts'
+import { idOf, put } from '../../support/forge-seal.ts'
+import type { Forge } from '../../support/forge.ts'
+import type { Vector } from '../vector.ts'
+import { padding, type Plain, plain } from './plaintext.ts'
 
 type FieldCase = readonly [expect: string, name: string, change: Partial<ChangeRecord>]
 

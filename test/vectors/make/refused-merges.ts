@@ -1,12 +1,14 @@
 // Vectors of merges with one fault each. FORMAT §6.4; of keyrings, late records and forked devices
 // only what a merge has to do with them.
 
+import type { RecordRow } from '../../../src/format/change-record.ts'
 import { zeroId } from '../../../src/format/record.ts'
-import { fields } from '../../support/forge-fault.ts'
-import type { Fault } from '../../support/forge-fault.ts'
+import { type Fault, fields } from '../../support/forge-fault.ts'
 import type { RawEntry } from '../../support/forge-seal.ts'
 import {
+  type Clones,
   endOfA,
+  type Forging,
   fresh,
   inLeft,
   inRight,
@@ -18,7 +20,6 @@ import {
   spoiled,
   united,
 } from '../../support/forged-clones.ts'
-import type { Clones, Forging } from '../../support/forged-clones.ts'
 import {
   oneMemoryTwice,
   oneVersionTwice,
@@ -27,7 +28,6 @@ import {
   withAncestor,
 } from '../../support/forged-merges.ts'
 import { memory, version } from '../../support/standard-forge.ts'
-import type { RecordRow } from '../../../src/format/change-record.ts'
 import type { MergeCase } from './merges.ts'
 
 /** Both changed /a.md, the right one twice; `bases` is what the merge names instead of them. */

@@ -4,13 +4,16 @@
 import { asciiText, concatBytes, toHex, utf8 } from '../../../src/bytes.ts'
 import { deriveKey } from '../../../src/crypto/derive.ts'
 import { parseCommit } from '../../../src/format/commit.ts'
-import { detailContext, memoryContext, recordContext } from '../../../src/format/envelope.ts'
-import type { EnvelopeType } from '../../../src/format/envelope.ts'
+import {
+  detailContext,
+  type EnvelopeType,
+  memoryContext,
+  recordContext,
+} from '../../../src/format/envelope.ts'
 import { zeroHash } from '../../../src/format/record.ts'
-import { Forge } from '../../support/forge.ts'
 import type { Fault } from '../../support/forge-fault.ts'
-import { flipBit, put, seal } from '../../support/forge-seal.ts'
-import type { SealFault, SealParts } from '../../support/forge-seal.ts'
+import { flipBit, put, seal, type SealFault, type SealParts } from '../../support/forge-seal.ts'
+import { Forge } from '../../support/forge.ts'
 import { memory, nextRow, standardHistory } from '../../support/standard-forge.ts'
 import type { Group, Vector } from '../vector.ts'
 

@@ -3,15 +3,19 @@
 
 import { utf8 } from '../../../src/bytes.ts'
 import type { Directory } from '../../../src/format/directory.ts'
+import { zeroHash } from '../../../src/format/record.ts'
 import type { GitObject, Oid } from '../../../src/git/objects/object.ts'
 import { formatIdentity, formatRecoveryKey } from '../../../src/keys/identity.ts'
-import { zeroHash } from '../../../src/format/record.ts'
-import { Forge } from '../../support/forge.ts'
-import { fields, plainSettings } from '../../support/forge-fault.ts'
-import type { Fault } from '../../support/forge-fault.ts'
+import { type Fault, fields, plainSettings } from '../../support/forge-fault.ts'
 import { idOf, put } from '../../support/forge-seal.ts'
-import { memory, nextRow, standardHistory, version } from '../../support/standard-forge.ts'
-import type { Standard } from '../../support/standard-forge.ts'
+import { Forge } from '../../support/forge.ts'
+import {
+  memory,
+  nextRow,
+  type Standard,
+  standardHistory,
+  version,
+} from '../../support/standard-forge.ts'
 import type { Vector } from '../vector.ts'
 import { branched } from './branched.ts'
 import { collect } from './collect.ts'

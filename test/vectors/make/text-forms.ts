@@ -1,8 +1,7 @@
 // Vectors of what people and programs write as text: ids, paths, identities, recovery keys, the
 // public store file. FORMAT §1, §2, §5.2.
 
-import { formatId } from '../../../src/format/id.ts'
-import type { IdKind } from '../../../src/format/id.ts'
+import { formatId, type IdKind } from '../../../src/format/id.ts'
 import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
 import { countingRandom, idOf } from '../../support/forge-seal.ts'
 import type { Group, Vector } from '../vector.ts'

@@ -3,8 +3,16 @@
 
 import { describe, expect, test } from 'vitest'
 import { pathBytesMax } from '../../../../src/limits.ts'
-import { base, digits, idOfA, idOfB, resultOf, swapped } from './merge-cases.ts'
-import type { Case, Result } from './merge-cases.ts'
+import {
+  base,
+  type Case,
+  digits,
+  idOfA,
+  idOfB,
+  type Result,
+  resultOf,
+  swapped,
+} from './merge-cases.ts'
 
 describe('memories at one path', () => {
   test.each<[string, Case, Result]>([

@@ -1,8 +1,7 @@
 // The contents of one memory on two sides: what becomes one text, and when it is the newer one's.
 
 import { describe, expect, test } from 'vitest'
-import { mergeContents } from '../../../../src/store/merge/content-merge.ts'
-import type { MergedContent } from '../../../../src/store/merge/content-merge.ts'
+import { mergeContents, type MergedContent } from '../../../../src/store/merge/content-merge.ts'
 
 type Row = [
   string,

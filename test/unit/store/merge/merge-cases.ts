@@ -3,8 +3,7 @@
 
 import { digestOf } from '../../../../src/store/changes/changes.ts'
 import type { MergeInput, OpenMemory } from '../../../../src/store/merge/merge-input.ts'
-import { planMerge } from '../../../../src/store/merge/plan.ts'
-import type { MergeOutcome } from '../../../../src/store/merge/plan.ts'
+import { type MergeOutcome, planMerge } from '../../../../src/store/merge/plan.ts'
 import type { CurrentVersion, LiveMemory } from '../../../../src/store/snapshot/live-memory.ts'
 
 /** A version in few words. Later versions have a greater `at`; redacted: no path. */

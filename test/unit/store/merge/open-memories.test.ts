@@ -2,8 +2,7 @@
 // side as ours.
 
 import { describe, expect, test } from 'vitest'
-import { base, resultOf, swapped } from './merge-cases.ts'
-import type { Case, Result } from './merge-cases.ts'
+import { base, type Case, type Result, resultOf, swapped } from './merge-cases.ts'
 
 describe('an open memory', () => {
   test.each<[string, Case, Result]>([

@@ -7,8 +7,7 @@ import { rowsMax } from '../../../../src/limits.ts'
 import { digestOf } from '../../../../src/store/changes/changes.ts'
 import { planMerge } from '../../../../src/store/merge/plan.ts'
 import type { LiveMemory } from '../../../../src/store/snapshot/live-memory.ts'
-import { base, inputOf, nameOf, openOf, versionIdOf } from './merge-cases.ts'
-import type { Case } from './merge-cases.ts'
+import { base, type Case, inputOf, nameOf, openOf, versionIdOf } from './merge-cases.ts'
 
 describe('rows', () => {
   const given: Case = {

@@ -4,10 +4,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreSession } from '../../../../src/store/session/session.ts'
 import type { Build } from '../../../../src/store/session/writer.ts'
-import { startGitServer } from '../../../support/git-server.ts'
 import {
   admit,
   bareRemote,
+  type Clone,
   firstClone,
   headOf,
   idOf,
@@ -16,7 +16,7 @@ import {
   sync,
   syncAll,
 } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import { startGitServer } from '../../../support/git-server.ts'
 import { author } from '../../../support/stores.ts'
 
 /** Two writers without a pause, until they are told to stop; the paths of what they wrote. */

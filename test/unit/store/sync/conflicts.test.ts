@@ -4,8 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Conflict, MemoryStore } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
-import { firstClone, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import { type Clone, firstClone, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import { redact } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 

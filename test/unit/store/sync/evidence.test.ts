@@ -3,12 +3,13 @@
 
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import type { ObjectSource } from '../../../../src/store/snapshot/git-reads.ts'
 import { History } from '../../../../src/store/history/history.ts'
+import type { ObjectSource } from '../../../../src/store/snapshot/git-reads.ts'
 import { canBeKept } from '../../../../src/store/sync/evidence.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import { bareRemote, checkWithGit, sync } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'
+import { idOf } from '../../../support/forge-seal.ts'
 import {
   branchOf,
   create,
@@ -18,7 +19,6 @@ import {
   moveBranch,
   redact,
 } from '../../../support/hostile-remotes.ts'
-import { idOf } from '../../../support/forge-seal.ts'
 import { nextRow, standardHistory } from '../../../support/standard-forge.ts'
 import { cleanEnvironment, git } from '../../../support/temporary.ts'
 

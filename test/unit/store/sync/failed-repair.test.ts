@@ -15,8 +15,7 @@ import {
   repair,
   swapRemotes,
 } from '../../../support/hostile-remotes.ts'
-import { serve } from '../../../support/served-pair.ts'
-import type { ServedPair } from '../../../support/served-pair.ts'
+import { serve, type ServedPair } from '../../../support/served-pair.ts'
 
 const pairOfClones = pairsOfClones()
 

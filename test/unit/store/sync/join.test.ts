@@ -4,17 +4,22 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { formatDeviceCard, generateIdentity, joinStore, openStore } from '../../../../src/index.ts'
-import type { JoinOptions } from '../../../../src/index.ts'
+import {
+  formatDeviceCard,
+  generateIdentity,
+  type JoinOptions,
+  joinStore,
+  openStore,
+} from '../../../../src/index.ts'
 import {
   bareRemote,
+  type Clone,
   firstClone,
   headOf,
   joinClone,
   sync,
   syncAll,
 } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'
 

@@ -4,14 +4,13 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../../src/format/id.ts'
-import { auditStore, openStore } from '../../../../src/index.ts'
-import type { Identity, Role } from '../../../../src/index.ts'
-import { worldsOf } from '../../../support/clone-templates.ts'
-import type { World } from '../../../support/clone-templates.ts'
+import { auditStore, type Identity, openStore, type Role } from '../../../../src/index.ts'
+import { type World, worldsOf } from '../../../support/clone-templates.ts'
 import {
   admit,
   bareRemote,
   checkWithGit,
+  type Clone,
   firstClone,
   headOf,
   idOf,
@@ -20,7 +19,6 @@ import {
   sync,
   syncAll,
 } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
 import { sample } from '../../../support/seed.ts'
 import { author, contentsOf, reopen } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'

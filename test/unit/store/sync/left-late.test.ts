@@ -4,17 +4,22 @@
 import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../../src/disk/disk.ts'
 import { framesOf, surveyJournals } from '../../../../src/git/journal/journal-survey.ts'
-import { generateIdentity } from '../../../../src/index.ts'
-import type { MemoryStore } from '../../../../src/index.ts'
+import { generateIdentity, type MemoryStore } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
-import { admit, firstClone, idOf, joinClone, sync, syncAll } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import {
+  admit,
+  type Clone,
+  firstClone,
+  idOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
 import { FaultyDisk, SimulatedDeath } from '../../../support/faulty-disk.ts'
 import { branchOf, copyRemote, create, leak, redact } from '../../../support/hostile-remotes.ts'
 import { inlinePacker } from '../../../support/inline-packer.ts'
 import { sample } from '../../../support/seed.ts'
-import { author, contentsOf, reopen } from '../../../support/stores.ts'
-import type { TestPlace } from '../../../support/stores.ts'
+import { author, contentsOf, reopen, type TestPlace } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'
 
 /** Of the second device that uses the clone. */

@@ -2,12 +2,18 @@
 
 import { expect, test } from 'vitest'
 import { fromHex } from '../../../../src/bytes.ts'
-import { systemRandom } from '../../../../src/crypto/random.ts'
-import type { Random } from '../../../../src/crypto/random.ts'
+import { type Random, systemRandom } from '../../../../src/crypto/random.ts'
 import { parseId } from '../../../../src/format/id.ts'
 import { openStore } from '../../../../src/index.ts'
-import { bareRemote, firstClone, headOf, joinClone, put, sync } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import {
+  bareRemote,
+  type Clone,
+  firstClone,
+  headOf,
+  joinClone,
+  put,
+  sync,
+} from '../../../support/clones.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { expectInStep, redact } from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'

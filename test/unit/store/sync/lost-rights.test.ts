@@ -2,17 +2,17 @@
 // would refuse its merge, so that it makes none.
 
 import { expect, test } from 'vitest'
-import type { Role } from '../../../../src/index.ts'
 import { formatId } from '../../../../src/format/id.ts'
+import type { Role } from '../../../../src/index.ts'
 import {
   bareRemote,
+  type Clone,
   firstClone,
   headOf,
   joinClone,
   sync,
   syncAll,
 } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'
 import { branchOf, create, expectInStep } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'

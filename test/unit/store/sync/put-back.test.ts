@@ -3,8 +3,7 @@
 
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { sync, syncAll } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import { type Clone, sync, syncAll } from '../../../support/clones.ts'
 import {
   branchOf,
   create,

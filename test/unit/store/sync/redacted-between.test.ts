@@ -2,8 +2,8 @@
 // the time, and a host that gets every object which it lacks.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { ContentCache } from '../../../../src/store/history/content-cache.ts'
 import { parseId } from '../../../../src/format/id.ts'
+import { ContentCache } from '../../../../src/store/history/content-cache.ts'
 import { put, sync } from '../../../support/clones.ts'
 import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
 

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import type { RemoteStatus } from '../../../../src/index.ts'
-import { bareRemote, firstClone, joinClone, sync } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import { bareRemote, type Clone, firstClone, joinClone, sync } from '../../../support/clones.ts'
+import { failureOf } from '../../../support/faulty-remotes.ts'
 import {
   branchOf,
   create,
@@ -12,7 +12,6 @@ import {
   moveBranch,
   redact,
 } from '../../../support/hostile-remotes.ts'
-import { failureOf } from '../../../support/faulty-remotes.ts'
 import { author } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
 

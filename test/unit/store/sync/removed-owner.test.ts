@@ -6,6 +6,7 @@ import { worldsOf } from '../../../support/clone-templates.ts'
 import {
   admit,
   bareRemote,
+  type Clone,
   firstClone,
   headOf,
   idOf,
@@ -14,7 +15,6 @@ import {
   sync,
   syncAll,
 } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
 import { sample } from '../../../support/seed.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 

@@ -4,19 +4,22 @@
 import { expect, test } from 'vitest'
 import { toHex } from '../../../../src/bytes.ts'
 import { signingKeyPair } from '../../../../src/crypto/signature.ts'
-import type { Directory, RecoveryEntry } from '../../../../src/format/directory.ts'
 import { joinDirectories } from '../../../../src/format/directory-join.ts'
+import type { Directory, RecoveryEntry } from '../../../../src/format/directory.ts'
 import { deviceIdOf, formatId } from '../../../../src/format/id.ts'
-import { sortSlots } from '../../../../src/format/keyring.ts'
-import type { KeyringFile } from '../../../../src/format/keyring.ts'
+import { type KeyringFile, sortSlots } from '../../../../src/format/keyring.ts'
 import { generateIdentity } from '../../../../src/keys/identity.ts'
 import { findKeyring, readKeyringState } from '../../../../src/store/access/authority.ts'
 import { findDivergence } from '../../../../src/store/commits/divergence.ts'
-import { describeJoin, joinFor } from '../../../../src/store/sync/joined-keyrings.ts'
-import type { JoinedKeyrings, Tips } from '../../../../src/store/sync/joined-keyrings.ts'
-import type { Forge } from '../../../support/forge.ts'
-import { forgeSlot } from '../../../support/forge-keyring.ts'
+import {
+  describeJoin,
+  type JoinedKeyrings,
+  joinFor,
+  type Tips,
+} from '../../../../src/store/sync/joined-keyrings.ts'
 import { withMember } from '../../../support/forge-fault.ts'
+import { forgeSlot } from '../../../support/forge-keyring.ts'
+import type { Forge } from '../../../support/forge.ts'
 import { standardClones } from '../../../support/forged-clones.ts'
 
 const storeId = '11'.repeat(16)

@@ -2,11 +2,16 @@
 // have sent meanwhile.
 
 import { expect, test } from 'vitest'
+import {
+  bareRemote,
+  type Clone,
+  firstClone,
+  headOf,
+  joinClone,
+  sync,
+} from '../../../support/clones.ts'
+import { answer, type GitServer, startGitServer } from '../../../support/git-server.ts'
 import { author } from '../../../support/stores.ts'
-import { bareRemote, firstClone, headOf, joinClone, sync } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
-import { answer, startGitServer } from '../../../support/git-server.ts'
-import type { GitServer } from '../../../support/git-server.ts'
 
 interface World {
   readonly server: GitServer

@@ -3,8 +3,14 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../../src/index.ts'
-import { checkWithGit, firstClone, headOf, sync, syncAll } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import {
+  checkWithGit,
+  type Clone,
+  firstClone,
+  headOf,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
 import { pairsOfClones, write } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'

@@ -4,12 +4,12 @@
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { auditStore } from '../../../../src/index.ts'
-import { joinTrail, syncTrail } from '../../../../src/store/audit/trail.ts'
-import type { TrailOptions } from '../../../../src/store/audit/trail.ts'
+import { joinTrail, syncTrail, type TrailOptions } from '../../../../src/store/audit/trail.ts'
 import {
   admit,
   bareRemote,
   checkWithGit,
+  type Clone,
   firstClone,
   headOf,
   idOf,
@@ -17,7 +17,6 @@ import {
   sync,
   syncAll,
 } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
 import { writeForged } from '../../../support/forged-disk.ts'
 import {
   branchOf,

@@ -8,17 +8,16 @@ import { expect, test, vi } from 'vitest'
 import { type Disk, systemDisk } from '../../../../src/disk/disk.ts'
 import { ProcessLock } from '../../../../src/disk/process-lock.ts'
 import { auditStore, formatIdentity } from '../../../../src/index.ts'
-import { joinTrail, syncTrail } from '../../../../src/store/audit/trail.ts'
-import type { TrailOptions } from '../../../../src/store/audit/trail.ts'
+import { joinTrail, syncTrail, type TrailOptions } from '../../../../src/store/audit/trail.ts'
 import {
   admit,
   bareRemote,
   checkWithGit,
+  type Clone,
   firstClone,
   headOf,
   sync,
 } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
 import { branchOf, create, leak, moveBranch, redact } from '../../../support/hostile-remotes.ts'
 import { full } from '../../../support/seed.ts'
 import { copyDirectory, temporaryDirectory } from '../../../support/temporary.ts'

@@ -3,13 +3,19 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { auditStore, generateIdentity } from '../../../../src/index.ts'
-import type { AuditOptions, Identity, Role } from '../../../../src/index.ts'
+import {
+  type AuditOptions,
+  auditStore,
+  generateIdentity,
+  type Identity,
+  type Role,
+} from '../../../../src/index.ts'
 import { joinTrail, syncTrail } from '../../../../src/store/audit/trail.ts'
 import {
   admit,
   bareRemote,
   checkWithGit,
+  type Clone,
   copyOf,
   firstClone,
   headOf,
@@ -18,7 +24,6 @@ import {
   sync,
   syncAll,
 } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
 import {
   branchOf,
   create,

@@ -2,8 +2,7 @@
 // version that was redacted meanwhile, which may repeat its text.
 
 import { describe, expect, test } from 'vitest'
-import { sync, syncAll } from '../../../support/clones.ts'
-import type { Clone } from '../../../support/clones.ts'
+import { type Clone, sync, syncAll } from '../../../support/clones.ts'
 import { create, edit, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'
 

@@ -52,6 +52,8 @@ interface SeenFile {
   /** Only what the last syncs have left: who has seen older ones last is told of a rollback. */
   readonly left?: LeftEntry | undefined
   readonly rewrites?: Rewrites | undefined
+  /** Heads whose objects are here, or on their way, without a verdict on them. Oldest first. */
+  readonly fetches?: readonly Oid[] | undefined
 }
 
 /** How often our commits were made again, and the newest heights from which on. */
@@ -66,6 +68,8 @@ const nothingSeen: SeenFile = { version: 1, remotes: {} }
 const LEFT_MAX = 1024
 /** More redactions than this beside one sync are taken for one from genesis on. */
 const REWRITES_MAX = 64
+/** So many syncs that were cut off are remembered. */
+const FETCHES_MAX = 64
 
 export class SeenRemotes {
   readonly #owner: CacheOwner
@@ -142,6 +146,26 @@ export class SeenRemotes {
       return [name, { ...entry, intactBelow }]
     })
     await this.#write({ ...file, rewrites, remotes: Object.fromEntries(changed) })
+  }
+
+  /** Of which it is not known what became of them. */
+  fetches(): readonly Oid[] {
+    return this.#read().fetches ?? []
+  }
+
+  /** Before a head is fetched. Call under the writer lock. */
+  async noteFetch(head: Oid): Promise<void> {
+    const file = this.#read()
+    const { fetches = [] } = file
+    if (fetches.includes(head)) return
+    await this.#write({ ...file, fetches: [...fetches, head].slice(-FETCHES_MAX) })
+  }
+
+  /** Call under the writer lock. */
+  async forgetFetches(heads: readonly Oid[]): Promise<void> {
+    const file = this.#read()
+    const fetches = (file.fetches ?? []).filter((head) => !heads.includes(head))
+    await this.#write({ ...file, fetches })
   }
 
   #read(): SeenFile {

@@ -3,7 +3,6 @@
 // evidence. Must not send anything.
 
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
 import type { PackExchange, Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { refusedName } from '../../git/refs/ref-list.ts'
@@ -16,16 +15,17 @@ import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/seen-remotes.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { canBeKept } from './evidence.ts'
 import { chooseHaves } from './haves.ts'
+import { noteFetch, settleFetches } from './interrupted.ts'
 import type { KnownRemote } from './known-remote.ts'
 import { type LateChange, readLateChanges } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
 import { isFailureOfRemote, isReplaceable, isVerdict } from './refused.ts'
 import { findSound } from './salvage.ts'
 import {
+  findKnown,
   findRecord,
   hasShown,
   rolledBackError,
@@ -112,9 +112,14 @@ export class Receiver {
     const bytes = await this.#fetch(connection, head)
     const history = await this.#session.loadHistory(this.#options)
     const [theirs, ...others] = await this.#judge(history, head, seen)
-    if (theirs === undefined) return { ...nothing, head, bytes }
+    if (theirs === undefined) {
+      await settleFetches(this.#session, this.#options)
+      return { ...nothing, head, bytes }
+    }
     const united = await this.#unite(history, theirs, author)
     const { unified, taken, late } = await this.#uniteOthers(united, others, author)
+    // Before the head is noted: who is cut off here comes by again.
+    await settleFetches(this.#session, this.#options)
     // While it is not replaced, what is to be replaced was not shown rightly.
     if (!this.#repairs && taken !== undefined) {
       await this.#known.note({ ...taken, intactBelow: unified.theirsIntactBelow })
@@ -183,7 +188,7 @@ export class Receiver {
         if (expected === undefined || (await hasShown(this.#session, history, theirs, expected))) {
           return theirs
         }
-        await eraseBroughtBack(this.#session, theirs, this.#options)
+        await eraseBroughtBack(this.#session, [theirs], this.#options)
         throw rolledBackError()
       }
       if (expected !== undefined && !(await showsStill(this.#session, history, known, expected))) {
@@ -260,7 +265,7 @@ export class Receiver {
       if (unified?.merge !== undefined) this.#merged = part.snapshot
       return unified
     } catch (error) {
-      if (isVerdict(error)) await eraseBroughtBack(this.#session, theirs, this.#options)
+      if (isVerdict(error)) await eraseBroughtBack(this.#session, [theirs], this.#options)
       throw error
     }
   }
@@ -295,7 +300,7 @@ export class Receiver {
     const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
     const left = commits.filter((oid) => !isOurs(oid))
     const changes = readLateChanges(source, left)
-    await eraseBroughtBack(this.#session, theirs, this.#options)
+    await eraseBroughtBack(this.#session, [theirs], this.#options)
     return changes
   }
 
@@ -326,6 +331,7 @@ export class Receiver {
     const haves = await this.#session.reading((ours) => {
       return chooseHaves(objects, ours.head.commit, seen, knownCommits)
     })
+    await noteFetch(this.#session, head)
     const { bytes } = await connection.fetch({
       want: head,
       haves,
@@ -341,6 +347,7 @@ export class Receiver {
     try {
       if (connection.refs.head !== head) throw movedError()
       const progress = this.#options.transfer
+      await noteFetch(this.#session, head)
       await connection.fetch({ want: head, haves: [], into: this.#exchange, progress })
     } finally {
       await connection.close()
@@ -360,10 +367,6 @@ export class Receiver {
 /** It is there only as a late redaction has left it, which nothing explains. */
 function isAsRedacted(error: unknown): boolean {
   return hasCode(error, 'detail_missing')
-}
-
-function findKnown(objects: ObjectSource, history: History, head: Oid): CommitEntry | undefined {
-  return history.findCommit(head, parseLinks(readCommitBytes(objects, head)).height)
 }
 
 /** Whether our history has the record of a commit, whatever its commit is called there. */

@@ -4,7 +4,7 @@
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseCommit } from '../../format/commit.ts'
+import { parseCommit, parseLinks } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
@@ -123,6 +123,15 @@ export async function hasShown(
   const epochs = new Map([...session.epochs, ...theirs.epochs])
   const head = theirs.snapshot.head.commit
   return wasLate({ objects, storeId, epochs }, history, head, seen)
+}
+
+/** Of a head that is in our own history. */
+export function findKnown(
+  objects: ObjectSource,
+  history: History,
+  head: Oid,
+): CommitEntry | undefined {
+  return history.findCommit(head, parseLinks(readCommitBytes(objects, head)).height)
 }
 
 /** The same of a head that is in our own history. */

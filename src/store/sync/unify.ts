@@ -64,19 +64,23 @@ export async function unify(
 }
 
 /**
- * Of a head that is verified and not taken over: erases what it brings back of versions that are
- * redacted here.
+ * Of heads that are verified and not taken over: erases what they bring back of versions that are
+ * redacted here. Several at once, since one may build on what another one brings.
  */
 export async function eraseBroughtBack(
   session: StoreSession,
-  theirs: Theirs,
+  heads: readonly Theirs[],
   options: WorkOptions,
 ): Promise<void> {
-  const isDue = await session.writing(async () => {
-    const history = await session.historyNow(options)
-    const built = await new Unifier(session, history, theirs, options).buildErasure()
-    return { built, result: built !== undefined }
-  }, true)
+  let isDue = false
+  for (const theirs of heads) {
+    const write: Build<boolean> = async () => {
+      const history = await session.historyNow(options)
+      const built = await new Unifier(session, history, theirs, options).buildErasure()
+      return { built, result: built !== undefined }
+    }
+    if (await session.writing(write, true)) isDue = true
+  }
   if (isDue) await session.erase()
 }
 

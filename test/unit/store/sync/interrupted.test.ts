@@ -1,0 +1,88 @@
+// Syncs that end between fetching and taking over: what they brought is erased with the redaction
+// that others make of it meanwhile, though this clone has never had it in its history.
+
+import { expect, test } from 'vitest'
+import {
+  bareRemote,
+  type Clone,
+  firstClone,
+  joinClone,
+  put,
+  sync,
+} from '../../../support/clones.ts'
+import { expectInStep, redact } from '../../../support/hostile-remotes.ts'
+import { author } from '../../../support/stores.ts'
+
+interface World {
+  readonly remote: string
+  readonly a: Clone
+  readonly b: Clone
+}
+
+async function newWorld(): Promise<World> {
+  const remote = bareRemote()
+  const a = await firstClone(remote)
+  await sync(a)
+  const b = await joinClone(a, remote)
+  await sync(a)
+  return { remote, a, b }
+}
+
+/** Ends with the first commit that is verified: all that was wanted is here by then. */
+async function interruptedSync({ store }: Clone): Promise<void> {
+  const controller = new AbortController()
+  const progress = (): void => controller.abort()
+  const syncing = store.sync(author, { signal: controller.signal, progress })
+  await expect(syncing).rejects.toMatchObject({ code: 'cancelled' })
+}
+
+async function leakTo(a: Clone): Promise<string> {
+  const secret = await put(a, '/key.txt', 'sk-leaked')
+  await put(a, '/key.txt', 'revoked')
+  await sync(a)
+  return secret
+}
+
+test('what was fetched is erased when a redaction of it comes with a later head', async () => {
+  const { remote, a, b } = await newWorld()
+  const secret = await leakTo(a)
+  await put(b, '/b.md')
+  await interruptedSync(b)
+  await redact(a, secret)
+  await sync(a)
+  await sync(b)
+  const { found, pending } = await b.store.proveAbsence({})
+  expect({ found, pending }).toEqual({ found: [], pending: 0 })
+  await sync(a)
+  await expectInStep(remote, [a, b])
+})
+
+test('what several of them have fetched, one after the other', async () => {
+  const { remote, a, b } = await newWorld()
+  const secrets = [await leakTo(a)]
+  await put(b, '/b.md')
+  await interruptedSync(b)
+  secrets.push(await put(a, '/second.txt', 'sk-second'))
+  await put(a, '/second.txt', 'revoked, too')
+  await sync(a)
+  await interruptedSync(b)
+  for (const secret of secrets) await redact(a, secret)
+  await sync(a)
+  await sync(b)
+  expect((await b.store.proveAbsence({})).found).toEqual([])
+  await sync(a)
+  await expectInStep(remote, [a, b])
+})
+
+test('the redaction may come long after, with what was taken over in the end', async () => {
+  const { remote, a, b } = await newWorld()
+  const secret = await leakTo(a)
+  await put(b, '/b.md')
+  await interruptedSync(b)
+  await sync(b)
+  await redact(b, secret)
+  await sync(b)
+  await sync(a)
+  for (const { store } of [a, b]) expect((await store.proveAbsence({})).found).toEqual([])
+  await expectInStep(remote, [a, b])
+})

@@ -2,6 +2,8 @@
 
 import type { MutatedFile } from '../mutant.ts'
 
+const interrupted = 'unit/store/sync/interrupted.test.ts'
+
 export const sync: readonly MutatedFile[] = [
   {
     file: 'store/sync/sync.ts',
@@ -95,6 +97,30 @@ export const sync: readonly MutatedFile[] = [
         becomes: 'if (false) {',
         test: 'unit/store/sync/beside.test.ts',
         name: 'does not take over what a device wrote that is removed here meanwhile',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/interrupted.ts',
+    mutants: [
+      {
+        line: 'await eraseBroughtBack(session, [...verified.values()], options)',
+        becomes:
+          'for (const one of verified.values()) await eraseBroughtBack(session, [one], options)',
+        test: interrupted,
+        name: 'heads that stand apart above what both have',
+      },
+      {
+        line: `(await session.reading(({ redacted }) => redacted.size > 0))`,
+        becomes: 'false',
+        test: interrupted,
+        name: 'what was fetched is erased when a redaction of it comes with a later head',
+      },
+      {
+        line: `const settled = heads.filter((head) => !left.includes(head))`,
+        becomes: 'const settled = heads',
+        test: interrupted,
+        name: 'a head that nothing has decided yet is looked at again',
       },
     ],
   },

@@ -12,6 +12,7 @@ import {
 } from '../../../support/clones.ts'
 import { expectInStep, redact } from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'
+import { git } from '../../../support/temporary.ts'
 
 interface World {
   readonly remote: string
@@ -85,4 +86,42 @@ test('the redaction may come long after, with what was taken over in the end', a
   await sync(a)
   for (const { store } of [a, b]) expect((await store.proveAbsence({})).found).toEqual([])
   await expectInStep(remote, [a, b])
+})
+
+test('heads that stand apart above what both have', async () => {
+  const { remote, a, b } = await newWorld()
+  const secrets = [await leakTo(a)]
+  const [first] = [await put(a, '/first.txt', 'gone soon')]
+  await put(a, '/first.txt', 'gone')
+  await sync(a)
+  await put(b, '/b.md')
+  await interruptedSync(b)
+  // All above it has another name from here on: the two heads share what lies below, the leak too.
+  await redact(a, first)
+  secrets.push(await put(a, '/third.txt', 'sk-third'))
+  await put(a, '/third.txt', 'revoked')
+  await sync(a)
+  await interruptedSync(b)
+  for (const secret of secrets) await redact(a, secret)
+  await sync(a)
+  await sync(b)
+  expect((await b.store.proveAbsence({})).found).toEqual([])
+  await sync(a)
+  await expectInStep(remote, [a, b])
+})
+
+test('a head that nothing has decided yet is looked at again', async () => {
+  const { remote, a, b } = await newWorld()
+  const secret = await leakTo(a)
+  await put(b, '/b.md')
+  await interruptedSync(b)
+  // The remote is put back meanwhile, and comes on again with the redaction.
+  const other = bareRemote()
+  git(['push', '--quiet', other, 'main~2:refs/heads/main'], remote)
+  await b.store.addRemote('other', other)
+  await b.store.sync(author, { remote: 'other' })
+  await redact(a, secret)
+  await sync(a)
+  await b.store.sync(author, { remote: 'origin' })
+  expect((await b.store.proveAbsence({})).found).toEqual([])
 })

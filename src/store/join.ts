@@ -10,7 +10,6 @@ import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
 import { localFiles, type Places, unlockOf } from './session/open-session.ts'
-import { Beside } from './sync/beside.ts'
 import {
   addressOf,
   checkKeepsUp,
@@ -18,6 +17,7 @@ import {
   type JoinOptions,
   nameOf,
 } from './sync/clone-remote.ts'
+import { StagedClone } from './sync/staged-clone.ts'
 
 /** Other machines that join at the same moment may win so often. */
 const ATTEMPTS = 5
@@ -31,10 +31,10 @@ const ATTEMPTS = 5
  */
 export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   const { disk = systemDisk, random = systemRandom, directory } = options
-  const beside = new Beside(disk, random, directory)
+  const staged = new StagedClone(disk, random, directory)
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await joinOnce(beside, options)
+      return await joinOnce(staged, options)
     } catch (error) {
       // Two enrolments at once exclude each other, so the later one begins anew on the other.
       const lostRace = hasCode(error, 'remote_moved', 'keyring_conflict')
@@ -43,8 +43,8 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   }
 }
 
-async function joinOnce(beside: Beside, options: JoinOptions): Promise<MemoryStore> {
-  await beside.make(async ({ repository, state }) => {
+async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<MemoryStore> {
+  await staged.make(async ({ repository, state }) => {
     // Before anything else, whether the key is one of its keys.
     await fetchInto(repository, options, async (objects, head, id) => {
       const { epochs } = await openHeadKeyring(objects, id, unlockOf(options), head)

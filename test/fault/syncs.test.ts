@@ -17,7 +17,7 @@ import { RepairSite } from '../../src/git/repair/repair-site.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { Anchor } from '../../src/store/local/anchor.ts'
 import { beforeGenesis } from '../../src/store/snapshot/snapshot.ts'
-import { Beside } from '../../src/store/sync/beside.ts'
+import { StagedClone } from '../../src/store/sync/staged-clone.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
 import { eraseBlob, expectErased } from '../support/erasure.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
@@ -348,7 +348,7 @@ test('that the packs of a redaction that was not committed are gone', async () =
 test('the place of a repository that was made beside it', async () => {
   const directory = join(temporaryDirectory(), 'joined')
   const disk = new FaultyDisk()
-  await new Beside(disk, systemRandom, directory).make(async ({ repository }) => {
+  await new StagedClone(disk, systemRandom, directory).make(async ({ repository }) => {
     const made = await createDiskObjectStore(optionsOf(repository, disk))
     await made.exclusive(() => made.commit(before))
     await made.close()

@@ -331,7 +331,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/beside.ts',
+    file: 'store/sync/staged-clone.ts',
     mutants: [
       {
         line: 'await disk.syncDirectory(parentOf(directory))',

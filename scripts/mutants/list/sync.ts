@@ -95,7 +95,7 @@ export const sync: readonly MutatedFile[] = [
       {
         line: 'if (!equalBytes(session.snapshot.keyring.record, tip.keyring.record)) {',
         becomes: 'if (false) {',
-        test: 'unit/store/sync/beside.test.ts',
+        test: 'unit/store/sync/staged-clone.test.ts',
         name: 'does not take over what a device wrote that is removed here meanwhile',
       },
     ],
@@ -164,7 +164,7 @@ export const sync: readonly MutatedFile[] = [
       {
         line: 'session.syncs.run(() => syncAlone(session, author, options))',
         becomes: 'syncAlone(session, author, options)',
-        test: 'unit/store/sync/beside.test.ts',
+        test: 'unit/store/sync/staged-clone.test.ts',
         name: 'waits for another sync of the same store, which leaves it nothing to do',
       },
     ],

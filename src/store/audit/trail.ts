@@ -29,11 +29,11 @@ import {
 } from '../session/open-session.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { getBlob } from '../snapshot/git-reads.ts'
-import { Beside } from '../sync/beside.ts'
 import { addressOf, checkKeepsUp, fetchInto, nameOf } from '../sync/clone-remote.ts'
 import { chooseRemote, type RemoteOptions } from '../sync/options.ts'
 import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
 import { nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
+import { StagedClone } from '../sync/staged-clone.ts'
 import { checkStoreId } from '../sync/theirs.ts'
 import {
   type Audit,
@@ -62,7 +62,7 @@ export interface TrailOptions extends AuditOptions {
 export async function joinTrail(options: TrailOptions & { readonly url: string }): Promise<Audit> {
   const { directory, identity, disk = systemDisk, random = systemRandom } = options
   const { url } = addressOf(options)
-  return new Beside(disk, random, directory).make(async ({ repository }) => {
+  return new StagedClone(disk, random, directory).make(async ({ repository }) => {
     await fetchInto(repository, options, async (objects, head, storeId) => {
       const { epochs } = openAuditKeyring(readKeyring(objects, head), storeId, identity)
       await checkKeepsUp({ objects, storeId, epochs }, head, options)

@@ -20,7 +20,7 @@ export interface Scratch {
   readonly state: string
 }
 
-export class Beside {
+export class StagedClone {
   readonly #disk: Disk
   readonly #random: Random
   readonly #directory: string

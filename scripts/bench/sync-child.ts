@@ -27,7 +27,7 @@ export interface SyncRequest {
 export interface SyncCall {
   readonly work: number
   /** Until all objects are here and checked, until the first bytes go out, and after. */
-  readonly phases: { readonly fetch: number; readonly unify: number; readonly push: number }
+  readonly phases: { readonly fetch: number; readonly reconcile: number; readonly push: number }
   /** Of the packs. */
   readonly received: number
   readonly sent: number
@@ -140,7 +140,7 @@ class Stopwatch {
     const sending = this.#sending ?? now
     const phases = {
       fetch: this.#fetched - this.#started,
-      unify: sending - this.#fetched,
+      reconcile: sending - this.#fetched,
       push: now - sending,
     }
     return { work: now - this.#started, phases, received: this.#received, sent: this.#sent }

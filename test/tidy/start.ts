@@ -10,7 +10,7 @@ const late: readonly string[] = [
   'src/store/merge/',
   'src/store/sync/receive.ts',
   'src/store/sync/rounds.ts',
-  'src/store/sync/unify.ts',
+  'src/store/sync/reconcile.ts',
 ]
 
 /** Loading `start` loads nothing of what is to be loaded late. */

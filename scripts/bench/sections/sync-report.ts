@@ -206,8 +206,8 @@ function mergeTable({ context, size }: Site, results: readonly HostResult[]): Ta
 }
 
 function mergeRow(what: string, { work, phases, rssMax, received, sent }: SyncAnswer): string[] {
-  const { fetch, unify, push } = phases
-  const times = [work, fetch, unify, push].map(milliseconds)
+  const { fetch, reconcile, push } = phases
+  const times = [work, fetch, reconcile, push].map(milliseconds)
   return [what, ...times, bytes(rssMax), bytes(received), bytes(sent)]
 }
 

@@ -84,7 +84,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/unify.ts',
+    file: 'store/sync/reconcile.ts',
     mutants: [
       {
         line: 'if (unified !== undefined && unified.erased > 0) session.forgetAll()',

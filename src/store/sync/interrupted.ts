@@ -6,9 +6,9 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { SyncOptions } from './options.ts'
+import { eraseBroughtBack } from './reconcile.ts'
 import { isVerdict } from './refused.ts'
 import { findKnown, type Theirs, verifyTheirs } from './theirs.ts'
-import { eraseBroughtBack } from './unify.ts'
 
 /** Durable before anything of the head is here. */
 export function noteFetch({ objects, seenRemotes }: StoreSession, head: Oid): Promise<void> {

@@ -22,6 +22,8 @@ import { noteFetch, settleFetches } from './interrupted.ts'
 import type { KnownRemote } from './known-remote.ts'
 import { type LateChange, readLateChanges } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
+import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
+import { eraseBroughtBack, reconcile } from './reconcile.ts'
 import { isFailureOfRemote, isReplaceable, isVerdict } from './refused.ts'
 import { findSound } from './salvage.ts'
 import {
@@ -33,8 +35,6 @@ import {
   type Theirs,
   verifyTheirs,
 } from './theirs.ts'
-import { addUnified, nothingMoved, type Unified } from './unified.ts'
-import { eraseBroughtBack, unify } from './unify.ts'
 
 /** What one look at a remote brought. */
 export interface Received {
@@ -42,13 +42,13 @@ export interface Received {
   readonly head: Oid | undefined
   readonly bytes: number
   readonly commits: number
-  readonly unified: Unified
+  readonly unified: ReconcileResult
   /** Changes of removed devices that are no part of the history, theirs or ours. */
   readonly late: readonly LateChange[]
 }
 
 interface United {
-  readonly unified: Unified
+  readonly unified: ReconcileResult
   /** Commits that came too late to be taken over, newest first (FORMAT §7.4). */
   readonly late: readonly LateChange[]
   /** What the remote has to show from now on; undefined if all that it had of its own was late. */
@@ -225,10 +225,10 @@ export class Receiver {
         const left = await this.#leave(theirs, late?.commits ?? [])
         return { unified, taken, late: [...unified.leftLate, ...left] }
       }
-      const done = await this.#unify(theirs, part, tip, author)
+      const done = await this.#reconcile(theirs, part, tip, author)
       // Who may write has changed here meanwhile, and with it what is late.
       if (done === undefined) continue
-      unified = addUnified(unified, done)
+      unified = addResult(unified, done)
       taken = headOf(part)
       if (late === undefined) return { unified, taken, late: unified.leftLate }
     }
@@ -245,7 +245,7 @@ export class Receiver {
       // Sound by itself, but not beside what was taken over before it.
       if (theirs === undefined) continue
       const next = await this.#unite(history, theirs, author)
-      unified = addUnified(unified, next.unified)
+      unified = addResult(unified, next.unified)
       taken = next.taken ?? taken
       late.push(...next.late)
     }
@@ -253,14 +253,14 @@ export class Receiver {
   }
 
   /** What is not taken over brings nothing back that is redacted here. */
-  async #unify(
+  async #reconcile(
     theirs: Theirs,
     part: Theirs,
     tip: Pick<Snapshot, 'keyring'>,
     author: Author,
-  ): Promise<Unified | undefined> {
+  ): Promise<ReconcileResult | undefined> {
     try {
-      const unified = await unify(this.#session, part, tip, author, this.#options)
+      const unified = await reconcile(this.#session, part, tip, author, this.#options)
       // One that contains ours is the store's own snapshot from then on.
       if (unified?.merge !== undefined) this.#merged = part.snapshot
       return unified

@@ -1,4 +1,4 @@
-// Fetch, verify, unify and push, again if another clone pushed meanwhile. Two clones that race for
+// Fetch, verify, reconcile and push, again if another clone pushed meanwhile. Two clones that race for
 // the branch both come to an end: the one that lost takes over what the other one has pushed.
 
 import { hasCode } from '../../errors.ts'
@@ -14,10 +14,10 @@ import type { KnownRemote } from './known-remote.ts'
 import type { LateChange } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
 import { Receiver } from './receive.ts'
+import { addResult, nothingMoved } from './reconcile-result.ts'
 import { type Moved, nothingSent } from './report.ts'
 import type { Sender } from './send.ts'
 import { findRecord } from './theirs.ts'
-import { addUnified, nothingMoved } from './unified.ts'
 
 /** Other clones may win the race for the branch so often. */
 const ATTEMPTS = 16
@@ -50,7 +50,7 @@ export async function receiveAndSend(
     isBehind = false
     total.commits += received.commits
     total.bytes += received.bytes
-    unified = addUnified(unified, received.unified)
+    unified = addResult(unified, received.unified)
     // Another attempt may meet them again.
     for (const change of received.late) late.set(change.commit, change)
     const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)

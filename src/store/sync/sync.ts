@@ -1,4 +1,4 @@
-// sync = fetch → verify → unify → push (docs/ARCHITECTURE.md), and the push alone where only this
+// sync = fetch → verify → reconcile → push (docs/ARCHITECTURE.md), and the push alone where only this
 // clone has news. Each step leaves a store that is whole: what fails after one of them has lost
 // nothing. Never forces: a push names the commit that it replaces.
 

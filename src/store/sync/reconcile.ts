@@ -31,8 +31,8 @@ import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { describeJoin, joinFor } from './joined-keyrings.ts'
 import { readLateChanges } from './late-changes.ts'
 import { mergeInput } from './merge-source.ts'
+import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { containsRecord, findRecord, type Theirs } from './theirs.ts'
-import { nothingMoved, type Unified } from './unified.ts'
 import { builtOnRedacted, compareSettings } from './unnoticed.ts'
 
 /**
@@ -40,23 +40,23 @@ import { builtOnRedacted, compareSettings } from './unnoticed.ts'
  * here is not that of `tip` any more, by which theirs was found not to be late. Throws
  * `keyring_conflict` and storage codes.
  */
-export async function unify(
+export async function reconcile(
   session: StoreSession,
   theirs: Theirs,
   tip: Pick<Snapshot, 'keyring'>,
   author: Author,
   options: WorkOptions,
-): Promise<Unified | undefined> {
-  const write: Build<Unified | undefined> = async () => {
+): Promise<ReconcileResult | undefined> {
+  const write: Build<ReconcileResult | undefined> = async () => {
     if (!equalBytes(session.snapshot.keyring.record, tip.keyring.record)) {
       return { built: undefined, result: undefined }
     }
     const history = await session.historyNow(options)
-    const unifier = new Unifier(session, history, theirs, options)
+    const reconciler = new Reconciler(session, history, theirs, options)
     if (findRecord(session, history, theirs.snapshot.head) !== undefined) {
-      return { built: await unifier.buildErasure(), result: nothingMoved }
+      return { built: await reconciler.buildErasure(), result: nothingMoved }
     }
-    return unifier.build(author)
+    return reconciler.build(author)
   }
   const unified = await session.writing(write, true)
   if (unified !== undefined && unified.erased > 0) session.forgetAll()
@@ -76,7 +76,7 @@ export async function eraseBroughtBack(
   for (const theirs of heads) {
     const write: Build<boolean> = async () => {
       const history = await session.historyNow(options)
-      const built = await new Unifier(session, history, theirs, options).buildErasure()
+      const built = await new Reconciler(session, history, theirs, options).buildErasure()
       return { built, result: built !== undefined }
     }
     if (await session.writing(write, true)) isDue = true
@@ -84,11 +84,11 @@ export async function eraseBroughtBack(
   if (isDue) await session.erase()
 }
 
-interface Merged extends Pick<Unified, 'outcomes' | 'keyrings'> {
+interface Merged extends Pick<ReconcileResult, 'outcomes' | 'keyrings'> {
   readonly built: BuiltCommit
 }
 
-class Unifier {
+class Reconciler {
   readonly #session: StoreSession
   readonly #history: History
   readonly #theirs: Theirs
@@ -109,7 +109,7 @@ class Unifier {
     this.#options = options
   }
 
-  async build(author: Author): Promise<{ built: BuiltCommit; result: Unified }> {
+  async build(author: Author): Promise<{ built: BuiltCommit; result: ReconcileResult }> {
     try {
       return await this.#build(author)
     } catch (error) {
@@ -125,7 +125,7 @@ class Unifier {
     return this.#dead.size === 0 ? undefined : this.#transition(head, [])
   }
 
-  async #build(author: Author): Promise<{ built: BuiltCommit; result: Unified }> {
+  async #build(author: Author): Promise<{ built: BuiltCommit; result: ReconcileResult }> {
     const ours = this.#session.snapshot
     const theirs = this.#theirs.snapshot
     const noticed = {

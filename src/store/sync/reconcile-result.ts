@@ -7,7 +7,7 @@ import type { LateChange } from './late-changes.ts'
 import type { SettingsOutcome } from './report.ts'
 
 /** What became of the two heads. */
-export interface Unified {
+export interface ReconcileResult {
   readonly merge: Oid | undefined
   readonly outcomes: readonly MergeOutcome[]
   /** Versions that their redactions erased here. */
@@ -25,7 +25,7 @@ export interface Unified {
   readonly builtOnRedacted: readonly string[]
 }
 
-export const nothingMoved: Unified = {
+export const nothingMoved: ReconcileResult = {
   merge: undefined,
   outcomes: [],
   erased: 0,
@@ -36,7 +36,7 @@ export const nothingMoved: Unified = {
 }
 
 /** What both did, one after the other. */
-export function addUnified(a: Unified, b: Unified): Unified {
+export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResult {
   return {
     merge: b.merge ?? a.merge,
     outcomes: [...a.outcomes, ...b.outcomes],

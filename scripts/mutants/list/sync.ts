@@ -201,7 +201,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/theirs.ts',
+    file: 'store/sync/remote-head.ts',
     mutants: [
       {
         line: 'if (findStoreId(objects, head, wasShown) === expected) return',

@@ -32,9 +32,9 @@ import { getBlob } from '../snapshot/git-reads.ts'
 import { addressOf, checkKeepsUp, fetchInto, nameOf } from '../sync/clone-remote.ts'
 import { chooseRemote, type RemoteOptions } from '../sync/options.ts'
 import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
+import { checkStoreId } from '../sync/remote-head.ts'
 import { nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
 import { StagedClone } from '../sync/staged-clone.ts'
-import { checkStoreId } from '../sync/theirs.ts'
 import {
   type Audit,
   type AuditOptions,

@@ -14,7 +14,7 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { findCommit } from '../sync/reach.ts'
 import { isVerdict } from '../sync/refused.ts'
-import { readForeignStoreId } from '../sync/theirs.ts'
+import { readForeignStoreId } from '../sync/remote-head.ts'
 import { verifyHistory } from '../verify/verify.ts'
 
 /** So many commits are verified at most: each may cost to verify all below it. */

@@ -12,7 +12,7 @@ import type { Author } from '../commits/commit-context.ts'
 import { checkFreshness } from '../session/freshness.ts'
 import { localFiles, type OpenOptions, type Places } from '../session/open-session.ts'
 import type { RemoteOptions } from './options.ts'
-import { readForeignStoreId } from './theirs.ts'
+import { readForeignStoreId } from './remote-head.ts'
 
 export interface JoinOptions extends OpenOptions {
   /** An address as git takes it; `#memstore_…` after it names the store that is expected. */

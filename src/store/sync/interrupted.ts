@@ -8,7 +8,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { SyncOptions } from './options.ts'
 import { eraseBroughtBack } from './reconcile.ts'
 import { isVerdict } from './refused.ts'
-import { findKnown, type Theirs, verifyTheirs } from './theirs.ts'
+import { findKnown, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
 /** Durable before anything of the head is here. */
 export function noteFetch({ objects, seenRemotes }: StoreSession, head: Oid): Promise<void> {
@@ -44,11 +44,11 @@ async function verifyAll(
   history: History,
   heads: readonly Oid[],
   options: SyncOptions,
-): Promise<ReadonlyMap<Oid, Theirs>> {
-  const verified = new Map<Oid, Theirs>()
+): Promise<ReadonlyMap<Oid, RemoteHead>> {
+  const verified = new Map<Oid, RemoteHead>()
   for (const head of heads) {
     try {
-      verified.set(head, await verifyTheirs(session, history, head, options))
+      verified.set(head, await verifyRemoteHead(session, history, head, options))
     } catch (error) {
       if (!isVerdict(error)) throw error
     }

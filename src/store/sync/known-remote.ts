@@ -13,7 +13,7 @@ import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { SeenHead } from '../local/seen-remotes.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
-import { findRecord } from './theirs.ts'
+import { findRecord } from './remote-head.ts'
 
 export class KnownRemote {
   readonly #session: StoreSession

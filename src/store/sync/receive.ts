@@ -25,16 +25,16 @@ import type { SyncOptions } from './options.ts'
 import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { eraseBroughtBack, reconcile } from './reconcile.ts'
 import { isFailureOfRemote, isReplaceable, isVerdict } from './refused.ts'
-import { findSound } from './salvage.ts'
 import {
   findKnown,
   findRecord,
   hasShown,
   rolledBackError,
   showsStill,
-  type Theirs,
-  verifyTheirs,
-} from './theirs.ts'
+  type RemoteHead,
+  verifyRemoteHead,
+} from './remote-head.ts'
+import { findSound } from './salvage.ts'
 
 /** What one look at a remote brought. */
 export interface Received {
@@ -135,7 +135,7 @@ export class Receiver {
     history: History,
     head: Oid,
     seen: SeenHead | undefined,
-  ): Promise<readonly Theirs[]> {
+  ): Promise<readonly RemoteHead[]> {
     try {
       const theirs = await this.#verify(history, head, seen)
       return theirs === undefined ? [] : [theirs]
@@ -153,7 +153,7 @@ export class Receiver {
     }
   }
 
-  async #salvage(history: History, head: Oid, verdict: StoreError): Promise<readonly Theirs[]> {
+  async #salvage(history: History, head: Oid, verdict: StoreError): Promise<readonly RemoteHead[]> {
     try {
       // A redaction may have erased here what the sound part of it builds on.
       await this.#fetchAll(head)
@@ -177,14 +177,14 @@ export class Receiver {
     history: History,
     head: Oid,
     seen: SeenHead | undefined,
-  ): Promise<Theirs | undefined> {
+  ): Promise<RemoteHead | undefined> {
     const expected = this.#repairs ? undefined : seen
-    const verify = async (): Promise<Theirs | undefined> => {
+    const verify = async (): Promise<RemoteHead | undefined> => {
       const known = findKnown(this.#session.objects, history, head)
       if (known === undefined) {
         const merged = this.#takeMerged()
         const how = { ...this.#options, wasShown: seen !== undefined, merged }
-        const theirs = await verifyTheirs(this.#session, history, head, how)
+        const theirs = await verifyRemoteHead(this.#session, history, head, how)
         if (expected === undefined || (await hasShown(this.#session, history, theirs, expected))) {
           return theirs
         }
@@ -211,7 +211,7 @@ export class Receiver {
    * Where a removed device has gone on writing, takes over what was written in time (FORMAT §7.4):
    * the push then replaces the rest.
    */
-  async #unite(history: History, theirs: Theirs, author: Author): Promise<United> {
+  async #unite(history: History, theirs: RemoteHead, author: Author): Promise<United> {
     const session = this.#session
     let unified = nothingMoved
     let taken: SeenHead | undefined
@@ -235,7 +235,11 @@ export class Receiver {
   }
 
   /** Of a head that is replaced, what is sound beside the first line below it. */
-  async #uniteOthers(first: United, others: readonly Theirs[], author: Author): Promise<United> {
+  async #uniteOthers(
+    first: United,
+    others: readonly RemoteHead[],
+    author: Author,
+  ): Promise<United> {
     let { unified, taken } = first
     const late = [...first.late]
     for (const { snapshot } of others) {
@@ -254,8 +258,8 @@ export class Receiver {
 
   /** What is not taken over brings nothing back that is redacted here. */
   async #reconcile(
-    theirs: Theirs,
-    part: Theirs,
+    theirs: RemoteHead,
+    part: RemoteHead,
     tip: Pick<Snapshot, 'keyring'>,
     author: Author,
   ): Promise<ReconcileResult | undefined> {
@@ -282,7 +286,7 @@ export class Receiver {
     source: HistorySource,
     history: History,
     { candidates, newest }: LateHead,
-  ): Promise<Theirs | undefined> {
+  ): Promise<RemoteHead | undefined> {
     const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
     for (const oid of candidates) {
       if (isLate(source, newest, oid)) continue
@@ -295,7 +299,7 @@ export class Receiver {
   }
 
   /** What a head has that is no part of ours, and will not be. */
-  async #leave(theirs: Theirs, commits: readonly Oid[]): Promise<readonly LateChange[]> {
+  async #leave(theirs: RemoteHead, commits: readonly Oid[]): Promise<readonly LateChange[]> {
     const source = this.#sourceWith(theirs)
     const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
     const left = commits.filter((oid) => !isOurs(oid))
@@ -304,7 +308,7 @@ export class Receiver {
     return changes
   }
 
-  #sourceWith({ epochs: theirs }: Theirs): HistorySource {
+  #sourceWith({ epochs: theirs }: RemoteHead): HistorySource {
     const { objects, storeId, epochs } = this.#session
     return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
   }
@@ -314,9 +318,9 @@ export class Receiver {
     history: History,
     oid: Oid,
     isReason: (error: unknown) => boolean,
-  ): Promise<Theirs | undefined> {
+  ): Promise<RemoteHead | undefined> {
     try {
-      return await verifyTheirs(this.#session, history, oid, this.#options)
+      return await verifyRemoteHead(this.#session, history, oid, this.#options)
     } catch (error) {
       if (isReason(error)) return undefined
       throw error
@@ -378,7 +382,7 @@ function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolea
   }
 }
 
-function headOf({ snapshot }: Theirs): SeenHead {
+function headOf({ snapshot }: RemoteHead): SeenHead {
   const { commit: oid, height, record } = snapshot.head
   return { oid, height, record }
 }

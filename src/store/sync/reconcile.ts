@@ -32,7 +32,7 @@ import { describeJoin, joinFor } from './joined-keyrings.ts'
 import { readLateChanges } from './late-changes.ts'
 import { mergeInput } from './merge-source.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
-import { containsRecord, findRecord, type Theirs } from './theirs.ts'
+import { containsRecord, findRecord, type RemoteHead } from './remote-head.ts'
 import { builtOnRedacted, compareSettings } from './unnoticed.ts'
 
 /**
@@ -42,7 +42,7 @@ import { builtOnRedacted, compareSettings } from './unnoticed.ts'
  */
 export async function reconcile(
   session: StoreSession,
-  theirs: Theirs,
+  theirs: RemoteHead,
   tip: Pick<Snapshot, 'keyring'>,
   author: Author,
   options: WorkOptions,
@@ -69,7 +69,7 @@ export async function reconcile(
  */
 export async function eraseBroughtBack(
   session: StoreSession,
-  heads: readonly Theirs[],
+  heads: readonly RemoteHead[],
   options: WorkOptions,
 ): Promise<void> {
   let isDue = false
@@ -91,7 +91,7 @@ interface Merged extends Pick<ReconcileResult, 'outcomes' | 'keyrings'> {
 class Reconciler {
   readonly #session: StoreSession
   readonly #history: History
-  readonly #theirs: Theirs
+  readonly #theirs: RemoteHead
   /** Of both: where keyrings changed apart, neither side has them all. */
   readonly #epochs: Epochs
   readonly #options: WorkOptions
@@ -101,7 +101,7 @@ class Reconciler {
   readonly #undos: Undo[] = []
   #theirsIntactBelow: number | undefined
 
-  constructor(session: StoreSession, history: History, theirs: Theirs, options: WorkOptions) {
+  constructor(session: StoreSession, history: History, theirs: RemoteHead, options: WorkOptions) {
     this.#session = session
     this.#history = history
     this.#theirs = theirs
@@ -199,7 +199,7 @@ class Reconciler {
     await this.#session.noteLeft({ records, common, head: this.#theirs.snapshot.head })
   }
 
-  /** Theirs contains ours: the branch moves on to it. */
+  /** RemoteHead contains ours: the branch moves on to it. */
   #adopt(): BuiltCommit {
     const { snapshot } = this.#theirs
     this.#undos.push(this.#session.adopt(snapshot, this.#epochs))

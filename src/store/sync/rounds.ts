@@ -15,9 +15,9 @@ import type { LateChange } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
 import { Receiver } from './receive.ts'
 import { addResult, nothingMoved } from './reconcile-result.ts'
+import { findRecord } from './remote-head.ts'
 import { type Moved, nothingSent } from './report.ts'
 import type { Sender } from './send.ts'
-import { findRecord } from './theirs.ts'
 
 /** Other clones may win the race for the branch so often. */
 const ATTEMPTS = 16

@@ -10,7 +10,7 @@ import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { isVerdict } from './refused.ts'
-import { epochsOf, type Theirs, verifyTheirs } from './theirs.ts'
+import { epochsOf, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
 /** So many commits are tried that a member may have made: each may cost to verify many. */
 const TRIED_MAX = 64
@@ -24,10 +24,10 @@ export async function findSound(
   history: History,
   { head, verdict }: { readonly head: Oid; readonly verdict: StoreError },
   options: WorkOptions,
-): Promise<readonly Theirs[]> {
+): Promise<readonly RemoteHead[]> {
   const news = new News(session.objects, history, head)
   const members = new Members(session)
-  const [sound, passed] = [new Map<Oid, Theirs>(), new Set([head])]
+  const [sound, passed] = [new Map<Oid, RemoteHead>(), new Set([head])]
   let tried = 0
   for (const oid of news.commits) {
     await pause(options.signal)
@@ -35,7 +35,7 @@ export async function findSound(
     tried += 1
     if (tried > TRIED_MAX) throw tooManyError(verdict)
     try {
-      sound.set(oid, await verifyTheirs(session, history, oid, options))
+      sound.set(oid, await verifyRemoteHead(session, history, oid, options))
       for (const below of news.pastOf(oid)) passed.add(below)
     } catch (error) {
       if (!isVerdict(error)) throw error

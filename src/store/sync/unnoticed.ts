@@ -5,15 +5,15 @@ import { compareBytes } from '../../bytes.ts'
 import { zeroId } from '../../format/record.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { containsRecord, findRecord, type RemoteHead } from './remote-head.ts'
 import type { SettingsOutcome } from './report.ts'
-import { containsRecord, findRecord, type Theirs } from './theirs.ts'
 
 /** Of the heads as they are before they are made one. */
 export function compareSettings(
   source: HistorySource,
   history: History,
   { settings: ours }: Pick<Snapshot, 'settings'>,
-  theirs: Theirs,
+  theirs: RemoteHead,
 ): SettingsOutcome | undefined {
   const { settings: other } = theirs.snapshot
   if (findRecord(source, history, other) !== undefined) return undefined
@@ -29,7 +29,7 @@ export function compareSettings(
 export function builtOnRedacted(
   history: History,
   { redacted }: Pick<Snapshot, 'redacted'>,
-  theirs: Theirs,
+  theirs: RemoteHead,
 ): readonly string[] {
   const memories = new Set(theirs.versions.newMemoriesBasedOn(redacted, history))
   const news = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))

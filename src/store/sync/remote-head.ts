@@ -26,7 +26,7 @@ import { type VerifiedAgain, verifyRewritten } from '../verify/verify-rewritten.
 import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
 import { NewVersions } from './new-versions.ts'
 
-export interface Theirs {
+export interface RemoteHead {
   readonly snapshot: Snapshot
   readonly epochs: Epochs
   /** The newest commit of ours that theirs builds on as it is, with its past. */
@@ -37,7 +37,7 @@ export interface Theirs {
   readonly versions: NewVersions
 }
 
-export interface TheirsOptions extends WorkOptions {
+export interface RemoteHeadOptions extends WorkOptions {
   /**
    * Whether the remote has shown this store before. If so, a head that is no store is tampering,
    * and no wrong address.
@@ -51,12 +51,12 @@ export interface TheirsOptions extends WorkOptions {
  * Throws `store_id_mismatch`, `not_a_store`, `wrong_key`, or what verification refuses;
  * `ref_conflict` if our own history, by which it is judged, was made again meanwhile.
  */
-export function verifyTheirs(
+export function verifyRemoteHead(
   session: StoreSession,
   history: History,
   head: Oid,
-  options: TheirsOptions,
-): Promise<Theirs> {
+  options: RemoteHeadOptions,
+): Promise<RemoteHead> {
   return onOneState(session, () => verifyHead(session, history, head, options))
 }
 
@@ -64,8 +64,8 @@ async function verifyHead(
   session: StoreSession,
   history: History,
   head: Oid,
-  options: TheirsOptions,
-): Promise<Theirs> {
+  options: RemoteHeadOptions,
+): Promise<RemoteHead> {
   checkStoreId(session.objects, head, session.storeId, options)
   const epochs = await epochsOf(session, head)
   const { objects, storeId } = session
@@ -96,7 +96,7 @@ async function goOn(
   source: HistorySource,
   history: History,
   head: Oid,
-  { merged, ...how }: TheirsOptions & VerifyOptions,
+  { merged, ...how }: RemoteHeadOptions & VerifyOptions,
 ): Promise<VerifiedAgain | undefined> {
   if (merged === undefined) return undefined
   const known = history.findCommit(merged.head.commit, merged.head.height)
@@ -115,7 +115,7 @@ const comparedAfterwards: VersionsBelow = {
 export async function hasShown(
   session: StoreSession,
   history: History,
-  theirs: Theirs,
+  theirs: RemoteHead,
   seen: SeenHead,
 ): Promise<boolean> {
   if (containsRecord(session, history, theirs, seen)) return true
@@ -164,7 +164,7 @@ async function wasLate(
 export function containsRecord(
   source: HistorySource,
   history: History,
-  { base, records }: Pick<Theirs, 'base' | 'records'>,
+  { base, records }: Pick<RemoteHead, 'base' | 'records'>,
   wanted: { readonly height: number; readonly record: Uint8Array },
 ): boolean {
   if (records.has(toHex(wanted.record))) return true
@@ -207,7 +207,7 @@ export function checkStoreId(
   objects: ObjectSource,
   head: Oid,
   expected: string,
-  { wasShown = false }: TheirsOptions,
+  { wasShown = false }: RemoteHeadOptions,
 ): void {
   if (findStoreId(objects, head, wasShown) === expected) return
   throw new StoreError('store_id_mismatch', 'The remote holds another store than this one')

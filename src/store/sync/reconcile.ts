@@ -33,7 +33,7 @@ import { readLateChanges } from './late-changes.ts'
 import { mergeInput } from './merge-source.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { containsRecord, findRecord, type RemoteHead } from './remote-head.ts'
-import { builtOnRedacted, compareSettings } from './unnoticed.ts'
+import { builtOnRedacted, compareSettings } from './side-effects.ts'
 
 /**
  * The branch has moved, durably, when it resolves. Undefined, with nothing done, if the keyring

@@ -170,32 +170,32 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/evidence.ts',
+    file: 'store/sync/quarantine.ts',
     mutants: [
       {
         line: 'return redacted.size === 0 || !leadsToErased(source, history, news, redacted)',
         becomes: 'return true',
-        test: 'unit/store/sync/evidence.test.ts',
+        test: 'unit/store/sync/quarantine.test.ts',
         name: 'a head that leads to what is redacted is not kept under a name that no store has',
       },
       {
         line: 'if (!trees.isWhole(links.tree, known)) return undefined',
         becomes: '',
-        test: 'unit/store/sync/evidence.test.ts',
+        test: 'unit/store/sync/quarantine.test.ts',
         name: 'a head that leads to what is redacted is not kept under a name that no store has',
       },
       {
         line: `if (commits.length + blobs.size * (1 + search.cost) > OPENED_MAX) return true
 `,
         becomes: '',
-        test: 'unit/store/sync/evidence.test.ts',
+        test: 'unit/store/sync/quarantine.test.ts',
         name: 'for what is redacted is not kept with more blobs than are opened',
       },
       {
         line: `commits.some((oid) => hasUnreadableDetail(source, oid)) ||
 `,
         becomes: '',
-        test: 'unit/store/sync/evidence.test.ts',
+        test: 'unit/store/sync/quarantine.test.ts',
         name: 'for what is redacted is not kept with a detail that nobody can open',
       },
     ],

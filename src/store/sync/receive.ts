@@ -16,12 +16,12 @@ import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/seen-remotes.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { canBeKept } from './evidence.ts'
 import { chooseHaves } from './haves.ts'
 import { noteFetch, settleFetches } from './interrupted.ts'
 import type { KnownRemote } from './known-remote.ts'
 import { type LateChange, readLateChanges } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
+import { canBeKept } from './quarantine.ts'
 import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { eraseBroughtBack, reconcile } from './reconcile.ts'
 import { isFailureOfRemote, isReplaceable, isVerdict } from './refused.ts'
@@ -148,7 +148,7 @@ export class Receiver {
       if (mayReplace && wasOurs) {
         return await this.#salvage(history, head, error)
       }
-      await this.#keepEvidence(history, head, error)
+      await this.#quarantine(history, head, error)
       throw error
     }
   }
@@ -163,7 +163,7 @@ export class Receiver {
     return findSound(this.#session, history, { head, verdict }, this.#options)
   }
 
-  async #keepEvidence(history: History, head: Oid, verdict: StoreError): Promise<void> {
+  async #quarantine(history: History, head: Oid, verdict: StoreError): Promise<void> {
     if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
     const mayKeep = await this.#session.reading(({ redacted }) => {
       return canBeKept(this.#session, history, head, redacted)

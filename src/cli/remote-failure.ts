@@ -3,7 +3,7 @@
 
 import { surfaceOf } from '../api/error-surface.ts'
 import { hasCode, StoreError } from '../errors.ts'
-import { isFailureOfRemote, isVerdict } from '../store/sync/refused.ts'
+import { isFailureOfRemote, isVerdict } from '../store/sync/rejected-head.ts'
 import type { RemoteStatus } from '../store/sync/remote-status.ts'
 import { CommandError } from './command-error.ts'
 import { countText } from './sizes.ts'

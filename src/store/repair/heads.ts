@@ -13,7 +13,7 @@ import { containsRecord } from '../session/freshness.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { findCommit } from '../sync/reach.ts'
-import { isVerdict } from '../sync/refused.ts'
+import { isVerdict } from '../sync/rejected-head.ts'
 import { readForeignStoreId } from '../sync/remote-head.ts'
 import { verifyHistory } from '../verify/verify.ts'
 

@@ -7,7 +7,7 @@ import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { SyncOptions } from './options.ts'
 import { eraseBroughtBack } from './reconcile.ts'
-import { isVerdict } from './refused.ts'
+import { isVerdict } from './rejected-head.ts'
 import { findKnown, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
 /** Durable before anything of the head is here. */

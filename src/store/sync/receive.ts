@@ -24,7 +24,7 @@ import type { SyncOptions } from './options.ts'
 import { canBeKept } from './quarantine.ts'
 import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { eraseBroughtBack, reconcile } from './reconcile.ts'
-import { isFailureOfRemote, isReplaceable, isVerdict } from './refused.ts'
+import { isFailureOfRemote, isReplaceable, isVerdict } from './rejected-head.ts'
 import {
   findKnown,
   findRecord,

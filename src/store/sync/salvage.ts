@@ -9,7 +9,7 @@ import { type Epochs, readCommitBytes, verifyDecodedCommit } from '../commits/de
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import { isVerdict } from './refused.ts'
+import { isVerdict } from './rejected-head.ts'
 import { epochsOf, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
 /** So many commits are tried that a member may have made: each may cost to verify many. */

@@ -34,7 +34,7 @@ import { compareMoments, type Difference, type DifferenceOptions } from './histo
 import type { History } from './history/history.ts'
 import { openPast, type PastView } from './history/past.ts'
 import type { Point } from './history/points.ts'
-import { askHistory } from './history/steady-history.ts'
+import { retryAfterRedaction } from './history/retry-after-redaction.ts'
 import {
   readVersions,
   readVersionWithInputs,
@@ -151,7 +151,7 @@ export class MemoryStore {
     for (const point of to === undefined ? [from] : [from, to]) checkPoint(point)
     const compare = (history: History): Promise<Difference> =>
       compareMoments(history, this.#session.contents, { from, to }, options)
-    return askHistory(this.#session, compare, options)
+    return retryAfterRedaction(this.#session, compare, options)
   }
 
   /** Which version each line of a memory comes from. */
@@ -160,7 +160,7 @@ export class MemoryStore {
     const { blameLines } = await import('./history/blame.ts')
     const blame = (history: History): Promise<readonly BlameLine[]> =>
       blameLines(history, this.#session.contents, pathOrMemoryId, options)
-    return askHistory(this.#session, blame, options)
+    return retryAfterRedaction(this.#session, blame, options)
   }
 
   /** Puts one memory, also a deleted one, back into a state of its past: a change as any other. */
@@ -230,7 +230,7 @@ export class MemoryStore {
   devices(options: WorkOptions = {}): Promise<readonly Device[]> {
     const list = (history: History): Promise<readonly Device[]> =>
       this.#session.reading((snapshot) => listDevices(this.#session, snapshot, history))
-    return askHistory(this.#session, list, options)
+    return retryAfterRedaction(this.#session, list, options)
   }
 
   /**

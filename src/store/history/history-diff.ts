@@ -13,7 +13,7 @@ import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findDisplaced } from './past.ts'
 import { type Moment, momentOf, momentOrNow, type Point, versionAt } from './points.ts'
-import { askInSlices } from './steady-history.ts'
+import { askInSlices } from './retry-after-redaction.ts'
 import { isAtOrBelow } from './versions.ts'
 
 export interface PointDifference {

@@ -18,7 +18,7 @@ import type { History } from './history.ts'
 import { readRecordHash } from './known-commit.ts'
 import { type Moment, momentAfter, momentOf, type Point, versionAt } from './points.ts'
 import { placedTime } from './record-times.ts'
-import { askHistory, askInSlices, type PastSource } from './steady-history.ts'
+import { retryAfterRedaction, askInSlices, type PastSource } from './retry-after-redaction.ts'
 
 export interface PastView {
   /** The newest commit of then, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
@@ -84,7 +84,7 @@ export function openPast(
   const open = async (history: History): Promise<PastView> => {
     return new Past(source, await askInSlices(history, () => find(history), options.signal))
   }
-  return askHistory(source, open, options)
+  return retryAfterRedaction(source, open, options)
 }
 
 class Past implements PastView {

@@ -11,7 +11,7 @@ import { type ContentSource, readVersionContent } from './contents.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findPlacedTime, mayLieBetween } from './record-times.ts'
-import { askInSlices } from './steady-history.ts'
+import { askInSlices } from './retry-after-redaction.ts'
 import { mergedInputsOf } from './version-inputs.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */

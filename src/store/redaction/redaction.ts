@@ -9,7 +9,7 @@ import { isRedactReason } from '../../format/record.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
-import { askHistory } from '../history/steady-history.ts'
+import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import type { StoreSession } from '../session/session.ts'
 import { type AwaitedDevice, otherDevices } from './adoption.ts'
 import { type RedactionCertificate, signCertificate } from './certificate.ts'
@@ -143,6 +143,6 @@ async function search(
   const history = await session.loadHistory(options)
   const selector = new Selector(request.select, history, session.nextTime(), () => session.contents)
   // Asked again, the search goes on where it stopped.
-  await askHistory(session, (newest) => selector.search(newest, options), options)
+  await retryAfterRedaction(session, (newest) => selector.search(newest, options), options)
   return selector
 }

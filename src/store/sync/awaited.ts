@@ -3,7 +3,7 @@
 
 import { type Device, listDevices } from '../devices/devices.ts'
 import type { History } from '../history/history.ts'
-import { askHistory } from '../history/steady-history.ts'
+import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import type { AwaitedDevice } from '../redaction/adoption.ts'
 import type { StoreSession } from '../session/session.ts'
 
@@ -15,7 +15,7 @@ export async function findAwaited(
   if ((await session.reading(({ redacted }) => redacted.size)) === before) return []
   const list = (history: History): Promise<readonly Device[]> =>
     session.reading((snapshot) => listDevices(session, snapshot, history))
-  const devices = await askHistory(session, list, {})
+  const devices = await retryAfterRedaction(session, list, {})
   return devices
     .filter(({ unadopted }) => unadopted.length > 0)
     .map(({ deviceId, role, lastRecord, canShowAdoption }) => {

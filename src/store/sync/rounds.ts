@@ -6,7 +6,7 @@ import type { Remote } from '../../git/exchange.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Conflict, findConflicts } from '../history/conflicts.ts'
 import type { History } from '../history/history.ts'
-import { askHistory } from '../history/steady-history.ts'
+import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import { hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
@@ -88,7 +88,7 @@ async function findMergedElsewhere(
       return deviceId !== own && !isKnown(position)
     })
   }
-  return askHistory(session, find, options)
+  return retryAfterRedaction(session, find, options)
 }
 
 /** Two clones that lost a race together do not lose the next one together. */

@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from 'vitest'
 import { openPast } from '../../../src/store/history/past.ts'
-import { askInSlices } from '../../../src/store/history/steady-history.ts'
+import { askInSlices } from '../../../src/store/history/retry-after-redaction.ts'
 import { readVersions } from '../../../src/store/history/versions.ts'
 import { TimeSlice } from '../../../src/time-slice.ts'
 import { appendMade, historyOf, makeHistory } from '../../support/histories.ts'

@@ -15,7 +15,7 @@ export interface PastSource {
 }
 
 /** Throws what `ask` throws, but `object_missing` only if nothing explains it. */
-export async function askHistory<T>(
+export async function retryAfterRedaction<T>(
   source: PastSource,
   ask: (history: History) => Promise<T>,
   options: WorkOptions,

@@ -227,7 +227,7 @@ test('rewriting commutes, keeps records and survivors, and verifies', async () =
     await checkLaw(await randomStore(taken), first, second)
   })
   await fc.assert(property, { seed, numRuns: full ? 150 : 3 })
-}, 1_200_000)
+}, 1_800_000)
 
 test('the same where clones have gone apart and were merged', async () => {
   const steps = fc.array(cloneStep, { minLength: 6, maxLength: 24 })
@@ -235,4 +235,4 @@ test('the same where clones have gone apart and were merged', async () => {
     await checkLaw(await mergedStore(taken), first, second)
   })
   await fc.assert(property, { seed, numRuns: full ? 80 : 2 })
-}, 1_200_000)
+}, 1_800_000)

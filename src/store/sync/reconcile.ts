@@ -199,7 +199,7 @@ class Reconciler {
     await this.#session.noteLeft({ records, common, head: this.#theirs.snapshot.head })
   }
 
-  /** RemoteHead contains ours: the branch moves on to it. */
+  /** Theirs contains ours: the branch moves on to it. */
   #adopt(): BuiltCommit {
     const { snapshot } = this.#theirs
     this.#undos.push(this.#session.adopt(snapshot, this.#epochs))

@@ -8,22 +8,20 @@ import type { Oid } from '../../git/objects/object.ts'
 import { refusedName } from '../../git/refs/ref-list.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, RemoteAccess } from '../../transport/remote-access.ts'
-import { findLate, isLate, type LateHead } from '../access/late.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
-import type { History, HistorySource } from '../history/history.ts'
+import type { History } from '../history/history.ts'
 import type { SeenHead } from '../local/seen-remotes.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
 import { chooseHaves } from './haves.ts'
 import { noteFetch, settleFetches } from './interrupted.ts'
 import type { KnownRemote } from './known-remote.ts'
-import { type LateChange, readLateChanges } from './late-changes.ts'
+import type { LateChange } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
 import { canBeKept } from './quarantine.ts'
-import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
-import { eraseBroughtBack, reconcile } from './reconcile.ts'
+import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
+import { eraseBroughtBack } from './reconcile.ts'
 import { isFailureOfRemote, isReplaceable, isVerdict } from './rejected-head.ts'
 import {
   findKnown,
@@ -35,6 +33,7 @@ import {
   verifyRemoteHead,
 } from './remote-head.ts'
 import { findSound } from './salvage.ts'
+import { TakeOver } from './take-over.ts'
 
 /** What one look at a remote brought. */
 export interface Received {
@@ -47,14 +46,6 @@ export interface Received {
   readonly late: readonly LateChange[]
 }
 
-interface United {
-  readonly unified: ReconcileResult
-  /** Commits that came too late to be taken over, newest first (FORMAT §7.4). */
-  readonly late: readonly LateChange[]
-  /** What the remote has to show from now on; undefined if all that it had of its own was late. */
-  readonly taken: SeenHead | undefined
-}
-
 const nothing: Omit<Received, 'head'> = { bytes: 0, commits: 0, unified: nothingMoved, late: [] }
 
 export class Receiver {
@@ -64,8 +55,7 @@ export class Receiver {
   readonly #access: RemoteAccess
   readonly #exchange: PackExchange
   readonly #known: KnownRemote
-  /** Of the head that was merged last, as it was verified: another attempt goes on from there. */
-  #merged: Snapshot | undefined
+  readonly #takeOver: TakeOver
 
   constructor(session: StoreSession, remote: Remote, known: KnownRemote, options: SyncOptions) {
     this.#session = session
@@ -74,6 +64,7 @@ export class Receiver {
     this.#access = { signal: options.signal, ...options.access, url: remote.url }
     this.#exchange = session.exchange
     this.#known = known
+    this.#takeOver = new TakeOver(session, options)
   }
 
   /** Takes over what the remote has. */
@@ -116,8 +107,8 @@ export class Receiver {
       await settleFetches(this.#session, this.#options)
       return { ...nothing, head, bytes }
     }
-    const united = await this.#unite(history, theirs, author)
-    const { unified, taken, late } = await this.#uniteOthers(united, others, author)
+    const heads = [theirs, ...others] as const
+    const { unified, taken, late } = await this.#takeOver.take(history, heads, author)
     // Before the head is noted: who is cut off here comes by again.
     await settleFetches(this.#session, this.#options)
     // While it is not replaced, what is to be replaced was not shown rightly.
@@ -182,7 +173,7 @@ export class Receiver {
     const verify = async (): Promise<RemoteHead | undefined> => {
       const known = findKnown(this.#session.objects, history, head)
       if (known === undefined) {
-        const merged = this.#takeMerged()
+        const merged = this.#takeOver.takeMerged()
         const how = { ...this.#options, wasShown: seen !== undefined, merged }
         const theirs = await verifyRemoteHead(this.#session, history, head, how)
         if (expected === undefined || (await hasShown(this.#session, history, theirs, expected))) {
@@ -204,126 +195,6 @@ export class Receiver {
       // A fetch that was refused, or is too short, may have left a part of it here.
       await this.#fetchAll(head)
       return verify()
-    }
-  }
-
-  /**
-   * Where a removed device has gone on writing, takes over what was written in time (FORMAT §7.4):
-   * the push then replaces the rest.
-   */
-  async #unite(history: History, theirs: RemoteHead, author: Author): Promise<United> {
-    const session = this.#session
-    let unified = nothingMoved
-    let taken: SeenHead | undefined
-    for (;;) {
-      const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
-      const source = this.#sourceWith(theirs)
-      const how = { signal: this.#options.signal, alsoLetIn: this.#repairs }
-      const late = await findLate(source, tip, theirs.snapshot, how)
-      const part = late === undefined ? theirs : await this.#findPart(source, history, late)
-      if (part === undefined) {
-        const left = await this.#leave(theirs, late?.commits ?? [])
-        return { unified, taken, late: [...unified.leftLate, ...left] }
-      }
-      const done = await this.#reconcile(theirs, part, tip, author)
-      // Who may write has changed here meanwhile, and with it what is late.
-      if (done === undefined) continue
-      unified = addResult(unified, done)
-      taken = headOf(part)
-      if (late === undefined) return { unified, taken, late: unified.leftLate }
-    }
-  }
-
-  /** Of a head that is replaced, what is sound beside the first line below it. */
-  async #uniteOthers(
-    first: United,
-    others: readonly RemoteHead[],
-    author: Author,
-  ): Promise<United> {
-    let { unified, taken } = first
-    const late = [...first.late]
-    for (const { snapshot } of others) {
-      // By what is ours now.
-      const history = await this.#session.loadHistory(this.#options)
-      const theirs = await this.#verifyPart(history, snapshot.head.commit, isVerdict)
-      // Sound by itself, but not beside what was taken over before it.
-      if (theirs === undefined) continue
-      const next = await this.#unite(history, theirs, author)
-      unified = addResult(unified, next.unified)
-      taken = next.taken ?? taken
-      late.push(...next.late)
-    }
-    return { unified, taken, late }
-  }
-
-  /** What is not taken over brings nothing back that is redacted here. */
-  async #reconcile(
-    theirs: RemoteHead,
-    part: RemoteHead,
-    tip: Pick<Snapshot, 'keyring'>,
-    author: Author,
-  ): Promise<ReconcileResult | undefined> {
-    try {
-      const unified = await reconcile(this.#session, part, tip, author, this.#options)
-      // One that contains ours is the store's own snapshot from then on.
-      if (unified?.merge !== undefined) this.#merged = part.snapshot
-      return unified
-    } catch (error) {
-      if (isVerdict(error)) await eraseBroughtBack(this.#session, [theirs], this.#options)
-      throw error
-    }
-  }
-
-  /** Once: who fails on the way there starts from the beginning. */
-  #takeMerged(): Snapshot | undefined {
-    const merged = this.#merged
-    this.#merged = undefined
-    return merged
-  }
-
-  /** The newest of a head that may be taken over and is not ours yet; maybe none is left. */
-  async #findPart(
-    source: HistorySource,
-    history: History,
-    { candidates, newest }: LateHead,
-  ): Promise<RemoteHead | undefined> {
-    const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
-    for (const oid of candidates) {
-      if (isLate(source, newest, oid)) continue
-      // A redaction of either side may have renamed it; all that is above it is late.
-      if (isOurs(oid)) return undefined
-      const part = await this.#verifyPart(history, oid, isAsRedacted)
-      if (part !== undefined) return part
-    }
-    return undefined
-  }
-
-  /** What a head has that is no part of ours, and will not be. */
-  async #leave(theirs: RemoteHead, commits: readonly Oid[]): Promise<readonly LateChange[]> {
-    const source = this.#sourceWith(theirs)
-    const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
-    const left = commits.filter((oid) => !isOurs(oid))
-    const changes = readLateChanges(source, left)
-    await eraseBroughtBack(this.#session, [theirs], this.#options)
-    return changes
-  }
-
-  #sourceWith({ epochs: theirs }: RemoteHead): HistorySource {
-    const { objects, storeId, epochs } = this.#session
-    return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
-  }
-
-  /** Undefined if it does not verify, for a reason to pass it over. */
-  async #verifyPart(
-    history: History,
-    oid: Oid,
-    isReason: (error: unknown) => boolean,
-  ): Promise<RemoteHead | undefined> {
-    try {
-      return await verifyRemoteHead(this.#session, history, oid, this.#options)
-    } catch (error) {
-      if (isReason(error)) return undefined
-      throw error
     }
   }
 
@@ -366,25 +237,6 @@ export class Receiver {
   get #repairs(): boolean {
     return this.#options.repair === true
   }
-}
-
-/** It is there only as a late redaction has left it, which nothing explains. */
-function isAsRedacted(error: unknown): boolean {
-  return hasCode(error, 'detail_missing')
-}
-
-/** Whether our history has the record of a commit, whatever its commit is called there. */
-function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolean {
-  const { storeId, epochs, objects } = source
-  return (oid) => {
-    const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
-    return findRecord(source, history, { height: record.height, record: hash }) !== undefined
-  }
-}
-
-function headOf({ snapshot }: RemoteHead): SeenHead {
-  const { commit: oid, height, record } = snapshot.head
-  return { oid, height, record }
 }
 
 function readSeen(

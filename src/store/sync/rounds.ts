@@ -1,5 +1,5 @@
-// Fetch, verify, reconcile and push, again if another clone pushed meanwhile. Two clones that race for
-// the branch both come to an end: the one that lost takes over what the other one has pushed.
+// Fetch, verify, reconcile and push, again if another clone pushed meanwhile. Two clones that race
+// for the branch both come to an end: the one that lost takes over what the other one has pushed.
 
 import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'

@@ -1,5 +1,5 @@
 // What is sound below a head that is refused: a repair takes that over before it puts ours in place
-// of the head, or it would take from the others what they have pushed. Finds; receive.ts unites.
+// of the head, or it would take from the others what they have pushed. Finds; take-over.ts acts.
 
 import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'

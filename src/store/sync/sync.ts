@@ -1,6 +1,6 @@
-// sync = fetch → verify → reconcile → push (docs/ARCHITECTURE.md), and the push alone where only this
-// clone has news. Each step leaves a store that is whole: what fails after one of them has lost
-// nothing. Never forces: a push names the commit that it replaces.
+// sync = fetch → verify → reconcile → push (docs/ARCHITECTURE.md), and the push alone where only
+// this clone has news. Each step leaves a store that is whole: what fails after one of them has
+// lost nothing. Never forces: a push names the commit that it replaces.
 
 import { headWords } from '../../format/head-words.ts'
 import { formatId } from '../../format/id.ts'

@@ -16,9 +16,9 @@ import { zeroHash } from '../../src/format/record.ts'
 import { openKeyring } from '../../src/keys/keyring.ts'
 import { verifyDecodedCommit } from '../../src/store/commits/decoded-commit.ts'
 import { judgeDecoded } from '../../src/store/verify/judged-commit.ts'
+import { VerificationCursor } from '../../src/store/verify/verification-cursor.ts'
 import { verifyJudged } from '../../src/store/verify/verify-commit.ts'
 import { verifyHistory, VersionMap } from '../../src/store/verify/verify.ts'
-import { Window } from '../../src/store/verify/window.ts'
 import { atOnce } from '../../src/time-slice.ts'
 import { flipBit, seal } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
@@ -174,9 +174,9 @@ test('T2: a record: each bit flipped by who holds the keys of the epoch is refus
     const bytes = encodeCommit({ ...parts, record }, epoch.group)
     const commit = verifyDecodedCommit(storeId, epochs, '', bytes)
     const context = { ...source, redacted: new Set<string>(), versions: new VersionMap() }
-    const way = new Window(snapshot, new Map([['', 0]]), true)
-    atOnce(verifyJudged(context, snapshot, judgeDecoded(source, commit), way))
-    way.leave()
+    const cursor = new VerificationCursor(snapshot, new Map([['', 0]]), true)
+    atOnce(verifyJudged(context, snapshot, judgeDecoded(source, commit), cursor))
+    cursor.rewind()
   }
   expect(signed.length).toBe(507)
   expect(await flipped(signed, recordRegions, judge)).toEqual([])

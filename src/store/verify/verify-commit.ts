@@ -54,7 +54,7 @@ export interface Verified {
 }
 
 /** Where a snapshot goes from commit to commit. */
-export interface Way {
+export interface Cursor {
   /** Moves the snapshot to a parent of a commit, if one was verified. */
   enter(commit: JudgedCommit): Place
   /** The snapshot has moved on to the commit. */
@@ -69,11 +69,11 @@ export function* verifyJudged(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: JudgedCommit,
-  way: Way,
+  cursor: Cursor,
 ): Generator<undefined, void> {
   try {
-    const place = way.enter(commit)
-    way.add(commit, yield* verifyInOrder(context, snapshot, commit, place))
+    const place = cursor.enter(commit)
+    cursor.add(commit, yield* verifyInOrder(context, snapshot, commit, place))
   } catch (error) {
     if (!(error instanceof StoreError) || error.details.commit !== undefined) throw error
     const details = { ...error.details, commit: commit.oid }

@@ -22,10 +22,10 @@ import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
 import type { JudgedCommit } from './checked-commit.ts'
 import { findNewCommits, type NewCommits } from './new-commits.ts'
+import { VerificationCursor } from './verification-cursor.ts'
 import { verifyJudged } from './verify-commit.ts'
 import { Judges, type JudgingSource } from './verify-judges.ts'
 import type { VerifyContext } from './verify-rows.ts'
-import { Window } from './window.ts'
 
 export interface VerifyOptions extends WorkOptions {
   /** Called with each commit once it is accepted. */
@@ -63,8 +63,8 @@ export async function verifyHistory(
     for (const versionId of redacted) snapshot.redacted.add(versionId)
     const { objects, storeId, epochs } = source
     const context = { objects, storeId, epochs, redacted, versions }
-    const window = new Window(snapshot, children, false)
-    await verifyWith(judges, context, { snapshot, window, oids }, options)
+    const cursor = new VerificationCursor(snapshot, children, false)
+    await verifyWith(judges, context, { snapshot, cursor, oids }, options)
     return { snapshot, versions, commits: oids.length }
   } finally {
     await judges.close()
@@ -109,12 +109,12 @@ export async function verifyForward(
   accept?: () => Promise<void>,
 ): Promise<void> {
   const judges = new Judges(context, oids.at(-1) ?? '', oids.length, options.threads)
-  const window = new Window(snapshot, children, true)
+  const cursor = new VerificationCursor(snapshot, children, true)
   try {
-    await verifyWith(judges, context, { snapshot, window, oids }, options)
+    await verifyWith(judges, context, { snapshot, cursor, oids }, options)
     await accept?.()
   } catch (error) {
-    window.leave()
+    cursor.rewind()
     throw error
   } finally {
     await judges.close()
@@ -123,7 +123,7 @@ export async function verifyForward(
 
 interface Task {
   readonly snapshot: Snapshot
-  readonly window: Window
+  readonly cursor: VerificationCursor
   /** In the order to judge them in. */
   readonly oids: readonly Oid[]
 }
@@ -131,7 +131,7 @@ interface Task {
 async function verifyWith(
   judges: Judges,
   context: VerifyContext,
-  { snapshot, window, oids }: Task,
+  { snapshot, cursor, oids }: Task,
   options: VerifyOptions,
 ): Promise<void> {
   let done = 0
@@ -140,7 +140,7 @@ async function verifyWith(
     for await (const batch of judges.inOrder(oids)) {
       for (const commit of batch) {
         // Not to be cancelled within a commit, with the snapshot on its way.
-        await inSlices(verifyJudged(context, snapshot, commit, window))
+        await inSlices(verifyJudged(context, snapshot, commit, cursor))
         options.onCommit?.(commit)
         done += 1
         if (slice.isOver()) await slice.next()

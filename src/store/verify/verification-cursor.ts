@@ -10,7 +10,7 @@ import { Frontier } from '../commits/frontier.ts'
 import { beforeGenesis, type Head, type Snapshot, type Undo } from '../snapshot/snapshot.ts'
 import type { JudgedCommit } from './checked-commit.ts'
 import type { Merging, Place } from './place.ts'
-import type { OwnPart, Verified, Way } from './verify-commit.ts'
+import type { Cursor, OwnPart, Verified } from './verify-commit.ts'
 
 /** A verified commit. */
 interface Node {
@@ -19,11 +19,11 @@ interface Node {
   parents: readonly Node[]
   readonly own: OwnPart
   /** Children that are still to come. */
-  left: number
+  childrenLeft: number
 }
 
-/** A commit on the way that the snapshot came, and how to go back before it. */
-interface Step {
+/** A commit that the snapshot has passed, and how it goes back before it. */
+interface Passed {
   readonly node: Node
   readonly undo: Undo
 }
@@ -31,12 +31,12 @@ interface Step {
 /** So many commits are kept before it is worth to look which of them are still needed. */
 const KEPT_MIN = 32
 
-export class Window implements Way {
+export class VerificationCursor implements Cursor {
   readonly #snapshot: Snapshot
   readonly #children: ReadonlyMap<Oid, number>
   /** From the oldest commit that the snapshot may go back to, to the one where it stands. */
-  readonly #way: Step[] = []
-  readonly #wayBack: boolean
+  readonly #path: Passed[] = []
+  readonly #mayRewind: boolean
   readonly #nodes: Map<Oid, Node> = new Map()
   #keptMax = KEPT_MIN
   /** Commits with children to come. */
@@ -45,14 +45,14 @@ export class Window implements Way {
 
   /**
    * Begins where the snapshot stands. `children` says how many commits to come are children of
-   * one, where that is not one. With `wayBack`, `leave` can take everything back.
+   * one, where that is not one. With `mayRewind`, `rewind` can take everything back.
    */
-  constructor(snapshot: Snapshot, children: ReadonlyMap<Oid, number>, wayBack: boolean) {
+  constructor(snapshot: Snapshot, children: ReadonlyMap<Oid, number>, mayRewind: boolean) {
     this.#snapshot = snapshot
     this.#children = children
-    this.#wayBack = wayBack
+    this.#mayRewind = mayRewind
     const { head } = snapshot
-    if (head !== beforeGenesis) this.#step(head, nothing, [], () => undefined)
+    if (head !== beforeGenesis) this.#advance(head, nothing, [], () => undefined)
   }
 
   /**
@@ -61,8 +61,8 @@ export class Window implements Way {
    */
   enter(commit: JudgedCommit): Place {
     const { parents } = commit
-    const at = this.#way.findLastIndex(({ node }) => parents.includes(node.head.commit))
-    if (at !== -1) this.#goBack(at)
+    const at = this.#path.findLastIndex(({ node }) => parents.includes(node.head.commit))
+    if (at !== -1) this.#goBackTo(at)
     const isElsewhere = (versionId: string): boolean => this.#isElsewhere(versionId)
     const [one, two] = parents
     if (at === -1 || one === undefined || two === undefined) return { isElsewhere }
@@ -75,48 +75,48 @@ export class Window implements Way {
   add(commit: JudgedCommit, { own, undo }: Verified): void {
     const parents: Node[] = []
     for (const oid of commit.parents) {
-      const onWay = this.#way.at(-1)?.node
-      const node = onWay?.head.commit === oid ? onWay : this.#nodes.get(oid)
+      const onPath = this.#path.at(-1)?.node
+      const node = onPath?.head.commit === oid ? onPath : this.#nodes.get(oid)
       if (node === undefined) continue
-      node.left -= 1
-      if (node.left === 0) this.#open -= 1
+      node.childrenLeft -= 1
+      if (node.childrenLeft === 0) this.#open -= 1
       if (this.#nodes.has(oid)) parents.push(node)
     }
-    this.#step(this.#snapshot.head, own, parents, undo)
-    this.#forget()
+    this.#advance(this.#snapshot.head, own, parents, undo)
+    this.#dropUnneeded()
   }
 
   /** Takes back all that was verified. */
-  leave(): void {
-    for (const { undo } of this.#way.splice(0).toReversed()) undo()
+  rewind(): void {
+    for (const { undo } of this.#path.splice(0).toReversed()) undo()
   }
 
-  #step(head: Head, own: OwnPart, parents: readonly Node[], undo: Undo): void {
-    const left = this.#children.get(head.commit) ?? 1
-    const node = { head, parents, own, left }
-    if (left > 0) this.#open += 1
-    this.#way.push({ node, undo })
+  #advance(head: Head, own: OwnPart, parents: readonly Node[], undo: Undo): void {
+    const childrenLeft = this.#children.get(head.commit) ?? 1
+    const node = { head, parents, own, childrenLeft }
+    if (childrenLeft > 0) this.#open += 1
+    this.#path.push({ node, undo })
     if (this.#open > 1) this.#nodes.set(head.commit, node)
     // Not each time: a table that is cleared leads to the next one, and garbage would pile up.
     else if (this.#nodes.size > 0) this.#nodes.clear()
   }
 
-  #goBack(at: number): void {
-    for (const { undo } of this.#way.splice(at + 1).toReversed()) undo()
+  #goBackTo(at: number): void {
+    for (const { undo } of this.#path.splice(at + 1).toReversed()) undo()
   }
 
   /** Lets go of what no commit to come can ask for. */
-  #forget(): void {
+  #dropUnneeded(): void {
     // The last commit is where the snapshot stands; the others serve to go back.
-    while (!this.#wayBack && this.#way.length > 1 && this.#way[0]?.node.left === 0) {
-      this.#way.shift()
+    while (!this.#mayRewind && this.#path.length > 1 && this.#path[0]?.node.childrenLeft === 0) {
+      this.#path.shift()
     }
-    if (this.#nodes.size > this.#keptMax) this.#forgetCommon()
+    if (this.#nodes.size > this.#keptMax) this.#dropCommonAncestors()
   }
 
   /** What is an ancestor of every commit with children to come, no two of these differ in. */
-  #forgetCommon(): void {
-    const tips = [...this.#nodes.values()].filter(({ left }) => left > 0)
+  #dropCommonAncestors(): void {
+    const tips = [...this.#nodes.values()].filter(({ childrenLeft }) => childrenLeft > 0)
     // Else one of them is an ancestor of all that is kept.
     if (tips.length === this.#open) {
       const pasts = tips.map((tip) => pastOf(tip))

@@ -44,8 +44,9 @@ test('an open store holds its memories and at most 40 bytes for each version', (
   expect(measured.open).toBeLessThan(12_000_000 + rows * 1000 + versions * 40)
 })
 
-test('questions take 3 MB and at most 250 bytes for each version', () => {
-  expect(measured.asked).toBeLessThan(3_000_000 + versions * 250)
+// The code that questions load, and what V8 knows of it, are 2.7 to 3 MB, and differ by run.
+test('questions take 4 MB and at most 250 bytes for each version', () => {
+  expect(measured.asked).toBeLessThan(4_000_000 + versions * 250)
 })
 
 test.runIf(full)('the process takes at most 200 MB', () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { full } from '../../support/seed.ts'
-import { sharedDirectory } from '../../support/temporary.ts'
+import { copyDirectory, sharedDirectory } from '../../support/temporary.ts'
 
 const program = fileURLToPath(new URL('../../support/large-store.mjs', import.meta.url))
 const [commits, rows] = full ? [50, 2000] : [5, 1000]
@@ -33,7 +33,13 @@ async function run(...args: readonly (string | number)[]): Promise<string> {
 
 beforeAll(async () => {
   await run('build', place, commits, rows)
-  measured = JSON.parse(await run('ask', place))
+  // What V8 keeps of the code that it has seen differs by some hundred kilobytes from run to run.
+  for (let n = 0; n < 3; n += 1) {
+    const copy = sharedDirectory()
+    copyDirectory(place, copy)
+    const next: Measured = JSON.parse(await run('ask', copy))
+    if (n === 0 || next.asked < measured.asked) measured = next
+  }
 })
 
 test('finds what it is asked for', () => {
@@ -44,9 +50,8 @@ test('an open store holds its memories and at most 40 bytes for each version', (
   expect(measured.open).toBeLessThan(12_000_000 + rows * 1000 + versions * 40)
 })
 
-// The code that questions load, and what V8 knows of it, are 2.7 to 3 MB, and differ by run.
-test('questions take 4 MB and at most 250 bytes for each version', () => {
-  expect(measured.asked).toBeLessThan(4_000_000 + versions * 250)
+test('questions take 3 MB and at most 250 bytes for each version', () => {
+  expect(measured.asked).toBeLessThan(3_000_000 + versions * 250)
 })
 
 test.runIf(full)('the process takes at most 200 MB', () => {

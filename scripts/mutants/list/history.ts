@@ -44,6 +44,12 @@ export const history: readonly MutatedFile[] = [
     file: 'store/history/catch-up.ts',
     mutants: [
       {
+        line: 'return { oid, height, parents: this.#history.parentsOf(commit), known: undefined }',
+        becomes: 'return undefined',
+        test: caughtUp,
+        name: 'after a merge reads what is new, and of the rest what decides its order',
+      },
+      {
         line: '.toSorted(byHash)',
         becomes: '',
         test: branches,

@@ -91,7 +91,7 @@ test('the redaction may come long after, with what was taken over in the end', a
 test('heads that stand apart above what both have', async () => {
   const { remote, a, b } = await newWorld()
   const secrets = [await leakTo(a)]
-  const [first] = [await put(a, '/first.txt', 'gone soon')]
+  const first = await put(a, '/first.txt', 'gone soon')
   await put(a, '/first.txt', 'gone')
   await sync(a)
   await put(b, '/b.md')

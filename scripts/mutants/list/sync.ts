@@ -87,7 +87,7 @@ export const sync: readonly MutatedFile[] = [
     file: 'store/sync/reconcile.ts',
     mutants: [
       {
-        line: 'if (unified !== undefined && unified.erased > 0) session.forgetAll()',
+        line: 'if (reconciled !== undefined && reconciled.erased > 0) session.forgetAll()',
         becomes: '',
         test: 'unit/store/sync/redacted-between.test.ts',
         name: 'what another machine redacted is in the memory of no open store after its sync',

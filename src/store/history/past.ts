@@ -18,7 +18,7 @@ import type { History } from './history.ts'
 import { readRecordHash } from './known-commit.ts'
 import { type Moment, momentAfter, momentOf, type Point, versionAt } from './points.ts'
 import { placedTime } from './record-times.ts'
-import { retryAfterRedaction, askInSlices, type PastSource } from './retry-after-redaction.ts'
+import { askInSlices, type PastSource, retryAfterRedaction } from './retry-after-redaction.ts'
 
 export interface PastView {
   /** The newest commit of then, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */

@@ -1,6 +1,6 @@
-// The fetch half of a sync: what a remote shows is fetched, verified, and made one history with
-// ours (FORMAT §8, §9, §10.1). What is refused changes nothing here but for a ref that keeps it as
-// evidence. Must not send anything.
+// The fetch half of a sync: what a remote shows is fetched, verified, and handed to what takes it
+// over (FORMAT §8, §9, §10.1). What is refused changes nothing here but for the ref that keeps it
+// in quarantine. Must not send anything.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { PackExchange, Remote } from '../../git/exchange.ts'
@@ -27,9 +27,9 @@ import {
   findKnown,
   findRecord,
   hasShown,
+  type RemoteHead,
   rolledBackError,
   showsStill,
-  type RemoteHead,
   verifyRemoteHead,
 } from './remote-head.ts'
 import { findSound } from './salvage.ts'
@@ -41,12 +41,12 @@ export interface Received {
   readonly head: Oid | undefined
   readonly bytes: number
   readonly commits: number
-  readonly unified: ReconcileResult
+  readonly reconciled: ReconcileResult
   /** Changes of removed devices that are no part of the history, theirs or ours. */
   readonly late: readonly LateChange[]
 }
 
-const nothing: Omit<Received, 'head'> = { bytes: 0, commits: 0, unified: nothingMoved, late: [] }
+const nothing: Omit<Received, 'head'> = { bytes: 0, commits: 0, reconciled: nothingMoved, late: [] }
 
 export class Receiver {
   readonly #session: StoreSession
@@ -108,19 +108,19 @@ export class Receiver {
       return { ...nothing, head, bytes }
     }
     const heads = [theirs, ...others] as const
-    const { unified, taken, late } = await this.#takeOver.take(history, heads, author)
+    const { reconciled, taken, late } = await this.#takeOver.take(history, heads, author)
     // Before the head is noted: who is cut off here comes by again.
     await settleFetches(this.#session, this.#options)
     // While it is not replaced, what is to be replaced was not shown rightly.
     if (!this.#repairs && taken !== undefined) {
-      await this.#known.note({ ...taken, intactBelow: unified.theirsIntactBelow })
+      await this.#known.note({ ...taken, intactBelow: reconciled.theirsIntactBelow })
     }
-    return { head, bytes, commits: unified.received, unified, late }
+    return { head, bytes, commits: reconciled.received, reconciled, late }
   }
 
   /**
    * None where there is nothing to take over: the head is in our own history, or refused and to be
-   * replaced, like all below it. Else keeps what is refused as evidence.
+   * replaced, like all below it. Else keeps what is refused in quarantine.
    */
   async #judge(
     history: History,

@@ -58,9 +58,9 @@ export async function reconcile(
     }
     return reconciler.build(author)
   }
-  const unified = await session.writing(write, true)
-  if (unified !== undefined && unified.erased > 0) session.forgetAll()
-  return unified
+  const reconciled = await session.writing(write, true)
+  if (reconciled !== undefined && reconciled.erased > 0) session.forgetAll()
+  return reconciled
 }
 
 /**

@@ -40,7 +40,7 @@ export async function receiveAndSend(
   const receiver = new Receiver(session, remote, known, options)
   const before = await session.reading(({ head }) => head)
   const total = { commits: 0, bytes: 0 }
-  let unified = nothingMoved
+  let reconciled = nothingMoved
   const late = new Map<string, LateChange>()
   let isBehind = false
   const round = async (): Promise<Moved> => {
@@ -50,11 +50,11 @@ export async function receiveAndSend(
     isBehind = false
     total.commits += received.commits
     total.bytes += received.bytes
-    unified = addResult(unified, received.unified)
+    reconciled = addResult(reconciled, received.reconciled)
     // Another attempt may meet them again.
     for (const change of received.late) late.set(change.commit, change)
     const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
-    const { merge, outcomes, keyrings, settings, builtOnRedacted, erased } = unified
+    const { merge, outcomes, keyrings, settings, builtOnRedacted, erased } = reconciled
     const mergedElsewhere =
       total.commits === 0 ? [] : await findMergedElsewhere(session, before, options)
     const made = { merge, outcomes, mergedElsewhere, keyrings, settings, builtOnRedacted, erased }

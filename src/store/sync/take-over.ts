@@ -19,7 +19,7 @@ import { isVerdict } from './rejected-head.ts'
 import { findRecord, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
 export interface TakenOver {
-  readonly unified: ReconcileResult
+  readonly reconciled: ReconcileResult
   /** Commits that came too late to be taken over, newest first (FORMAT §7.4). */
   readonly late: readonly LateChange[]
   /** What the remote has to show from now on; undefined if all that it had of its own was late. */
@@ -47,7 +47,7 @@ export class TakeOver {
     author: Author,
   ): Promise<TakenOver> {
     const done = await this.#takeOne(history, first, author)
-    let { unified, taken } = done
+    let { reconciled, taken } = done
     const late = [...done.late]
     for (const { snapshot } of others) {
       // By what is ours now.
@@ -56,11 +56,11 @@ export class TakeOver {
       // Sound by itself, but not beside what was taken over before it.
       if (theirs === undefined) continue
       const next = await this.#takeOne(newest, theirs, author)
-      unified = addResult(unified, next.unified)
+      reconciled = addResult(reconciled, next.reconciled)
       taken = next.taken ?? taken
       late.push(...next.late)
     }
-    return { unified, taken, late }
+    return { reconciled, taken, late }
   }
 
   /** Once: who fails on the way there starts from the beginning. */
@@ -76,7 +76,7 @@ export class TakeOver {
    */
   async #takeOne(history: History, theirs: RemoteHead, author: Author): Promise<TakenOver> {
     const session = this.#session
-    let unified = nothingMoved
+    let reconciled = nothingMoved
     let taken: SeenHead | undefined
     for (;;) {
       const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
@@ -86,14 +86,14 @@ export class TakeOver {
       const part = late === undefined ? theirs : await this.#findNewestInTime(source, history, late)
       if (part === undefined) {
         const left = await this.#leaveLate(theirs, late?.commits ?? [])
-        return { unified, taken, late: [...unified.leftLate, ...left] }
+        return { reconciled, taken, late: [...reconciled.leftLate, ...left] }
       }
       const done = await this.#reconcileOrErase(theirs, part, tip, author)
       // Who may write has changed here meanwhile, and with it what is late.
       if (done === undefined) continue
-      unified = addResult(unified, done)
+      reconciled = addResult(reconciled, done)
       taken = headOf(part)
-      if (late === undefined) return { unified, taken, late: unified.leftLate }
+      if (late === undefined) return { reconciled, taken, late: reconciled.leftLate }
     }
   }
 
@@ -105,10 +105,10 @@ export class TakeOver {
     author: Author,
   ): Promise<ReconcileResult | undefined> {
     try {
-      const unified = await reconcile(this.#session, part, tip, author, this.#options)
+      const reconciled = await reconcile(this.#session, part, tip, author, this.#options)
       // One that contains ours is the store's own snapshot from then on.
-      if (unified?.merge !== undefined) this.#merged = part.snapshot
-      return unified
+      if (reconciled?.merge !== undefined) this.#merged = part.snapshot
+      return reconciled
     } catch (error) {
       if (isVerdict(error)) await eraseBroughtBack(this.#session, [theirs], this.#options)
       throw error

@@ -14,10 +14,8 @@ try {
   const places = { directory, stateDirectory: join(home, 'state'), identity }
 
   const { store } = await createStore({ ...places, name: 'packed' })
-  await store.apply([{ type: 'create', path: '/note.md', content: 'hello\n' }], {
-    actor: { type: 'user', id: 'package-check' },
-  })
-  await store.verify()
+  await store.as({ actor: { type: 'user', id: 'package-check' } }).write('/note.md', 'hello\n')
+  await store.maintenance.verify()
   await store.close()
 
   const again = await openStore(places)

@@ -3,7 +3,7 @@
 // compile. Messages never hold plaintext of a memory, key material or host paths.
 
 /** What the caller asked for cannot be done; nothing was changed. */
-type RequestCode =
+export type RequestCode =
   | 'invalid_input'
   | 'invalid_path'
   | 'not_found'
@@ -26,7 +26,7 @@ type RequestCode =
   | 'cancelled'
 
 /** The store cannot be opened, or not with this key. */
-type OpenCode =
+export type OpenCode =
   | 'not_a_store'
   | 'store_exists'
   | 'store_closed'
@@ -39,7 +39,7 @@ type OpenCode =
   | 'out_of_memory'
 
 /** The disk or another process stands in the way. */
-type StorageCode =
+export type StorageCode =
   | 'locked'
   | 'storage_full'
   | 'storage_denied'
@@ -52,7 +52,7 @@ type StorageCode =
   | 'ref_corrupt'
 
 /** A remote, or the way to it. Local work is safe. */
-type RemoteCode =
+export type RemoteCode =
   | 'remote_unreachable'
   | 'remote_timeout'
   | 'remote_auth'
@@ -64,7 +64,7 @@ type RemoteCode =
   | 'pack_refused'
 
 /** FORMAT §3: an envelope that must not be opened. */
-type EnvelopeCode =
+export type EnvelopeCode =
   | 'envelope_truncated'
   | 'envelope_magic'
   | 'envelope_suite'
@@ -77,7 +77,7 @@ type EnvelopeCode =
   | 'envelope_salt'
 
 /** FORMAT §5–§8: a history that must not be accepted. */
-type VerificationCode =
+export type VerificationCode =
   | 'store_id_mismatch'
   | 'public_file_mismatch'
   | 'commit_too_large'
@@ -167,6 +167,7 @@ export class StoreError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
 
+  /** @internal */
   constructor(code: ErrorCode, message: string, options: StoreErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code

@@ -1,10 +1,32 @@
 // The library: explicit named exports, nothing else.
 
+export type { Progress, WorkOptions } from './async.ts'
+export type { Clock } from './clock.ts'
+export type { KemKeyPair } from './crypto/recipient.ts'
+export type { Random } from './crypto/random.ts'
+export type { SigningKeyPair } from './crypto/signature.ts'
+export type { ProcessOwner } from './disk/process-owner.ts'
 export { StoreError } from './errors.ts'
-export type { ErrorCode, ErrorDetails } from './errors.ts'
+export type {
+  EnvelopeCode,
+  ErrorCode,
+  ErrorDetails,
+  OpenCode,
+  RemoteCode,
+  RequestCode,
+  StorageCode,
+  VerificationCode,
+} from './errors.ts'
 export { formatDeviceCard } from './format/device-card.ts'
+export type { DeviceKeys } from './format/device-card.ts'
 export type { Role } from './format/directory.ts'
-export type { Actor, ActorType, Operation, RedactReason } from './format/change-record.ts'
+export type {
+  Actor,
+  ActorType,
+  Operation,
+  RecordKind,
+  RedactReason,
+} from './format/change-record.ts'
 export type { Settings } from './format/settings.ts'
 export type {
   CompactOptions,
@@ -14,6 +36,7 @@ export type {
   Surplus,
 } from './git/object-store.ts'
 export type { Remote } from './git/exchange.ts'
+export type { Page, PageQuery, Paged } from './page.ts'
 export { formatIdentity, generateIdentity, parseIdentity } from './keys/identity.ts'
 export type { Identity } from './keys/identity.ts'
 export type { AbsenceOptions, AbsenceReport, Residue } from './store/redaction/absence.ts'
@@ -35,18 +58,25 @@ export type {
   PointDifference,
 } from './store/history/history-diff.ts'
 export type { DirectoryListing } from './store/snapshot/listing.ts'
-export { MemoryStore } from './store/memory-store.ts'
-export type {
-  Applied,
-  Compaction,
-  MemoryInfo,
-  StoreStatus,
-  VerifyReport,
-} from './store/memory-store.ts'
+export type { ListedMemory, MemoryPrefix, MemoryQuery } from './store/memories.ts'
+export type { MemoryStore } from './store/memory-store.ts'
+export type { StoreDevices } from './store/store-devices.ts'
+export type { StoreHistory } from './store/store-history.ts'
+export type { StoreMaintenance } from './store/store-maintenance.ts'
+export type { StoreRemotes } from './store/store-remotes.ts'
+export type { DeviceWriter, KeyWriter, SettingsWriter, StoreWriter } from './store/store-writer.ts'
+export type { Applied } from './store/changes/apply.ts'
+export type { Compaction, StoreStatus, VerifyReport } from './store/store-report.ts'
+export type { MemoryInfo } from './store/snapshot/memory-info.ts'
 export type { Memory } from './store/snapshot/memory-info.ts'
 export { createStore, openStore } from './store/open.ts'
 export type { CreateOptions } from './store/open.ts'
-export type { OpenOptions } from './store/session/open-session.ts'
+export type {
+  GuardOptions,
+  OpenOptions,
+  StoreEnvironment,
+  StorePlaces,
+} from './store/session/open-session.ts'
 export type { PastView } from './store/history/past.ts'
 export type { Point } from './store/history/points.ts'
 export type { Redaction } from './store/redaction/redaction.ts'
@@ -61,6 +91,7 @@ export type { TextState } from './store/history/history-diff.ts'
 export type { Expiry, ExpiryRule } from './store/changes/retention.ts'
 export type { ReversalOptions } from './store/revert/reversal.ts'
 export type { StillReadable } from './store/devices/still-readable.ts'
+export type { OutcomeKind } from './store/merge/draft.ts'
 export type { MergeOutcome } from './store/merge/plan.ts'
 export type { Combination, Conflict, ConflictOptions } from './store/history/conflicts.ts'
 export { joinStore } from './store/join.ts'
@@ -69,7 +100,7 @@ export type { JoinedKeyrings } from './store/sync/joined-keyrings.ts'
 export type { LateChange, LateVersion } from './store/sync/late-changes.ts'
 export type { RemoteOptions, StoreSyncOptions, SyncOptions } from './store/sync/options.ts'
 export type { RemoteStatus } from './store/sync/remote-status.ts'
-export type { ChangedMemory, SettingsOutcome, SyncReport } from './store/sync/report.ts'
+export type { ChangedMemory, Sent, SettingsOutcome, SyncReport } from './store/sync/report.ts'
 export { joinTrail, syncTrail } from './store/audit/trail.ts'
 export type { TrailOptions } from './store/audit/trail.ts'
 export type { UndoRequest } from './store/revert/undo.ts'
@@ -78,12 +109,12 @@ export type {
   FullVersion,
   Version,
   VersionFilter,
-  VersionPage,
   VersionWithInputs,
 } from './store/history/versions.ts'
 export type {
   CredentialSource,
   Credentials,
+  ProcessEnvironment,
   RemoteAccess,
   TransferProgress,
 } from './transport/remote-access.ts'

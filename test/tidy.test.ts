@@ -128,7 +128,7 @@ describe('every sync in git/ and store/', () => {
   test.each<[text: string, listed: readonly MutatedFile[]]>([
     ['await disk.sync(fd)', mutants('await disk.sync(fd)')],
     ['f()\nawait journal.harden()', mutants('f()\nawait journal.harden()', 'f()')],
-    ['// disk.sync(fd)\nawait store.sync(author)', []],
+    ['// disk.sync(fd)\nawait store.as(author).sync()', []],
   ])('is no more than that: %s', (text, listed) => {
     expect(durabilityLaw(sourceFile(path, text), listed)).toEqual([])
     expect(durabilityLaw(sourceFile('src/cli/a.ts', 'disk.sync(fd)'), [])).toEqual([])

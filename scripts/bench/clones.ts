@@ -41,7 +41,7 @@ export async function secondClone(site: Site): Promise<Clone> {
   const root = besideStore(site, 'second')
   const identity = await generateIdentity()
   await withClone(cloneOf(site), (store) =>
-    store.addDevice(formatDeviceCard(identity), 'writer', author),
+    store.as(author).devices.add(formatDeviceCard(identity), 'writer'),
   )
   const identityFile = `${root}-identity`
   writeFileSync(identityFile, formatIdentity(identity), { mode: 0o600 })
@@ -49,7 +49,7 @@ export async function secondClone(site: Site): Promise<Clone> {
 }
 
 export function addRemote(clone: Clone, url: string): Promise<void> {
-  return withClone(clone, (store) => store.addRemote('origin', url))
+  return withClone(clone, (store) => store.remotes.add('origin', url))
 }
 
 /** One commit for each path. */
@@ -62,7 +62,7 @@ export function changeNotes(
     for (let done = 0; done < paths.length; done += atOnce) {
       const burst = paths.slice(done, done + atOnce)
       await Promise.all(
-        burst.map((path) => store.apply([{ type: 'edit', path: `/${path}`, edit }], author)),
+        burst.map((path) => store.as(author).apply([{ type: 'edit', path: `/${path}`, edit }])),
       )
     }
   })
@@ -127,7 +127,7 @@ async function withClone<T>(
   { identityFile, ...places }: Clone,
   work: (store: MemoryStore) => Promise<T>,
 ): Promise<T> {
-  const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+  const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
   const store = await openStore({ ...places, identity })
   try {
     return await work(store)

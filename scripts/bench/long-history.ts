@@ -116,7 +116,7 @@ export async function makeHistory(
   const notes: Note[] = []
   const steps = historySteps(size, notes)
   await applySteps(store, steps, memories, progress)
-  await store.checkpoint()
+  await store.maintenance.checkpoint()
   const bytesBefore = sizeOf(objects)
   await applySteps(store, steps, commits - memories, (done) => progress(memories + done))
   await store.close()
@@ -151,10 +151,10 @@ function take(steps: Generator<Step>, count: number): Step[] {
 async function applyStep(store: MemoryStore, step: Step): Promise<void> {
   const path = `/${step.path}`
   if (step.type === 'create') {
-    await store.apply([{ type: 'create', path, content: step.text }], authorOf('history'))
+    await store.as(authorOf('history')).apply([{ type: 'create', path, content: step.text }])
   } else {
     const edit = (content: string) => content.replace(step.from, step.to)
-    await store.apply([{ type: 'edit', path, edit }], authorOf(step.session))
+    await store.as(authorOf(step.session)).apply([{ type: 'edit', path, edit }])
   }
 }
 

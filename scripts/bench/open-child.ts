@@ -24,7 +24,7 @@ async function answer(request: OpenRequest): Promise<OpenAnswer> {
   const { openStore, parseIdentity } = await import('gitlocket')
   const { memoryToolHandlers } = await import('gitlocket/anthropic')
   const loaded = performance.now()
-  const identity = parseIdentity(readFileSync(request.identityFile, 'utf8'))
+  const identity = await parseIdentity(readFileSync(request.identityFile, 'utf8'))
   const { directory, stateDirectory } = request
   const store = await openStore({ directory, stateDirectory, identity })
   const opened = performance.now()

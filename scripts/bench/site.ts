@@ -107,18 +107,14 @@ export function replacedVersions(
   return withStore(history, async (store) => {
     const found: Version[] = []
     const seen = new Set<string>()
-    let after: string | undefined
     let back = 0
-    do {
-      const page = await store.versions({ limit: pageSize, after })
-      for (const version of page.versions) {
-        const isFar = back >= (distances[found.length] ?? Number.POSITIVE_INFINITY)
-        if (isFar && seen.has(version.memoryId)) found.push(version)
-        seen.add(version.memoryId)
-        back += 1
-      }
-      after = page.next
-    } while (after !== undefined && found.length < distances.length)
+    for await (const version of store.history.versions({ limit: pageSize })) {
+      const distance = distances[found.length]
+      if (distance === undefined) break
+      if (back >= distance && seen.has(version.memoryId)) found.push(version)
+      seen.add(version.memoryId)
+      back += 1
+    }
     if (found.length === distances.length) return found
     throw new Error('The history is too short for a redaction so far back')
   })

@@ -69,7 +69,7 @@ async function syncOrJoin(
 ): Promise<{ readonly store: MemoryStore; readonly outcomes: number }> {
   const { access, join: url } = request
   const transfer = stopwatch.transfer
-  const places = placesOf(request)
+  const places = await placesOf(request)
   if (url !== undefined) {
     stopwatch.start()
     const store = await joinStore({ ...places, url, author, access, transfer })
@@ -77,13 +77,13 @@ async function syncOrJoin(
   }
   const store = await openStore(places)
   stopwatch.start()
-  const { outcomes } = await store.sync(author, { access, transfer })
+  const { outcomes } = await store.as(author).sync({ access, transfer })
   return { store, outcomes: outcomes.length }
 }
 
 /** Until the parent hangs up. */
 async function serve(request: SyncRequest): Promise<void> {
-  const store = await openStore(placesOf(request))
+  const store = await openStore(await placesOf(request))
   process.on('disconnect', () => void store.close())
   process.on('message', (command: SyncCommand) => {
     void obey(store, request, command).then((call) => process.send?.(call ?? {}))
@@ -98,17 +98,21 @@ async function obey(
   if (command.type === 'change') {
     const { path, line } = command
     const edit = (content: string) => content.replace(/^.*/, line)
-    await store.apply([{ type: 'edit', path: `/${path}`, edit }], author)
+    await store.as(author).apply([{ type: 'edit', path: `/${path}`, edit }])
     return undefined
   }
   const stopwatch = new Stopwatch()
   stopwatch.start()
-  const { head, outcomes } = await store.sync(author, { access, transfer: stopwatch.transfer })
+  const { head, outcomes } = await store.as(author).sync({ access, transfer: stopwatch.transfer })
   return { ...stopwatch.stop(), head, outcomes: outcomes.length, rssMax: peakMemory() }
 }
 
-function placesOf({ directory, stateDirectory, identityFile }: SyncRequest) {
-  return { directory, stateDirectory, identity: parseIdentity(readFileSync(identityFile, 'utf8')) }
+async function placesOf({ directory, stateDirectory, identityFile }: SyncRequest) {
+  return {
+    directory,
+    stateDirectory,
+    identity: await parseIdentity(readFileSync(identityFile, 'utf8')),
+  }
 }
 
 /** Tells the parts of a call apart by what it says of its transfers. */

@@ -44,9 +44,9 @@ type Outcome = Pick<TaskAnswer, 'done' | 'left'> & {
 }
 
 async function answer({ identityFile, task, ...places }: TaskRequest): Promise<TaskAnswer> {
-  const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+  const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
   const store = await openStore({ ...places, identity })
-  if (needsHistory(task)) await store.versions({ limit: 1 })
+  if (needsHistory(task)) await store.history.versions({ limit: 1 })
   const start = performance.now()
   const { done, left, report } = await doTask(store, task)
   const work = performance.now() - start
@@ -65,25 +65,25 @@ function needsHistory({ type }: Task): boolean {
 async function doTask(store: MemoryStore, task: Task): Promise<Outcome> {
   switch (task.type) {
     case 'versions': {
-      const { versions } = await store.versions({ memoryId: task.memoryId })
+      const { data: versions } = await store.history.versions({ memoryId: task.memoryId })
       return { done: versions.length, left: 0 }
     }
     case 'redact':
       return redact(store, task.versionId, task.objectsFile)
     case 'rollback': {
-      const { steps, left } = await store.rollback({ to: { commit: task.commit } }, author)
+      const { steps, left } = await store.as(author).rollback({ to: { commit: task.commit } })
       return { done: steps.length, left: left.length }
     }
     case 'undo': {
-      const { steps, left } = await store.undo({ session: task.session }, author)
+      const { steps, left } = await store.as(author).undo({ session: task.session })
       return { done: steps.length, left: left.length }
     }
     case 'verify': {
-      const { commits } = await store.verify({ threads: task.threads })
+      const { commits } = await store.maintenance.verify({ threads: task.threads })
       return { done: commits, left: 0 }
     }
     case 'compact':
-      await store.compact()
+      await store.maintenance.compact()
       return { done: 1, left: 0 }
     default:
       throw new TypeError('There is no such task')
@@ -96,7 +96,7 @@ async function redact(
   objectsFile: string,
 ): Promise<Outcome> {
   const request = { select: { versionIds: [versionId] }, reason: 'leaked_secret' } as const
-  const { certificate } = await store.redact(request, author)
+  const { certificate } = await store.as(author).redact(request)
   const objects = certificate?.object_ids ?? []
   const report = () => writeFileSync(objectsFile, objects.map((oid) => `${oid}\n`).join(''))
   return { done: objects.length, left: 0, report }

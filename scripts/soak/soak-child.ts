@@ -25,7 +25,7 @@ async function serve({ identityFile, ...places }: ClonePlace): Promise<void> {
   const always = monitorEventLoopDelay({ resolution })
   lately.enable()
   always.enable()
-  const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+  const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
   const store = await openStore({ ...places, identity })
   const handlers = memoryToolHandlers(store, { session: 'soak' })
   process.on('disconnect', () => process.exit(1))
@@ -66,9 +66,9 @@ async function answer(
     case 'tool':
       return call(handlers, request.input)
     case 'versions':
-      return (await store.versions({ path: request.path, limit: 20 })).versions.length
+      return (await store.history.versions({ path: request.path, limit: 20 })).data.length
     case 'sync':
-      return (await store.sync(author)).head
+      return (await store.as(author).sync()).head
     case 'redact':
       return redact(store, request.text)
     case 'contents':
@@ -105,7 +105,7 @@ function call(handlers: MemoryToolHandlers, input: ToolCommand): Promise<unknown
 
 async function redact(store: MemoryStore, text: string): Promise<number> {
   const request = { select: { matching: new RegExp(text) }, reason: 'leaked_secret' } as const
-  const { plan } = await store.redact(request, author)
+  const { plan } = await store.as(author).redact(request)
   return plan.versions.length
 }
 
@@ -122,10 +122,10 @@ async function contentsOf(store: MemoryStore): Promise<readonly [path: string, h
 }
 
 async function prove(store: MemoryStore, text: string): Promise<Proof> {
-  const { head, versions } = await store.verify()
-  const { found } = await store.proveAbsence()
+  const { head, versions } = await store.maintenance.verify()
+  const { found } = await store.maintenance.findResidue()
   const select = { matching: new RegExp(text) }
-  const { versions: left } = await store.planRedaction({ select, reason: 'leaked_secret' })
+  const { versions: left } = await store.history.planRedaction({ select, reason: 'leaked_secret' })
   return { head, versions, residues: found.length + left.length }
 }
 

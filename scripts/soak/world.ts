@@ -27,9 +27,9 @@ export async function makeWorld(directory: string): Promise<World> {
   const places = [newPlace(directory, 'a', first), newPlace(directory, 'b', second)] as const
   const limits = { memories: 1_000_000 }
   const { store } = await createStore({ ...places[0], identity: first, limits })
-  await store.addRemote('origin', remote)
-  await store.addDevice(formatDeviceCard(second), 'writer', author)
-  await store.sync(author)
+  await store.remotes.add('origin', remote)
+  await store.as(author).devices.add(formatDeviceCard(second), 'writer')
+  await store.as(author).sync()
   await store.close()
   const joined = await joinStore({ ...places[1], identity: second, url: remote, author })
   await joined.close()

@@ -92,7 +92,10 @@ async function redactKey(place: Place, withStore: WithStore): Promise<Erasure> {
 /** What the session created: the memory with the key. */
 function findLeak(withStore: WithStore): Promise<Version | undefined> {
   return withStore(async (store) => {
-    const { versions } = await store.versions({ session: friday.id, operation: 'created' })
+    const { data: versions } = await store.history.versions({
+      session: friday.id,
+      operation: 'created',
+    })
     return versions[0]
   })
 }

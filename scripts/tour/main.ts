@@ -37,7 +37,7 @@ async function tour(): Promise<void> {
   const erasure = await showIncident(place, (work) => withStore(place, work))
   await showGuard(place)
   await showSecondMachine(place, recoveryKey, withStore)
-  const signers = await withStore(place, (opened) => opened.allowedSigners())
+  const signers = await withStore(place, (opened) => opened.maintenance.allowedSigners())
   showHostView(place, signers, erasure)
   showNext(place)
 }
@@ -68,7 +68,7 @@ async function showHistory(place: Place): Promise<void> {
   const path = '/done/billing/decisions.md'
   const [newest, oldest] = await withStore(place, async (store) => {
     const memory = await store.read(path)
-    const { versions } = await store.versions({ memoryId: memory?.memoryId })
+    const { data: versions } = await store.history.versions({ memoryId: memory?.memoryId })
     return [versions.at(0), versions.at(-1)]
   })
   if (newest === undefined || oldest === undefined) throw new Error('A memory has no versions')

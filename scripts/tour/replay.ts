@@ -46,7 +46,7 @@ async function showCommit(store: MemoryStore, input: Input, { commit }: Outcome)
     if (input.command !== 'view') print(style('yellow', '    no commit: nothing was changed'))
     return
   }
-  const { versions } = await store.versions({ limit: 100 })
+  const { data: versions } = await store.history.versions({ limit: 100 })
   const rows = versions.filter((version) => version.commit === commit).length
   print(style('green', `    commit ${commit}${rows === 1 ? '' : `, ${rows} versions`}`))
 }

@@ -34,7 +34,7 @@ export async function showSecondMachine(
   joinRemote(laptop, remote, recoveryKey)
   showCommand(laptop, ['cat', path], 3)
   writeApart(place, laptop)
-  const identity = parseIdentity(readFileSync(laptop.identityFile, 'utf8'))
+  const identity = await parseIdentity(readFileSync(laptop.identityFile, 'utf8'))
   await expectEqual(place, { ...laptop, identity }, withStore)
 }
 
@@ -82,7 +82,7 @@ function writeApart(place: Place, laptop: Place): void {
 async function expectEqual(place: Place, laptop: Place, withStore: WithStore): Promise<void> {
   const read = (one: Place) =>
     withStore(one, async (store) => {
-      await store.verify()
+      await store.maintenance.verify()
       const { head, headWords } = await store.status()
       return { head, words: headWords.join(' '), text: (await store.read(`/${path}`))?.content }
     })

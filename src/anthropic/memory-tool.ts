@@ -4,14 +4,18 @@
 
 import type { Access, OperationContext } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
-import { checkAuthor } from '../store/commits/author.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { type Command, type CommandName, commands } from './commands.ts'
 import { Refusal, refusalOf, toolError, type ToolErrorClass } from './refusal.ts'
 import { turnOrder } from './turn-order.ts'
 
-interface CommonOptions {
+export type { Access } from '../api/operations.ts'
+export type { CommandName } from './commands.ts'
+export type { ToolErrorClass } from './refusal.ts'
+
+/** Whoever the changes are by. */
+export interface CommonMemoryToolOptions {
   /** `read_only` refuses every command but `view`; `read_write` if left out. */
   readonly access?: Access | undefined
   /** Why the changes are made, at most 4,096 bytes; stored encrypted with each of them. */
@@ -24,7 +28,7 @@ interface CommonOptions {
 }
 
 /** Who the changes are by: an actor, a session, or an actor in the context of a session. */
-export type MemoryToolOptions = CommonOptions &
+export type MemoryToolOptions = CommonMemoryToolOptions &
   (
     | { readonly actor: Author['actor']; readonly session?: string | undefined }
     | { readonly actor?: undefined; readonly session: string }
@@ -70,7 +74,7 @@ export function memoryToolHandlers(
 ): MemoryToolHandlers {
   const context: OperationContext = {
     store,
-    author: authorOf(options),
+    me: store.as(authorOf(options)),
     access: options.access ?? 'read_write',
   }
   const inOrder = turnOrder()
@@ -121,13 +125,8 @@ function authorOf(options: MemoryToolOptions): Author {
   if (actor === undefined) {
     throw new StoreError('invalid_input', 'The memory tool needs an actor or a session')
   }
-  const author = {
-    actor,
-    session: session ?? (actor.type === 'session' ? actor.id : undefined),
-    reason,
-  }
-  checkAuthor(author)
-  return author
+  const context = actor.type === 'session' ? actor.id : undefined
+  return { actor, session: session ?? context, reason }
 }
 
 function sessionActor(session: string): Author['actor'] {

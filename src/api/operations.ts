@@ -5,9 +5,11 @@
 import type { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import { viewLinesMax } from '../limits.ts'
-import type { Author } from '../store/commits/commit-context.ts'
-import type { Applied, MemoryInfo, MemoryStore } from '../store/memory-store.ts'
+import type { Applied } from '../store/changes/apply.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
+import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
+import type { StoreWriter } from '../store/store-writer.ts'
 import {
   countLines,
   findOccurrences,
@@ -33,8 +35,8 @@ export type Access = 'read_write' | 'read_only'
 export type MemoryReader = Pick<MemoryStore, 'read' | 'list'>
 
 export interface OperationContext {
-  readonly store: MemoryStore
-  readonly author: Author
+  readonly store: MemoryReader
+  readonly me: StoreWriter
   readonly access: Access
 }
 
@@ -82,10 +84,10 @@ export const create: Operation<CreateInput, Applied> = {
   name: 'create',
   effect: 'write',
   input: schemas.createInput,
-  run: async ({ store, author }, { path, file_text }) => {
+  run: async ({ me }, { path, file_text }) => {
     // The grammar has no root, but the root is there.
     if (path === '/') throw taken(path)
-    return store.apply([{ type: 'create', path, content: file_text }], author)
+    return me.apply([{ type: 'create', path, content: file_text }])
   },
 }
 
@@ -100,12 +102,12 @@ export const insert: Operation<InsertInput, Applied> = {
   name: 'insert',
   effect: 'write',
   input: schemas.insertInput,
-  run: async ({ store, author }, { path, insert_line, insert_text }) => {
+  run: async ({ me }, { path, insert_line, insert_text }) => {
     const edit = (content: string): string => {
       checkInsertLine(path, insert_line, countLines(content))
       return insertAfterLine(content, insert_line, insert_text)
     }
-    return store.apply([{ type: 'edit', path: checkFilePath(path), edit }], author)
+    return me.edit(checkFilePath(path), edit)
   },
 }
 
@@ -114,9 +116,9 @@ export const remove: Operation<DeleteInput, Applied> = {
   name: 'delete',
   effect: 'write',
   input: schemas.deleteInput,
-  run: async ({ store, author }, { path }) => {
+  run: async ({ me }, { path }) => {
     checkNotRoot(path, 'deleted')
-    return store.apply([{ type: 'delete', path: schemas.checkStorePath(path) }], author)
+    return me.delete(schemas.checkStorePath(path))
   },
 }
 
@@ -182,7 +184,7 @@ function viewLines(
 }
 
 async function replaceText(
-  { store, author }: OperationContext,
+  { me }: OperationContext,
   { path, old_str, new_str = '' }: StrReplaceInput,
 ): Promise<EditResult> {
   let edited: TextEdit | undefined
@@ -191,8 +193,7 @@ async function replaceText(
     edited = replaceAt(content, offset, old_str.length, new_str)
     return edited.text
   }
-  const change = { type: 'edit', path: checkFilePath(path), edit } as const
-  const applied = await store.apply([change], author)
+  const applied = await me.edit(checkFilePath(path), edit)
   return { ...applied, snippet: snippetOf(edited) }
 }
 
@@ -223,10 +224,7 @@ function checkInsertLine(path: string, line: number, lineCount: number): void {
   })
 }
 
-async function renamePath(
-  { store, author }: OperationContext,
-  input: RenameInput,
-): Promise<Applied> {
+async function renamePath({ store, me }: OperationContext, input: RenameInput): Promise<Applied> {
   const path = schemas.checkStorePath(input.old_path)
   const to = schemas.checkStorePath(input.new_path)
   checkNotRoot(path, 'renamed')
@@ -236,7 +234,7 @@ async function renamePath(
     if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
     throw isBelow(to, path) ? intoItself(to) : taken(to)
   }
-  return store.apply([{ type: 'rename', path, to }], author)
+  return me.move(path, to)
 }
 
 /** A path at which a file may be; at the root there is none. */

@@ -2,12 +2,13 @@
 // and report it alike.
 
 import type { MemoryStore } from '../store/memory-store.ts'
+import type { AbsenceReport } from '../store/redaction/absence.ts'
 import type { Context } from './context.ts'
 import { listOf } from './lists.ts'
 import { withProgress } from './progress.ts'
 import { countText, sizeText } from './sizes.ts'
 
-export type Absence = Awaited<ReturnType<MemoryStore['proveAbsence']>>
+export type Absence = AbsenceReport
 
 /** As for any store that is not what it claims to be. */
 const FOUND = 11
@@ -20,7 +21,7 @@ export function proveAbsence(
 ): Promise<Absence> {
   const { signal } = context.interrupts
   return withProgress(context, 'Searching for what was redacted', (progress) =>
-    store.proveAbsence({ progress, signal, objectIds }),
+    store.maintenance.findResidue({ progress, signal, objectIds }),
   )
 }
 

@@ -3,7 +3,7 @@
 
 import { statSync } from 'node:fs'
 import { hasCode, StoreError } from '../errors.ts'
-import { type Identity, parseIdentity } from '../keys/identity.ts'
+import { type Identity, decodeIdentity } from '../keys/identity.ts'
 import type { Audit } from '../store/audit/audit.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
@@ -28,7 +28,7 @@ export function getIdentity(environment: Environment): Identity {
 
 export function findIdentity(environment: Environment): Identity | undefined {
   const text = findTextFile('the identity file', environment.identityFile)
-  return text === undefined ? undefined : parseIdentity(text)
+  return text === undefined ? undefined : decodeIdentity(text)
 }
 
 /** Opens the store with the identity file, and closes it after `work`. */
@@ -54,7 +54,8 @@ export async function withStore<T>(
   })
   return closing(store, async () => {
     const result = await work(store)
-    if (store.clockLeap !== undefined) context.notices.push(clockNotice(store.clockLeap))
+    if (store.maintenance.clockLeap !== undefined)
+      context.notices.push(clockNotice(store.maintenance.clockLeap))
     return result
   })
 }

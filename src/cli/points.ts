@@ -37,7 +37,7 @@ export async function getPoint(
 export async function loadHistory(context: Context, store: MemoryStore): Promise<void> {
   const { signal } = context.interrupts
   await withProgress(context, 'Reading the history', (progress) =>
-    store.versions({ limit: 1 }, { progress, signal }),
+    store.history.versions({ limit: 1 }, { progress, signal }),
   )
 }
 

@@ -2,7 +2,7 @@
 // what shows at once, `doctor` what has to be looked for as well.
 
 import type { ObjectAmount } from '../git/object-store.ts'
-import type { StoreStatus } from '../store/memory-store.ts'
+import type { StoreStatus } from '../store/store-report.ts'
 import { countText, sizeText } from './sizes.ts'
 
 type Surplus = StoreStatus['surplus']

@@ -10,7 +10,7 @@ export async function findBase(
   store: MemoryStore,
   { baseVersionId }: Version,
 ): Promise<FullVersion | undefined> {
-  return baseVersionId === undefined ? undefined : store.version(baseVersionId)
+  return baseVersionId === undefined ? undefined : store.history.version(baseVersionId)
 }
 
 /** What a version changed; undefined if that cannot be told, because something was redacted. */
@@ -18,7 +18,7 @@ export async function findVersionPatch(
   store: MemoryStore,
   version: Version,
 ): Promise<string | undefined> {
-  const full = await store.version(version.versionId)
+  const full = await store.history.version(version.versionId)
   const base = await findBase(store, version)
   if (isRedacted(full) || isRedacted(base)) return undefined
   return versionPatch(base, full)

@@ -1,7 +1,7 @@
 // Versions on the command line: how they are named, and how `log` and `show` print one.
 
 import { StoreError } from '../errors.ts'
-import type { Version, VersionFilter, VersionPage } from '../store/history/versions.ts'
+import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { usageError } from './command-error.ts'
 import type { Ink } from './ink.ts'
@@ -13,20 +13,7 @@ const ID_DIGITS = 26
 /** Digits that `--oneline` shows: ids are random, so these tell millions of versions apart. */
 const SHORT_DIGITS = 10
 const SHORTEST = 4
-
-/** Every version that matches, in pages. */
-export async function* eachPage(
-  store: MemoryStore,
-  filter: VersionFilter,
-  size: number = 1000,
-): AsyncGenerator<VersionPage> {
-  let { after } = filter
-  do {
-    const page = await store.versions({ ...filter, limit: size, after })
-    yield page
-    after = page.next
-  } while (after !== undefined)
-}
+const PAGE_MAX = 1000
 
 /** The full id of a version given by its id or an unambiguous beginning of it. */
 export async function resolveVersion(store: MemoryStore, typed: string): Promise<string> {
@@ -38,9 +25,8 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
     )
   }
   const found: string[] = []
-  for await (const { versions } of eachPage(store, {})) {
-    const ids = versions.map(({ versionId }) => versionId)
-    found.push(...ids.filter((id) => id.startsWith(PREFIX + digits)))
+  for await (const { versionId } of store.history.versions({ limit: PAGE_MAX })) {
+    if (versionId.startsWith(PREFIX + digits)) found.push(versionId)
   }
   if (found[0] === undefined) throw new StoreError('not_found', 'There is no such version')
   if (found.length === 1) return found[0]

@@ -19,8 +19,8 @@ import { checkPadding } from './envelope.ts'
 import { deviceIdOf, storeIdOf } from './id.ts'
 
 /** Each may do more than those after it. */
-export const roles = ['owner', 'writer', 'reader', 'auditor'] as const
-export type Role = (typeof roles)[number]
+export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
+export const roles: readonly Role[] = ['owner', 'writer', 'reader', 'auditor']
 
 export interface DeviceEntry {
   readonly deviceId: string

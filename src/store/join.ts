@@ -9,7 +9,7 @@ import { parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
-import { localFiles, type Places, unlockOf } from './session/open-session.ts'
+import { localFiles, type StorePlaces, unlockOf } from './session/open-session.ts'
 import {
   addressOf,
   checkKeepsUp,
@@ -17,6 +17,7 @@ import {
   type JoinOptions,
   nameOf,
 } from './sync/clone-remote.ts'
+import type { StoreSyncOptions } from './sync/options.ts'
 import { StagedClone } from './sync/staged-clone.ts'
 
 /** Other machines that join at the same moment may win so often. */
@@ -55,8 +56,8 @@ async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<Memo
     const store = await openStore({ ...options, ...places })
     const { id: storeId } = store
     try {
-      await store.addRemote(nameOf(options), addressOf(options).url)
-      await store.sync(options.author, syncOptionsOf(options))
+      await store.remotes.add(nameOf(options), addressOf(options).url)
+      await store.as(options.author).sync(syncOptionsOf(options))
     } finally {
       await store.close()
     }
@@ -67,14 +68,14 @@ async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<Memo
 }
 
 /** What the remote has shown counts from now on: the real state directory remembers it. */
-async function keepSeen(scratch: Places, options: JoinOptions, store: string): Promise<void> {
+async function keepSeen(scratch: StorePlaces, options: JoinOptions, store: string): Promise<void> {
   const storeId = parseId('store', store)
   const [name, { url }] = [nameOf(options), addressOf(options)]
   const seen = localFiles({ ...options, ...scratch }, storeId).seenRemotes.find(name, url)
   if (seen !== undefined) await localFiles(options, storeId).seenRemotes.note(name, url, seen)
 }
 
-function syncOptionsOf(options: JoinOptions): Parameters<MemoryStore['sync']>[1] {
+function syncOptionsOf(options: JoinOptions): StoreSyncOptions {
   const { access, transfer, progress, signal } = options
   return { remote: nameOf(options), access, transfer, progress, signal }
 }

@@ -14,19 +14,19 @@ import { History } from './history/history.ts'
 import { VersionIds } from './local/version-ids.ts'
 import { MemoryStore } from './memory-store.ts'
 import {
-  type Behaviour,
-  type Environment,
+  type GuardOptions,
+  type StoreEnvironment,
   environmentOf,
   localFiles,
   type OpenOptions,
   openSession,
-  type Places,
+  type StorePlaces,
   storageOf,
 } from './session/open-session.ts'
 import { StoreSession } from './session/session.ts'
 import { onSteadyHead } from './session/steady-head.ts'
 
-export interface CreateOptions extends Places, Behaviour, Environment {
+export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironment {
   /** Lets a new device join with a passphrase; at least 8 characters. */
   readonly passphrase?: string
   readonly limits?: { readonly contentBytes?: number; readonly memories?: number }

@@ -2,12 +2,12 @@
 // at another repository, without our own secrets, and with every way of asking a person shut.
 // Pure; the environment is passed in.
 
-import type { Environment } from './remote-access.ts'
+import type { ProcessEnvironment } from './remote-access.ts'
 
 /** Where the user keeps git's configuration and programs; all else of git's is dropped. */
 const keptOfGit = /^GIT_(?:CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM)|EXEC_PATH|SSL_\w+)$/
 
-const unattended: Environment = {
+const unattended: ProcessEnvironment = {
   GIT_TERMINAL_PROMPT: '0',
   // Set and empty: git asks neither this program nor any that it would try next.
   GIT_ASKPASS: '',
@@ -18,7 +18,7 @@ const unattended: Environment = {
   LC_ALL: 'C',
 }
 
-export function childEnvironment(environment: Environment = {}): Record<string, string> {
+export function childEnvironment(environment: ProcessEnvironment = {}): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(environment)) {
     if (value === undefined || name.startsWith('GITLOCKET_')) continue
@@ -27,7 +27,7 @@ export function childEnvironment(environment: Environment = {}): Record<string, 
   return { ...kept, ...definedIn(unattended) }
 }
 
-function definedIn(environment: Environment): Record<string, string> {
+function definedIn(environment: ProcessEnvironment): Record<string, string> {
   const entries = Object.entries(environment)
   return Object.fromEntries(
     entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),

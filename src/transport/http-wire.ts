@@ -16,7 +16,7 @@ import { Authenticator } from './credentials.ts'
 import { connectionFailure, statusFailure } from './http-failure.ts'
 import { flushPacket, protocolError, textOf } from './pkt-line.ts'
 import { withProxyHint } from './proxy.ts'
-import type { Credentials, Environment, RemoteAccess } from './remote-access.ts'
+import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
 import { awaitMoved, moving, type Patience } from './stall.ts'
 import { advertisementBytesMax, type Request, type Response, wholeBody, type Wire } from './wire.ts'
@@ -29,7 +29,7 @@ export class HttpWire implements Wire {
   readonly url: string
   readonly #origin: string
   readonly #patience: Patience
-  readonly #environment: Environment | undefined
+  readonly #environment: ProcessEnvironment | undefined
   readonly #agent: HttpAgent
   readonly #authenticator: Authenticator
   /** Where the repository really is, once a redirect said so. */

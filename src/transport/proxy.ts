@@ -4,7 +4,7 @@
 import { execFile } from 'node:child_process'
 import { hasCode, StoreError } from '../errors.ts'
 import { childEnvironment } from './environment.ts'
-import type { Environment } from './remote-access.ts'
+import type { ProcessEnvironment } from './remote-access.ts'
 
 const gitMsMax = 2000
 
@@ -12,7 +12,7 @@ const gitMsMax = 2000
 export async function withProxyHint(
   error: unknown,
   url: string,
-  environment: Environment = {},
+  environment: ProcessEnvironment = {},
 ): Promise<unknown> {
   if (!hasCode(error, 'remote_unreachable', 'remote_timeout')) return error
   const place = findVariable(new URL(url), environment) ?? (await findSetting(url, environment))
@@ -22,7 +22,10 @@ export async function withProxyHint(
 }
 
 /** The variable that curl, and so git, would take the proxy from. */
-function findVariable({ protocol, hostname }: URL, environment: Environment): string | undefined {
+function findVariable(
+  { protocol, hostname }: URL,
+  environment: ProcessEnvironment,
+): string | undefined {
   const exempt = environment['no_proxy'] ?? environment['NO_PROXY'] ?? ''
   if (exempt.split(',').some((name) => isExempt(hostname, name.trim()))) return undefined
   // In capitals it could be a header of a request to a CGI program: curl does not look at it.
@@ -36,7 +39,7 @@ function isExempt(host: string, name: string): boolean {
 }
 
 /** `http.proxy`, also of this host alone. */
-function findSetting(url: string, environment: Environment): Promise<string | undefined> {
+function findSetting(url: string, environment: ProcessEnvironment): Promise<string | undefined> {
   const how = { cwd: '/', env: childEnvironment(environment), timeout: gitMsMax }
   return new Promise((resolve) => {
     execFile('git', ['config', '--get-urlmatch', 'http.proxy', url], how, (_, stdout) => {

@@ -31,12 +31,12 @@ export interface RemoteAccess {
   /** Allows http:// to other machines, where everybody on the way reads and changes. */
   readonly allowHttp?: boolean | undefined
   /** Of the process: PATH, HOME, SSH_AUTH_SOCK and the like. Nothing is read from elsewhere. */
-  readonly environment?: Environment | undefined
+  readonly environment?: ProcessEnvironment | undefined
   /** Lines that the remote prints for people, made harmless. */
   readonly onMessage?: ((text: string) => void) | undefined
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>
 
 export interface RemoteRefs {
   /** refs/heads/main; undefined if the remote has no such branch. */

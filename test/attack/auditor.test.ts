@@ -172,11 +172,11 @@ describe('T20: an auditor does not come by C', () => {
     const canary = 'CANARY'
     const { store, place } = await newStore({ name: `${canary} store` })
     const identity = await generateIdentity()
-    await store.addDevice(formatDeviceCard(identity), 'auditor', author)
+    await store.as(author).devices.add(formatDeviceCard(identity), 'auditor')
     const path = `/${canary}.md`
     const noted = { ...author, reason: `${canary} reason` }
-    await store.apply([{ type: 'create', path, content: `${canary} text` }], noted)
-    await store.apply([{ type: 'delete', path }], noted)
+    await store.as(noted).apply([{ type: 'create', path, content: `${canary} text` }])
+    await store.as(noted).apply([{ type: 'delete', path }])
     await store.close()
     const stateDirectory = `${place.stateDirectory}-2`
     for (const who of [identity, place.identity]) {
@@ -190,7 +190,7 @@ describe('T20: an auditor does not come by C', () => {
       expect(JSON.stringify(audit)).not.toContain(canary)
     }
     const again = await reopen(place)
-    await again.verify()
+    await again.maintenance.verify()
     await again.close()
   })
 })

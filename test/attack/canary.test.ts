@@ -53,14 +53,14 @@ beforeAll(async () => {
   })
   await work(store)
   const journal = search(root)
-  await store.checkpoint()
+  await store.maintenance.checkpoint()
   const checkpointed = search(root)
   await fillHistory(store)
   await store.close()
   const closed = search(root)
   const again = await openStore({ ...places, identity: await identity })
   await again.read(`/${directory}/${path}.md`)
-  await again.versions({ path: `/${directory}` })
+  await again.history.versions({ path: `/${directory}` })
   const reopened = search(root)
   await again.close()
   const temporary = temporaryFiles()
@@ -71,23 +71,25 @@ beforeAll(async () => {
 
 async function work(store: MemoryStore): Promise<void> {
   const at = `/${directory}/${path}.md`
-  await store.apply([{ type: 'create', path: at, content: `${content}\n`.repeat(50) }], author)
-  await store.apply([{ type: 'edit', path: at, edit: (text) => `${text}${edit}\n` }], author)
-  await store.apply([{ type: 'rename', path: at, to: `/${directory}/moved/${path}.md` }], author)
-  await store.apply([{ type: 'create', path: at, content }], author)
-  await store.apply([{ type: 'delete', path: `/${directory}/moved` }], author)
+  await store.as(author).apply([{ type: 'create', path: at, content: `${content}\n`.repeat(50) }])
+  await store.as(author).apply([{ type: 'edit', path: at, edit: (text) => `${text}${edit}\n` }])
+  await store.as(author).apply([{ type: 'rename', path: at, to: `/${directory}/moved/${path}.md` }])
+  await store.as(author).apply([{ type: 'create', path: at, content }])
+  await store.as(author).apply([{ type: 'delete', path: `/${directory}/moved` }])
   const { name = '', description = '', key = '', value = '' } = canaries
-  await store.updateSettings({ name: `${name} 2`, description, metadata: { [key]: value } }, author)
+  await store
+    .as(author)
+    .settings.update({ name: `${name} 2`, description, metadata: { [key]: value } })
 }
 
 /** Enough commits that the caches of the history are written too. */
 async function fillHistory(store: MemoryStore): Promise<void> {
   const at = `/${directory}/${path}.md`
   const edits = Array.from({ length: 300 }, (_, index) =>
-    store.apply([{ type: 'edit', path: at, edit: (text) => `${text}${index}` }], author),
+    store.as(author).apply([{ type: 'edit', path: at, edit: (text) => `${text}${index}` }]),
   )
   await Promise.all(edits)
-  await store.versions({ path: at })
+  await store.history.versions({ path: at })
 }
 
 test('T1: the search finds what is planted', () => {
@@ -120,51 +122,51 @@ describe('T1: the message of an error repeats nothing', () => {
     [
       'path_conflict',
       'create at a path that is taken',
-      (s) => s.apply([{ type: 'create', path: at, content }], author),
+      (s) => s.as(author).apply([{ type: 'create', path: at, content }]),
     ],
     [
       'path_conflict',
       'create below a memory',
-      (s) => s.apply([{ type: 'create', path: `${at}/x`, content }], author),
+      (s) => s.as(author).apply([{ type: 'create', path: `${at}/x`, content }]),
     ],
     [
       'not_found',
       'delete what is not there',
-      (s) => s.apply([{ type: 'delete', path: `/${path}` }], author),
+      (s) => s.as(author).apply([{ type: 'delete', path: `/${path}` }]),
     ],
     [
       'invalid_path',
       'a path with two dots',
-      (s) => s.apply([{ type: 'create', path: `/${path}/../x`, content }], author),
+      (s) => s.as(author).apply([{ type: 'create', path: `/${path}/../x`, content }]),
     ],
     [
       'invalid_input',
       'a text with NUL',
-      (s) => s.apply([{ type: 'create', path: '/x', content: `${content}\0` }], author),
+      (s) => s.as(author).apply([{ type: 'create', path: '/x', content: `${content}\0` }]),
     ],
     [
       'content_too_large',
       'a text that is too large',
-      (s) => s.apply([{ type: 'create', path: '/x', content: content.repeat(9000) }], author),
+      (s) => s.as(author).apply([{ type: 'create', path: '/x', content: content.repeat(9000) }]),
     ],
     [
       'invalid_input',
       'an actor with a space',
       async (s) =>
-        s.apply([{ type: 'delete', path: at }], { actor: { type: 'user', id: `${actor} x` } }),
+        s.as({ actor: { type: 'user', id: `${actor} x` } }).apply([{ type: 'delete', path: at }]),
     ],
     [
       'invalid_input',
       'a reason with NUL',
-      async (s) => s.apply([{ type: 'delete', path: at }], { ...author, reason: `${reason}\0` }),
+      async (s) => s.as({ ...author, reason: `${reason}\0` }).apply([{ type: 'delete', path: at }]),
     ],
     [
       'invalid_input',
       'a name that is too long',
-      (s) => s.updateSettings({ name: content.repeat(50) }, author),
+      (s) => s.as(author).settings.update({ name: content.repeat(50) }),
     ],
-    ['invalid_input', 'a cursor that is none', (s) => s.versions({ after: content })],
-    ['invalid_input', 'a version id that is none', (s) => s.version(content)],
+    ['invalid_input', 'a cursor that is none', (s) => s.history.versions({ page: content })],
+    ['invalid_input', 'a version id that is none', (s) => s.history.version(content)],
   ])('%s: %s', async (code, _, act) => {
     const store = await openStore({ ...places, identity: await identity })
     const error = await caught(() => act(store))

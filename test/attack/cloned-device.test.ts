@@ -23,13 +23,13 @@ interface Copied {
 /** Both machines have written and one of them has synced. */
 async function copied(): Promise<Copied> {
   const { a, b, remote } = await pairOfClones()
-  await b.store.checkpoint()
+  await b.store.maintenance.checkpoint()
   const copy = await copyOf(b)
   await create(b, '/here.md')
   await create(copy, '/there.md')
   await edit(copy, '/notes.md', 'changed there\n')
   await sync(b)
-  const devices = await b.store.devices()
+  const devices = await b.store.devices.list()
   const deviceId = devices.find(({ isThis }) => isThis)?.deviceId ?? ''
   return { a, b, copy, remote, deviceId }
 }
@@ -39,9 +39,9 @@ async function mergeElsewhere({ a, copy }: Copied): Promise<Awaited<ReturnType<t
   await sync(a)
   const mirror = copy.place.directory
   await copy.store.close()
-  await a.store.addRemote('copy', mirror)
-  const report = await a.store.sync(author, { remote: 'copy', only: 'pull' })
-  await a.store.removeRemote('copy')
+  await a.store.remotes.add('copy', mirror)
+  const report = await a.store.as(author).sync({ remote: 'copy', only: 'pull' })
+  await a.store.remotes.remove('copy')
   await sync(a)
   return report
 }
@@ -53,7 +53,7 @@ describe('T30: a device that writes from two machines', () => {
     expect(await failureOf(sync(copy))).toMatchObject({ code: 'device_forked' })
     expect(await headOf(copy)).toBe(head)
     expect(await contentsOf(copy.store)).toMatchObject({ '/there.md': '/there.md' })
-    await copy.store.verify()
+    await copy.store.maintenance.verify()
   })
 
   test('is reported by who merges both sides, which stay', async () => {
@@ -66,11 +66,11 @@ describe('T30: a device that writes from two machines', () => {
       '/there.md': '/there.md',
       '/notes.md': 'changed there\n',
     })
-    const devices = await a.store.devices()
+    const devices = await a.store.devices.list()
     expect(devices.filter(({ isForked }) => isForked).map((one) => one.deviceId)).toEqual([
       deviceId,
     ])
-    await a.store.verify()
+    await a.store.maintenance.verify()
   })
 
   test('writes no more once it knows, and its records are refused by all', async () => {
@@ -80,7 +80,7 @@ describe('T30: a device that writes from two machines', () => {
     await create(b, '/unknowing.md')
     // Its own side of a merge with what it does not know yet would be one more of its records.
     expect(await failureOf(sync(b))).toMatchObject({ code: 'device_forked' })
-    await b.store.verify()
+    await b.store.maintenance.verify()
     const c = await joinClone(a, remote)
     const { forkedDevices } = await sync(c)
     expect(forkedDevices).toEqual([deviceId])
@@ -95,7 +95,7 @@ describe('T30: a device that writes from two machines', () => {
     const report = await sync(b)
     expect(report.forkedDevices).toEqual([world.deviceId])
     expect(await contentsOf(b.store)).toMatchObject({ '/there.md': '/there.md' })
-    const attempt = b.store.apply([{ type: 'delete', path: '/notes.md' }], author)
+    const attempt = b.store.as(author).apply([{ type: 'delete', path: '/notes.md' }])
     expect(await failureOf(attempt)).toMatchObject({ code: 'device_forked' })
     await expectInStep(remote, [b])
   })
@@ -104,7 +104,7 @@ describe('T30: a device that writes from two machines', () => {
     const world = await copied()
     const { a, remote, deviceId } = world
     await mergeElsewhere(world)
-    await a.store.removeDevices([deviceId], author)
+    await a.store.as(author).devices.remove([deviceId])
     await sync(a)
     const again = await joinClone(a, remote)
     await create(again, '/as-another.md')

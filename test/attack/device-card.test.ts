@@ -34,17 +34,20 @@ describe('T21: a card is refused', () => {
     ['with a key that nothing can be sealed to', () => cardOf(own?.signing.publicKey, weak)],
     ['of an older label', () => cardOf(own?.signing.publicKey, theirs?.kem, 'GLK1/device-card/v0')],
   ])('%s', async (_, card) => {
-    const added = store.addDevice(card(), 'owner', author, { fingerprint })
+    const added = store.as(author).devices.add(card(), 'owner', { fingerprint })
     await expect(added).rejects.toMatchObject({ code: 'invalid_input' })
-    expect(await store.devices()).toHaveLength(1)
+    expect(await store.devices.list()).toHaveLength(1)
   })
 
   const weak = new Uint8Array(1216)
 })
 
 test('T21: the card of the machine itself is accepted', async () => {
-  await store.addDevice(formatDeviceCard(machine), 'reader', author, { fingerprint })
-  expect((await store.devices()).at(-1)).toMatchObject({ deviceId: fingerprint, role: 'reader' })
+  await store.as(author).devices.add(formatDeviceCard(machine), 'reader', { fingerprint })
+  expect((await store.devices.list()).at(-1)).toMatchObject({
+    deviceId: fingerprint,
+    role: 'reader',
+  })
 })
 
 /** Signed by the attacker, who has no other key to sign with. */

@@ -38,7 +38,7 @@ beforeAll(async () => {
 async function write(store: MemoryStore, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index += 1) {
     const content = `text ${index}\n`
-    await store.apply([{ type: 'create', path: `/${index}.md`, content }], author)
+    await store.as(author).apply([{ type: 'create', path: `/${index}.md`, content }])
   }
 }
 
@@ -54,7 +54,7 @@ async function readAll(root: string): Promise<Reading> {
   const verdict = await verdictOf(async () => {
     const store = await openStore({ ...places, identity })
     try {
-      await store.verify()
+      await store.maintenance.verify()
       const files = (await store.list('/'))?.children ?? []
       for (const { path } of files) {
         contents.push(`${path} ${(await store.read(path))?.content}`)

@@ -55,7 +55,7 @@ async function machine(name: string, recoveryKey?: string): Promise<Machine & { 
   }
   const passphrase = canary('passphrase')
   const made = await createStore({ ...how, passphrase, name: canary('store'), actor })
-  await made.store.addRemote('origin', remote)
+  await made.store.remotes.add('origin', remote)
   return Object.assign(here, { store: made.store, author, key: made.recoveryKey })
 }
 
@@ -72,46 +72,53 @@ const path = (name: string): string => `/${canary(`path-${name}`)}.md`
 const text = (name: string): string => `${canary(`content-${name}`)}\n`
 
 async function write(one: Machine, name: string, content = text(name)): Promise<void> {
-  await one.store.apply([{ type: 'create', path: path(name), content }], one.author)
+  await one.store.as(one.author).apply([{ type: 'create', path: path(name), content }])
 }
 
 async function edit(one: Machine, name: string, content: string): Promise<void> {
-  await one.store.apply([{ type: 'edit', path: path(name), edit: () => content }], one.author)
+  await one.store.as(one.author).apply([{ type: 'edit', path: path(name), edit: () => content }])
 }
 
 async function busyMonth(): Promise<void> {
   git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')
   const a = await machine('a')
   const first = Array.from({ length: 20 }, (_, n) => `bulk-${n}`)
-  await at(a, 1).store.apply(
-    first.map((name) => ({ type: 'create', path: path(name), content: text(name) }) as const),
-    a.author,
-  )
+  await at(a, 1)
+    .store.as(a.author)
+    .apply(
+      first.map((name) => ({ type: 'create', path: path(name), content: text(name) }) as const),
+    )
   await write(at(a, 2), 'plan', text('plan').repeat(400))
-  await a.store.sync(a.author)
+  await a.store.as(a.author).sync()
   const b = await machine('b', a.key)
-  await a.store.sync(a.author)
+  await a.store.as(a.author).sync()
   const auditor = await generateIdentity(countingRandom('host view auditor'))
   canaries.set('device auditor', fromHex(auditor.deviceId))
-  await at(a, 4).store.addDevice(formatDeviceCard(auditor), 'auditor', a.author)
+  await at(a, 4).store.as(a.author).devices.add(formatDeviceCard(auditor), 'auditor')
   await rename(at(a, 5), 'plan', 'renamed')
   await write(at(a, 6), 'leak')
   await edit(at(a, 7), 'leak', text('revoked'))
   await apart(a, b)
   await redactLeak(at(a, 12))
-  await at(a, 13).store.updateSettings({ description: canary('description') }, a.author)
-  const [, , third] = await a.store.devices()
-  await at(a, 14).store.removeDevices([third?.deviceId ?? ''], a.author)
-  await at(a, 15).store.newRecoveryKey(a.author, { keepOld: true })
+  await at(a, 13)
+    .store.as(a.author)
+    .settings.update({ description: canary('description') })
+  const [, , third] = await a.store.devices.list()
+  await at(a, 14)
+    .store.as(a.author)
+    .devices.remove([third?.deviceId ?? ''])
+  await at(a, 15).store.as(a.author).keys.makeRecoveryKey({ keepOld: true })
   await write(at(a, 16), 'after')
-  for (const one of [a, b, a]) await one.store.sync(one.author)
-  await at(b, 30).store.apply([{ type: 'delete', path: path('bulk-3') }], b.author)
-  for (const one of [b, a]) await one.store.sync(one.author)
+  for (const one of [a, b, a]) await one.store.as(one.author).sync()
+  await at(b, 30)
+    .store.as(b.author)
+    .apply([{ type: 'delete', path: path('bulk-3') }])
+  for (const one of [b, a]) await one.store.as(one.author).sync()
   for (const one of [a, b]) await one.store.close()
 }
 
 async function rename({ store, author }: Machine, from: string, to: string): Promise<void> {
-  await store.apply([{ type: 'rename', path: path(from), to: path(to) }], author)
+  await store.as(author).apply([{ type: 'rename', path: path(from), to: path(to) }])
 }
 
 /** Both write while apart, to the same memory too, and change the keyring. */
@@ -119,14 +126,14 @@ async function apart(a: Machine, b: Machine): Promise<void> {
   await edit(at(a, 8), 'bulk-1', text('side-a'))
   await edit(at(b, 9), 'bulk-1', text('side-b'))
   await write(at(b, 10), 'only-b')
-  for (const one of [a, b]) await one.store.newRecoveryKey(one.author, { keepOld: true })
-  for (const one of [at(a, 11), at(b, 11.5), a]) await one.store.sync(one.author)
+  for (const one of [a, b]) await one.store.as(one.author).keys.makeRecoveryKey({ keepOld: true })
+  for (const one of [at(a, 11), at(b, 11.5), a]) await one.store.as(one.author).sync()
 }
 
 async function redactLeak({ store, author: { actor, session } }: Machine): Promise<void> {
-  const { versions } = await store.versions({ path: path('leak'), order: 'oldest' })
+  const { data: versions } = await store.history.versions({ path: path('leak'), order: 'oldest' })
   const versionIds = [versions[0]?.versionId ?? '']
-  await store.redact({ select: { versionIds }, reason: 'leaked_secret' }, { actor, session })
+  await store.as({ actor, session }).redact({ select: { versionIds }, reason: 'leaked_secret' })
 }
 
 let view: HostView

@@ -48,7 +48,7 @@ async function makeStores(): Promise<typeof made> {
   const { store } = await createStore(site)
   await fill(store, 0, 290)
   const storeId = parseId('store', store.id)
-  await store.versions()
+  await store.history.versions()
   await store.close()
   const older = join(origin, 'older')
   copyDirectory(cacheDirectory(site), older)
@@ -58,7 +58,7 @@ async function makeStores(): Promise<typeof made> {
   const other = await siteIn(join(origin, 'other'), 'other')
   const { store: foreign } = await createStore(other)
   await fill(foreign, 0, 290)
-  await foreign.versions()
+  await foreign.history.versions()
   await foreign.close()
   return { site, older, storeId, other }
 }
@@ -76,7 +76,7 @@ async function fill(
   const writes: Promise<unknown>[] = []
   for (let index = from; index < to; index += 1) {
     writes.push(
-      store.apply([{ type: 'create', path: `/${index}.md`, content: `${index}` }], author),
+      store.as(author).apply([{ type: 'create', path: `/${index}.md`, content: `${index}` }]),
     )
   }
   await Promise.all(writes)
@@ -99,8 +99,8 @@ function cacheDirectory({ directory }: Site): string {
 async function seen(site: Site): Promise<unknown> {
   const store = await openStore(site)
   const listing = await store.list('/')
-  const { versions } = await store.versions({ limit: 1000 })
-  const { commits } = await store.verify()
+  const { data: versions } = await store.history.versions({ limit: 1000 })
+  const { commits } = await store.maintenance.verify()
   await store.close()
   return [listing?.children.length, versions.length, commits]
 }

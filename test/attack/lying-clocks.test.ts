@@ -14,7 +14,7 @@ async function liar(first: Clone, url: string, clock: () => number): Promise<Clo
 }
 
 async function doubtsOf({ store }: Clone): Promise<readonly unknown[]> {
-  const { versions } = await store.versions({})
+  const { data: versions } = await store.history.versions({})
   return versions.map(({ versionId, createdAt, placedAt }) => [versionId, createdAt, placedAt])
 }
 
@@ -38,11 +38,11 @@ describe('T33: a member that lies about the time', () => {
     expect(await doubtsOf(lying)).toEqual(await doubtsOf(honest))
     const then = await honest.store.at({ time: Date.now() })
     for (const path of ['/kept', '/theirs', '/new']) expect(await then.read(path)).toBeDefined()
-    expect((await honest.store.expire({ unchangedFor: DAY }, author)).expired).toEqual([])
+    expect((await honest.store.as(author).expire({ unchangedFor: DAY })).expired).toEqual([])
     const select = { before: Date.now() - DAY }
-    const { versions } = await honest.store.planRedaction({ select, reason: 'retention' })
+    const { versions } = await honest.store.history.planRedaction({ select, reason: 'retention' })
     expect(versions).toEqual([])
-    await honest.store.verify()
+    await honest.store.maintenance.verify()
     await Promise.all([honest.store.close(), lying.store.close()])
   })
 })

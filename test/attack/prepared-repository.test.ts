@@ -109,7 +109,7 @@ describe('a push to a prepared repository runs nothing of it:', () => {
   test.each(sample(ofPushes, 5))('%s', async (_, prepare) => {
     const { a, remote } = await pairOfClones()
     await create(a, '/new.md')
-    await a.store.checkpoint()
+    await a.store.maintenance.checkpoint()
     expectRunByGit(a, remote, prepare)
     const mark = `${temporaryDirectory()}/mark`
     prepare(remote, mark)
@@ -161,7 +161,7 @@ exec git "$@"`,
   )
   const PATH = `${directory}:${environment['PATH']}`
   await create(clone, '/new.md')
-  await clone.store.sync(author, { access: { environment: { ...environment, PATH } } })
+  await clone.store.as(author).sync({ access: { environment: { ...environment, PATH } } })
   return readFileSync(log, 'utf8').trim().split('\n')
 }
 
@@ -177,7 +177,7 @@ test('a push to a prepared repository lets it word no line of a file elsewhere',
     'user.email': 'x',
   })
   await create(a, '/new.md')
-  await a.store.sync(author, { access: { environment: {} } })
+  await a.store.as(author).sync({ access: { environment: {} } })
   const line = readFileSync(victim, 'utf8')
   expect(line).toContain(`${branchOf(remote)} gitlocket <gitlocket@localhost> `)
   expect(line).not.toContain(';')
@@ -189,7 +189,7 @@ test('a fetch from a prepared repository runs nothing of it', async () => {
   await sync(b)
   const mark = `${temporaryDirectory()}/mark`
   for (const [, prepare] of ofPushes.slice(0, -1)) prepare(remote, mark)
-  await a.store.sync(author, { only: 'pull' })
+  await a.store.as(author).sync({ only: 'pull' })
   expect(await headOf(a)).toBe(await headOf(b))
   partialClone(remote, mark)
   const joining = joinClone(a, remote)

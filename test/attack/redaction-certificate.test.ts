@@ -30,13 +30,13 @@ beforeAll(async () => {
   const identity = await generateIdentity()
   const at = { directory: `${directory}/store`, stateDirectory: `${directory}/state`, identity }
   const { store } = await createStore(at)
-  await store.apply([{ type: 'create', path: '/private/key.md', content: secret }], author)
-  await store.apply([{ type: 'edit', path: '/private/key.md', edit: () => 'gone' }], author)
+  await store.as(author).apply([{ type: 'create', path: '/private/key.md', content: secret }])
+  await store.as(author).apply([{ type: 'edit', path: '/private/key.md', edit: () => 'gone' }])
   const request = { select: { matching: /secret/ }, reason: 'leaked_secret' } as const
-  const { certificate } = await store.redact(request, author)
+  const { certificate } = await store.as(author).redact(request)
   if (certificate === undefined) throw new Error('Nothing was redacted')
   ;({ signature, ...statement } = certificate)
-  signers = store.allowedSigners()
+  signers = await store.maintenance.allowedSigners()
   await store.close()
 })
 

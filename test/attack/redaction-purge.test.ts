@@ -46,13 +46,13 @@ beforeAll(async () => {
     },
   }
   const { store } = await createStore({ ...site, disk })
-  await store.apply([{ type: 'create', path: '/a.md', content: 'one\n' }], author)
-  await store.apply([{ type: 'edit', path: '/a.md', edit: () => 'two\n' }], author)
-  await store.apply([{ type: 'create', path: '/b.md', content: 'b\n' }], author)
-  await store.checkpoint()
+  await store.as(author).apply([{ type: 'create', path: '/a.md', content: 'one\n' }])
+  await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => 'two\n' }])
+  await store.as(author).apply([{ type: 'create', path: '/b.md', content: 'b\n' }])
+  await store.maintenance.checkpoint()
   packsBefore = `${root}/packs`
   copyDirectory(`${site.directory}/objects/pack`, packsBefore)
-  await store.redact({ select: { matching: /one/ }, reason: 'leaked_secret' }, author)
+  await store.as(author).redact({ select: { matching: /one/ }, reason: 'leaked_secret' })
   await store.close()
 })
 
@@ -68,8 +68,8 @@ function copySite(): Site {
 async function use(at: Site): Promise<string> {
   const store = await openStore(at)
   const checkpoint = await verdictOf(async () => {
-    await store.apply([{ type: 'create', path: '/new.md', content: 'new' }], author)
-    await store.checkpoint()
+    await store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new' }])
+    await store.maintenance.checkpoint()
   })
   const closed = await verdictOf(() => store.close())
   return closed === checkpoint ? closed : `${checkpoint}, ${closed}`
@@ -78,7 +78,7 @@ async function use(at: Site): Promise<string> {
 async function expectWhole(at: Site): Promise<void> {
   git(['fsck', '--strict', '--full'], at.directory)
   const store = await openStore(at)
-  await store.verify()
+  await store.maintenance.verify()
   expect(await contentsOf(store)).toEqual({ ...contents, '/new.md': 'new' })
   await store.close()
 }
@@ -137,7 +137,7 @@ describe('T19: a true list that is put back', () => {
     const changes = Object.entries(contents).map(([path, content]) => {
       return { type: 'create', path, content } as const
     })
-    await store.apply(changes, author)
+    await store.as(author).apply(changes)
     await store.close()
     writeFileSync(join(at.directory, list), genuine)
     await use(at).catch(() => undefined)
@@ -151,17 +151,17 @@ describe('T13: what was erased and is put back beside the history', () => {
     const at = copySite()
     copyDirectory(packsBefore, `${at.directory}/objects/pack`)
     const store = await openStore(at)
-    await store.verify()
+    await store.maintenance.verify()
     expect(await contentsOf(store)).toEqual(contents)
     expect(await oldContents(store)).not.toContain('one\n')
-    expect((await store.proveAbsence()).found.length).toBeGreaterThan(0)
+    expect((await store.maintenance.findResidue()).found.length).toBeGreaterThan(0)
     await store.close()
   })
 
   test('is not there without that', async () => {
     const at = copySite()
     const store = await openStore(at)
-    const { versions, found } = await store.proveAbsence()
+    const { versions, found } = await store.maintenance.findResidue()
     expect([versions, found]).toEqual([1, []])
     await store.close()
   })
@@ -173,22 +173,21 @@ test('T13: a directory of erased history that a write needs again', async () => 
   const { store } = await createStore(at)
   const creation = (path: string) => ({ type: 'create', path, content: path }) as const
   // Sixteen lie flat, the seventeenth divides them: again after the erased one (FORMAT §2.1).
-  await store.apply(
-    Array.from({ length: 16 }, (_, index) => creation(`/${index}`)),
-    author,
-  )
-  const { versionIds } = await store.apply([creation('/erased')], author)
-  await store.apply([{ type: 'delete', path: '/erased' }], author)
+  await store.as(author).apply(Array.from({ length: 16 }, (_, index) => creation(`/${index}`)))
+  const { versionIds } = await store.as(author).apply([creation('/erased')])
+  await store.as(author).apply([{ type: 'delete', path: '/erased' }])
   await Promise.all([
-    store.redact({ select: { versionIds }, reason: 'leaked_secret' }, author),
-    store.apply([creation('/beside')], author),
+    store.as(author).redact({ select: { versionIds }, reason: 'leaked_secret' }),
+    store.as(author).apply([creation('/beside')]),
   ])
-  await store.verify()
+  await store.maintenance.verify()
   await store.close()
   git(['fsck', '--strict', '--full'], at.directory)
 })
 
 async function oldContents(store: MemoryStore): Promise<readonly (string | undefined)[]> {
-  const { versions } = await store.versions()
-  return Promise.all(versions.map(async (one) => (await store.version(one.versionId)).content))
+  const { data: versions } = await store.history.versions()
+  return Promise.all(
+    versions.map(async (one) => (await store.history.version(one.versionId)).content),
+  )
 }

@@ -62,7 +62,7 @@ async function visit(site: Site): Promise<string> {
   return verdictOf(async () => {
     const store = await openStore(site)
     try {
-      const { path, content } = await store.version(victim)
+      const { path, content } = await store.history.version(victim)
       if (path !== undefined || content !== undefined)
         throw new Error('shown_redacted: it is there')
     } finally {
@@ -118,7 +118,7 @@ describe('T13, T14: a device that knows of the redaction', () => {
     const store = await openStore(site)
     await writeForged(history(), site.directory)
     expect(await verdictOf(() => store.read('/a.md'))).toBe(verdict)
-    expect(await verdictOf(() => store.version(victim))).toBe(verdict)
+    expect(await verdictOf(() => store.history.version(victim))).toBe(verdict)
     await store.close()
   })
 
@@ -147,7 +147,7 @@ describe('T13, T14: a device that knows of the redaction', () => {
     await writeForged(long.redacted, site.directory)
     const store = await openStore(site)
     const inCaches = async (): Promise<readonly unknown[]> => {
-      const { found } = await store.proveAbsence()
+      const { found } = await store.maintenance.findResidue()
       return found.filter(({ place }) => place === 'cache')
     }
     rmSync(caches, { recursive: true, force: true })
@@ -173,10 +173,10 @@ describe('T13: a device that knows the history before the redaction', () => {
   test('accepts it in an open store, and goes on without what was redacted', async () => {
     const site = await newSite(before)
     const store = await openStore(site)
-    expect((await store.version(victim)).content).toBe('alpha\n')
+    expect((await store.history.version(victim)).content).toBe('alpha\n')
     await writeForged(redacted, site.directory)
     expect((await store.read('/a.md'))?.content).toBe(`${changes - 1}`)
-    const { content, path, sha256, sizeBytes } = await store.version(victim)
+    const { content, path, sha256, sizeBytes } = await store.history.version(victim)
     expect([content, path, sha256, sizeBytes]).toEqual(Array.from({ length: 4 }))
     await store.close()
   })

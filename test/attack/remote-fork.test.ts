@@ -74,8 +74,8 @@ describe('T23: a remote that shows each device another history', () => {
   test('has to show both sides to a third device, which merges them', async () => {
     const { a, b, shown, hidden } = await fork()
     const c = await joinClone(a, shown)
-    await c.store.addRemote('other', hidden)
-    for (const remote of ['other', 'origin']) await c.store.sync(anybody, { remote })
+    await c.store.remotes.add('other', hidden)
+    for (const remote of ['other', 'origin']) await c.store.as(anybody).sync({ remote })
     expect(await contentsOf(c.store)).toMatchObject({ '/a.md': '/a.md', '/b.md': '/b.md' })
     // Both sides go on from the merge, without a repair.
     await syncAll([a, b])

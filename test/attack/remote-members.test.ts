@@ -139,7 +139,7 @@ describe('T26: a member who pushes', () => {
     await forge.join('reader')
     await writeForged(forge, remote)
     await sync(clone)
-    expect(await clone.store.devices()).toHaveLength(4)
+    expect(await clone.store.devices.list()).toHaveLength(4)
     await expectInStep(remote, [clone])
   })
 })
@@ -206,10 +206,10 @@ describe('a member who repeats ids that it has read at another remote', () => {
   ])('%s: %s', async (code) => {
     const { clone, remote, forge } = await honest()
     const second = bareRemote()
-    await clone.store.addRemote('second', second)
-    await clone.store.apply([{ type: 'create', path: '/new.md', content: 'new\n' }], author)
-    await clone.store.sync(author, { remote: 'second' })
-    const [made] = (await clone.store.versions({ path: '/new.md' })).versions
+    await clone.store.remotes.add('second', second)
+    await clone.store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new\n' }])
+    await clone.store.as(author).sync({ remote: 'second' })
+    const [made] = (await clone.store.history.versions({ path: '/new.md' })).data
     const isMemory = code === 'row_memory_exists'
     const memoryId = isMemory ? parseId('memory', made?.memoryId ?? '') : 'ab'.repeat(16)
     const versionId = isMemory ? 'cd'.repeat(16) : parseId('version', made?.versionId ?? '')
@@ -217,9 +217,9 @@ describe('a member who repeats ids that it has read at another remote', () => {
     const row = { memoryId, versionId, path: '/forged.md', content: 'forged\n' }
     forge.change([{ ...row, operation: 'created' }], { author: standard.writer })
     await writeForged(forge, remote)
-    const failure = await failureOf(clone.store.sync(author, { remote: 'origin' }))
+    const failure = await failureOf(clone.store.as(author).sync({ remote: 'origin' }))
     expect(failure).toMatchObject({ code })
-    await clone.store.verify()
+    await clone.store.maintenance.verify()
     expect(await contentsOf(clone.store)).not.toHaveProperty('/forged.md')
   })
 })

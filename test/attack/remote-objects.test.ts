@@ -41,7 +41,7 @@ async function served(): Promise<ServedPair> {
 }
 
 function syncOver({ store }: Clone): ReturnType<typeof sync> {
-  return store.sync(author, { access: { environment } })
+  return store.as(author).sync({ access: { environment } })
 }
 
 /** Answers every fetch with the new objects but for one. */
@@ -56,11 +56,12 @@ function withhold(remote: string, since: string, missing: string): Fault {
   return on(fetching, result('git-upload-pack', packAnswer(pack)))
 }
 
-const remake = async (a: Clone): Promise<unknown> => a.store.updateSettings({ name: 'new' }, author)
+const remake = async (a: Clone): Promise<unknown> =>
+  a.store.as(author).settings.update({ name: 'new' })
 const deletes = (a: Clone): Promise<void> => write(a, { type: 'delete', path: '/many/3.md' })
 const creates = (a: Clone): Promise<void> => create(a, '/new.md')
 const addsKey = async (a: Clone): Promise<unknown> => {
-  return a.store.newRecoveryKey(author, { keepOld: true })
+  return a.store.as(author).keys.makeRecoveryKey({ keepOld: true })
 }
 
 /** What is new in `name` of the newest tree. */
@@ -118,7 +119,7 @@ describe('T24: a pack without one of its objects', () => {
       expect(await failureOf(syncOver(b))).toMatchObject({ code: 'object_missing' })
       expect(await contentsOf(b.store)).toEqual(before)
       expect(await evidenceOf(b)).toBeUndefined()
-      await b.store.verify()
+      await b.store.maintenance.verify()
       server.fault = undefined
       await syncOver(b)
       await expectInStep(remote, [a, b])

@@ -89,7 +89,7 @@ describe('T22: a remote that was put back', () => {
     await create(late, '/newest.md')
     await syncAll([late, b])
     const lateId = formatId('device', late.place.identity.deviceId)
-    if (isRemoved) await stale.store.removeDevices([lateId], author)
+    if (isRemoved) await stale.store.as(author).devices.remove([lateId])
     else await create(stale, '/fork.md')
     await showClone(remote, stale)
     await expectRefused(b, 'rolled_back')
@@ -117,8 +117,8 @@ describe('T22: a remote that was put back', () => {
     await syncAll([a, b])
     const head = await headOf(b)
     moveBranch(remote, `${branchOf(remote)}~1`)
-    await b.store.removeRemote('origin')
-    await b.store.addRemote('mirror', remote)
+    await b.store.remotes.remove('origin')
+    await b.store.remotes.add('mirror', remote)
     // Never seen under this name: the older head is in what B has, which goes on from there.
     await sync(b)
     expect(await headOf(b)).toBe(head)
@@ -142,7 +142,7 @@ describe('T22: what was not put back is not taken for it', () => {
       // The anchor still names what was newest before the merge.
       const survivor = await copyOf(again)
       expect(await headOf(survivor)).toBe(branchOf(remote))
-      await survivor.store.verify()
+      await survivor.store.maintenance.verify()
     },
   )
 

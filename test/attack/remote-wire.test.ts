@@ -43,7 +43,7 @@ async function served(user?: Parameters<typeof serve>[1]): Promise<ServedPair> {
 const access = { environment, timeoutMs: 1000 }
 
 function syncOver({ store }: Clone, options: StoreSyncOptions = {}): ReturnType<typeof sync> {
-  return store.sync(author, { access, ...options })
+  return store.as(author).sync({ access, ...options })
 }
 
 const ok = ['unpack ok\n', 'ok refs/heads/main\n']
@@ -87,7 +87,7 @@ describe('T27: a host that lies about a push', () => {
       const world = await served()
       const { a, b, remote, server } = world
       await create(b, '/new.md')
-      await b.store.checkpoint()
+      await b.store.maintenance.checkpoint()
       server.fault = taken(world, say)
       expect(await failureOf(syncOver(b))).toMatchObject({ code })
       expect(branchOf(remote)).toBe(await headOf(b))
@@ -131,7 +131,7 @@ describe('T27: a host that breaks off or falls silent', () => {
     expect(await failureOf(syncOver(b))).toMatchObject({ code })
     await create(b, '/goes-on.md')
     expect(await contentsOf(b.store)).toMatchObject({ '/ours.md': '/ours.md' })
-    await b.store.verify()
+    await b.store.maintenance.verify()
     server.fault = undefined
     await syncOver(b)
     await sync(a)
@@ -161,7 +161,7 @@ describe('T27: a host that sends us elsewhere', () => {
     expect(error.code).toBe('rolled_back')
     expect(elsewhere.requests.length).toBeGreaterThan(0)
     expect(elsewhere.requests.every(({ authorization }) => authorization === undefined)).toBe(true)
-    await b.store.verify()
+    await b.store.maintenance.verify()
   })
 
   test('learns no more than it knows from a message, and neither does a log', async () => {
@@ -189,8 +189,8 @@ describe('T27: a host that sends us elsewhere', () => {
   test('cannot have a credential kept in an address', async () => {
     const { b, server } = await served()
     const url = server.url.replace('http://', 'http://me:secret@')
-    await expect(b.store.addRemote('other', url)).rejects.toMatchObject({ code: 'invalid_input' })
-    expect(b.store.remotes()).toHaveLength(1)
+    await expect(b.store.remotes.add('other', url)).rejects.toMatchObject({ code: 'invalid_input' })
+    expect(await b.store.remotes.list()).toHaveLength(1)
   })
 
   test('gives nothing to a machine that joins there', async () => {

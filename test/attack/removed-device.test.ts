@@ -30,7 +30,7 @@ const removed = worldsOf(async (url) => {
   const { a, b } = await makePair(url)
   const c = await joinClone(a, url)
   await syncAll([a, b, c])
-  await a.store.removeDevices([idOf(b)], author)
+  await a.store.as(author).devices.remove([idOf(b)])
   return { a, b, c }
 })
 

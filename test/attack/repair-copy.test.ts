@@ -78,7 +78,7 @@ test('T34: a change on top that nobody of the store wrote is not taken over', as
   const report = await repairFrom(site, await copyOf(forged))
   expect(report).toMatchObject({ whole: true, anchor: 'kept', head: { commit: forge.head } })
   const store = await openStore(site)
-  await store.verify()
+  await store.maintenance.verify()
   expect(await contentsOf(store)).toEqual(honest)
   await store.close()
 })

@@ -51,7 +51,7 @@ async function visit(site: Site, more: { acceptRolledBack?: boolean } = {}): Pro
 }
 
 async function write(store: MemoryStore, path: string): Promise<void> {
-  await store.apply([{ type: 'create', path, content: 'x' }], author)
+  await store.as(author).apply([{ type: 'create', path, content: 'x' }])
 }
 
 function anchorPath({ stateDirectory }: Site): string {
@@ -95,7 +95,7 @@ describe('T14: a repository that was put back is refused', () => {
     const site = await newSite()
     const store = await openStore(site)
     await write(store, '/new.md')
-    await store.checkpoint()
+    await store.maintenance.checkpoint()
     await writeForged(standard.forge, site.directory)
     expect(await verdictOf(() => store.read('/a.md'))).toBe('rolled_back')
     expect(await verdictOf(() => write(store, '/newer.md'))).toBe('rolled_back')
@@ -237,10 +237,10 @@ describe('T14: what was verified before spares nothing that is new', () => {
     forge.rewrite(new Set([version.a1]))
     await writeForged(forge, site.directory)
     expect((await open.read('/a.md'))?.content).toBe('alpha, again\n')
-    const { versions } = await open.versions({ path: '/' })
+    const { data: versions } = await open.history.versions({ path: '/' })
     expect(versions.filter((one) => one.redactedAt !== undefined)).toHaveLength(0)
     expect(
-      (await open.versions()).versions.filter((one) => one.redactedAt !== undefined),
+      (await open.history.versions()).data.filter((one) => one.redactedAt !== undefined),
     ).toHaveLength(1)
     await open.close()
     expect(await visit(site)).toBe('accepted')

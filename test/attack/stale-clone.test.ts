@@ -39,7 +39,7 @@ const knowing = worldsOf(async (url) => {
 async function leaked(): Promise<World<'a' | 'b' | 'stale'> & { readonly versionId: string }> {
   const world = await knowing()
   const { a } = world
-  const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
+  const { data: versions } = await a.store.history.versions({ path: '/key.txt', order: 'oldest' })
   const versionId = versions[0]?.versionId ?? ''
   await redact(a, versionId)
   await sync(a)
@@ -48,10 +48,10 @@ async function leaked(): Promise<World<'a' | 'b' | 'stale'> & { readonly version
 
 async function expectErased(clones: readonly Clone[], versionId: string): Promise<void> {
   for (const { store } of clones) {
-    const { content, redactedAt } = await store.version(versionId)
+    const { content, redactedAt } = await store.history.version(versionId)
     expect(content).toBeUndefined()
     expect(redactedAt).toBeDefined()
-    expect((await store.proveAbsence()).found).toEqual([])
+    expect((await store.maintenance.findResidue()).found).toEqual([])
   }
 }
 
@@ -75,7 +75,7 @@ describe('T29: erased versions that come back', () => {
       git(['push', '--quiet', '--force', remote, 'main'], stale.place.directory)
       for (const one of [a, b]) {
         await expectRefused(one, 'rolled_back')
-        expect((await one.store.version(versionId)).content).toBeUndefined()
+        expect((await one.store.history.version(versionId)).content).toBeUndefined()
         expect(await evidenceOf(one)).toBeUndefined()
       }
       await repair(a)
@@ -93,10 +93,10 @@ describe('T29: erased versions that come back', () => {
     const { a, b, remote, stale, versionId } = await leaked()
     await create(stale, '/unpushed.md')
     await stale.store.close()
-    await a.store.addRemote('stale', stale.place.directory)
-    await a.store.sync(author, { remote: 'stale', only: 'pull' })
-    await a.store.removeRemote('stale')
-    await a.store.checkpoint()
+    await a.store.remotes.add('stale', stale.place.directory)
+    await a.store.as(author).sync({ remote: 'stale', only: 'pull' })
+    await a.store.remotes.remove('stale')
+    await a.store.maintenance.checkpoint()
     await expectErased([a], versionId)
     await syncAll([a, b])
     await expectErased([a, b], versionId)
@@ -116,7 +116,10 @@ describe('T29: erased versions that come back', () => {
 
   test('while a redaction of something else is on its way', async () => {
     const { a, b, remote, stale, versionId } = await leaked()
-    const { versions } = await stale.store.versions({ path: '/notes.md', order: 'oldest' })
+    const { data: versions } = await stale.store.history.versions({
+      path: '/notes.md',
+      order: 'oldest',
+    })
     const other = versions[0]?.versionId ?? ''
     await edit(stale, '/notes.md', 'clean\n')
     await redact(stale, other)
@@ -138,7 +141,7 @@ describe('T29: erased versions that come back', () => {
     await expectRefused(a, ['commit_malformed', 'not_a_store'])
     expect(await evidenceOf(a)).toBe(junk)
     await edit(a, '/key.txt', 'revoked')
-    const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
+    const { data: versions } = await a.store.history.versions({ path: '/key.txt', order: 'oldest' })
     await redact(a, versions[0]?.versionId ?? '')
     expect(await evidenceOf(a)).toBeUndefined()
     git(['fsck', '--strict', '--no-dangling'], a.place.directory)

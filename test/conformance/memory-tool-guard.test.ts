@@ -149,7 +149,7 @@ describe('a memory that held a secret before the guard was there', () => {
 
   test.each(rest.map(([rule, ...steps]) => [rule, steps] as const))('%s', async (_, steps) => {
     const { store } = await newStore()
-    await store.apply([{ type: 'create', path: '/old', content: held }], author)
+    await store.as(author).apply([{ type: 'create', path: '/old', content: held }])
     await turnOn(store)
     for (const step of steps) {
       if ('at' in step) expect((await store.read(step.at))?.content).toBe(step.content)
@@ -259,7 +259,7 @@ describe('a guard of the program', () => {
 })
 
 async function turnOn(store: MemoryStore): Promise<void> {
-  await store.updateSettings({ metadata: { gitlocket_guard: 'secrets' } }, author)
+  await store.as(author).settings.update({ metadata: { gitlocket_guard: 'secrets' } })
 }
 
 function textOf({ text }: { readonly text: string | RegExp }): unknown {

@@ -189,7 +189,7 @@ describe('options', () => {
   )('%s is recorded', async (_, options, actor, session) => {
     await tool.given()
     await memoryToolHandlers(tool.store, { ...options, reason: 'why' }).create(newFile)
-    const [version] = (await tool.store.versions({ limit: 1 })).versions
+    const [version] = (await tool.store.history.versions({ limit: 1 })).data
     expect(version).toMatchObject({ operation: 'created', createdBy: actor, reason: 'why' })
     expect(version?.session).toBe(session)
   })

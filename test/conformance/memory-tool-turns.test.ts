@@ -31,7 +31,7 @@ describe('one turn', () => {
     )
     expect(await contentOf('/a')).toBe('0\n8\n7\n6\n5\n4\n3\n2\n1\n')
     const memoryId = (await tool.store.read('/a'))?.memoryId
-    expect((await tool.store.versions({ memoryId })).versions).toHaveLength(9)
+    expect((await tool.store.history.versions({ memoryId })).data).toHaveLength(9)
   })
 
   test('eight inserts from eight handlers keep eight', async () => {

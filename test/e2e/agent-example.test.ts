@@ -103,7 +103,7 @@ describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, 
   test('keeps every edit of three turns, each as a commit of its own', async () => {
     const store = await open(project)
     expect((await store.read('/kept.md'))?.content).toBe(kept)
-    const { versions } = await store.versions()
+    const { data: versions } = await store.history.versions()
     expect(versions.map((version) => version.operation)).toEqual([
       ...Array.from({ length: 10 }, () => 'modified'),
       'created',
@@ -111,7 +111,7 @@ describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, 
     const sessions = new Set(versions.map((version) => version.session))
     expect([...sessions]).toEqual([expect.stringMatching(/^chat-[0-9a-f-]{36}$/)])
     expect(new Set(versions.map((version) => version.commit)).size).toBe(11)
-    expect((await store.verify()).commits).toBe(12)
+    expect((await store.maintenance.verify()).commits).toBe(12)
     await store.close()
   })
 
@@ -214,12 +214,12 @@ function run(
   })
 }
 
-function open(project: string): Promise<MemoryStore> {
+async function open(project: string): Promise<MemoryStore> {
   const home = join(project, 'home')
   return openStore({
     directory: join(home, 'memory.git'),
     stateDirectory: join(home, 'state'),
-    identity: parseIdentity(readFileSync(join(home, 'identity'), 'utf8')),
+    identity: await parseIdentity(readFileSync(join(home, 'identity'), 'utf8')),
   })
 }
 

@@ -192,10 +192,10 @@ describe('a clock that was wrong', () => {
   test('is told of after the write that came upon it, and its times show as doubtful', async () => {
     const home = await newHomeWithStore()
     const { identityFile, stateDirectory, store: directory } = home
-    const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+    const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
     const clock = (): number => Date.UTC(2099, 0, 1)
     const store = await openStore({ directory, stateDirectory, identity, clock })
-    await store.apply([{ type: 'create', path: '/ahead.md', content: 'a\n' }], author)
+    await store.as(author).apply([{ type: 'create', path: '/ahead.md', content: 'a\n' }])
     await store.close()
     const told = 'behind the newest record (2099-01-01T00:00:00.000Z)'
     expect(await home.ok('status')).toContain(told)

@@ -23,9 +23,9 @@ export interface FirstMachine {
 export async function firstMachine(url: string, home: Home = newHome()): Promise<FirstMachine> {
   const { store, recoveryKey } = await createStore(await placesOf(home))
   const content = 'one\ntwo\nthree\n'
-  await store.apply([{ type: 'create', path: '/notes.md', content }], author)
-  await store.addRemote('origin', url)
-  await store.sync(author)
+  await store.as(author).apply([{ type: 'create', path: '/notes.md', content }])
+  await store.remotes.add('origin', url)
+  await store.as(author).sync()
   await store.close()
   return { home, recoveryKey }
 }

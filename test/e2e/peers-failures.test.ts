@@ -24,7 +24,7 @@ const CANCELLED = 130
 
 /** Does something on a machine, as its device, without a process of its own. */
 async function as(home: Home, work: (store: MemoryStore) => Promise<unknown>): Promise<void> {
-  const identity = parseIdentity(readFileSync(home.identityFile, 'utf8'))
+  const identity = await parseIdentity(readFileSync(home.identityFile, 'utf8'))
   const { store: directory, stateDirectory } = home
   const store = await openStore({ directory, stateDirectory, identity })
   await work(store)
@@ -33,15 +33,15 @@ async function as(home: Home, work: (store: MemoryStore) => Promise<unknown>): P
 
 function edit(home: Home, from: string, to: string): Promise<void> {
   const change = { type: 'edit', path: '/notes.md', edit: (text: string) => text.replace(from, to) }
-  return as(home, (store) => store.apply([{ ...change, type: 'edit' }], author))
+  return as(home, (store) => store.as(author).apply([{ ...change, type: 'edit' }]))
 }
 
 function create(home: Home, path: string): Promise<void> {
-  return as(home, (store) => store.apply([{ type: 'create', path, content: path }], author))
+  return as(home, (store) => store.as(author).apply([{ type: 'create', path, content: path }]))
 }
 
 function send(home: Home): Promise<void> {
-  return as(home, (store) => store.sync(author))
+  return as(home, (store) => store.as(author).sync())
 }
 
 const pair = pairsOfMachines()
@@ -133,7 +133,7 @@ describe('row 4', () => {
   test('an unattended run ends at a conflict, with no way on', async () => {
     const { first, second } = await pair()
     await edit(first, 'one', 'eins')
-    await as(second, (store) => store.apply([{ type: 'delete', path: '/notes.md' }], author))
+    await as(second, (store) => store.as(author).apply([{ type: 'delete', path: '/notes.md' }]))
     await send(first)
     const { exitCode } = await second.run(['sync'], { input: '' })
     expect(exitCode).toBe(CONFLICTS_KEPT)
@@ -207,8 +207,8 @@ describe('row 5', () => {
     const { first, remote } = await pair()
     const home = newHome()
     await home.call(['device', 'card'])
-    const identity = parseIdentity(readFileSync(home.identityFile, 'utf8'))
-    await as(first, (store) => store.addDevice(formatDeviceCard(identity), 'writer', author))
+    const identity = await parseIdentity(readFileSync(home.identityFile, 'utf8'))
+    await as(first, (store) => store.as(author).devices.add(formatDeviceCard(identity), 'writer'))
     await create(first, '/after.md')
     await send(first)
     expect((await home.call(['join', remote])).exitCode).toBe(0)

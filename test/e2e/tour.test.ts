@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { guardedSession, poisonedSession, sessions } from '../../scripts/tour/transcript.ts'
 import type { Input } from '../../scripts/tour/transcript/call.ts'
 import { leakedKey } from '../../scripts/tour/transcript/friday.ts'
-import { openStore, parseIdentity } from '../../src/index.ts'
+import { type MemoryStore, openStore, parseIdentity } from '../../src/index.ts'
 import { full } from '../support/seed.ts'
 import { git, gitBytes, sharedDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
@@ -106,9 +106,9 @@ describe('the tour', () => {
 
   test('leaves the store that it names, whole and ready to use', async () => {
     const at = placeOf(finished.stdout)
-    const identity = parseIdentity(readFileSync(at.identityFile, 'utf8'))
+    const identity = await parseIdentity(readFileSync(at.identityFile, 'utf8'))
     const store = await openStore({ ...at, identity })
-    const { commits } = await store.verify()
+    const { commits } = await store.maintenance.verify()
     expect(commits).toBe(1 + commitsOfSessions + commitsOfPerson + commitsOfMachines)
     expect((await store.read('/done/billing/handover.md'))?.content).toContain('by ascending id')
     await store.close()
@@ -159,9 +159,9 @@ describe('the poisoned session of the tour', () => {
     const plan = partOf(finished.stdout, '$ gitlocket redact', '--dry-run')
     expect(plan).toContain('Would redact 3 versions')
     const store = await open(finished.stdout)
-    const redacted = (await store.versions({ redacted: true })).versions
-    const { found, versions } = await store.proveAbsence()
-    const contents = await Promise.all(redacted.map((one) => store.version(one.versionId)))
+    const redacted = (await store.history.versions({ redacted: true })).data
+    const { found, versions } = await store.maintenance.findResidue()
+    const contents = await Promise.all(redacted.map((one) => store.history.version(one.versionId)))
     await store.close()
     expect(versions).toBe(3)
     expect(redacted.map(({ operation }) => operation)).toEqual(['modified', 'modified', 'created'])
@@ -261,9 +261,9 @@ function placeOf(output: string): Place {
   }
 }
 
-function open(output: string): ReturnType<typeof openStore> {
+async function open(output: string): Promise<MemoryStore> {
   const at = placeOf(output)
-  return openStore({ ...at, identity: parseIdentity(readFileSync(at.identityFile, 'utf8')) })
+  return openStore({ ...at, identity: await parseIdentity(readFileSync(at.identityFile, 'utf8')) })
 }
 
 /** The command whose line has all these words, with what the tour shows of its answer. */

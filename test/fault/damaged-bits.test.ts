@@ -29,7 +29,7 @@ let head: string | undefined
 async function write(store: MemoryStore, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index += 1) {
     const content = `text ${index}\n`
-    await store.apply([{ type: 'create', path: `/${index}.md`, content }], author)
+    await store.as(author).apply([{ type: 'create', path: `/${index}.md`, content }])
   }
 }
 
@@ -62,7 +62,7 @@ beforeAll(async () => {
     },
   })
   await write(writing, 2, 4)
-  await writing.checkpoint()
+  await writing.maintenance.checkpoint()
   await writing.close()
   // As it is when all is packed, with the anchor that names it.
   cpSync(made, join(shared, 'closed'), { recursive: true })
@@ -103,7 +103,7 @@ function textsIn(root: string): Promise<string | readonly string[]> {
   return verdictOf(async () => {
     const store = await openStore({ ...placesOf(root), identity })
     try {
-      await store.verify()
+      await store.maintenance.verify()
       await write(store, notes, notes + 1)
       const files = (await store.list('/'))?.children ?? []
       const texts = files.map(async ({ path }) => (await store.read(path))?.content ?? '')

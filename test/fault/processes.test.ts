@@ -77,7 +77,10 @@ test('two processes that write at once keep what both have written', async () =>
   for (const name of ['one', 'two']) {
     expect((await store.list(`/${name}`))?.children).toHaveLength(each)
   }
-  expect(await store.verify()).toMatchObject({ commits: 1 + 2 * each, memories: 2 * each })
+  expect(await store.maintenance.verify()).toMatchObject({
+    commits: 1 + 2 * each,
+    memories: 2 * each,
+  })
   await store.close()
   git(['fsck', '--strict'], place.directory)
 })
@@ -100,10 +103,10 @@ test('processes killed under load lose no acknowledged write and leave no lock',
   }
   const store = await openStore(place)
   for (const path of acknowledged) expect(await store.read(path), path).toBeDefined()
-  await store.verify()
+  await store.maintenance.verify()
   // The next writer clears away what the dead left.
   const author = { actor: { type: 'user', id: 'survivor' } } as const
-  await store.apply([{ type: 'create', path: '/last.md', content: 'still writable' }], author)
+  await store.as(author).apply([{ type: 'create', path: '/last.md', content: 'still writable' }])
   await store.close()
   expect(
     readdirSync(`${place.directory}/gitlocket`).filter((file) => /lock|owner/.test(file)),

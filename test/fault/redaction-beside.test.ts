@@ -37,7 +37,7 @@ describe('another process redacts before any read of one that', () => {
         const child = spawnSync(process.execPath, redacting)
         expect(child.stderr.toString(), `read ${row} of ${total}`).toBe('')
       })
-      expect(await store.verify()).toMatchObject({ memories: 3 })
+      expect(await store.maintenance.verify()).toMatchObject({ memories: 3 })
       await store.close()
       expect(await whichAreRedacted(copy[who], [copy.deep])).toEqual([copy.deep])
     }

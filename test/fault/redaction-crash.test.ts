@@ -327,7 +327,7 @@ async function expectRecovery(
     const isNew = done || isDeepStrictEqual(state, template.next)
     expect(state).toEqual(isNew ? template.next : template.old)
     if (!isNew) await scenario.act(store)
-    await store.apply([{ type: 'create', path: '/after.md', content: 'written' }], agent)
+    await store.as(agent).apply([{ type: 'create', path: '/after.md', content: 'written' }])
     await store.close()
     await expectNext(scenario, template, place, disk)
     if (at % fsckEvery === 1) {
@@ -356,7 +356,7 @@ async function expectNext(
   expect(await contentsOf(store)).toEqual({ ...next.live, '/after.md': 'written' })
   expect(await pastOf(store, [...next.past.keys()])).toEqual(next.past)
   if (scenario.erases) {
-    expect((await store.proveAbsence({ objectIds: [...dead] })).found).toEqual([])
+    expect((await store.maintenance.findResidue({ objectIds: [...dead] })).found).toEqual([])
   }
   await store.close()
 }
@@ -386,14 +386,14 @@ async function newTemplate(scenario: Scenario): Promise<Template> {
 }
 
 async function stateOf(store: MemoryStore, ids: readonly string[]): Promise<State> {
-  const { versions } = await store.verify({ threads: 0 })
+  const { versions } = await store.maintenance.verify({ threads: 0 })
   return { live: await contentsOf(store), past: await pastOf(store, ids), versions }
 }
 
 async function pastOf(store: MemoryStore, ids: readonly string[]): Promise<State['past']> {
   const past = new Map<string, readonly [Text, Text]>()
   for (const id of ids) {
-    const { path, content } = await store.version(id)
+    const { path, content } = await store.history.version(id)
     past.set(id, [path, content])
   }
   return past

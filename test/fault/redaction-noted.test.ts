@@ -31,9 +31,9 @@ test.each(['storage_full', 'storage_failed'] as const)('%s is taken back', async
     const before = await contentsOf(store)
     await expect(redact(store, oldLeak), dry.log[index]).rejects.toMatchObject({ code })
     expect(await contentsOf(store)).toEqual(before)
-    await store.apply([{ type: 'create', path: '/after.md', content: 'written' }], agent)
+    await store.as(agent).apply([{ type: 'create', path: '/after.md', content: 'written' }])
     expect((await redact(store, oldLeak)).length).toBeGreaterThan(0)
-    await store.verify({ threads: 0 })
+    await store.maintenance.verify({ threads: 0 })
     await store.close()
     disk.release()
   }

@@ -34,7 +34,7 @@ describe('a process that reads and writes, while another one redacts', () => {
       const seen = worker.lines('wrote').length
       await expect.poll(() => worker.lines('wrote').length, patience).toBeGreaterThan(seen + 1)
       const select = { versionIds: [id] }
-      const { certificate } = await store.redact({ select, reason }, author)
+      const { certificate } = await store.as(author).redact({ select, reason })
       dead.push(...(certificate?.object_ids ?? []))
     }
     await expect.poll(() => worker.lines('gone').length, patience).toBe(site.secrets.length)
@@ -82,15 +82,15 @@ type Question = (store: MemoryStore, site: Site, progress: () => void) => Promis
 
 /** Long enough for the redaction to come in between, and for a read to notice it. */
 const questions: readonly (readonly [name: string, question: Question])[] = [
-  ['the versions', (store, _, progress) => store.versions({}, { progress })],
+  ['the versions', (store, _, progress) => store.history.versions({}, { progress })],
   [
     'a moment of the past',
     async (store, { secrets }, progress) => {
       return (await store.at({ versionId: secrets[0] ?? '' }, { progress })).list('/')
     },
   ],
-  ['a proof of absence', (store, _, progress) => store.proveAbsence({ progress })],
-  ['a verification', (store, _, progress) => store.verify({ progress, threads: 0 })],
+  ['a proof of absence', (store, _, progress) => store.maintenance.findResidue({ progress })],
+  ['a verification', (store, _, progress) => store.maintenance.verify({ progress, threads: 0 })],
 ]
 
 describe('another process redacts, and erases, while this one is asked for', () => {
@@ -111,7 +111,7 @@ describe('another process redacts, and erases, while this one is asked for', () 
     })
     expect(answer).toBeDefined()
     expect(await reading).toMatchObject({ path: '/filler.md' })
-    expect(await store.version(id)).toMatchObject({ path: undefined, content: undefined })
+    expect(await store.history.version(id)).toMatchObject({ path: undefined, content: undefined })
     await store.close()
     await expectErased(site, [id], [], [])
   })
@@ -119,13 +119,13 @@ describe('another process redacts, and erases, while this one is asked for', () 
   test('nothing but a memory, after it has read the history: it keeps no copy', async () => {
     const site = await newSite(1)
     const store = await openStore(site.second)
-    await store.versions()
+    await store.history.versions()
     const redactor = startProcess('redact', site.first, 'redactor', site.secrets)
     await redactor.end()
     expect(await store.read('/filler.md')).toBeDefined()
     await store.close()
     const again = await openStore(site.second)
-    expect((await again.proveAbsence()).found).toEqual([])
+    expect((await again.maintenance.findResidue()).found).toEqual([])
     await again.close()
     await expectErased(site, site.secrets, [], [])
   })
@@ -144,14 +144,14 @@ async function expectErased(
   for (const device of [first, second]) {
     const store = await openStore(device)
     for (const id of redacted) {
-      const { content, path, redactedAt } = await store.version(id)
+      const { content, path, redactedAt } = await store.history.version(id)
       expect([content, path, typeof redactedAt]).toEqual([undefined, undefined, 'number'])
     }
     for (const path of workers.flatMap((worker) => worker.lines('wrote'))) {
       expect(await store.read(path), path).toBeDefined()
     }
-    expect((await store.proveAbsence({ objectIds })).found).toEqual([])
-    await store.verify()
+    expect((await store.maintenance.findResidue({ objectIds })).found).toEqual([])
+    await store.maintenance.verify()
     await store.close()
   }
   git(['fsck', '--strict', '--full', '--no-dangling'], first.directory)
@@ -160,7 +160,7 @@ async function expectErased(
 /** Whoever writes next, and closes, finishes what a dead process has left. */
 async function useOnce(device: Device): Promise<void> {
   const store = await openStore(device)
-  await store.apply([{ type: 'create', path: `/used-${Date.now()}.md`, content: 'x' }], author)
+  await store.as(author).apply([{ type: 'create', path: `/used-${Date.now()}.md`, content: 'x' }])
   await store.close()
 }
 

@@ -32,7 +32,7 @@ function repair(place: TestPlace, from?: string): Promise<RepairReport> {
 async function expectWhole(place: TestPlace, contents = world.contents): Promise<void> {
   const store = await reopen(place)
   expect(await contentsOf(store)).toEqual(contents)
-  await store.verify()
+  await store.maintenance.verify()
   await store.close()
   git(['fsck', '--strict', '--no-dangling'], place.directory)
   expect(await repair(place)).toMatchObject({ sound: true, toErase: 0 })
@@ -103,14 +103,14 @@ describe('A list of what a redaction has to erase', () => {
   async function notErased(): Promise<{ place: TestPlace; versionId: string }> {
     const place = copyOfWorld(world)
     const store = await reopen(place)
-    const [version] = (await store.versions({ path: '/packed/1.md' })).versions
+    const [version] = (await store.history.versions({ path: '/packed/1.md' })).data
     const versionId = version?.versionId ?? ''
-    await store.apply([{ type: 'delete', path: '/packed/1.md' }], author)
-    await store.compact()
+    await store.as(author).apply([{ type: 'delete', path: '/packed/1.md' }])
+    await store.maintenance.compact()
     const packs = `${place.directory}/objects/pack`
     const before = `${place.directory}/../before`
     cpSync(packs, before, { recursive: true })
-    await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
+    await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' })
     await store.close()
     for (const name of readdirSync(before)) {
       if (!existsSync(`${packs}/${name}`)) cpSync(`${before}/${name}`, `${packs}/${name}`)
@@ -132,10 +132,10 @@ describe('A list of what a redaction has to erase', () => {
       expect(report.toErase).toBeGreaterThan(0)
       const store = await reopen(place)
       const contents = await contentsOf(store)
-      expect((await store.proveAbsence()).found).not.toEqual([])
-      await store.compact()
-      expect(await store.proveAbsence()).toMatchObject({ found: [], pending: 0 })
-      expect((await store.version(versionId)).content).toBeUndefined()
+      expect((await store.maintenance.findResidue()).found).not.toEqual([])
+      await store.maintenance.compact()
+      expect(await store.maintenance.findResidue()).toMatchObject({ found: [], pending: 0 })
+      expect((await store.history.version(versionId)).content).toBeUndefined()
       await store.close()
       await expectWhole(place, contents)
     }

@@ -116,7 +116,7 @@ async function checkRepair(
   // That a journal was longer, nothing tells but a copy.
   const isCut = kind === 'journal' && Object.keys(contents).length >= packedCount
   expect(contents, label).toEqual(isCut ? pick(world.contents, contents) : world.contents)
-  await store.verify()
+  await store.maintenance.verify()
   await store.close()
   git(['fsck', '--strict', '--no-dangling'], place.directory)
   expect((await repair(place, 'none')).sound, label).toBe(true)
@@ -187,10 +187,10 @@ describe('A repair that dies', () => {
 describe('What a redaction erased', () => {
   const reason = 'leaked_secret'
   const forget = async (store: MemoryStore, path: string): Promise<string> => {
-    const [version] = (await store.versions({ path })).versions
+    const [version] = (await store.history.versions({ path })).data
     const versionId = version?.versionId ?? ''
-    await store.apply([{ type: 'delete', path }], author)
-    await store.redact({ select: { versionIds: [versionId] }, reason }, author)
+    await store.as(author).apply([{ type: 'delete', path }])
+    await store.as(author).redact({ select: { versionIds: [versionId] }, reason })
     return versionId
   }
 
@@ -212,8 +212,8 @@ describe('What a redaction erased', () => {
       mended += 1
       const again = await reopen(place)
       expect(await contentsOf(again)).toEqual(expected)
-      expect((await again.version(versionId)).content).toBeUndefined()
-      expect((await again.proveAbsence()).found).toEqual([])
+      expect((await again.history.version(versionId)).content).toBeUndefined()
+      expect((await again.maintenance.findResidue()).found).toEqual([])
       await forget(again, '/packed/0.md')
       await again.close()
       const aside = `${place.directory}/gitlocket/damaged`

@@ -78,13 +78,13 @@ const states: Record<string, string>[] = []
 beforeAll(async () => {
   identity = await generateIdentity()
   const { store } = await createStore({ ...place('base'), identity })
-  await store.apply([{ type: 'create', path: '/kept.md', content: text('kept') }], author)
+  await store.as(author).apply([{ type: 'create', path: '/kept.md', content: text('kept') }])
   await store.close()
   copyDirectory(`${root}/base`, `${root}/dry`)
   const dry = await open(place('dry'))
   states.push(await contentsOf(dry))
   for (const command of commands) {
-    await dry.apply(command, author)
+    await dry.as(author).apply(command)
     states.push(await contentsOf(dry))
   }
   await dry.close()
@@ -101,7 +101,7 @@ const scenarios: Record<string, Scenario> = {
   'commands one by one, then a close': async (at, disk, acknowledge) => {
     const store = await open(at, disk)
     for (const command of commands) {
-      await store.apply(command, author)
+      await store.as(author).apply(command)
       acknowledge()
     }
     await store.close()
@@ -109,15 +109,15 @@ const scenarios: Record<string, Scenario> = {
   'commands with a checkpoint after each': async (at, disk, acknowledge) => {
     const store = await open(at, disk)
     for (const command of commands) {
-      await store.apply(command, author)
+      await store.as(author).apply(command)
       acknowledge()
-      await store.checkpoint()
+      await store.maintenance.checkpoint()
     }
     await store.close()
   },
   'commands that share a write': async (at, disk, acknowledge) => {
     const store = await open(at, disk)
-    await Promise.all(commands.map((command) => store.apply(command, author).then(acknowledge)))
+    await Promise.all(commands.map((command) => store.as(author).apply(command).then(acknowledge)))
     await store.close()
   },
 }
@@ -163,8 +163,8 @@ async function expectSurvival(outcome: Outcome, what: string, fsck: boolean): Pr
   const contents = await contentsOf(store)
   const allowed = states.slice(outcome.acknowledged)
   expect(allowed, what).toContainEqual(contents)
-  await store.verify()
-  await store.apply([{ type: 'create', path: '/after.md', content: 'still writable' }], author)
+  await store.maintenance.verify()
+  await store.as(author).apply([{ type: 'create', path: '/after.md', content: 'still writable' }])
   await store.close()
   if (fsck) git(['fsck', '--strict', '--no-dangling'], place('run').directory)
 }
@@ -200,8 +200,8 @@ async function expectStoreOrNone(what: string): Promise<void> {
     return undefined
   })
   const usable = store ?? (await createStore({ ...place('run'), identity })).store
-  await usable.apply([{ type: 'create', path: '/a', content: 'works' }], author)
-  await usable.verify()
+  await usable.as(author).apply([{ type: 'create', path: '/a', content: 'works' }])
+  await usable.maintenance.verify()
   await usable.close()
 }
 

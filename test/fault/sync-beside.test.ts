@@ -95,7 +95,7 @@ async function runHere(workers: readonly Worker[]): Promise<readonly Said[]> {
   const over = new AbortController()
   const watch = async (): Promise<void> => {
     while (!over.signal.aborted) {
-      const turn = workers[0]?.clone.store.sync(author)
+      const turn = workers[0]?.clone.store.as(author).sync()
       await turn?.catch((error: Error) => say('refused', 'watch', error.message, error.stack ?? ''))
       await new Promise((resolve) => setTimeout(resolve, watchMs))
     }
@@ -141,7 +141,7 @@ async function expectWhole(
     const contents = await contentsOf(store)
     for (const path of paths('wrote')) expect(contents, path).toHaveProperty([path])
     for (const path of paths('redacted')) expect(contents).not.toHaveProperty([path])
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   }
   for (const directory of [remote, ...clones.map(({ place }) => place.directory)]) {

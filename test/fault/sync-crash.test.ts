@@ -52,7 +52,7 @@ interface Scenario {
   readonly death: Death
 }
 
-const sync = (store: MemoryStore): Promise<unknown> => store.sync(author)
+const sync = (store: MemoryStore): Promise<unknown> => store.as(author).sync()
 
 const scenarios: readonly Scenario[] = [
   {
@@ -139,7 +139,7 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'naming a remote',
     prepare: async () => undefined,
-    act: (store, site) => store.addRemote('second', site.remote),
+    act: (store, site) => store.remotes.add('second', site.remote),
     changes: true,
     syncs: false,
     tried: 1,
@@ -148,7 +148,7 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'forgetting a remote',
     prepare: async () => undefined,
-    act: (store) => store.removeRemote('origin'),
+    act: (store) => store.remotes.remove('origin'),
     changes: true,
     syncs: false,
     tried: 1,
@@ -164,12 +164,12 @@ async function writeAndSync(site: SyncSite, machine: 'b' | 'c', leak?: string): 
       await write(store, leak, 'clean\n')
       await redactFirst(store, leak)
     }
-    await store.sync(author)
+    await store.as(author).sync()
   })
 }
 
 async function removeDevice(store: MemoryStore, site: SyncSite, machine: 'c'): Promise<void> {
-  await store.removeDevices([site.deviceIdOf(machine)], author)
+  await store.as(author).devices.remove([site.deviceIdOf(machine)])
 }
 
 const root = sharedDirectory()
@@ -260,9 +260,9 @@ async function expectRecovery(
     if (scenario.syncs || !isNew) await scenario.act(store, site)
     expect(await stateOf(store, [...old.past.keys()])).toEqual(next)
     await write(store, '/after.md', 'written\n')
-    await store.verify({ threads: 0 })
-    if (scenario.syncs) await store.sync(author)
-    expect((await store.proveAbsence()).found).toEqual([])
+    await store.maintenance.verify({ threads: 0 })
+    if (scenario.syncs) await store.as(author).sync()
+    expect((await store.maintenance.findResidue()).found).toEqual([])
   })
   expectTidy(site, 'a')
   if (at % thoroughEvery === 0) await expectSound(site, 'a', scenario.syncs)
@@ -273,7 +273,9 @@ async function newTemplate(scenario: Scenario): Promise<Template> {
   await scenario.prepare(site)
   const ids = new Set<string>()
   for (const machine of ['a', 'b'] as const) {
-    const { versions } = await site.with(machine, (store) => store.versions({ limit: 100 }))
+    const { data: versions } = await site.with(machine, (store) =>
+      store.history.versions({ limit: 100 }),
+    )
     for (const { versionId } of versions) ids.add(versionId)
   }
   const reset = site.keep()
@@ -292,13 +294,19 @@ async function newTemplate(scenario: Scenario): Promise<Template> {
 }
 
 async function stateOf(store: MemoryStore, ids: readonly string[]): Promise<State> {
-  const found = new Set((await store.versions({ limit: 1000 })).versions.map((v) => v.versionId))
+  const found = new Set(
+    (await store.history.versions({ limit: 1000 })).data.map((v) => v.versionId),
+  )
   const past = new Map<string, readonly [path?: string, content?: string] | undefined>()
   for (const id of ids) {
-    const version = found.has(id) ? await store.version(id) : undefined
+    const version = found.has(id) ? await store.history.version(id) : undefined
     past.set(id, version && [version.path ?? '', version.content ?? ''])
   }
-  return { live: await contentsOf(store), past, remotes: store.remotes().map(({ name }) => name) }
+  return {
+    live: await contentsOf(store),
+    past,
+    remotes: (await store.remotes.list()).map(({ name }) => name),
+  }
 }
 
 const joins: readonly (readonly [name: string, death: Death, prepare: () => Promise<string>])[] = [
@@ -309,8 +317,8 @@ const joins: readonly (readonly [name: string, death: Death, prepare: () => Prom
     async () => {
       const card = formatDeviceCard(site.identityOf('new'))
       await site.with('a', async (store) => {
-        await store.addDevice(card, 'writer', author)
-        await store.sync(author)
+        await store.as(author).devices.add(card, 'writer')
+        await store.as(author).sync()
       })
       return ''
     },
@@ -362,9 +370,9 @@ async function expectJoined(recoveryKey: string, at: number): Promise<void> {
       ? await site.open('new', disk)
       : await site.join('new', disk, secretOf(recoveryKey))
     await write(store, '/after.md', 'written\n')
-    await store.verify({ threads: 0 })
-    await store.sync(author)
-    const devices = await store.devices()
+    await store.maintenance.verify({ threads: 0 })
+    await store.as(author).sync()
+    const devices = await store.devices.list()
     expect(devices.filter(({ isThis }) => isThis)).toHaveLength(1)
     expect(devices).toHaveLength(4)
     await store.close()

@@ -66,7 +66,7 @@ test('processes killed while they sync lose nothing that they acknowledged', asy
     const killed = await killAfter(joined, `round-${round}`, (round * 37) % 150)
     written.push(...killed.written)
     const change = { type: 'create', path: `/first/${round}.md`, content: 'first\n' } as const
-    await first.store.apply([change], author)
+    await first.store.as(author).apply([change])
     await sync(first)
     for (const path of killed.sent) expect(await first.store.read(path), path).toBeDefined()
   }
@@ -76,7 +76,7 @@ test('processes killed while they sync lose nothing that they acknowledged', asy
   expect(await headOf(again)).toBe(await headOf(first))
   for (const path of written) expect(await first.store.read(path), path).toBeDefined()
   for (const { store } of [again, first]) {
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   }
   expectTidy(joined)

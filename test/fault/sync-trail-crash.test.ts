@@ -46,15 +46,15 @@ async function start(): Promise<void> {
     site = await SyncSite.start(root)
     const card = formatDeviceCard(site.identityOf('auditor'))
     await site.with('a', async (store) => {
-      await store.addDevice(card, 'auditor', author)
-      await store.sync(author)
+      await store.as(author).devices.add(card, 'auditor')
+      await store.as(author).sync()
     })
     begin = site.keep()
   }
   begin()
 }
 
-const sync = (store: MemoryStore): Promise<unknown> => store.sync(author)
+const sync = (store: MemoryStore): Promise<unknown> => store.as(author).sync()
 
 const scenarios: readonly Scenario[] = [
   {
@@ -73,7 +73,7 @@ const scenarios: readonly Scenario[] = [
       await onDisk(join)
       await site.with('b', async (store) => {
         await redactFirst(store, '/b/leak.md')
-        await store.sync(author)
+        await store.as(author).sync()
       })
     },
     keeps: false,
@@ -82,7 +82,7 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'a trail that leaves what others have taken back',
     prepare: async () => {
-      await site.with('b', (store) => store.removeDevices([site.deviceIdOf('c')], author))
+      await site.with('b', (store) => store.as(author).devices.remove([site.deviceIdOf('c')]))
       await site.with('c', (store) => writeAndSync(store, '/c/late.md'))
       await onDisk(join)
       await site.with('b', sync)
@@ -109,7 +109,7 @@ const scenarios: readonly Scenario[] = [
 
 async function writeAndSync(store: MemoryStore, path: string): Promise<void> {
   await write(store, path, 'new\n')
-  await store.sync(author)
+  await store.as(author).sync()
 }
 
 function join(disk: FaultyDisk): Promise<unknown> {

@@ -44,9 +44,9 @@ async function sent(host: Omit<Served, 'first'>): Promise<Served> {
   const first = await firstClone(host.url)
   for (const name of ['a', 'b', 'c']) {
     const path = `/${name}.md`
-    await first.store.apply([{ type: 'create', path, content: name.repeat(500) }], author)
+    await first.store.as(author).apply([{ type: 'create', path, content: name.repeat(500) }])
   }
-  await first.store.sync(author, { access: host.access })
+  await first.store.as(author).sync({ access: host.access })
   return { ...host, first }
 }
 
@@ -77,7 +77,7 @@ function flip(file: string): void {
 }
 
 async function expectMended({ remote, url, first, access }: Served): Promise<void> {
-  await first.store.sync(author, { access, repair: true })
+  await first.store.as(author).sync({ access, repair: true })
   git(['fsck', '--strict', '--no-dangling'], remote)
   const second = await joinClone(first, url, { access })
   expect(await contentsOf(second.store)).toEqual(await contentsOf(first.store))
@@ -99,7 +99,7 @@ describe.each(hosts)('behind %s a repair', (_, serve, isMissing) => {
       flip(files.find((file) => how === 'loose' || file.endsWith('.pack')) ?? '')
       const refused = how === 'packed' ? 'pack_refused' : 'remote_protocol'
       await expect(joinClone(first, url, { access })).rejects.toMatchObject({ code: refused })
-      await expect(first.store.sync(author, { access, repair: true })).rejects.toMatchObject({
+      await expect(first.store.as(author).sync({ access, repair: true })).rejects.toMatchObject({
         code: 'object_corrupt',
         message: expect.stringMatching(/delete those that .* or push to a new repository/),
       })

@@ -3,7 +3,7 @@
 
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { RemoteOptions } from '../../src/index.ts'
+import { type SyncReport, type RemoteOptions } from '../../src/index.ts'
 import {
   bareRemote,
   checkWithGit,
@@ -97,7 +97,7 @@ describe('a redaction on a host that refuses to replace the branch', () => {
 
 async function expectCompletedLater(host: Host, says: RegExp): Promise<void> {
   const { access } = host
-  const sync = ({ store }: Clone): ReturnType<typeof store.sync> => store.sync(author, { access })
+  const sync = ({ store }: Clone): Promise<SyncReport> => store.as(author).sync({ access })
   const a = await firstClone(host.url)
   const versionId = await leak(a)
   await sync(a)
@@ -125,9 +125,9 @@ async function expectCompletedLater(host: Host, says: RegExp): Promise<void> {
 }
 
 async function expectWhole({ store }: Clone, redacted: string): Promise<void> {
-  await store.verify()
-  expect((await store.version(redacted)).content).toBeUndefined()
-  expect((await store.proveAbsence()).found).toEqual([])
+  await store.maintenance.verify()
+  expect((await store.history.version(redacted)).content).toBeUndefined()
+  expect((await store.maintenance.findResidue()).found).toEqual([])
 }
 
 describe('a host that lacks or denies what nothing here needs', () => {
@@ -144,9 +144,9 @@ describe('a host that lacks or denies what nothing here needs', () => {
       git(['config', name, value], remote)
       const a = await firstClone(remote)
       const versionId = await leak(a)
-      await a.store.sync(author)
+      await a.store.as(author).sync()
       await redact(a, versionId)
-      await a.store.sync(author)
+      await a.store.as(author).sync()
       const b = await joinClone(a, remote)
       expect(await contentsOf(b.store)).toEqual({ '/key.txt': 'revoked' })
     },

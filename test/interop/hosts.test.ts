@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { RemoteOptions } from '../../src/index.ts'
+import { type SyncReport, type RemoteOptions } from '../../src/index.ts'
 import { bareRemote, type Clone, firstClone, headOf, joinClone } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import { makeCertificate, startGitServer } from '../support/git-server.ts'
@@ -130,10 +130,10 @@ describe('a store is pushed, joined, merged, redacted, and cloned with stock git
       // Who may read can take over what is there, and not make itself a device.
       expect(await failureOf(joinClone(a, host.url, { access: bob }))).toMatchObject(denied)
       const pull = { access: bob, only: 'pull' } as const
-      expect(await a.store.sync(author, pull)).toMatchObject({ received: { commits: 0 } })
+      expect(await a.store.as(author).sync(pull)).toMatchObject({ received: { commits: 0 } })
       host.gitolite.allow('RW+ = alice')
-      expect(await failureOf(a.store.sync(author, pull))).toMatchObject(denied)
-      await a.store.sync(author, { access: alice })
+      expect(await failureOf(a.store.as(author).sync(pull))).toMatchObject(denied)
+      await a.store.as(author).sync({ access: alice })
     },
   )
 })
@@ -141,7 +141,7 @@ describe('a store is pushed, joined, merged, redacted, and cloned with stock git
 /** Returns the first machine. */
 async function expectServes(host: Host): Promise<Clone> {
   const { access } = host
-  const sync = ({ store }: Clone): ReturnType<typeof store.sync> => store.sync(author, { access })
+  const sync = ({ store }: Clone): Promise<SyncReport> => store.as(author).sync({ access })
   const a = await firstClone(host.url)
   await create(a, '/notes.md', 'one\ntwo\nthree\n')
   const versionId = await leak(a)
@@ -158,6 +158,6 @@ async function expectServes(host: Host): Promise<Clone> {
   expect(await sync(b)).toMatchObject({ erased: 1 })
   expect(await contentsOf(b.store)).toMatchObject({ '/notes.md': 'eins\ntwo\ndrei\n' })
   expect([await headOf(a), await headOf(b)]).toEqual(Array(2).fill(branchOf(host.directory)))
-  expectSound(await cloneWithGit(host), a.store.allowedSigners())
+  expectSound(await cloneWithGit(host), await a.store.maintenance.allowedSigners())
   return a
 }

@@ -23,9 +23,9 @@ function worldsWith(paths: readonly string[]): () => Promise<World<'a' | 'b'>> {
   return worldsOf(async (url) => {
     const a = await firstClone(url)
     await apply(a, ...paths.map(create))
-    await a.store.sync(author)
+    await a.store.as(author).sync()
     const b = await joinClone(a, url)
-    await a.store.sync(author)
+    await a.store.as(author).sync()
     return { a, b }
   })
 }
@@ -52,7 +52,7 @@ async function hostOf(
   git(['config', 'receive.unpackLimit', String(limits[indexes])], remote)
   git(['config', 'receive.fsckObjects', 'true'], remote)
   const access = { environment }
-  return { a, b, remote, sync: ({ store }) => store.sync(author, { access }) }
+  return { a, b, remote, sync: ({ store }) => store.as(author).sync({ access }) }
 }
 
 function create(path: string): Change {
@@ -68,7 +68,7 @@ function edit(path: string): Change {
 }
 
 function apply({ store }: Clone, ...changes: readonly Change[]): Promise<unknown> {
-  return store.apply(changes, author)
+  return store.as(author).apply(changes)
 }
 
 async function expectInStep({ a, b, remote, sync }: Host): Promise<void> {
@@ -147,7 +147,9 @@ describe('a push that was refused', () => {
       code: 'push_rejected',
       message: expect.stringContaining('`sync --repair` sends everything whole'),
     })
-    await a.store.sync(author, { access: { environment: installedGit.environment }, repair: true })
+    await a.store
+      .as(author)
+      .sync({ access: { environment: installedGit.environment }, repair: true })
     await expectInStep(host)
   })
 })
@@ -182,7 +184,7 @@ async function take(host: Host, { clone, work, picks, atOnce }: Step): Promise<v
   const live = new Set(root === undefined ? [] : pathsIn(root))
   const changes = picks.flatMap((pick) => plan(work, pick, live) ?? [])
   const batches = atOnce ? [changes] : changes.map((change) => [change])
-  for (const batch of batches) if (batch.length > 0) await store.apply(batch, author)
+  for (const batch of batches) if (batch.length > 0) await store.as(author).apply(batch)
 }
 
 function pathsIn({ type, path, children }: DirectoryListing): string[] {

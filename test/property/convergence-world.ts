@@ -70,9 +70,9 @@ export class World {
     world.#recoveryKey = place.recoveryKey
     world.#admit(store, place)
     const secret = { type: 'create', path: `/${canary}.md`, content: canary } as const
-    await store.apply([secret], { ...author, reason: canary })
+    await store.as({ ...author, reason: canary }).apply([secret])
     await world.#invite(store, 'auditor')
-    await store.sync(author)
+    await store.as(author).sync()
     for (let n = 0; n < 2; n += 1) await world.#join('recovery', undefined)
     return world
   }
@@ -111,7 +111,7 @@ export class World {
     member.refused = undefined
     const before = await versionIds(member.store)
     try {
-      const { received, sent, late } = await member.store.sync(author, { signal })
+      const { received, sent, late } = await member.store.as(author).sync({ signal })
       const told = new Set(late.flatMap(({ versions }) => versions.map((one) => one.versionId)))
       const now = await versionIds(member.store)
       // What a sync takes back it says.
@@ -164,7 +164,7 @@ export class World {
   async #keepLate(member: Member): Promise<boolean> {
     this.#drawn += 1
     const change = { type: 'create', path: `/kept-${this.#drawn}.md`, content: '' } as const
-    const applied = await member.store.apply([change], author)
+    const applied = await member.store.as(author).apply([change])
     for (const id of applied.versionIds) member.acknowledged.add(id)
     return this.sync(member)
   }
@@ -185,12 +185,12 @@ export class World {
     const { store } = member
     switch (work.type) {
       case 'apply': {
-        const applied = await store.apply(work.planned.map(toChange), author)
+        const applied = await store.as(author).apply(work.planned.map(toChange))
         for (const id of applied.versionIds) member.acknowledged.add(id)
         return
       }
       case 'settings':
-        await store.updateSettings({ name: work.name }, author)
+        await store.as(author).settings.update({ name: work.name })
         return
       case 'redact':
         return this.#redact(member, work.pick)
@@ -199,7 +199,8 @@ export class World {
         return
       case 'role': {
         const device = await this.#pickDevice(member, work.whose)
-        if (device !== undefined) await store.changeRole(device.deviceId, work.role, author)
+        if (device !== undefined)
+          await store.as(author).devices.changeRole(device.deviceId, work.role)
         return
       }
       case 'remove':
@@ -207,13 +208,13 @@ export class World {
       case 'passphrase': {
         this.#passphrase = undefined
         const passphrase = `correct horse ${this.#drawn++}`
-        await store.changePassphrase(passphrase, author)
+        await store.as(author).keys.changePassphrase(passphrase)
         this.#passphrase = passphrase
         return
       }
       case 'recovery':
         if (!work.keepOld) this.#recoveryKey = undefined
-        this.#recoveryKey = (await store.newRecoveryKey(author, work)).recoveryKey
+        this.#recoveryKey = (await store.as(author).keys.makeRecoveryKey(work)).recoveryKey
         return
       default:
         throw new Error('Not a work')
@@ -225,14 +226,14 @@ export class World {
     const versionId = ids[pick % Math.max(1, ids.length)]
     if (versionId === undefined) return
     const request = { select: { versionIds: [versionId] }, reason: 'unspecified' } as const
-    await member.store.redact({ ...request, current: 'keep' }, author)
-    const { redactedAt } = await member.store.version(versionId)
+    await member.store.as(author).redact({ ...request, current: 'keep' })
+    const { redactedAt } = await member.store.history.version(versionId)
     if (redactedAt !== undefined) member.redacted.add(versionId)
   }
 
   async #invite(store: MemoryStore, role: Role): Promise<Identity> {
     const identity = await generateIdentity()
-    await store.addDevice(formatDeviceCard(identity), role, author)
+    await store.as(author).devices.add(formatDeviceCard(identity), role)
     if (role === 'auditor') this.auditors.push(new Auditor(identity, this.remote))
     return identity
   }
@@ -243,7 +244,7 @@ export class World {
     const known = await versionIds(member.store)
     const removed = this.members.find((one) => one.deviceId === deviceId)
     try {
-      await member.store.removeDevices([deviceId], author)
+      await member.store.as(author).devices.remove([deviceId])
     } finally {
       // A process that dies may have done it.
       removed?.removals.set(member, known)
@@ -252,7 +253,7 @@ export class World {
 
   /** An active device, but for who made the store and who asks. */
   async #pickDevice({ store }: Member, number: number): Promise<Device | undefined> {
-    const devices = (await store.devices()).filter(({ deviceId, removed, isThis }) => {
+    const devices = (await store.devices.list()).filter(({ deviceId, removed, isThis }) => {
       return removed === undefined && !isThis && deviceId !== this.first.deviceId
     })
     return devices[number % Math.max(1, devices.length)]
@@ -323,9 +324,9 @@ function chosen<T>(list: readonly T[], number: number): T {
 export async function versionIds(store: MemoryStore): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
   for (let after: string | undefined; ;) {
-    const page = await store.versions({ limit: 1000, after })
-    for (const { versionId } of page.versions) ids.add(versionId)
-    after = page.next
+    const page = await store.history.versions({ limit: 1000, page: after })
+    for (const { versionId } of page.data) ids.add(versionId)
+    after = page.nextPage
     if (after === undefined) return ids
   }
 }

@@ -23,7 +23,7 @@ test(
         const world = await World.start()
         for (const taken of steps) await world.take(taken)
         await world.settle()
-        const devices = await world.first.store.devices()
+        const devices = await world.first.store.devices.list()
         for (const member of world.members) await expectKept(world, member, devices)
         await expectAudited(world, devices)
         checkWithGit(world.remote)
@@ -51,7 +51,10 @@ async function expectKept(
   }
   for (const id of member.sent) expect(known).toContain(id)
   for (const id of member.sentRedactions) {
-    expect(await first.store.version(id)).toMatchObject({ content: undefined, path: undefined })
+    expect(await first.store.history.version(id)).toMatchObject({
+      content: undefined,
+      path: undefined,
+    })
   }
   if (member.refused !== undefined) return expectStuck(member, device)
   for (const id of member.acknowledged) expect(known).toContain(id)
@@ -78,8 +81,8 @@ async function expectEqual(first: Member, { store }: Member): Promise<void> {
   expect((await store.status()).head).toBe((await first.store.status()).head)
   expect(await contentsOf(store)).toEqual(await contentsOf(first.store))
   expect(await versionIds(store)).toEqual(await versionIds(first.store))
-  await store.verify()
-  expect((await store.proveAbsence()).found).toEqual([])
+  await store.maintenance.verify()
+  expect((await store.maintenance.findResidue()).found).toEqual([])
 }
 
 /** Each auditor, in the clone that it has kept or that it makes now. */

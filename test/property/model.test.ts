@@ -117,19 +117,19 @@ class Trial {
         break
       case 'limits':
         this.model.setLimits(taken.limits)
-        await store.updateSettings({ limits: taken.limits }, author)
+        await store.as(author).settings.update({ limits: taken.limits })
         break
       case 'archive':
         this.model.setArchived(taken.archived)
-        await store.updateSettings({ archivedAt: taken.archived ? 5 : undefined }, author)
+        await store.as(author).settings.update({ archivedAt: taken.archived ? 5 : undefined })
         break
       case 'epoch':
         this.model.commits += 1
         // Without a passphrase: Argon2 is slow.
-        await store.changePassphrase(null, author)
+        await store.as(author).keys.changePassphrase(null)
         break
       case 'checkpoint':
-        await store.checkpoint()
+        await store.maintenance.checkpoint()
         break
       case 'reopen':
         await this.#reopen(taken.losingCaches)
@@ -148,7 +148,10 @@ class Trial {
     expect(await allVersions(other)).toEqual(versions)
     await this.#compareHistory(store, versions)
     const report = { commits: model.commits, versions: versions.length }
-    expect(await store.verify()).toMatchObject({ ...report, memories: model.paths.length })
+    expect(await store.maintenance.verify()).toMatchObject({
+      ...report,
+      memories: model.paths.length,
+    })
     await this.close()
     git(['fsck', '--strict'], place.directory)
   }
@@ -166,7 +169,7 @@ class Trial {
     store: MemoryStore,
     batch: readonly (readonly PlannedChange[])[],
   ): Promise<void> {
-    const promises = batch.map((planned) => store.apply(planned.map(toChange), author))
+    const promises = batch.map((planned) => store.as(author).apply(planned.map(toChange)))
     const results = await Promise.allSettled(promises)
     for (const [index, result] of results.entries()) {
       const expected = outcomeOf(() => this.model.apply(batch[index] ?? []))
@@ -202,7 +205,7 @@ class Trial {
   async #compareHistory(store: MemoryStore, versions: readonly Version[]): Promise<void> {
     const described = new Map<string, string>()
     for (const { versionId, operation, path } of versions) {
-      const { content } = await store.version(versionId)
+      const { content } = await store.history.version(versionId)
       described.set(versionId, JSON.stringify([operation, path, content]))
     }
     const textOf = ({ versionId }: Version): string => described.get(versionId) ?? ''
@@ -264,9 +267,9 @@ async function allVersions(store: MemoryStore): Promise<readonly Version[]> {
   const found: Version[] = []
   let after: string | undefined
   do {
-    const page = await store.versions({ limit: 7, after })
-    found.push(...page.versions)
-    after = page.next
+    const page = await store.history.versions({ limit: 7, page: after })
+    found.push(...page.data)
+    after = page.nextPage
   } while (after !== undefined)
   return found
 }

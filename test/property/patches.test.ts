@@ -75,7 +75,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 async function take(store: MemoryStore, step: Step): Promise<void> {
   try {
     if (step.type === 'redact') await redactOne(store, step.place)
-    else await store.apply(changesOf(step), author)
+    else await store.as(author).apply(changesOf(step))
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
   }
@@ -100,10 +100,12 @@ function swapped([a, b]: readonly [string, string]): readonly Change[] {
 }
 
 async function redactOne(store: MemoryStore, place: number): Promise<void> {
-  const { versions } = await store.versions({ redacted: false })
+  const { data: versions } = await store.history.versions({ redacted: false })
   const version = versions[place % Math.max(1, versions.length)]
   if (version === undefined) return
-  await store.redact({ select: { versionIds: [version.versionId] }, reason: 'unspecified' }, author)
+  await store
+    .as(author)
+    .redact({ select: { versionIds: [version.versionId] }, reason: 'unspecified' })
 }
 
 async function stateAt(store: MemoryStore, versionId: string): Promise<State> {
@@ -153,18 +155,18 @@ function applied(patch: string, before: State, options: readonly string[]): Stat
 
 /** Some pairs of points; each is tried both ways, and taken back. */
 async function checkPairs(store: MemoryStore, picks: readonly number[]): Promise<void> {
-  const { versions } = await store.versions({ limit: 1000 })
+  const { data: versions } = await store.history.versions({ limit: 1000 })
   const ids = versions.map(({ versionId }) => versionId)
   for (let index = 0; ids.length > 0 && index + 1 < picks.length; index += 2) {
     const [from = '', to = ''] = picks.slice(index, index + 2).map((pick) => ids[pick % ids.length])
     const [before, after] = [await stateAt(store, from), await stateAt(store, to)]
     const there = pointPatch(
       plainInk,
-      await store.difference({ versionId: from }, { versionId: to }),
+      await store.history.diff({ versionId: from }, { versionId: to }),
     )
     const back = pointPatch(
       plainInk,
-      await store.difference({ versionId: to }, { versionId: from }),
+      await store.history.diff({ versionId: to }, { versionId: from }),
     )
     const options = index % 4 === 0 ? [] : ['--index']
     expect(applied(there, before, options)).toEqual(after)
@@ -179,7 +181,7 @@ describe.skipIf(git.missing)(`git apply${git.note}`, () => {
     const run = async (taken: readonly Step[], pairs: readonly number[]): Promise<void> => {
       const { store } = await newStore()
       const first = ['/a', '/b', '/日 本'].map((at) => create(at, `${at}\n`))
-      await store.apply(first, author)
+      await store.as(author).apply(first)
       for (const step of taken) await take(store, step)
       await checkPairs(store, pairs)
       await store.close()
@@ -225,7 +227,7 @@ describe.skipIf(git.missing)(`git apply${git.note}`, () => {
     ],
   ])('and of %s', async (_, made) => {
     const { store } = await newStore()
-    for (const changes of made) await store.apply(changes, author)
+    for (const changes of made) await store.as(author).apply(changes)
     const count = made.flat().length
     const every = Array.from({ length: count }, (__, to) =>
       Array.from({ length: to }, (___, from) => [from, to]),
@@ -236,10 +238,10 @@ describe.skipIf(git.missing)(`git apply${git.note}`, () => {
 
   test('and leaves out paths that no file is made of, which the patch names', async () => {
     const { store } = await newStore()
-    const made = await store.apply([create('/.git/config', 'x\n')], author)
-    await store.apply([{ type: 'rename', path: '/.git/config', to: '/a' }], author)
+    const made = await store.as(author).apply([create('/.git/config', 'x\n')])
+    await store.as(author).apply([{ type: 'rename', path: '/.git/config', to: '/a' }])
     const [versionId = ''] = made.versionIds
-    const patch = pointPatch(plainInk, await store.difference({ versionId }))
+    const patch = pointPatch(plainInk, await store.history.diff({ versionId }))
     expect(patch).toMatch(/^# \/\.git\/config is left out: it would be read by git as its own\n/)
     expect(applied(patch, {}, [])).toEqual({ '/a': 'x\n' })
     await store.close()
@@ -247,19 +249,19 @@ describe.skipIf(git.missing)(`git apply${git.note}`, () => {
 
   test('and says of what is redacted that it only seems new, or deleted', async () => {
     const { store } = await newStore()
-    const { versionIds } = await store.apply([create('/a', 'secret\n')], author)
-    await store.apply([{ type: 'edit', path: '/a', edit: () => 'none\n' }], author)
-    const later = await store.apply([create('/b', 'b\n')], author)
+    const { versionIds } = await store.as(author).apply([create('/a', 'secret\n')])
+    await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'none\n' }])
+    const later = await store.as(author).apply([create('/b', 'b\n')])
     const [from = '', to = ''] = [...versionIds, ...later.versionIds]
-    await store.redact({ select: { versionIds: [from] }, reason: 'leaked_secret' }, author)
+    await store.as(author).redact({ select: { versionIds: [from] }, reason: 'leaked_secret' })
     const [then, now] = [{ versionId: from }, { versionId: to }]
-    const there = await store.difference(then, now)
+    const there = await store.history.diff(then, now)
     expect([there.redacted, there.halfRedacted.length]).toEqual([1, 1])
     const patch = pointPatch(plainInk, there)
     const id = there.halfRedacted[0]?.memoryId
     expect(patch).toContain(`# /a seems new: what ${id} was at --from is redacted\n`)
     expect(applied(patch, {}, [])).toEqual({ '/a': 'none\n', '/b': 'b\n' })
-    const back = pointPatch(plainInk, await store.difference(now, then))
+    const back = pointPatch(plainInk, await store.history.diff(now, then))
     expect(back).toContain(`# /a seems deleted: what ${id} was at --to is redacted\n`)
     expect(applied(back, { '/a': 'none\n', '/b': 'b\n' }, [])).toEqual({})
     await store.close()

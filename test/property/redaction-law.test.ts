@@ -63,23 +63,29 @@ const choice = fc.array(fc.boolean(), { minLength: 1, maxLength: 24 })
 async function takeStep(store: MemoryStore, taken: Step): Promise<void> {
   switch (taken.type) {
     case 'apply':
-      await store.apply(taken.planned.map(toChange), author).catch(() => undefined)
+      await store
+        .as(author)
+        .apply(taken.planned.map(toChange))
+        .catch(() => undefined)
       return
     case 'fill': {
       const content = 'filler'
       const paths = Array.from({ length: taken.count }, (_, n) => `/fill/${n}`)
       const made = paths.map((path) => ({ type: 'create' as const, path, content }))
-      await store.apply(made, author).catch(() => undefined)
+      await store
+        .as(author)
+        .apply(made)
+        .catch(() => undefined)
       return
     }
     case 'epoch':
-      await store.changePassphrase(null, author)
+      await store.as(author).keys.changePassphrase(null)
       return
     case 'rename':
-      await store.updateSettings({ name: 'another name' }, author)
+      await store.as(author).settings.update({ name: 'another name' })
       return
     case 'checkpoint':
-      await store.checkpoint()
+      await store.maintenance.checkpoint()
       return
     default:
       throw new Error('Not a step')
@@ -89,16 +95,16 @@ async function takeStep(store: MemoryStore, taken: Step): Promise<void> {
 async function allVersions(store: MemoryStore): Promise<Version[]> {
   const found: Version[] = []
   for (let after: string | undefined; ;) {
-    const page = await store.versions({ limit: 1000, after })
-    found.push(...page.versions)
-    after = page.next
+    const page = await store.history.versions({ limit: 1000, page: after })
+    found.push(...page.data)
+    after = page.nextPage
     if (after === undefined) return found
   }
 }
 
 /** What is not the current version of a live memory. */
 async function redactable(store: MemoryStore): Promise<string[]> {
-  const plan = await store.planRedaction({ select: { path: '/' }, reason: 'unspecified' })
+  const plan = await store.history.planRedaction({ select: { path: '/' }, reason: 'unspecified' })
   const current = new Set(plan.current.map((version) => version.versionId))
   return plan.versions.map(({ versionId }) => versionId).filter((id) => !current.has(id))
 }
@@ -114,7 +120,7 @@ async function redactAll(place: TestPlace, sets: readonly string[][]): Promise<s
   const store = await reopen(place)
   for (const versionIds of sets) {
     if (versionIds.length === 0) continue
-    await store.redact({ select: { versionIds }, reason: 'legal' }, author)
+    await store.as(author).redact({ select: { versionIds }, reason: 'legal' })
   }
   await store.close()
   return commitsOf(place)
@@ -167,7 +173,7 @@ async function closed(store: MemoryStore, place: TestPlace): Promise<Before> {
   const versions = await allVersions(store)
   const contents = new Map<string, string | undefined>()
   for (const { versionId } of versions) {
-    contents.set(versionId, (await store.version(versionId)).content)
+    contents.set(versionId, (await store.history.version(versionId)).content)
   }
   const candidates = await redactable(store)
   await store.close()
@@ -176,9 +182,9 @@ async function closed(store: MemoryStore, place: TestPlace): Promise<Before> {
 
 async function checkReads(before: Before, place: TestPlace, erased: Set<string>): Promise<void> {
   const store = await reopen(place)
-  await store.verify()
+  await store.maintenance.verify()
   for (const old of before.versions) {
-    const now = await store.version(old.versionId)
+    const now = await store.history.version(old.versionId)
     const gone = erased.has(old.versionId)
     expect(now.content).toBe(gone ? undefined : before.contents.get(old.versionId))
     expect(now.path).toBe(gone ? undefined : old.path)
@@ -188,7 +194,7 @@ async function checkReads(before: Before, place: TestPlace, erased: Set<string>)
     expect(now).toMatchObject({ operation, createdAt, createdBy, deviceId, memoryId })
   }
   const signers = `${place.stateDirectory}/signers`
-  writeFileSync(signers, store.allowedSigners())
+  writeFileSync(signers, await store.maintenance.allowedSigners())
   await store.close()
   git(['fsck', '--strict', '--full'], place.directory)
   const setting = `gpg.ssh.allowedSignersFile=${signers}`

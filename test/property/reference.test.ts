@@ -107,19 +107,18 @@ class Trial {
     switch (taken.type) {
       case 'apply':
         // What the store refuses is model.test.ts's.
-        return this.store.apply(taken.planned.map(toChange), taken.by).catch(expectRefusal)
+        return this.store.as(taken.by).apply(taken.planned.map(toChange)).catch(expectRefusal)
       case 'fill':
         this.#filled += 1
-        return this.store.apply(
+        return this.store.as(founder).apply(
           Array.from({ length: taken.count }, (_, index) => {
             return { type: 'create', path: `/fill-${this.#filled}/${index}`, content: '' } as const
           }),
-          founder,
         )
       case 'settings':
-        return this.store.updateSettings(taken.change, founder)
+        return this.store.as(founder).settings.update(taken.change)
       case 'epoch':
-        return this.store.changePassphrase(null, founder)
+        return this.store.as(founder).keys.changePassphrase(null)
       case 'join':
         return this.#join()
       default:
@@ -182,7 +181,7 @@ interface Description {
 
 async function describeStore(store: MemoryStore): Promise<Description> {
   const { settings: current, commits } = await store.status()
-  const { versions } = await store.versions({ limit: 1000 })
+  const { data: versions } = await store.history.versions({ limit: 1000 })
   const memories: ({ readonly path: string } & MemoryView)[] = []
   const pending = [await store.list('/')]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {

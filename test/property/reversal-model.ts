@@ -78,9 +78,9 @@ export async function allVersions(store: MemoryStore): Promise<readonly Version[
   const found: Version[] = []
   let after: string | undefined
   do {
-    const page = await store.versions({ limit: 1000, after })
-    found.push(...page.versions)
-    after = page.next
+    const page = await store.history.versions({ limit: 1000, page: after })
+    found.push(...page.data)
+    after = page.nextPage
   } while (after !== undefined)
   return found.toReversed()
 }

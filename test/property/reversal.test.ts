@@ -174,7 +174,7 @@ class Trial {
   }
 
   async finish(): Promise<void> {
-    await this.store.verify()
+    await this.store.maintenance.verify()
     await this.store.close()
     git(['fsck', '--strict'], this.place.directory)
   }
@@ -182,7 +182,7 @@ class Trial {
   async #apply(deeds: readonly Deed[], by: Author): Promise<void> {
     const changes = deeds.flatMap((each) => changeFor(this.observed.state, each) ?? [])
     try {
-      await this.store.apply(changes, by)
+      await this.store.as(by).apply(changes)
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
     }
@@ -193,7 +193,7 @@ class Trial {
     const then = this.#pick(to)
     const before = this.observed.state
     const point = by === 'time' ? { time: then.time } : { commit: then.commit }
-    const made = await this.store.rollback({ to: point, path }, writerOf(to))
+    const made = await this.store.as(writerOf(to)).rollback({ to: point, path })
     await this.#look()
     this.#expectReport(made, before)
     const left = new Set(made.left.map(({ memoryId }) => memoryId))
@@ -223,7 +223,7 @@ class Trial {
     const taken = { memoryId, path: old.path, reason: 'path_taken' as const }
     let made: Reversal | undefined
     try {
-      made = await this.store.restore({ memory: memoryId, to: point }, writerOf(to))
+      made = await this.store.as(writerOf(to)).restore({ memory: memoryId, to: point })
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       if (this.#redacted.has(old.versionId)) expect(error.code).toBe('redacted')
@@ -238,15 +238,15 @@ class Trial {
   async #undo(session: string): Promise<void> {
     const before = this.observed.state
     const chains = chainsOf(await allVersions(this.store))
-    const planned = await this.store.undo({ session }, healer, { dryRun: true })
-    const made = await this.store.undo({ session }, healer)
+    const planned = await this.store.as(healer).undo({ session }, { dryRun: true })
+    const made = await this.store.as(healer).undo({ session })
     expect({ ...made, commit: undefined, versionIds: [] }).toEqual(planned)
     await this.#look()
     this.#expectReport(made, before)
     for (const [id, chain] of chains) await this.#expectUndone(id, chain, session, made, before)
     // What was undone stays so; what was left is left again, or has a free path by now.
     const left = new Set(made.left.map(({ memoryId }) => memoryId))
-    const again = await this.store.undo({ session }, healer, { dryRun: true })
+    const again = await this.store.as(healer).undo({ session }, { dryRun: true })
     for (const { memoryId } of [...again.steps, ...again.left]) expect(left).toContain(memoryId)
   }
 
@@ -270,7 +270,7 @@ class Trial {
     if (kept?.redactedAt !== undefined && kept.operation !== 'deleted') {
       if (last < chain.length - 1) expect(left?.reason).toBe('redacted')
     } else if (left === undefined) {
-      const old = kept === undefined ? undefined : await this.store.version(kept.versionId)
+      const old = kept === undefined ? undefined : await this.store.history.version(kept.versionId)
       const isLive = old !== undefined && old.operation !== 'deleted'
       expect(now).toBe(isLive ? textKey({ path: old.path ?? '', content: old.content }) : 'none')
     } else expect(left.reason).toBe('path_taken')
@@ -281,8 +281,8 @@ class Trial {
     if (chosen === undefined) return
     const { versionId } = chosen
     const select = { versionIds: [versionId] }
-    await this.store.redact({ select, reason: 'poisoned', current: 'keep' }, author)
-    const { redactedAt } = await this.store.version(versionId)
+    await this.store.as(author).redact({ select, reason: 'poisoned', current: 'keep' })
+    const { redactedAt } = await this.store.history.version(versionId)
     if (redactedAt !== undefined) this.#redacted.add(versionId)
     // The past has other commit ids now; times name them still.
     const before = this.observed.state
@@ -294,7 +294,7 @@ class Trial {
   async #rollBackTheLast(): Promise<void> {
     const last = this.observed.commits.at(-2)
     if (last === undefined || this.#redacted.size > 0) return
-    await this.store.rollback({ to: { commit: last.commit } }, healer)
+    await this.store.as(healer).rollback({ to: { commit: last.commit } })
     await this.#look()
     expect(keysOf(this.observed.state)).toEqual(keysOf(last.state))
   }
@@ -328,7 +328,7 @@ class Trial {
   }
 
   async #checkpointed(): Promise<string> {
-    await this.store.checkpoint()
+    await this.store.maintenance.checkpoint()
     return this.place.directory
   }
 

@@ -111,13 +111,13 @@ async function editStore(context: OperationContext, taken: Edit): Promise<Outcom
 
 test('edits of a file do what the same edits of its lines do', async () => {
   const { store } = await newStore()
-  const context: OperationContext = { store, author, access: 'read_write' }
+  const context: OperationContext = { store, me: store.as(author), access: 'read_write' }
   const property = fc.asyncProperty(
     text,
     fc.array(edit, { maxLength: 12, size: 'max' }),
     async (start, edits) => {
       let content = start
-      await store.apply([{ type: 'create', path: '/a.md', content }], author)
+      await store.as(author).apply([{ type: 'create', path: '/a.md', content }])
       try {
         for (const taken of edits) {
           const expected = expectedOf(content, taken)
@@ -126,7 +126,7 @@ test('edits of a file do what the same edits of its lines do', async () => {
           expect((await store.read('/a.md'))?.content).toBe(content)
         }
       } finally {
-        await store.apply([{ type: 'delete', path: '/a.md' }], author)
+        await store.as(author).apply([{ type: 'delete', path: '/a.md' }])
       }
     },
   )

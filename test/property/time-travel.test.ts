@@ -62,7 +62,7 @@ class Trial {
   }
 
   async take(step: Step): Promise<void> {
-    if (step.type === 'checkpoint') await this.#store.checkpoint()
+    if (step.type === 'checkpoint') await this.#store.maintenance.checkpoint()
     else if (step.type === 'redact') await this.#redact(step.place)
     else if (step.type === 'touch') await this.#touch(step.place, step.text)
     else await this.#apply(step.planned)
@@ -76,14 +76,14 @@ class Trial {
       await this.#compare({ commit: oid }, height)
       await this.#compare({ time: time + 6 }, height)
     }
-    const page = await this.#store.versions({ order: 'oldest', limit: 1000 })
-    for (const [index, { versionId }] of page.versions.entries()) {
+    const page = await this.#store.history.versions({ order: 'oldest', limit: 1000 })
+    for (const [index, { versionId }] of page.data.entries()) {
       await this.#compare({ versionId }, versions.at(index)?.commit.height ?? -1)
     }
     for (let height = 0; height < commits.length; height += 5) {
       const other = (height * 7 + 3) % commits.length
       await this.#compareDifference(height, other)
-      await this.#compareLines(height, page.versions)
+      await this.#compareLines(height, page.data)
     }
   }
 
@@ -94,10 +94,13 @@ class Trial {
 
   async #apply(planned: readonly PlannedChange[]): Promise<void> {
     const expected = wasRefused(() => this.#model.apply(planned))
-    const refused = await this.#store.apply(planned.map(toChange), author).then(
-      ({ commit }) => commit === undefined,
-      () => true,
-    )
+    const refused = await this.#store
+      .as(author)
+      .apply(planned.map(toChange))
+      .then(
+        ({ commit }) => commit === undefined,
+        () => true,
+      )
     expect(refused).toBe(expected)
     if (!refused) this.#addState()
   }
@@ -122,7 +125,7 @@ class Trial {
   }
 
   async #redact(place: number): Promise<void> {
-    const { versions } = await this.#store.versions({ limit: 1000, redacted: false })
+    const { data: versions } = await this.#store.history.versions({ limit: 1000, redacted: false })
     const newest = new Map(versions.toReversed().map((version) => [version.memoryId, version]))
     const erasable = versions.filter((version) => {
       return version.operation === 'deleted' || newest.get(version.memoryId) !== version
@@ -131,7 +134,7 @@ class Trial {
     if (chosen === undefined) return
     const heights = await this.#heightsOf(chosen)
     const { versionId, path = '' } = chosen
-    await this.#store.redact({ select: { versionIds: [versionId] }, reason: 'legal' }, author)
+    await this.#store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'legal' })
     if (chosen.operation !== 'deleted') {
       for (const height of heights) this.#lost[height]?.add(path)
     }
@@ -141,7 +144,11 @@ class Trial {
   /** The heights at which a version was the current one of its memory. */
   async #heightsOf({ memoryId, versionId }: Version): Promise<readonly number[]> {
     const commits = commitsOf(await this.#read.loadHistory())
-    const { versions } = await this.#store.versions({ memoryId, order: 'oldest', limit: 1000 })
+    const { data: versions } = await this.#store.history.versions({
+      memoryId,
+      order: 'oldest',
+      limit: 1000,
+    })
     const index = versions.findIndex((version) => version.versionId === versionId)
     const [from, next] = [versions[index], versions[index + 1]].map((version) => {
       return commits.findIndex(({ oid }) => oid === version?.commit)
@@ -183,7 +190,7 @@ class Trial {
       const lines = await blameLines(history, contents, path, { at })
       expect(lines.map(({ line }) => line)).toEqual(linesOf(content))
       for (const { line, version } of lines) {
-        const { content: origin } = await this.#store.version(version.versionId)
+        const { content: origin } = await this.#store.history.version(version.versionId)
         expect(linesOf(origin ?? '')).toContain(line)
         expect(versions.map(({ versionId }) => versionId)).toContain(version.versionId)
       }

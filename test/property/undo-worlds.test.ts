@@ -113,7 +113,7 @@ class Worlds {
     if (memory.real === undefined || !isSeparable(memory, given)) return undefined
     const after = act(memory.real, given, fresh)
     const change = changeFor(memory.real, after)
-    const made = await this.#store.apply([change], given.isIntruder ? intruder : others)
+    const made = await this.#store.as(given.isIntruder ? intruder : others).apply([change])
     memory.real = after
     const [versionId] = made.versionIds
     if (after !== undefined && versionId !== undefined) memory.past.push({ text: after, versionId })
@@ -124,7 +124,7 @@ class Worlds {
   async #create(isIntruder: boolean, fresh: string): Promise<void> {
     const text = newText(fresh)
     const change: Change = { type: 'create', path: text.path, content: contentOf(text) }
-    await this.#store.apply([change], isIntruder ? intruder : others)
+    await this.#store.as(isIntruder ? intruder : others).apply([change])
     const { memoryId = '', versionId = '' } = (await this.#store.read(text.path)) ?? {}
     const without = isIntruder ? undefined : text
     this.memories.set(memoryId, { real: text, without, past: [{ text, versionId }] })
@@ -135,7 +135,7 @@ class Worlds {
     if (memory.real !== undefined || old === undefined) return
     const { text, versionId } = old
     const by = byIntruder ? intruder : others
-    await this.#store.restore({ memory: memoryId, to: { versionId } }, by)
+    await this.#store.as(by).restore({ memory: memoryId, to: { versionId } })
     memory.real = text
     if (!byIntruder) memory.without = text
   }
@@ -154,14 +154,14 @@ test('what does not overlap comes out as if it had never been written', async ()
     try {
       const worlds = new Worlds(store)
       for (const [index, each] of given.entries()) await worlds.perform(each, `fresh-${index}`)
-      const { left } = await store.undo({ actorId: 'intruder' }, author)
+      const { left } = await store.as(author).undo({ actorId: 'intruder' })
       expect(left).toEqual([])
       const expected = new Map<string, { path: string; content: string }>()
       for (const [id, { without }] of worlds.memories) {
         if (without !== undefined) expected.set(id, { ...without, content: contentOf(without) })
       }
       expect(textsOf(await readState(store))).toEqual(textsOf(expected))
-      await store.verify()
+      await store.maintenance.verify()
     } finally {
       await store.close()
       rmSync(place.directory, { recursive: true })

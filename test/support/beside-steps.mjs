@@ -18,7 +18,7 @@ const AT_ONCE = 12
 export async function runSteps(store, name, steps, say) {
   const author = { actor: { type: 'session', id: name } }
   const create = async (path) => {
-    await store.apply([{ type: 'create', path, content: `${name} wrote ${path}\n` }], author)
+    await store.as(author).apply([{ type: 'create', path, content: `${name} wrote ${path}\n` }])
     say('wrote', path)
   }
   const does = {
@@ -27,29 +27,31 @@ export async function runSteps(store, name, steps, say) {
       Promise.all(Array.from({ length: AT_ONCE }, (_, n) => create(`/${name}/${index}-${n}.md`))),
     edit: async () => {
       const edit = { type: 'edit', path: '/shared.md', edit: (text) => `${text}${name}\n` }
-      await store.apply([edit], author)
+      await store.as(author).apply([edit])
     },
     redact: async (index) => {
       const path = `/${name}/secret-${index}.md`
-      await store.apply([{ type: 'create', path, content: 'a secret\n' }], author)
+      await store.as(author).apply([{ type: 'create', path, content: 'a secret\n' }])
       const select = { path }
-      await store.redact({ select, reason: 'leaked_secret', current: 'delete' }, author)
+      await store.as(author).redact({ select, reason: 'leaked_secret', current: 'delete' })
       say('redacted', path)
     },
     restore: async (index) => {
       const path = `/${name}/back-${index}.md`
-      const { versionIds } = await store.apply([{ type: 'create', path, content: 'x\n' }], author)
-      await store.apply([{ type: 'delete', path }], author)
-      await store.restore({ memory: path, to: { versionId: versionIds[0] } }, author)
+      const { versionIds } = await store
+        .as(author)
+        .apply([{ type: 'create', path, content: 'x\n' }])
+      await store.as(author).apply([{ type: 'delete', path }])
+      await store.as(author).restore({ memory: path, to: { versionId: versionIds[0] } })
       say('wrote', path)
     },
-    sync: () => store.sync(author),
-    pull: () => store.sync(author, { only: 'pull' }),
-    push: () => store.sync(author, { only: 'push' }),
-    compact: () => store.compact(),
-    checkpoint: () => store.checkpoint(),
+    sync: () => store.as(author).sync(),
+    pull: () => store.as(author).sync({ only: 'pull' }),
+    push: () => store.as(author).sync({ only: 'push' }),
+    compact: () => store.maintenance.compact(),
+    checkpoint: () => store.maintenance.checkpoint(),
     status: () => store.status(),
-    versions: () => store.versions(),
+    versions: () => store.history.versions(),
   }
   const waiting = [...steps.entries()]
   const lane = async () => {
@@ -68,7 +70,7 @@ export async function runSteps(store, name, steps, say) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { openStore, parseIdentity } = await import('../../dist/index.js')
   const [directory, stateDirectory, identityFile, name, steps] = process.argv.slice(2)
-  const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+  const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
   const store = await openStore({ directory, stateDirectory, identity })
   await runSteps(store, name, JSON.parse(steps), print)
   await store.close()

@@ -31,7 +31,7 @@ export function bareRemote(): string {
 /** The first machine: a new store with the remote `origin`, not synced yet. */
 export async function firstClone(url: string): Promise<Clone> {
   const { store, place } = await newStore()
-  await store.addRemote('origin', url)
+  await store.remotes.add('origin', url)
   return { store, place }
 }
 
@@ -74,7 +74,7 @@ export async function put(
   const isThere = (await store.read(path)) !== undefined
   const edit = { type: 'edit', path, edit: () => content } as const
   const change = isThere ? edit : ({ type: 'create', path, content } as const)
-  const { versionIds } = await store.apply([change], author)
+  const { versionIds } = await store.as(author).apply([change])
   return versionIds[0] ?? ''
 }
 
@@ -85,12 +85,12 @@ export async function admit(
   identity?: Identity,
 ): Promise<Identity> {
   const admitted = identity ?? (await generateIdentity())
-  await store.addDevice(formatDeviceCard(admitted), role, author)
+  await store.as(author).devices.add(formatDeviceCard(admitted), role)
   return admitted
 }
 
 export function sync({ store }: Pick<Clone, 'store'>): Promise<SyncReport> {
-  return store.sync(author)
+  return store.as(author).sync()
 }
 
 /** Until nobody has news: what one sends the next one receives. */

@@ -28,16 +28,16 @@ export async function damagedWorld(root: string): Promise<DamagedWorld> {
   const place = await placeIn(`${root}/first`)
   const { store: created, recoveryKey } = await createStore(place)
   let store = created
-  await store.addRemote('origin', remote)
+  await store.remotes.add('origin', remote)
   const write = async (path: string, text: string): Promise<void> => {
-    await store.apply([{ type: 'create', path, content: text }], author)
+    await store.as(author).apply([{ type: 'create', path, content: text }])
   }
   for (let n = 0; n < 4; n += 1) await write(`/sent/${n}.md`, `sent ${n} `.repeat(20 + n))
-  await store.sync(author)
+  await store.as(author).sync()
   const other = await placeIn(`${root}/other`)
   const joined = await joinStore({ ...other, url: remote, author, recoveryKey })
   await joined.close()
-  await store.sync(author)
+  await store.as(author).sync()
   for (let n = 0; n < 3; n += 1) await write(`/packed/${n}.md`, `packed ${n} `.repeat(30 + n))
   // Which writes its caches.
   await store.close()

@@ -39,7 +39,7 @@ export function pairsOfClones(): () => Promise<Pair> {
 }
 
 export async function write({ store }: Clone, ...changes: readonly Change[]): Promise<void> {
-  await store.apply(changes, author)
+  await store.as(author).apply(changes)
 }
 
 export async function create(clone: Clone, path: string, content = path): Promise<void> {
@@ -54,16 +54,19 @@ export async function edit(clone: Clone, path: string, content: string): Promise
 export async function leak(clone: Clone): Promise<string> {
   await create(clone, '/key.txt', 'sk-leaked')
   await edit(clone, '/key.txt', 'revoked')
-  const { versions } = await clone.store.versions({ path: '/key.txt', order: 'oldest' })
+  const { data: versions } = await clone.store.history.versions({
+    path: '/key.txt',
+    order: 'oldest',
+  })
   return versions[0]?.versionId ?? ''
 }
 
 export async function redact({ store }: Clone, versionId: string): Promise<void> {
-  await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
+  await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' })
 }
 
 export function repair({ store }: Clone): Promise<SyncReport> {
-  return store.sync(author, { repair: true })
+  return store.as(author).sync({ repair: true })
 }
 
 export function branchOf(remote: string): string {
@@ -77,8 +80,8 @@ export function moveBranch(remote: string, to: string): void {
 /** The remote shows the history of a clone, which never asked it for its own. */
 export async function showClone(remote: string, { store }: Clone): Promise<void> {
   const other = bareRemote()
-  await store.addRemote('elsewhere', other)
-  await store.sync(author, { remote: 'elsewhere' })
+  await store.remotes.add('elsewhere', other)
+  await store.as(author).sync({ remote: 'elsewhere' })
   git(['fetch', '--quiet', other, 'main'], remote)
   moveBranch(remote, branchOf(other))
 }
@@ -120,7 +123,7 @@ export function packOf(directory: string, oids: readonly string[]): Uint8Array {
 
 /** What a clone keeps of a head that it refused. */
 export async function evidenceOf(clone: Clone): Promise<string | undefined> {
-  await clone.store.checkpoint()
+  await clone.store.maintenance.checkpoint()
   const ref = 'refs/remotes/origin-refused/main'
   const found = git(['for-each-ref', '--format=%(objectname)', ref], clone.place.directory).trim()
   return found === '' ? undefined : found
@@ -138,7 +141,7 @@ export async function expectRefused(
   expect(await contentsOf(clone.store)).toEqual(before.contents)
   const path = `/after-${(await headOf(clone)).slice(0, 8)}.md`
   await create(clone, path)
-  await clone.store.verify()
+  await clone.store.maintenance.verify()
   checkWithGit(clone.place.directory)
   return error
 }
@@ -150,7 +153,7 @@ export async function expectInStep(remote: string, clones: readonly Clone[]): Pr
   for (const clone of clones) {
     expect(await headOf(clone)).toBe(branchOf(remote))
     expect(await contentsOf(clone.store)).toEqual(await contentsOf(first.store))
-    await clone.store.verify()
+    await clone.store.maintenance.verify()
   }
   checkWithGit(remote)
 }

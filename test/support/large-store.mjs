@@ -27,7 +27,7 @@ async function build() {
       if (round === 0) return { type: 'create', path, content }
       return { type: 'edit', path, edit: () => content }
     })
-    await store.apply(changes, author)
+    await store.as(author).apply(changes)
   }
   await store.close()
 }
@@ -44,12 +44,16 @@ function more(text) {
 }
 
 async function ask() {
-  const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+  const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
   const store = await openStore({ ...paths, identity })
   const open = used()
-  await store.apply([{ type: 'edit', path: '/2/2.md', edit: more }], author)
-  const { versions } = await store.versions({ path: '/1/1.md', order: 'oldest', limit: 1000 })
-  const { versions: page } = await store.versions({})
+  await store.as(author).apply([{ type: 'edit', path: '/2/2.md', edit: more }])
+  const { data: versions } = await store.history.versions({
+    path: '/1/1.md',
+    order: 'oldest',
+    limit: 1000,
+  })
+  const { data: page } = await store.history.versions({})
   const past = await store.at({ versionId: versions[0].versionId })
   const text = (await past.read('/1/1.md')).content
   const asked = used() - open

@@ -48,36 +48,36 @@ export async function redact(
   select: RedactionRequest['select'],
   current?: RedactionRequest['current'],
 ): Promise<readonly Oid[]> {
-  const { certificate } = await store.redact({ select, reason: 'leaked_secret', current }, agent)
+  const { certificate } = await store.as(agent).redact({ select, reason: 'leaked_secret', current })
   return certificate?.object_ids ?? []
 }
 
 export async function compact(store: MemoryStore): Promise<readonly Oid[]> {
-  await store.compact()
+  await store.maintenance.compact()
   return []
 }
 
 export async function checkpoint(store: MemoryStore): Promise<readonly Oid[]> {
-  await store.checkpoint()
+  await store.maintenance.checkpoint()
   return []
 }
 
 /** Brings the first version of the leak back. */
 export async function restore(store: MemoryStore): Promise<readonly Oid[]> {
-  const { versions } = await store.versions({ path: '/leak.md' })
+  const { data: versions } = await store.history.versions({ path: '/leak.md' })
   const to = { versionId: versions.at(-1)?.versionId ?? '' }
-  await store.restore({ memory: '/leak.md', to }, agent)
+  await store.as(agent).restore({ memory: '/leak.md', to })
   return []
 }
 
 /** Takes the second half back. */
 export async function rollback(store: MemoryStore): Promise<readonly Oid[]> {
-  await store.rollback({ to: { time: changedAt - 1 } }, agent)
+  await store.as(agent).rollback({ to: { time: changedAt - 1 } })
   return []
 }
 
 export async function undo(store: MemoryStore): Promise<readonly Oid[]> {
-  await store.undo({ session: 'poisoned' }, agent)
+  await store.as(agent).undo({ session: 'poisoned' })
   return []
 }
 
@@ -188,7 +188,7 @@ async function write(
 ): Promise<void> {
   const exists = (await store.read(path)) !== undefined
   const change = { type: 'edit', path, edit: () => content } as const
-  await store.apply([exists ? change : { type: 'create', path, content }], author)
+  await store.as(author).apply([exists ? change : { type: 'create', path, content }])
 }
 
 async function edit(
@@ -197,7 +197,7 @@ async function edit(
   change: (content: string) => string,
   author: Author = agent,
 ): Promise<void> {
-  await store.apply([{ type: 'edit', path, edit: change }], author)
+  await store.as(author).apply([{ type: 'edit', path, edit: change }])
 }
 
 function lines(word: string, count: number): string {
@@ -206,7 +206,7 @@ function lines(word: string, count: number): string {
 
 /** The newest, and all of the memory that leaks. */
 export async function someVersions(store: MemoryStore): Promise<readonly string[]> {
-  const newest = await store.versions({ limit: 30 })
-  const leaked = await store.versions({ path: '/leak.md' })
-  return [...newest.versions, ...leaked.versions].map(({ versionId }) => versionId)
+  const newest = await store.history.versions({ limit: 30 })
+  const leaked = await store.history.versions({ path: '/leak.md' })
+  return [...newest.data, ...leaked.data].map(({ versionId }) => versionId)
 }

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openStore, parseIdentity } from '../../dist/index.js'
 
 const [mode, directory, stateDirectory, identityFile, name, ...ids] = process.argv.slice(2)
-const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
 const author = { actor: { type: 'session', id: name } }
 /** The versions that this process has seen redacted. */
 const gone = new Set()
@@ -27,7 +27,7 @@ async function redact() {
   say('opened it')
   for (const id of ids) {
     const select = { versionIds: [id] }
-    await patiently(() => store.redact({ select, reason: 'leaked_secret' }, author))
+    await patiently(() => store.as(author).redact({ select, reason: 'leaked_secret' }))
     say(`redacted ${id}`)
   }
   await store.close()
@@ -38,7 +38,7 @@ async function work() {
   let store = await open()
   for (let round = 0; !input.ended; round += 1) {
     const path = `/${name}/${round}.md`
-    await patiently(() => store.apply([{ type: 'create', path, content: `${round}\n` }], author))
+    await patiently(() => store.as(author).apply([{ type: 'create', path, content: `${round}\n` }]))
     say(`wrote ${path}`)
     for (const id of ids) await look(store, id)
     await ask(store, round)
@@ -53,7 +53,7 @@ async function work() {
 
 /** A version is whole, with the content that it always had, or redacted, and then for good. */
 async function look(store, id) {
-  const { content, path, sha256, redactedAt } = await store.version(id)
+  const { content, path, sha256, redactedAt } = await store.history.version(id)
   const isGone = content === undefined
   const whole = [path, sha256, redactedAt].map((part) => part === undefined).join()
   if (whole !== (isGone ? 'true,true,false' : 'false,false,true')) fail(id, 'is half redacted')
@@ -67,12 +67,12 @@ async function look(store, id) {
 async function ask(store, round) {
   const first = { versionId: ids[0] }
   const questions = [
-    () => store.versions({ limit: 1000 }),
-    () => store.verify({ threads: 0 }),
-    () => store.blame('/m/0.md'),
-    () => store.difference(first),
+    () => store.history.versions({ limit: 1000 }),
+    () => store.maintenance.verify({ threads: 0 }),
+    () => store.history.blame('/m/0.md'),
+    () => store.history.diff(first),
     async () => (await store.at(first)).list('/'),
-    () => store.planRedaction({ select: { matching: /secret/ }, reason: 'legal' }),
+    () => store.history.planRedaction({ select: { matching: /secret/ }, reason: 'legal' }),
   ]
   await patiently(questions[round % questions.length])
 }

@@ -65,9 +65,9 @@ async function makeTemplate(
   const [first, second] = [await newDevice(root, 'one'), await newDevice(root, 'two')]
   const { store, recoveryKey } = await createStore(first)
   const [deep = ''] = await makeSecrets(store, '/deep', 1)
-  await store.apply([{ type: 'create', path: '/filler.md', content: '' }], author)
+  await store.as(author).apply([{ type: 'create', path: '/filler.md', content: '' }])
   const edits = Array.from({ length }, (_, n) => {
-    return store.apply([{ type: 'edit', path: '/filler.md', edit: () => `${n}\n` }], author)
+    return store.as(author).apply([{ type: 'edit', path: '/filler.md', edit: () => `${n}\n` }])
   })
   await Promise.all(edits)
   await store.close()
@@ -107,8 +107,8 @@ async function makeSecrets(store: MemoryStore, folder: string, count: number): P
   for (let n = 0; n < count; n += 1) {
     const path = `${folder}/${n}.md`
     const content = `the secret of ${path}\n`
-    ids.push(...(await store.apply([{ type: 'create', path, content }], author)).versionIds)
-    await store.apply([{ type: 'edit', path, edit: () => 'clean\n' }], author)
+    ids.push(...(await store.as(author).apply([{ type: 'create', path, content }])).versionIds)
+    await store.as(author).apply([{ type: 'edit', path, edit: () => 'clean\n' }])
   }
   return ids
 }
@@ -122,16 +122,16 @@ export function copyOf(site: Site): Site {
 /** Verifies, writes and closes; nothing is left of those that are redacted then. */
 export async function whichAreRedacted(device: Device, ids: readonly string[]): Promise<string[]> {
   const store = await openStore(device)
-  await store.verify({ threads: 0 })
+  await store.maintenance.verify({ threads: 0 })
   const found: string[] = []
   for (const id of ids) {
-    const { content, path } = await store.version(id)
+    const { content, path } = await store.history.version(id)
     if (content === undefined) found.push(id)
     else expect(content).toBe(`the secret of ${path}\n`)
   }
-  await store.apply([{ type: 'create', path: `/found-${ids[0]}.md`, content: 'x' }], author)
-  await store.checkpoint()
-  expect((await store.proveAbsence()).found).toEqual([])
+  await store.as(author).apply([{ type: 'create', path: `/found-${ids[0]}.md`, content: 'x' }])
+  await store.maintenance.checkpoint()
+  expect((await store.maintenance.findResidue()).found).toEqual([])
   await store.close()
   return found
 }

@@ -17,9 +17,9 @@ export async function serve(
 ): Promise<ServedPair> {
   const server = await startGitServer({ repository: pair.remote, ...(user && { user }) })
   const { store } = pair.b
-  await store.removeRemote('origin')
-  await store.addRemote('origin', server.url)
+  await store.remotes.remove('origin')
+  await store.remotes.add('origin', server.url)
   const access = { environment, ...(user && { credentials: async () => user }) }
-  await store.sync(author, { access })
+  await store.as(author).sync({ access })
   return { ...pair, server }
 }

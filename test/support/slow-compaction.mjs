@@ -18,5 +18,5 @@ const slow = {
   },
 }
 const store = await openDiskObjectStore({ directory, packer: slow })
-await store.compact()
+await store.maintenance.compact()
 await store.close()

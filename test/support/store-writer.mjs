@@ -6,13 +6,13 @@ import { readFileSync, writeSync } from 'node:fs'
 import { openStore, parseIdentity } from '../../dist/index.js'
 
 const [directory, stateDirectory, identityFile, name, count] = process.argv.slice(2)
-const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
 const store = await openStore({ directory, stateDirectory, identity })
 const author = { actor: { type: 'session', id: name } }
 writeSync(1, 'open\n')
 for (let index = 0; index < Number(count); index += 1) {
   const path = `/${name}/${index}.md`
-  await store.apply([{ type: 'create', path, content: `${name} wrote ${index}\n` }], author)
+  await store.as(author).apply([{ type: 'create', path, content: `${name} wrote ${index}\n` }])
   // Synchronous: what is printed was acknowledged, also if the next instruction is the last.
   writeSync(1, `${index}\n`)
 }

@@ -125,15 +125,15 @@ export class SyncSite {
     const disk = new FaultyDisk()
     const { store, recoveryKey } = await createStore(this.optionsOf('a', disk))
     this.recoveryKey = recoveryKey
-    await store.addRemote('origin', this.remote)
+    await store.remotes.add('origin', this.remote)
     await write(store, '/shared.md', 'one\ntwo\nthree\n')
     await write(store, '/a/leak.md', 'secret-of-a\n')
     await write(store, '/b/leak.md', 'secret-of-b\n')
     for (const machine of ['b', 'c'] as const) {
       const card = formatDeviceCard(this.identityOf(machine))
-      await store.addDevice(card, machine === 'b' ? 'owner' : 'writer', author)
+      await store.as(author).devices.add(card, machine === 'b' ? 'owner' : 'writer')
     }
-    await store.sync(author)
+    await store.as(author).sync()
     await store.close()
     for (const machine of ['b', 'c'] as const) {
       await (await this.join(machine, disk, {})).close()
@@ -146,14 +146,14 @@ export class SyncSite {
 export async function write(store: MemoryStore, path: string, content: string): Promise<void> {
   const exists = (await store.read(path)) !== undefined
   const edit = { type: 'edit', path, edit: () => content } as const
-  await store.apply([exists ? edit : { type: 'create', path, content }], author)
+  await store.as(author).apply([exists ? edit : { type: 'create', path, content }])
 }
 
 /** Erases the first version of a memory, which a later one has replaced. */
 export async function redactFirst(store: MemoryStore, path: string): Promise<void> {
-  const { versions } = await store.versions({ path })
+  const { data: versions } = await store.history.versions({ path })
   const versionId = versions.at(-1)?.versionId ?? ''
-  await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
+  await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' })
 }
 
 /** Every one of so many operations, or by default some that are spread over all. */
@@ -179,10 +179,10 @@ export async function expectSound(
   const head = git(['rev-parse', 'refs/heads/main'], site.directoryOf(machine)).trim()
   expect(site.remoteHead()).toBe(head)
   await site.with('b', async (store) => {
-    await store.sync(author)
+    await store.as(author).sync()
     expect((await store.status()).head).toBe(head)
     expect((await store.read('/after.md'))?.content).toBe('written\n')
-    await store.verify({ threads: 0 })
+    await store.maintenance.verify({ threads: 0 })
   })
 }
 

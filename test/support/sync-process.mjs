@@ -6,14 +6,14 @@ import { readFileSync, writeSync } from 'node:fs'
 import { openStore, parseIdentity } from '../../dist/index.js'
 
 const [directory, stateDirectory, identityFile, name] = process.argv.slice(2)
-const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
 const author = { actor: { type: 'session', id: name } }
 const store = await openStore({ directory, stateDirectory, identity })
 for (let index = 0; ; index += 1) {
   const path = `/${name}/${index}.md`
-  await store.apply([{ type: 'create', path, content: `${name} wrote ${index}\n` }], author)
+  await store.as(author).apply([{ type: 'create', path, content: `${name} wrote ${index}\n` }])
   say(`wrote ${path}`)
-  await store.sync(author)
+  await store.as(author).sync()
   say(`sent ${path}`)
 }
 

@@ -5,5 +5,5 @@ import { readFileSync } from 'node:fs'
 import { parseIdentity, syncTrail } from '../../dist/index.js'
 
 const [directory, stateDirectory, identityFile] = process.argv.slice(2)
-const identity = parseIdentity(readFileSync(identityFile, 'utf8'))
+const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
 await syncTrail({ directory, stateDirectory, identity })

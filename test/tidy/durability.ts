@@ -6,10 +6,10 @@
 import type { MutatedFile } from '../../scripts/mutants/mutant.ts'
 import { type SourceFile, type Violation, violation } from './source.ts'
 
-/** Of `Disk`, and of those that pass it on; `store.sync` exchanges with a remote. */
+/** Of `Disk`, and of those that pass it on; `me.sync` exchanges with a remote. */
 const names = 'sync|syncDirectory|harden|scrub|fenceJournal'
 const syncCall = new RegExp(
-  `(?:(?<!\\bstore)\\.(?:${names})|(?<!function )\\bsyncIfReadable)\\(`,
+  `(?:(?<!\\bas\\([\\w.]*\\))\\.(?:${names})|(?<!function )\\bsyncIfReadable)\\(`,
   'g',
 )
 const durableFolders = /^src\/(?:disk|git|store)\//

@@ -11,6 +11,7 @@ const base: ReadonlySet<string> = new Set([
   'limits',
   'bytes',
   'clock',
+  'page',
   'time-slice',
   'worker-url',
 ])
@@ -76,7 +77,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   store: ['text', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
   api: ['store', 'text', 'format', 'keys'],
   anthropic: ['api', 'store'],
-  index: ['store', 'transport', 'keys', 'git', 'format'],
+  index: ['store', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
   cli: every,
   tour: every,
 }
@@ -98,7 +99,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['cli', 'tour', 'transport'],
   'node:crypto': ['crypto'],
   'node:events': ['store', 'cli'],
-  'node:fs': ['disk', 'git', 'cli', 'tour'],
+  'node:fs': ['disk', 'git', 'cli', 'tour', 'src/worker-url.ts'],
   'node:http': ['transport'],
   'node:https': ['transport'],
   'node:net': ['src/disk/life-socket.ts'],

@@ -1,11 +1,16 @@
 // gitlocket itself, through its public interface alone, except that the disk under it is counted.
 
 import { join } from 'node:path'
-import { type CreateOptions, createStore, generateIdentity, type MemoryStore } from 'gitlocket'
+import {
+  type CreateOptions,
+  createStore,
+  generateIdentity,
+  type MemoryStore,
+  type Random,
+} from 'gitlocket'
 import { type MemoryToolHandlers, memoryToolHandlers } from 'gitlocket/anthropic'
-// Internal: the `disk` option is public, the disk that it replaces is not, and only its owner can
-// say how often it was told to sync.
-import { systemDisk } from '../../../dist/disk/disk.js'
+// Internal: only the owner of the disk can say how often it was told to sync.
+import { type Disk, systemDisk } from '../../../dist/disk/disk.js'
 import type { Contender, ContenderKind } from './contender.ts'
 
 export const product: ContenderKind = {
@@ -17,16 +22,22 @@ export const product: ContenderKind = {
     const { store } = await createBenchStore(directory)
     return {
       ...memoryCommands(handlersOf(store)),
-      settle: () => store.checkpoint(),
+      settle: () => store.maintenance.checkpoint(),
       close: () => store.close(),
     }
   },
 }
 
+/** As any caller's, and what tests replace. */
+export type BenchOptions = Partial<CreateOptions> & {
+  readonly disk?: Disk
+  readonly random?: Random
+}
+
 /** A new store below `directory`, its state beside it. */
 export async function createBenchStore(
   directory: string,
-  options: Partial<CreateOptions> = {},
+  options: BenchOptions = {},
 ): Promise<{ readonly store: MemoryStore; readonly places: Places }> {
   const identity = await generateIdentity(options.random)
   const places = {

@@ -89,7 +89,7 @@ async function measureSustained(context: RunContext): Promise<Section> {
     ...product,
     start: async (directory) => {
       const { store } = await createBenchStore(directory, { disk })
-      const settle = () => store.checkpoint()
+      const settle = () => store.maintenance.checkpoint()
       return { ...memoryCommands(handlersOf(store)), settle, close: () => store.close() }
     },
   }

@@ -26,9 +26,9 @@ export async function measureCompaction(site: Site): Promise<Section> {
     tables: [
       table(site, large, [
         'All objects and their indexes, as the store itself had merged its packs before. ' +
-          '`store.compact` drops nothing; git runs on copies of the repository, with its own ' +
-          'level of compression. Most of it is ciphertext and signatures, which nothing makes ' +
-          'smaller.',
+          '`store.maintenance.compact` drops nothing; git runs on copies of the repository, with ' +
+          'its own level of compression. Most of it is ciphertext and signatures, which nothing ' +
+          'makes smaller.',
       ]),
       table(smallSite, small, [
         'A smaller history, since `git gc --aggressive` needs many minutes for the large one.',

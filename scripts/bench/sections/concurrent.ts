@@ -32,7 +32,7 @@ export async function measureConcurrent(context: RunContext): Promise<Section> {
   const turns = loads.map((load) => ({
     every: 1,
     take: async () => {
-      await store.checkpoint()
+      await store.maintenance.checkpoint()
       const [start, cpu, syncs] = [performance.now(), process.cpuUsage(), counts.syncs]
       await runBlock(commands, workload, load.width, blockCommands)
       const used = process.cpuUsage(cpu)

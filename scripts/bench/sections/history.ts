@@ -63,7 +63,7 @@ async function measureWrites(
   context.log(`writes ${size} beside a new store`)
   const { store: fresh } = await createBenchStore(context.directory('fresh'))
   const lane = (name: string, target: MemoryStore, workload: Workload) => {
-    const settle = () => target.checkpoint()
+    const settle = () => target.maintenance.checkpoint()
     const contender = { ...memoryCommands(handlersOf(target)), settle, close() {} }
     return new Lane({ name, every: 1, pace: 'fast' }, contender, commandsPerTurn, workload)
   }

@@ -30,10 +30,10 @@ export async function measureOneMemory(
 ): Promise<Section> {
   const { size } = site
   site.context.log(`history of one memory ${size}`)
-  const { versions } = await store.versions({ memoryId })
+  const { data: versions } = await store.history.versions({ memoryId })
   const { fromGit, fromCache } = firstQuestion
   for (const { done } of [fromGit, fromCache]) checkCount(done, versions.length)
-  const ours = await ask(questions, () => store.versions({ memoryId }))
+  const ours = await ask(questions, () => store.history.versions({ memoryId }))
   const rows = [
     ['gitlocket', ...cells(ours, ours)],
     ['gitlocket, first, from its cache', ...firstCells(fromCache, ours)],

@@ -107,7 +107,7 @@ function table(size: string, compared: readonly Comparison[]): Table {
     columns: ['', `× ${filterRepo}`, 'median', 'memory', 'n'],
     rows: compared.flatMap(rowsOf),
     notes: [
-      'The call: `store.redact` of one version on an open store whose history is in RAM, until ' +
+      'The call: `me.redact` of one version on an open store whose history is in RAM, until ' +
         'it resolves: the history is rewritten; packs, journal and caches hold no trace of the ' +
         'version. The whole process: Node starts, the store opens with warm caches, the ' +
         'history is loaded, the call, the caches are written again, the store closes. Each on a ' +

@@ -29,7 +29,7 @@ export async function measureReversal(site: Site): Promise<Section> {
         columns: ['', 'median', 'whole process', 'memories', 'left alone', 'memory', 'n'],
         rows: measured.map(([what, found]) => row(what, found)),
         notes: [
-          '`store.rollback` to a commit and `store.undo` of a session on an open store whose ' +
+          '`me.rollback` to a commit and `me.undo` of a session on an open store whose ' +
             'history is in RAM, until the one new commit is durable. The session wrote each ' +
             'tenth of these changes, at the end of notes whose first line the others change: a ' +
             'three-way merge keeps what they wrote later.',

@@ -139,7 +139,7 @@ function oneTable(site: Site, results: readonly HostResult[]): Table {
     columns: transferColumns,
     rows: results.flatMap(({ name, one }) => one.flatMap((transfer) => rowsOf(name, transfer))),
     notes: [
-      'The call: `store.sync` on a store that was just opened, until it resolves: what is new is ' +
+      'The call: `me.sync` on a store that was just opened, until it resolves: what is new is ' +
         'verified before it is taken over, and what the remote has shown is remembered, durably. ' +
         'A later call: in a process that keeps the store open and has synced before. The whole ' +
         'process: Node starts, the store opens with warm caches, the call, the caches are ' +
@@ -160,7 +160,7 @@ function wholeTable(site: Site, results: readonly HostResult[]): Table {
     columns: transferColumns,
     rows: results.flatMap(({ name, whole }) => whole.flatMap((transfer) => rowsOf(name, transfer))),
     notes: [
-      'First push: `store.sync` with an empty remote, beside `git push`. First join: `joinStore` ' +
+      'First push: `me.sync` with an empty remote, beside `git push`. First join: `joinStore` ' +
         'by a device that was enrolled before: all is fetched, every commit is verified from ' +
         'genesis, and the store is opened; beside `git clone --bare`, without hard links.',
     ],

@@ -37,8 +37,9 @@ export async function measureVerification(site: Site): Promise<Section> {
           bytes(answer.rssMax),
         ]),
         notes: [
-          '`store.verify` on an open store: each commit, record, detail and memory that git has, ' +
-            'nothing from a cache. One core: the process is held to it where there is `taskset`.',
+          '`store.maintenance.verify` on an open store: each commit, record, detail and memory ' +
+            'that git has, nothing from a cache. One core: the process is held to it where there ' +
+            'is `taskset`.',
         ],
       },
     ],

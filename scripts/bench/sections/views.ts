@@ -27,7 +27,7 @@ export async function measureViews(context: RunContext): Promise<Section> {
     await handlers.create({ command: 'create', path, file_text })
     await tool.create({ command: 'create', path, file_text })
   }
-  await store.checkpoint()
+  await store.maintenance.checkpoint()
   const ours: View = (path) => handlers.view({ command: 'view', path })
   const theirs: View = (path) => tool.view({ command: 'view', path })
   const file = () => `/memories/${pathOf(choose(directories * filesEach))}`

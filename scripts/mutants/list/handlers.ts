@@ -128,6 +128,17 @@ export const handlers: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/memory-store.ts',
+    mutants: [
+      {
+        line: 'return new StoreWriter(this.#session, checkAuthor(author))',
+        becomes: 'return new StoreWriter(this.#session, author)',
+        test: 'conformance/memory-tool-input.test.ts',
+        name: 'options are refused at once: an empty session',
+      },
+    ],
+  },
+  {
     file: 'anthropic/memory-tool.ts',
     mutants: [
       {
@@ -149,17 +160,10 @@ export const handlers: readonly MutatedFile[] = [
         name: 'options read_only refuses every command but view, and changes nothing',
       },
       {
-        line: `session: session ?? (actor.type === 'session' ? actor.id : undefined),`,
+        line: 'session: session ?? context,',
         becomes: 'session,',
         test: 'conformance/memory-tool-input.test.ts',
         name: 'options an actor of type session is recorded',
-      },
-      {
-        line: `  checkAuthor(author)
-`,
-        becomes: '',
-        test: 'conformance/memory-tool-input.test.ts',
-        name: 'options are refused at once: an empty session',
       },
       {
         line: `    ...extraProps,

@@ -17,7 +17,7 @@ export function blame(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     await loadHistory(context, store)
     const at = await pointOf(context, input, 'at', store)
-    const lines = await store.blame(memory, at === undefined ? {} : { at })
+    const lines = await store.history.blame(memory, at === undefined ? {} : { at })
     const now = context.environment.terminal.output ? context.clock() : undefined
     const uncertain = lines.some((line) => line.uncertain)
     return {

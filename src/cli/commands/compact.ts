@@ -1,7 +1,7 @@
 // `compact`: all packs into one, with the best deltas. Drops nothing but what redactions have
 // condemned.
 
-import type { StoreStatus } from '../../store/memory-store.ts'
+import type { StoreStatus } from '../../store/store-report.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
@@ -15,7 +15,9 @@ export function compact(context: Context): Promise<Answer> {
   return withStore(context, async (store) => {
     const ending = 'Ended; the packs of before are there as they were'
     const { before, after } = await context.interrupts.patiently(ending, () =>
-      withProgress(context, 'Compacting', (progress) => store.compact({ progress, signal })),
+      withProgress(context, 'Compacting', (progress) =>
+        store.maintenance.compact({ progress, signal }),
+      ),
     )
     return {
       text: `Before  ${storageText(before)}\nAfter   ${storageText(after)}\n`,

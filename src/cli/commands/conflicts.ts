@@ -12,7 +12,7 @@ const LIMIT_MAX = 10_000
 export function conflicts(context: Context, input: Input): Promise<Answer> {
   const limit = input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
   return withStore(context, async (store) => {
-    const found = await store.conflicts({ limit })
+    const found = await store.history.conflicts({ limit })
     const text = found.map((conflict) => conflictText(conflict)).join('\n')
     const note = found.length === 0 ? 'No merge has had to combine anything' : undefined
     return { text, json: { data: found.map(conflictJson) }, ...(note !== undefined && { note }) }

@@ -56,7 +56,7 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
   const fingerprint = input.text('fingerprint')
   return withStore(context, async (store) => {
     if (fingerprint === undefined) await compare(context, input, deviceId, role)
-    const added = await store.addDevice(card, role, author, {
+    const added = await store.as(author).devices.add(card, role, {
       fingerprint: fingerprint ?? deviceId,
     })
     return {
@@ -100,7 +100,7 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const devices = await readDevices(context, store)
     const deviceId = resolveDevice(devices, input.argument(0))
-    const changed = await store.changeRole(deviceId, role, author)
+    const changed = await store.as(author).devices.changeRole(deviceId, role)
     const done = changed.commit === undefined ? 'is already' : 'is now'
     const before = devices.find((device) => device.deviceId === deviceId)?.role ?? role
     const isNowMember = before === 'auditor' && role !== before
@@ -128,7 +128,7 @@ export function deviceRemove(context: Context, input: Input): Promise<Answer> {
     const devices = await readDevices(context, store)
     const deviceIds = input.arguments(0).map((typed) => resolveDevice(devices, typed))
     await agreeToRemove(context, input, deviceIds)
-    const changed = await store.removeDevices(deviceIds, author)
+    const changed = await store.as(author).devices.remove(deviceIds)
     const who = deviceIds.length === 1 ? 'It' : 'They'
     const lines = [`Removed ${deviceIds.join(', ')}`, ...rekeyedLines(changed, who), '']
     return { text: lines.join('\n'), json: { removed: deviceIds, ...rekeyedJson(changed) } }
@@ -182,7 +182,7 @@ function cancelled(): CommandError {
 function readDevices(context: Context, store: MemoryStore): Promise<readonly Device[]> {
   const { signal } = context.interrupts
   return withProgress(context, 'Reading the history', (progress) =>
-    store.devices({ progress, signal }),
+    store.devices.list({ progress, signal }),
   )
 }
 

@@ -67,16 +67,16 @@ async function betweenVersions(store: MemoryStore, ink: Ink, input: Input): Prom
 /** A version, or the newest one of the memory at a path. */
 async function getNamed(store: MemoryStore, typed: string): Promise<FullVersion> {
   if (/^(memver_)?[0-9a-z]+$/.test(typed)) {
-    return store.version(await resolveVersion(store, typed))
+    return store.history.version(await resolveVersion(store, typed))
   }
   const memory = typed.startsWith('mem_') ? undefined : await store.read(storePath(typed))
   const memoryId = memory?.memoryId ?? typed
   if (!memoryId.startsWith('mem_')) {
     throw new StoreError('not_found', 'There is no memory at that path; `log` shows deleted ones')
   }
-  const [newest] = (await store.versions({ memoryId, limit: 1 })).versions
+  const [newest] = (await store.history.versions({ memoryId, limit: 1 })).data
   if (newest === undefined) throw new StoreError('not_found', 'There is no such memory')
-  return store.version(newest.versionId)
+  return store.history.version(newest.versionId)
 }
 
 async function betweenPoints(
@@ -89,7 +89,7 @@ async function betweenPoints(
   const to = await pointOf(context, input, 'to', store)
   const path = input.findArgument(0)
   const options = path === undefined ? {} : { path: storePath(path) }
-  const found = await store.difference(from, to, options)
+  const found = await store.history.diff(from, to, options)
   const { changes, redacted, halfRedacted } = found
   const count = countText(redacted, 'memory', 'memories')
   return {

@@ -33,7 +33,7 @@ export async function edit(context: Context, input: Input): Promise<Answer> {
     answer(
       `Edited ${path}`,
       path,
-      await store.apply([{ type: 'edit', path, edit: merge }], author),
+      await store.as(author).apply([{ type: 'edit', path, edit: merge }]),
     ),
   ).catch((error: unknown) => {
     throw keepingText(error, edited)

@@ -42,7 +42,7 @@ export function expire(context: Context, input: Input): Promise<Answer> {
     if (agreed) await agree(context, input, plan.versions.length)
     // Erasing comes first: what this very call deletes can still be brought back.
     const redaction = agreed ? await erase(context, store, request, author) : undefined
-    const expiry = rule === undefined ? undefined : await store.expire(rule, author, { dryRun })
+    const expiry = rule === undefined ? undefined : await store.as(author).expire(rule, { dryRun })
     return answerOf({ dryRun, expiry, plan, redaction, now: context.clock() })
   })
 }
@@ -80,7 +80,7 @@ async function planned(
   request: RedactionRequest,
 ): Promise<RedactionPlan> {
   await loadHistory(context, store)
-  return store.planRedaction(request)
+  return store.history.planRedaction(request)
 }
 
 async function agree(context: Context, input: Input, count: number): Promise<void> {

@@ -178,7 +178,7 @@ async function runJobs(
       if (signal.aborted) throw interrupted(new StoreError('cancelled', 'Cancelled'), done)
       const window = jobs.slice(at, at + WINDOW)
       const results = await Promise.allSettled(
-        window.map((job) => store.apply([changeOf(job)], author)),
+        window.map((job) => store.as(author).apply([changeOf(job)])),
       )
       const applied = results.filter((result) => result.status === 'fulfilled')
       done += applied.length

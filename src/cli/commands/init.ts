@@ -4,8 +4,8 @@
 import { readdirSync } from 'node:fs'
 import { hasCode, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
+import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore, openStore } from '../../store/open.ts'
-import { listRemotes } from '../../store/remotes.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -43,7 +43,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
     await closing(store, async () => {
       if (!input.flag('guard')) return
       const metadata = withGuard({}, 'on')
-      await store.updateSettings({ metadata }, authorOf(context, input))
+      await store.as(authorOf(context, input)).settings.update({ metadata })
     })
     return {
       text: [

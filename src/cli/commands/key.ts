@@ -15,7 +15,7 @@ import { getNewPassphrase } from '../secrets.ts'
 export async function keyShow(context: Context, input: Input): Promise<Answer> {
   if (input.flag('allowed-signers')) {
     return withStore(context, async (store) => {
-      const lines = store.allowedSigners()
+      const lines = await store.maintenance.allowedSigners()
       return { text: lines, json: { allowed_signers: lines.trimEnd().split('\n') } }
     })
   }
@@ -49,7 +49,7 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
     const passphrase = remove ? null : await getNewPassphrase(context)
-    const changed = await store.changePassphrase(passphrase, author)
+    const changed = await store.as(author).keys.changePassphrase(passphrase)
     const { epochs } = await store.status()
     const done = remove ? 'The passphrase was removed' : 'The passphrase was set'
     return {
@@ -63,7 +63,7 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
   const keepOld = input.flag('keep-old')
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
-    const made = await store.newRecoveryKey(author, { keepOld })
+    const made = await store.as(author).keys.makeRecoveryKey({ keepOld })
     const { epochs } = await store.status()
     return {
       text: [

@@ -15,7 +15,7 @@ import { loadHistory } from '../points.ts'
 import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
 import { findVersionPatch } from '../version-patch.ts'
-import { eachPage, resolveVersion, versionLine, versionText } from '../versions-text.ts'
+import { resolveVersion, versionLine, versionText } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
 
 /** Versions that are read before the first of them shows. */
@@ -53,7 +53,7 @@ export function show(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
     await loadHistory(context, store)
-    const version = await store.version(await resolveVersion(store, input.argument(0)))
+    const version = await store.history.version(await resolveVersion(store, input.argument(0)))
     const now = nowIfShown(context)
     const inputs = version.inputs.map((one, index) => {
       const title = ink.paint('bold', `Input ${index + 1} of ${version.inputs.length}`)
@@ -129,10 +129,10 @@ async function filterIn(
 ): Promise<VersionFilter> {
   const typed = input.text('after')
   const after = typed === undefined ? undefined : await resolveVersion(store, typed)
-  if (!input.flag('follow')) return { ...filter, after }
+  if (!input.flag('follow')) return { ...filter, page: after }
   const { path, ...others } = filter
   const memory = path === undefined ? undefined : await store.read(path)
-  if (memory !== undefined) return { ...others, after, memoryId: memory.memoryId }
+  if (memory !== undefined) return { ...others, page: after, memoryId: memory.memoryId }
   throw new StoreError('not_found', '--follow needs the path of a memory that exists')
 }
 
@@ -143,18 +143,16 @@ async function* selected(
 ): AsyncGenerator<Shown, string | undefined> {
   let [skipped, given] = [0, 0]
   let last: string | undefined
-  for await (const { versions } of eachPage(store, filter, PAGE)) {
-    for (const version of versions) {
-      if (given === most) return last
-      if (skipped < skip) {
-        skipped += 1
-        continue
-      }
-      const text = patch ? await findVersionPatch(store, version) : undefined
-      yield { version, patch: text }
-      given += 1
-      last = version.versionId
+  for await (const version of store.history.versions({ ...filter, limit: PAGE })) {
+    if (given === most) return last
+    if (skipped < skip) {
+      skipped += 1
+      continue
     }
+    const text = patch ? await findVersionPatch(store, version) : undefined
+    yield { version, patch: text }
+    given += 1
+    last = version.versionId
   }
   return undefined
 }

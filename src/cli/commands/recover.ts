@@ -57,6 +57,7 @@ function openWith(
 
 async function describe(context: Context, store: MemoryStore, enrolled: boolean): Promise<Answer> {
   const { storeId, deviceId, role } = await store.status()
+  const remotes = await store.remotes.list()
   const { storeDirectory, identityFile } = context.environment
   return {
     text: [
@@ -68,7 +69,7 @@ async function describe(context: Context, store: MemoryStore, enrolled: boolean)
       `  Identity     ${identityFile} (keep it secret)`,
       `  Fingerprint  ${deviceId} (${role})`,
       '',
-      enrolled && store.remotes().length > 0
+      enrolled && remotes.length > 0
         ? 'Next: gitlocket sync, before this machine counts as a device elsewhere'
         : 'Next: gitlocket ls',
       '',

@@ -99,7 +99,7 @@ function planned(
 ): Promise<RedactionPlan> {
   const { signal } = context.interrupts
   return withProgress(context, 'Searching', (progress) =>
-    store.planRedaction(request, { progress, signal }),
+    store.history.planRedaction(request, { progress, signal }),
   )
 }
 
@@ -177,7 +177,7 @@ export async function redacting(
   try {
     return await context.interrupts.patiently(ending, () =>
       withProgress(context, 'Redacting', (progress) =>
-        store.redact(request, { actor, session }, { progress, signal }),
+        store.as({ actor, session }).redact(request, { progress, signal }),
       ),
     )
   } catch (error) {

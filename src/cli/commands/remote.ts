@@ -2,7 +2,7 @@
 // clone can do it: an auditor, or a machine whose store does not open.
 
 import { hasCode } from '../../errors.ts'
-import { addRemote, listRemotes, removeRemote } from '../../store/remotes.ts'
+import { addRemote, listRemotes, removeRemote } from '../../store/clone-remotes.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'

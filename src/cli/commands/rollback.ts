@@ -5,6 +5,7 @@ import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Reversal } from '../../store/revert/restoration.ts'
 import type { LeftAlone } from '../../store/revert/reversal-plan.ts'
+import type { ReversalOptions } from '../../store/revert/reversal.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -37,7 +38,7 @@ export function restore(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const to = await getPoint(context, input, 'to', store)
     const reverse = withOptions(context, 'Restoring', (options) =>
-      store.restore({ memory, to }, author, options),
+      store.as(author).restore({ memory, to }, options),
     )
     const dryRun = input.flag('dry-run')
     return answerOf(inkOf(context, input), await reverse(dryRun), dryRun)
@@ -86,10 +87,10 @@ async function reversalOf(
     const path = input.text('path')
     const request = { to, ...(path === undefined ? {} : { path: storePath(path) }) }
     return withOptions(context, 'Rolling back', (options) =>
-      store.rollback(request, author, options),
+      store.as(author).rollback(request, options),
     )
   }
-  return withOptions(context, 'Undoing', (options) => store.undo(undo, author, options))
+  return withOptions(context, 'Undoing', (options) => store.as(author).undo(undo, options))
 }
 
 function undoRequestOf(context: Context, input: Input): UndoRequest {
@@ -109,7 +110,7 @@ function undoRequestOf(context: Context, input: Input): UndoRequest {
 function withOptions(
   context: Context,
   title: string,
-  reverse: (options: Parameters<MemoryStore['rollback']>[2]) => Promise<Reversal>,
+  reverse: (options: ReversalOptions) => Promise<Reversal>,
 ): Reverse {
   const { signal } = context.interrupts
   return (dryRun) =>

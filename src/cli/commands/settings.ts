@@ -26,7 +26,7 @@ export function settings(context: Context, input: Input): Promise<Answer> {
     }
     const metadata = withGuard(before.metadata, input.text('guard'))
     const change = { name, description, limits, metadata }
-    const { commit } = await store.updateSettings(change, author)
+    const { commit } = await store.as(author).settings.update(change)
     const after = { ...before, ...change }
     return {
       text: settingsText(after),

@@ -1,7 +1,8 @@
 // `status` and `verify`: how the store is, whether its whole history is what it claims, and whether
 // anything is left of what was redacted.
 
-import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { StoreStatus } from '../../store/store-report.ts'
 import type { RemoteStatus } from '../../store/sync/remote-status.ts'
 import { absenceExitCode, absenceJson, absenceLines, proveAbsence } from '../absence.ts'
 import { usageError } from '../command-error.ts'
@@ -31,7 +32,7 @@ export function verify(context: Context, input: Input): Promise<Answer> {
   const ids = unwantedIds(input)
   const work = async (store: MemoryStore): Promise<Answer> => {
     const report = await withProgress(context, 'Verifying', (progress) =>
-      store.verify({ progress, signal }),
+      store.maintenance.verify({ progress, signal }),
     )
     const { commits, versions, memories, head } = report
     const absence = ids === undefined ? undefined : await proveAbsence(context, store, ids)

@@ -46,7 +46,8 @@ export async function syncRemotes(
   const auditing = { sync: trailSync(context, input), status: undefined, only, repair }
   try {
     const outcomes = await withStore(context, async (store) => {
-      const names = named === undefined ? store.remotes().map(({ name }) => name) : [named]
+      const names =
+        named === undefined ? (await store.remotes.list()).map(({ name }) => name) : [named]
       const sync: Turn['sync'] = (how) => syncMember(store, author, how, input)
       const status = async () => (await store.status()).remotes
       const turn = { sync, status, only, repair }
@@ -110,7 +111,7 @@ async function syncMember(
   input: Input,
 ): Promise<SyncReport> {
   try {
-    return await store.sync(author, options)
+    return await store.as(author).sync(options)
   } catch (error) {
     if (!hasCode(error, 'rolled_back') || !input.flag('accept-rolled-back')) throw error
     throw usageError('--accept-rolled-back is for auditors; a member takes --repair', 'sync')

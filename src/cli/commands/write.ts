@@ -4,7 +4,7 @@
 import * as operations from '../../api/operations.ts'
 import type { Operation } from '../../api/operations.ts'
 import { parseInput } from '../../api/schemas.ts'
-import type { Applied } from '../../store/memory-store.ts'
+import type { Applied } from '../../store/changes/apply.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -73,7 +73,11 @@ function run<Request, Result>(
   const parsed = parseInput(operation.input, request)
   const author = authorOf(context, input)
   return withStore(context, (store) =>
-    operations.runOperation(operation, { store, author, access: 'read_write' }, parsed),
+    operations.runOperation(
+      operation,
+      { store, me: store.as(author), access: 'read_write' },
+      parsed,
+    ),
   )
 }
 

@@ -80,16 +80,16 @@ async function live(
   await using(made.store, async (store) => {
     await write(store, author, secrets)
     await refuse(store, author, secrets, witness)
-    await store.updateSettings({ description: secrets['store description'] }, author)
+    await store.as(author).settings.update({ description: secrets['store description'] })
     await witness.look('in the journal')
-    await store.checkpoint()
+    await store.maintenance.checkpoint()
     await witness.look('after a checkpoint')
-    await store.changePassphrase(secrets['new passphrase'], author)
+    await store.as(author).keys.changePassphrase(secrets['new passphrase'])
     await write(store, author, secrets)
   })
   await using(await openStore({ ...at, identity }), async (store) => {
-    await store.versions({})
-    await store.verify()
+    await store.history.versions({})
+    await store.maintenance.verify()
   })
   await witness.look('after closing')
 }
@@ -106,7 +106,7 @@ async function using(
 }
 
 async function write(store: MemoryStore, author: Author, secrets: Secrets): Promise<void> {
-  const context = { store, author, access: 'read_write' } as const
+  const context = { store, me: store.as(author), access: 'read_write' } as const
   const path = `/${secrets.directory}/${secrets.path}`
   const new_path = `/${secrets.directory}/${secrets['new path']}`
   const { create, insert, strReplace, rename, remove, runOperation } = operations
@@ -131,7 +131,7 @@ async function refuse(
   secrets: Secrets,
   witness: Witness,
 ): Promise<void> {
-  const context = { store, author, access: 'read_write' } as const
+  const context = { store, me: store.as(author), access: 'read_write' } as const
   const path = `/${secrets['refused path']}`
   const text = secrets['refused content']
   const { create, insert, strReplace, rename, remove, runOperation } = operations

@@ -5,7 +5,8 @@ import { spawnSync } from 'node:child_process'
 import { mendStore } from '../../api/advice.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
-import type { MemoryStore, StoreStatus } from '../../store/memory-store.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { StoreStatus } from '../../store/store-report.ts'
 import { eraseAside, putAsideText } from '../absence.ts'
 import { packedBytes } from '../commands/compact.ts'
 import type { Context } from '../context.ts'
@@ -67,7 +68,7 @@ async function findUnreachable(context: Context, store: MemoryStore): Promise<Un
   const { signal } = context.interrupts
   try {
     return await withProgress(context, 'Looking for unreachable objects', (progress) =>
-      store.findUnreachable({ progress, signal }),
+      store.maintenance.unreachable({ progress, signal }),
     )
   } catch (error) {
     if (!(error instanceof StoreError) || signal.aborted) throw error

@@ -15,11 +15,11 @@ import type { Epochs } from '../commits/decoded-commit.ts'
 import { keepUp, pin } from '../session/freshness.ts'
 import {
   checkExpected,
-  type Environment,
+  type StoreEnvironment,
   getHead,
   localFiles,
   type OpenOptions,
-  type Places,
+  type StorePlaces,
   readStoreId,
   storageOf,
 } from '../session/open-session.ts'
@@ -32,8 +32,8 @@ import { type AuditEntry, Trail } from './audit-trail.ts'
 
 export interface AuditOptions
   extends
-    Places,
-    Environment,
+    StorePlaces,
+    StoreEnvironment,
     Pick<OpenOptions, 'storeId' | 'acceptRolledBack'>,
     Pick<WorkOptions, 'progress' | 'signal'> {}
 

@@ -19,6 +19,8 @@ import { alreadyExists, checkContent, checkRowCount, notFound } from './change-r
 /** One thing to do. Paths are store paths (`/notes.md`); contents are text, stored as UTF-8. */
 export type Change =
   | { readonly type: 'create'; readonly path: string; readonly content: string }
+  /** Creates the memory, or gives the one that is there another content. */
+  | { readonly type: 'write'; readonly path: string; readonly content: string }
   | {
       readonly type: 'edit'
       readonly path: string
@@ -79,10 +81,10 @@ export function planStates(
 
 /** Whose contents a change needs, as far as that is known before the others are planned. */
 function readBy({ paths }: Snapshot, change: Change): readonly LiveMemory[] {
-  if (change.type !== 'edit' && change.type !== 'rename') return []
+  if (change.type === 'create' || change.type === 'delete') return []
   if (typeof change.path !== 'string') return []
   const node = paths.find(change.path)
-  if (change.type === 'edit') return node?.memory === undefined ? [] : [node.memory]
+  if (change.type !== 'rename') return node?.memory === undefined ? [] : [node.memory]
   return node === undefined || node.count > rowsMax ? [] : [...memoriesBelow(node)]
 }
 
@@ -136,6 +138,8 @@ class Plan {
     switch (change.type) {
       case 'create':
         return this.#create(change.path, change.content)
+      case 'write':
+        return this.#write(change.path, change.content)
       case 'edit':
         return this.#edit(change.path, change.edit)
       case 'delete':
@@ -143,7 +147,7 @@ class Plan {
       case 'rename':
         return yield* this.#rename(change.path, change.to)
       default:
-        throw new StoreError('invalid_input', 'A change is a create, edit, delete or rename')
+        throw new StoreError('invalid_input', 'A change is a create, write, edit, delete or rename')
     }
   }
 
@@ -195,6 +199,14 @@ class Plan {
     this.#checkContent(path, content)
     this.#checkCount(snapshot.count + 1)
     this.#place(undefined, { memoryId: newId(random), path, content, created: now })
+  }
+
+  #write(path: string, content: string): void {
+    if (this.#context.snapshot.paths.findMemory(checkPath(path)) === undefined) {
+      this.#create(path, content)
+    } else {
+      this.#edit(path, () => content)
+    }
   }
 
   #edit(path: string, edit: (content: string) => string): void {

@@ -5,6 +5,7 @@ import { StoreError } from '../../errors.ts'
 import type { Actor, ActorType, Operation } from '../../format/change-record.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { zeroId } from '../../format/record.ts'
+import { type Page, type PageQuery, pageSizeOf } from '../../page.ts'
 import { atOnce } from '../../time-slice.ts'
 import { countLeading } from '../commits/count-leading.ts'
 import { type ContentSource, readVersionContent } from './contents.ts'
@@ -62,7 +63,7 @@ export interface VersionWithInputs extends FullVersion {
 }
 
 /** All given conditions must hold (Memory Stores API §7). */
-export interface VersionFilter {
+export interface VersionFilter extends PageQuery {
   /** `mem_…`, also of a memory that is deleted. */
   readonly memoryId?: string | undefined
   /** Versions at this path, or below it if it was a directory. Redacted ones have no path. */
@@ -81,32 +82,18 @@ export interface VersionFilter {
   readonly until?: number | undefined
   /** `newest` first if left out: the order of the history, which clocks need not agree with. */
   readonly order?: 'newest' | 'oldest' | undefined
-  /** `full`: with contents, and at most 20 in a page. `basic` if left out. */
-  readonly view?: 'basic' | 'full' | undefined
-  /** 1 to 1,000; 100 if left out. */
-  readonly limit?: number | undefined
   /**
    * The cursor that the page before gave: the id of its last version. It stays good when versions
    * are written, merged in or redacted meanwhile, and goes on in either order.
    */
-  readonly after?: string | undefined
+  readonly page?: string | undefined
 }
 
-export interface VersionPage {
-  readonly versions: readonly Version[]
-  /** Give it as `after` to go on; undefined at the end. */
-  readonly next: string | undefined
-}
-
-const PAGE_DEFAULT = 100
-const PAGE_MAX = 1000
-const FULL_PAGE_MAX = 20
 const OPERATIONS = new Set<unknown>(['created', 'modified', 'deleted', undefined])
 const ORDERS = new Set<unknown>(['newest', 'oldest', undefined])
-const VIEWS = new Set<unknown>(['basic', 'full', undefined])
 
 /** A page without contents, whatever the view. Throws `invalid_input`. */
-export function findVersions(history: History, filter: VersionFilter): VersionPage {
+export function findVersions(history: History, filter: VersionFilter): Page<Version> {
   return describePage(history, atOnce(findEntries(history, filter)))
 }
 
@@ -116,11 +103,10 @@ export async function readVersions(
   source: ContentSource,
   filter: VersionFilter,
   signal?: AbortSignal,
-): Promise<VersionPage> {
+): Promise<Page<Version>> {
   const page = await askInSlices(history, () => findEntries(history, filter), signal)
   if (filter.view !== 'full') return describePage(history, page)
-  const { entries, next } = page
-  return { versions: entries.map((entry) => readVersion(history, source, entry)), next }
+  return { ...page, data: page.data.map((entry) => readVersion(history, source, entry)) }
 }
 
 export function readVersionWithInputs(
@@ -184,31 +170,30 @@ export function isAtOrBelow(path: string | undefined, at: string): boolean {
   return at === '/' || path === at || path.startsWith(`${at}/`)
 }
 
-interface FoundPage {
-  readonly entries: readonly VersionEntry[]
-  readonly next: string | undefined
+function describePage(history: History, page: Page<VersionEntry>): Page<Version> {
+  return { ...page, data: page.data.map((entry) => describeVersion(history, entry)) }
 }
 
-function describePage(history: History, { entries, next }: FoundPage): VersionPage {
-  return { versions: entries.map((entry) => describeVersion(history, entry)), next }
-}
-
-function* findEntries(history: History, filter: VersionFilter): Generator<undefined, FoundPage> {
-  const limit = checkFilter(filter)
+function* findEntries(
+  history: History,
+  filter: VersionFilter,
+): Generator<undefined, Page<VersionEntry>> {
+  checkFilter(filter)
+  const limit = pageSizeOf(filter)
   const candidates = candidatesFor(history, filter)
   const matches = conditionOf(history, filter)
   const step = filter.order === 'oldest' ? 1 : -1
-  const entries: VersionEntry[] = []
-  let index = startOf(history, candidates, step, filter.after)
+  const data: VersionEntry[] = []
+  let index = startOf(history, candidates, step, filter.page)
   for (; index >= 0 && index < candidates.length; index += step) {
     yield
     const entry = candidates.at(index)
     if (entry === undefined || !matches(entry)) continue
-    const last = entries.length === limit ? entries.at(-1) : undefined
-    if (last !== undefined) return { entries, next: formatId('version', last.versionId) }
-    entries.push(entry)
+    const last = data.length === limit ? data.at(-1) : undefined
+    if (last !== undefined) return { data, nextPage: formatId('version', last.versionId) }
+    data.push(entry)
   }
-  return { entries, next: undefined }
+  return { data, nextPage: undefined }
 }
 
 interface Candidates {
@@ -256,17 +241,10 @@ function startOf(
   return index + step
 }
 
-/** Returns the size of a page. */
-function checkFilter({ operation, order, view, since, until, limit }: VersionFilter): number {
+function checkFilter({ operation, order, since, until }: VersionFilter): void {
   if (!OPERATIONS.has(operation)) throw invalid('The operation', 'created, modified or deleted')
   if (!ORDERS.has(order)) throw invalid('The order', 'newest or oldest')
-  if (!VIEWS.has(view)) throw invalid('The view', 'basic or full')
   if (Number.isNaN(since) || Number.isNaN(until)) throw invalid('A time', 'a number of ms')
-  const size = limit ?? PAGE_DEFAULT
-  if (!Number.isInteger(size) || size < 1 || size > PAGE_MAX) {
-    throw invalid('The limit', `an integer from 1 to ${PAGE_MAX}`)
-  }
-  return view === 'full' ? Math.min(size, FULL_PAGE_MAX) : size
 }
 
 function invalid(what: string, right: string): StoreError {

@@ -22,7 +22,7 @@ import { compareDistantTrees } from '../snapshot/tree-diff.ts'
 
 export interface AbsenceOptions extends WorkOptions {
   /** Objects that must not be stored in any place, such as those of a certificate. */
-  readonly objectIds?: readonly Oid[] | undefined
+  readonly objectIds?: readonly string[] | undefined
 }
 
 export interface AbsenceReport {
@@ -46,7 +46,7 @@ export interface AbsenceReport {
 export interface Residue {
   readonly place: 'object' | 'cache'
   /** The git object, if it is in one. */
-  readonly objectId?: Oid
+  readonly objectId?: string
   /** `memver_…`, if it could be told. */
   readonly versionId?: string
 }

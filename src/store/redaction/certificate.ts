@@ -7,7 +7,6 @@ import { utf8 } from '../../bytes.ts'
 import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
 import { sshPublicKey, sshSignature } from '../../format/sshsig.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
@@ -27,12 +26,12 @@ export interface RedactionCertificate {
   readonly session_id: string | null
   readonly device_id: string
   /** The commits of the redact records. */
-  readonly commits: readonly Oid[]
-  readonly old_head: Oid
-  readonly new_head: Oid
+  readonly commits: readonly string[]
+  readonly old_head: string
+  readonly new_head: string
   readonly versions: readonly RedactedVersion[]
   /** Objects that this store does not hold any more: a host should be asked to forget them. */
-  readonly object_ids: readonly Oid[]
+  readonly object_ids: readonly string[]
   readonly signature: {
     /** `ssh-ed25519 AAAA…`, the key that the device id is the hash of. */
     readonly public_key: string

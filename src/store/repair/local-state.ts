@@ -11,7 +11,7 @@ import { Anchor } from '../local/anchor.ts'
 import type { CacheOwner } from '../local/sealed-cache.ts'
 import { type CachedHead, findCachedHead } from '../local/state-cache.ts'
 import { checkFreshness } from '../session/freshness.ts'
-import { type Environment, localPlaces, type Places } from '../session/open-session.ts'
+import { type StoreEnvironment, localPlaces, type StorePlaces } from '../session/open-session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { SoundHead } from './heads.ts'
 import type { AnchorFate } from './report.ts'
@@ -27,7 +27,7 @@ export class LocalState {
   readonly #anchor: Anchor | 'damaged'
   readonly #cached: CachedHead | undefined
 
-  static async read(options: Places & Environment, storeId: string): Promise<LocalState> {
+  static async read(options: StorePlaces & StoreEnvironment, storeId: string): Promise<LocalState> {
     const { caches, anchorFile, cacheDirectory } = localPlaces(options, storeId)
     const cached = await findCachedHead(caches, `${cacheDirectory}/state`)
     return new LocalState(caches, anchorFile, cached)
@@ -82,7 +82,7 @@ export class LocalState {
 }
 
 /** The one store of which this device has an anchor; undefined if there are several, or none. */
-export function findKnownStore(options: Places & Environment): string | undefined {
+export function findKnownStore(options: StorePlaces & StoreEnvironment): string | undefined {
   const { disk = systemDisk, stateDirectory } = options
   const known = disk.list(stateDirectory).flatMap((name) => {
     const storeId = storeIdOf(name)

@@ -13,7 +13,7 @@ import { RepairSite } from '../../git/repair/repair-site.ts'
 import type { Damage, RepositorySurvey } from '../../git/repair/repository-survey.ts'
 import { openHeadKeyring } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
-import type { Environment, Places } from '../session/open-session.ts'
+import type { StoreEnvironment, StorePlaces } from '../session/open-session.ts'
 import { findCommit, type Reach, reachOf } from '../sync/reach.ts'
 import { isVerdict } from '../sync/rejected-head.ts'
 import { readForeignStoreId } from '../sync/remote-head.ts'
@@ -24,7 +24,7 @@ import { describeChange, describeMissing, type OpenSource, redactedIn } from './
 import type { AnchorFate, LostChange, RepairReport } from './report.ts'
 import { type CopyOptions, openCopy, RepairSource } from './sources.ts'
 
-export interface RepairOptions extends Places, Environment, CopyOptions {
+export interface RepairOptions extends StorePlaces, StoreEnvironment, CopyOptions {
   /** Says what would be done, and writes nothing. */
   readonly dryRun?: boolean | undefined
   readonly progress?: Progress | undefined

@@ -35,22 +35,24 @@ import { StoreSession } from './session.ts'
 import { checkIsHead } from './steady-head.ts'
 
 /** Given anew with every opening; nothing of it is stored. */
-export interface Behaviour {
+export interface GuardOptions {
   /** Looks at every text before it is written, beside the guard that the settings may ask for. */
   readonly guard?: ContentGuard
 }
 
-/** Replaced in tests; everything else uses the system's. */
-export interface Environment {
+/** The system's, unless given. */
+export interface StoreEnvironment {
   readonly clock?: Clock
+  /** @internal Replaced in tests. */
   readonly random?: Random
+  /** @internal Replaced in tests. */
   readonly disk?: Disk
-  /** Where packs are made: a worker thread, unless given. */
+  /** @internal Where packs are made: a worker thread, unless given. */
   readonly packer?: Packer
 }
 
 /** Where a store and what belongs to it lie. */
-export interface Places {
+export interface StorePlaces {
   /** The bare repository. */
   readonly directory: string
   /** What must live outside the store: the anchor. One folder serves many stores. */
@@ -58,7 +60,7 @@ export interface Places {
   readonly identity: Identity
 }
 
-export interface OpenOptions extends Places, Behaviour, Environment {
+export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment {
   /** One of these enrols an identity that is not a device of the store yet (FORMAT §7). */
   readonly passphrase?: string
   readonly recoveryKey?: string
@@ -103,12 +105,14 @@ export async function openSession(
   return { session, opened }
 }
 
-export function environmentOf(options: Environment): Required<Omit<Environment, 'packer'>> {
+export function environmentOf(
+  options: StoreEnvironment,
+): Required<Omit<StoreEnvironment, 'packer'>> {
   const { clock = systemClock, random = systemRandom, disk = systemDisk } = options
   return { clock, random, disk }
 }
 
-export function storageOf(options: Environment): Pick<Environment, 'disk' | 'packer'> {
+export function storageOf(options: StoreEnvironment): StoreEnvironment {
   const { disk, packer } = options
   return { ...(disk && { disk }), ...(packer && { packer }) }
 }
@@ -124,7 +128,7 @@ export function unlockOf(options: OpenOptions): Unlock {
 }
 
 export function localFiles(
-  options: Places & Environment,
+  options: StorePlaces & StoreEnvironment,
   storeId: string,
 ): {
   readonly caches: CacheOwner
@@ -139,7 +143,7 @@ export function localFiles(
 
 /** Where this device keeps what belongs to it alone. Reads nothing. */
 export function localPlaces(
-  options: Places & Environment,
+  options: StorePlaces & StoreEnvironment,
   storeId: string,
 ): {
   readonly caches: CacheOwner

@@ -10,7 +10,12 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { checkFreshness } from '../session/freshness.ts'
-import { localFiles, type OpenOptions, type Places } from '../session/open-session.ts'
+import {
+  localFiles,
+  type OpenOptions,
+  type StoreEnvironment,
+  type StorePlaces,
+} from '../session/open-session.ts'
 import type { RemoteOptions } from './options.ts'
 import { readForeignStoreId } from './remote-head.ts'
 
@@ -28,7 +33,8 @@ export interface JoinOptions extends OpenOptions {
 /** What to fetch, and how. */
 export interface FetchOptions
   extends
-    Pick<JoinOptions, 'url' | 'storeId' | 'access' | 'transfer' | 'disk' | 'packer'>,
+    Pick<JoinOptions, 'url' | 'storeId' | 'access' | 'transfer'>,
+    StoreEnvironment,
     Pick<WorkOptions, 'signal'> {}
 
 /** The remote's head, its objects and nothing else, once `check` has not refused it. */
@@ -83,7 +89,7 @@ export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>
 export async function checkKeepsUp(
   source: Parameters<typeof checkFreshness>[0],
   head: Oid,
-  options: Places & Pick<OpenOptions, 'acceptRolledBack' | 'disk' | 'random'>,
+  options: StorePlaces & StoreEnvironment & Pick<OpenOptions, 'acceptRolledBack'>,
 ): Promise<void> {
   if (options.acceptRolledBack === true) return
   const { anchor } = localFiles(options, source.storeId)

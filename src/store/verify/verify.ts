@@ -28,7 +28,7 @@ import { Judges, type JudgingSource } from './verify-judges.ts'
 import type { VerifyContext } from './verify-rows.ts'
 
 export interface VerifyOptions extends WorkOptions {
-  /** Called with each commit once it is accepted. */
+  /** @internal Called with each commit once it is accepted. */
   readonly onCommit?: ((commit: JudgedCommit) => void) | undefined
   /**
    * How many threads judge commits beside this one. Left out: one less than the machine has

@@ -122,5 +122,5 @@ async function empty(store: MemoryStore): Promise<void> {
   const root = await store.list('/', { depth: 1 })
   const children = root?.children ?? []
   const all = children.map(({ path }) => ({ type: 'delete', path }) as const)
-  if (all.length > 0) await store.apply(all, author)
+  if (all.length > 0) await store.as(author).apply(all)
 }

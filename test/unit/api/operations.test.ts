@@ -30,7 +30,7 @@ afterAll(() => made?.close())
 function context(): OperationContext {
   const author = { actor: { type: 'user', id: 'test' } } as const
   if (made === undefined) throw new Error('the store is made in beforeAll')
-  return { store: made, author, access: 'read_write' }
+  return { store: made, me: made.as(author), access: 'read_write' }
 }
 
 function run<Input, Result>(operation: Operation<Input, Result>, input: unknown): Promise<Result> {

@@ -12,13 +12,13 @@ import { author, newStore } from '../../support/stores.ts'
 describe('the sections of a commit', () => {
   test('are those that strict parsing finds, in records of every kind', async () => {
     const { store, place } = await newStore()
-    await store.apply([{ type: 'create', path: '/a', content: 'x'.repeat(9999) }], author)
-    await store.updateSettings({ name: 'other' }, author)
-    await store.changePassphrase(null, author)
-    await store.apply([{ type: 'edit', path: '/a', edit: () => '' }], author)
-    const { versions } = await store.versions({ order: 'oldest' })
+    await store.as(author).apply([{ type: 'create', path: '/a', content: 'x'.repeat(9999) }])
+    await store.as(author).settings.update({ name: 'other' })
+    await store.as(author).keys.changePassphrase(null)
+    await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => '' }])
+    const { data: versions } = await store.history.versions({ order: 'oldest' })
     const versionIds = [versions[0]?.versionId ?? '']
-    await store.redact({ select: { versionIds }, reason: 'legal' }, author)
+    await store.as(author).redact({ select: { versionIds }, reason: 'legal' })
     const read = await historyOf(store, place)
     const { history, contents } = read
     const kinds = commitsOf(history).map(({ kind }) => kind)

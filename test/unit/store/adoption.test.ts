@@ -18,14 +18,14 @@ import {
 import { author } from '../../support/stores.ts'
 
 async function redactOldest({ store }: Clone, path: string): Promise<Redaction> {
-  const { versions } = await store.versions({ path, order: 'oldest' })
+  const { data: versions } = await store.history.versions({ path, order: 'oldest' })
   const select = { versionIds: versions.slice(0, 1).map(({ versionId }) => versionId) }
   const request = { select, reason: 'leaked_secret', current: 'delete' } as const
-  return store.redact(request, { actor: author.actor })
+  return store.as({ actor: author.actor }).redact(request)
 }
 
 async function deviceOf(asking: Clone, asked: string): Promise<Device | undefined> {
-  const devices = await asking.store.devices()
+  const devices = await asking.store.devices.list()
   return devices.find(({ deviceId }) => deviceId === asked)
 }
 
@@ -44,7 +44,7 @@ describe('after a redaction', () => {
     const { first, second } = await stores()
     const reader = await admit(first, 'reader')
     const gone = await admit(first, 'writer')
-    await first.store.removeDevices([formatId('device', gone.deviceId)], author)
+    await first.store.as(author).devices.remove([formatId('device', gone.deviceId)])
     const { awaited } = await redactOldest(first, '/secret.md')
     const { lastRecord } = (await deviceOf(first, idOf(second))) ?? {}
     expect(awaited).toHaveLength(2)

@@ -18,7 +18,7 @@ let auditor: Identity
 beforeEach(async () => {
   ;({ store, place } = await newStore({ clock: () => 1000 }))
   auditor = await generateIdentity()
-  await store.addDevice(formatDeviceCard(auditor), 'auditor', author)
+  await store.as(author).devices.add(formatDeviceCard(auditor), 'auditor')
 })
 
 /** Closes the store, and audits it on the machine of the auditor. */
@@ -30,15 +30,15 @@ async function audited(options: Partial<AuditOptions> = {}): Promise<Audit> {
 }
 
 function write(path: string, content: string): Promise<unknown> {
-  return store.apply([{ type: 'create', path, content }], author)
+  return store.as(author).apply([{ type: 'create', path, content }])
 }
 
 describe('the trail', () => {
   test('says which versions of which memories each commit made', async () => {
     await write('/a', 'a')
-    await store.apply([{ type: 'edit', path: '/a', edit: () => 'b' }], author)
-    await store.apply([{ type: 'delete', path: '/a' }], author)
-    const { versions } = await store.versions()
+    await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'b' }])
+    await store.as(author).apply([{ type: 'delete', path: '/a' }])
+    const { data: versions } = await store.history.versions()
     const { head } = await store.status()
     const audit = await audited()
     expect(audit).toMatchObject({ storeId: store.id, role: 'auditor', head, memories: 0 })
@@ -63,10 +63,10 @@ describe('the trail', () => {
 
   test('says what was redacted, and why', async () => {
     await write('/a', 'a')
-    await store.apply([{ type: 'edit', path: '/a', edit: () => 'b' }], author)
-    const [, first] = (await store.versions()).versions
+    await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'b' }])
+    const [, first] = (await store.history.versions()).data
     const versionIds = [first?.versionId ?? '']
-    await store.redact({ select: { versionIds }, reason: 'personal_data' }, author)
+    await store.as(author).redact({ select: { versionIds }, reason: 'personal_data' })
     const { entries } = await audited()
     expect(entries.at(-1)).toMatchObject({
       kind: 'redact',
@@ -80,10 +80,10 @@ describe('the trail', () => {
 
   test('says who was let in, by whom, and what keys changed', async () => {
     const second = await generateIdentity()
-    const { deviceId } = await store.addDevice(formatDeviceCard(second), 'reader', author)
-    await store.changeRole(deviceId, 'writer', author)
-    await store.newRecoveryKey(author)
-    await store.removeDevices([deviceId], author)
+    const { deviceId } = await store.as(author).devices.add(formatDeviceCard(second), 'reader')
+    await store.as(author).devices.changeRole(deviceId, 'writer')
+    await store.as(author).keys.makeRecoveryKey()
+    await store.as(author).devices.remove([deviceId])
     const { entries } = await audited()
     const [founder, auditing] = [place.identity, auditor].map((one) =>
       formatId('device', one.deviceId),

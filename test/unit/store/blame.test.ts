@@ -19,7 +19,7 @@ async function written(texts: readonly string[]): Promise<Made> {
   for (const [index, content] of texts.entries()) {
     const edit = { type: 'edit', path, edit: () => content } as const
     const change = index === 0 ? ({ type: 'create', path, content } as const) : edit
-    await made.store.apply([change], numbered(index))
+    await made.store.as(numbered(index)).apply([change])
   }
   return made
 }
@@ -93,10 +93,10 @@ describe('a line came from', () => {
 
   test('a version of the memory, wherever it lay', async () => {
     const made = await written(['a\nb\n'])
-    await made.store.apply([{ type: 'rename', path, to: '/d/moved' }], numbered(1))
-    await made.store.apply([{ type: 'create', path, content: 'another\n' }], numbered(2))
+    await made.store.as(numbered(1)).apply([{ type: 'rename', path, to: '/d/moved' }])
+    await made.store.as(numbered(2)).apply([{ type: 'create', path, content: 'another\n' }])
     const edit = { type: 'edit', path: '/d/moved', edit: () => 'a\nB\n' } as const
-    await made.store.apply([edit], numbered(3))
+    await made.store.as(numbered(3)).apply([edit])
     expect(short(await blame(made, '/d/moved'))).toBe('0a 3B')
     expect(short(await blame(made))).toBe('2another')
     const memory = await made.store.read('/d/moved')
@@ -107,12 +107,12 @@ describe('a line came from', () => {
   test('a version before the deletion that was taken back', async () => {
     const made = await written(['a\nb\n', 'a\nb\nc\n'])
     const memory = (await made.store.read(path))?.memoryId ?? ''
-    const { versions } = await made.store.versions({ memoryId: memory })
-    await made.store.apply([{ type: 'delete', path }], numbered(2))
+    const { data: versions } = await made.store.history.versions({ memoryId: memory })
+    await made.store.as(numbered(2)).apply([{ type: 'delete', path }])
     const to = { versionId: versions[0]?.versionId ?? '' }
-    await made.store.restore({ memory, to }, numbered(3))
+    await made.store.as(numbered(3)).restore({ memory, to })
     expect(short(await blame(made))).toBe('0a 0b 1c')
-    await made.store.apply([{ type: 'edit', path, edit: () => 'a\nx\nc\n' }], numbered(4))
+    await made.store.as(numbered(4)).apply([{ type: 'edit', path, edit: () => 'a\nx\nc\n' }])
     expect(short(await blame(made, memory))).toBe('0a 4x 1c')
     await made.store.close()
   })
@@ -128,31 +128,31 @@ describe('a redacted version', () => {
     { redact: [0, 2], expected: '1a? 1b? 3c? 3d?' },
   ])('of $redact makes what came after it uncertain', async ({ redact, expected }) => {
     const made = await written(['a\n', 'a\nb\n', 'a\nb\nc\n', 'a\nb\nc\nd\n'])
-    const { versions } = await made.store.versions({ order: 'oldest' })
+    const { data: versions } = await made.store.history.versions({ order: 'oldest' })
     const versionIds = redact.map((index) => versions[index]?.versionId ?? '')
-    await made.store.redact({ select: { versionIds }, reason: 'legal' }, author)
+    await made.store.as(author).redact({ select: { versionIds }, reason: 'legal' })
     expect(short(await blame(made))).toBe(expected)
     await made.store.close()
   })
 
   test('does not matter where a version with the same text is older', async () => {
     const made = await written(['a\n', 'a\nb\n'])
-    await made.store.apply([{ type: 'rename', path, to: '/moved' }], numbered(2))
-    await made.store.apply([{ type: 'rename', path: '/moved', to: path }], numbered(3))
-    const { versions } = await made.store.versions({ path: '/moved' })
+    await made.store.as(numbered(2)).apply([{ type: 'rename', path, to: '/moved' }])
+    await made.store.as(numbered(3)).apply([{ type: 'rename', path: '/moved', to: path }])
+    const { data: versions } = await made.store.history.versions({ path: '/moved' })
     const versionIds = versions.map(({ versionId }) => versionId)
-    await made.store.redact({ select: { versionIds }, reason: 'legal' }, author)
+    await made.store.as(author).redact({ select: { versionIds }, reason: 'legal' })
     expect(short(await blame(made))).toBe('0a 1b')
     await made.store.close()
   })
 
   test('has no lines to ask for', async () => {
     const made = await written(['a\n', 'b\n'])
-    const { versions } = await made.store.versions({ order: 'oldest' })
+    const { data: versions } = await made.store.history.versions({ order: 'oldest' })
     const versionId = versions[0]?.versionId ?? ''
     const { memoryId = '' } = versions[0] ?? {}
     const select = { versionIds: [versionId] }
-    await made.store.redact({ select, reason: 'legal' }, author)
+    await made.store.as(author).redact({ select, reason: 'legal' })
     await expect(blame(made, memoryId, { at: { versionId } })).rejects.toThrow(
       expect.objectContaining({ code: 'redacted' }),
     )
@@ -163,8 +163,8 @@ describe('a redacted version', () => {
 describe('at an earlier point', () => {
   test('lines are those of then', async () => {
     const made = await written(['a\n', 'a\nb\n', 'x\n'])
-    await made.store.apply([{ type: 'delete', path }], author)
-    const { versions } = await made.store.versions({ order: 'oldest' })
+    await made.store.as(author).apply([{ type: 'delete', path }])
+    const { data: versions } = await made.store.history.versions({ order: 'oldest' })
     const at = { versionId: versions[1]?.versionId ?? '' }
     expect(short(await blame(made, path, { at }))).toBe('0a 1b')
     for (const of of [path, versions[0]?.memoryId]) {

@@ -16,18 +16,19 @@ const edit = (path: string, content: string): Change => ({
   path,
   edit: () => content,
 })
+const write = (path: string, content: string): Change => ({ type: 'write', path, content })
 const remove = (path: string): Change => ({ type: 'delete', path })
 const rename = (path: string, to: string): Change => ({ type: 'rename', path, to })
 
 async function storeWith(...paths: readonly string[]): Promise<MemoryStore> {
   const { store } = await newStore()
-  for (const path of paths) await store.apply([create(path)], author)
+  for (const path of paths) await store.as(author).apply([create(path)])
   return store
 }
 
 /** Operations of the newest commit, in order of the path. */
 async function rowsOf(store: MemoryStore, commit: string | undefined): Promise<string[]> {
-  const { versions } = await store.versions({ limit: 1000 })
+  const { data: versions } = await store.history.versions({ limit: 1000 })
   const rows = versions.filter((version) => version.commit === commit)
   return rows.map(({ operation, path }) => `${operation} ${path}`).toSorted()
 }
@@ -41,6 +42,14 @@ describe('rows of a commit', () => {
     ['delete of a file', [remove('/a.md')], ['deleted /a.md']],
     ['delete of a directory', [remove('/d')], ['deleted /d/1.md', 'deleted /d/2/3.md']],
     ['rename below its own name', [rename('/a.md', '/a.md/b')], ['modified /a.md/b']],
+    ['write of a new path', [write('/n', 'x')], ['created /n']],
+    ['write of a file', [write('/a.md', 'x')], ['modified /a.md']],
+    ['create and write', [create('/n'), write('/n', 'x')], ['created /n']],
+    [
+      'delete and write',
+      [remove('/a.md'), write('/a.md', 'x')],
+      ['created /a.md', 'deleted /a.md'],
+    ],
     ['create and edit', [create('/n'), edit('/n', 'x')], ['created /n']],
     ['edit and rename', [edit('/a.md', 'x'), rename('/a.md', '/b')], ['modified /b']],
     ['edit and delete', [edit('/a.md', 'x'), remove('/a.md')], ['deleted /a.md']],
@@ -52,10 +61,10 @@ describe('rows of a commit', () => {
     ],
   ])('%s', async (_, changes, rows) => {
     const store = await storeWith('/a.md', '/b.md', '/d/1.md', '/d/2/3.md')
-    const { commit, versionIds } = await store.apply(changes, author)
+    const { commit, versionIds } = await store.as(author).apply(changes)
     expect(await rowsOf(store, commit)).toEqual(rows)
     expect(versionIds).toHaveLength(rows.length)
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   })
 
@@ -67,7 +76,7 @@ describe('rows of a commit', () => {
   ])('%s makes no commit', async (_, changes) => {
     const store = await storeWith('/a.md')
     const { head } = await store.status()
-    expect(await store.apply(changes, author)).toEqual({ commit: undefined, versionIds: [] })
+    expect(await store.as(author).apply(changes)).toEqual({ commit: undefined, versionIds: [] })
     expect((await store.status()).head).toBe(head)
     await store.close()
   })
@@ -76,13 +85,13 @@ describe('rows of a commit', () => {
 test('a memory keeps its id over edits and renames; a new one at its path does not', async () => {
   const store = await storeWith('/a.md')
   const first = await store.read('/a.md')
-  await store.apply([edit('/a.md', 'x'), rename('/a.md', '/b.md')], author)
+  await store.as(author).apply([edit('/a.md', 'x'), rename('/a.md', '/b.md')])
   const moved = await store.read('/b.md')
   expect(moved?.memoryId).toBe(first?.memoryId)
   expect(moved?.createdAt).toBe(first?.createdAt)
-  await store.apply([remove('/b.md'), create('/b.md')], author)
+  await store.as(author).apply([remove('/b.md'), create('/b.md')])
   expect((await store.read('/b.md'))?.memoryId).not.toBe(first?.memoryId)
-  const { versions } = await store.versions({ memoryId: first?.memoryId })
+  const { data: versions } = await store.history.versions({ memoryId: first?.memoryId })
   expect(versions.map((version) => version.operation)).toEqual(['deleted', 'modified', 'created'])
   await store.close()
 })
@@ -110,26 +119,31 @@ describe('refusals', () => {
   ])('%s: %#', async (_, changes, code) => {
     const store = await storeWith('/a.md', '/d/1.md')
     const before = { contents: await contentsOf(store), head: (await store.status()).head }
-    await expect(store.apply(changes, author)).rejects.toMatchObject({ name: 'StoreError', code })
+    await expect(store.as(author).apply(changes)).rejects.toMatchObject({
+      name: 'StoreError',
+      code,
+    })
     expect({ contents: await contentsOf(store), head: (await store.status()).head }).toEqual(before)
-    await store.apply([create('/still-works')], author)
+    await store.as(author).apply([create('/still-works')])
     await store.close()
   })
 
   test('a directory cannot be moved into itself', async () => {
     const store = await storeWith('/d/1.md')
-    await expect(store.apply([rename('/d', '/d/e')], author)).rejects.toHaveProperty('code')
+    await expect(store.as(author).apply([rename('/d', '/d/e')])).rejects.toHaveProperty('code')
     expect(Object.keys(await contentsOf(store))).toEqual(['/d/1.md'])
     await store.close()
   })
 
   test('a full store refuses creates and allows the rest', async () => {
     const { store } = await newStore({ limits: { memories: 2 } })
-    await store.apply([create('/a'), create('/b')], author)
-    await expect(store.apply([create('/c')], author)).rejects.toMatchObject({ code: 'store_full' })
-    await store.apply([edit('/a', 'x')], author)
-    await store.apply([remove('/b')], author)
-    await store.apply([create('/c')], author)
+    await store.as(author).apply([create('/a'), create('/b')])
+    await expect(store.as(author).apply([create('/c')])).rejects.toMatchObject({
+      code: 'store_full',
+    })
+    await store.as(author).apply([edit('/a', 'x')])
+    await store.as(author).apply([remove('/b')])
+    await store.as(author).apply([create('/c')])
     await store.close()
   })
 
@@ -144,8 +158,7 @@ describe('refusals', () => {
   ])('an author with %s', async (_, bad) => {
     const store = await storeWith()
     // @ts-expect-error Callers in JavaScript can pass anything.
-    await expect(store.apply([create('/a')], bad)).rejects.toMatchObject({ code: 'invalid_input' })
-    expect(await store.read('/a')).toBeUndefined()
+    expect(() => store.as(bad)).toThrow(expect.objectContaining({ code: 'invalid_input' }))
     await store.close()
   })
 
@@ -157,7 +170,7 @@ describe('refusals', () => {
   ])('changes with %s', async (_, bad) => {
     const store = await storeWith()
     // @ts-expect-error Callers in JavaScript can pass anything.
-    await expect(store.apply(bad, author)).rejects.toHaveProperty('name', 'StoreError')
+    await expect(store.as(author).apply(bad)).rejects.toHaveProperty('name', 'StoreError')
     await store.close()
   })
 })
@@ -169,10 +182,10 @@ test('commands of one turn see each other: eight edits keep eight', async () => 
     path: '/log.md',
     edit: (content) => `${content}line ${index}\n`,
   })
-  await Promise.all(Array.from({ length: 8 }, (_, index) => store.apply([line(index)], author)))
+  await Promise.all(Array.from({ length: 8 }, (_, index) => store.as(author).apply([line(index)])))
   const lines = (await store.read('/log.md'))?.content.split('\n').slice(1, -1)
   expect(lines?.toSorted()).toEqual(Array.from({ length: 8 }, (_, index) => `line ${index}`))
-  expect((await store.versions()).versions).toHaveLength(9)
+  expect((await store.history.versions()).data).toHaveLength(9)
   await store.close()
 })
 

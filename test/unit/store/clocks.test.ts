@@ -21,7 +21,7 @@ async function storeAt(hands: Hands): Promise<MemoryStore> {
 }
 
 async function write(store: MemoryStore, path: string): Promise<void> {
-  await store.apply([{ type: 'create', path, content: path }], author)
+  await store.as(author).apply([{ type: 'create', path, content: path }])
 }
 
 async function pathsAt(store: MemoryStore, time: number): Promise<readonly string[]> {
@@ -31,7 +31,7 @@ async function pathsAt(store: MemoryStore, time: number): Promise<readonly strin
 
 /** Of each path its version's own time and where that is placed. */
 async function timesOf(store: MemoryStore): Promise<Record<string, readonly unknown[]>> {
-  const { versions } = await store.versions({})
+  const { data: versions } = await store.history.versions({})
   return Object.fromEntries(
     versions.map(({ path, createdAt, placedAt }) => [path, [createdAt, placedAt]]),
   )
@@ -54,7 +54,7 @@ describe('a spell far ahead', () => {
     })
     expect(await pathsAt(store, start + 2 * HOUR)).toEqual(['/after', '/ahead', '/before'])
     expect(await pathsAt(store, start + HOUR)).toEqual(['/before'])
-    const { versions } = await store.versions({ path: '/ahead' })
+    const { data: versions } = await store.history.versions({ path: '/ahead' })
     const { time } = await store.at({ versionId: versions[0]?.versionId ?? '' })
     expect(time).toBe(start + 2 * HOUR)
     await store.close()
@@ -68,11 +68,11 @@ describe('a spell far ahead', () => {
     hands.now = start + HOUR
     await write(store, '/after')
     const found = async (since: number, until: number): Promise<readonly unknown[]> =>
-      (await store.versions({ since, until })).versions.map(({ path }) => path)
+      (await store.history.versions({ since, until })).data.map(({ path }) => path)
     expect(await found(start, start + HOUR)).toEqual(['/after', '/ahead'])
     expect(await found(start + 2 * HOUR, far)).toEqual([])
     const undo = { actorId: 'agent-1', since: start + 2 * HOUR }
-    expect((await store.undo(undo, author, { dryRun: true })).steps).toEqual([])
+    expect((await store.as(author).undo(undo, { dryRun: true })).steps).toEqual([])
     await store.close()
   })
 })
@@ -92,7 +92,7 @@ describe('a spell far behind', () => {
       '/after': [start + HOUR, undefined],
     })
     expect(await pathsAt(store, start)).toEqual(['/before', '/behind'])
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
     const again = await reopen(place)
     expect(Object.keys(await contentsOf(again))).toHaveLength(3)
@@ -107,10 +107,10 @@ describe('a spell far behind', () => {
     await write(store, '/behind')
     hands.now = start + HOUR
     await write(store, '/after')
-    const since = await store.versions({ since: start })
-    expect(since.versions.map(({ path }) => path)).toEqual(['/after', '/before'])
+    const since = await store.history.versions({ since: start })
+    expect(since.data.map(({ path }) => path)).toEqual(['/after', '/before'])
     const undo = { actorId: 'agent-1', since: start }
-    const { steps } = await store.undo(undo, author, { dryRun: true })
+    const { steps } = await store.as(author).undo(undo, { dryRun: true })
     expect(steps.flatMap(({ before }) => before?.path ?? []).toSorted()).toEqual([
       '/after',
       '/before',
@@ -165,11 +165,11 @@ describe('the writer', () => {
     hands.now = start + by
     const leap = isToldOf ? { clock: hands.now, newest: start } : undefined
     expect((await store.status()).clockLeap).toEqual(leap)
-    expect(store.clockLeap).toBeUndefined()
+    expect(store.maintenance.clockLeap).toBeUndefined()
     await write(store, '/a')
-    expect(store.clockLeap).toEqual(leap)
+    expect(store.maintenance.clockLeap).toEqual(leap)
     expect((await store.status()).clockLeap).toBeUndefined()
-    const { versions } = await store.versions({})
+    const { data: versions } = await store.history.versions({})
     expect(versions[0]?.createdAt).toBe(hands.now)
     await store.close()
   })
@@ -185,11 +185,11 @@ describe('by age', () => {
     hands.now = 5000
     await write(store, '/behind')
     hands.now = start + 9 * DAY
-    expect((await store.expire(rule, author)).expired).toEqual([])
+    expect((await store.as(author).expire(rule)).expired).toEqual([])
     const old = { select: { before: start - DAY }, reason: 'retention' } as const
-    expect((await store.planRedaction(old)).versions).toEqual([])
+    expect((await store.history.planRedaction(old)).versions).toEqual([])
     hands.now = start + 10 * DAY
-    const { expired } = await store.expire(rule, author, { dryRun: true })
+    const { expired } = await store.as(author).expire(rule, { dryRun: true })
     expect(expired.map(({ path }) => path)).toEqual(['/before', '/behind'])
     await store.close()
   })
@@ -200,15 +200,15 @@ describe('by age', () => {
     hands.now = far
     await write(store, '/ahead')
     hands.now = start + 20 * DAY
-    expect((await store.expire(rule, author)).expired).toEqual([])
+    expect((await store.as(author).expire(rule)).expired).toEqual([])
     await write(store, '/after')
     hands.now = start + 29 * DAY
-    expect((await store.expire(rule, author)).expired).toEqual([])
+    expect((await store.as(author).expire(rule)).expired).toEqual([])
     hands.now = start + 30 * DAY
-    const { expired } = await store.expire(rule, author, { dryRun: true })
+    const { expired } = await store.as(author).expire(rule, { dryRun: true })
     expect(expired.map(({ path }) => path)).toEqual(['/after', '/ahead'])
     const old = { select: { before: hands.now }, reason: 'retention' } as const
-    expect((await store.planRedaction(old)).versions.map(({ path }) => path)).toEqual([
+    expect((await store.history.planRedaction(old)).versions.map(({ path }) => path)).toEqual([
       '/after',
       '/ahead',
     ])

@@ -8,7 +8,7 @@ import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/
 import { author, newStore, reopen } from '../../support/stores.ts'
 
 async function expectCounted(store: MemoryStore): Promise<number> {
-  const { commits } = await store.verify()
+  const { commits } = await store.maintenance.verify()
   expect((await store.status()).commits).toBe(commits)
   return commits
 }
@@ -22,7 +22,7 @@ async function write(store: MemoryStore, path: string, count: number): Promise<v
       known === undefined
         ? ({ type: 'create', path, content } as const)
         : ({ type: 'edit', path, edit } as const)
-    await store.apply([change], author)
+    await store.as(author).apply([change])
   }
 }
 
@@ -57,10 +57,10 @@ test('of histories that were apart and merged, adopted and redacted', async () =
   const { merge } = await sync(second)
   expect(merge).toBeDefined()
   await expectCounted(second.store)
-  const { versions } = await first.store.versions({ path: '/secret.md' })
+  const { data: versions } = await first.store.history.versions({ path: '/secret.md' })
   const old = versions.slice(1).map(({ versionId }) => versionId)
   const select = { versionIds: old }
-  await first.store.redact({ select, reason: 'leaked_secret' }, { actor: author.actor })
+  await first.store.as({ actor: author.actor }).redact({ select, reason: 'leaked_secret' })
   await expectCounted(first.store)
   await syncAll([first, second])
   const count = await expectCounted(first.store)

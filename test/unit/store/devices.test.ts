@@ -21,11 +21,11 @@ beforeEach(async () => {
 afterEach(() => store.close())
 
 function create(path: string, content: string): Promise<unknown> {
-  return store.apply([{ type: 'create', path, content }], author)
+  return store.as(author).apply([{ type: 'create', path, content }])
 }
 
 function add(identity: Identity, role: Role): Promise<{ deviceId: string }> {
-  return store.addDevice(formatDeviceCard(identity), role, author)
+  return store.as(author).devices.add(formatDeviceCard(identity), role)
 }
 
 /** Opens the store as another device, on a machine of its own. */
@@ -52,17 +52,17 @@ describe('a device that is added by its card', () => {
     const theirs = await openAs(second)
     expect((await contentsOf(theirs))['/a'] === 'first').toBe(reads)
     const change = { type: 'create', path: '/b', content: 'b' } as const
-    expect(await outcome(theirs.apply([change], author))).toBe(writes)
+    expect(await outcome(theirs.as(author).apply([change]))).toBe(writes)
     expect((await theirs.status()).epochs).toBe(1)
-    await theirs.verify()
+    await theirs.maintenance.verify()
     await theirs.close()
     store = await reopen(place)
-    await store.verify()
+    await store.maintenance.verify()
   })
 
   test('is listed with when it came, and which device asks', async () => {
     await add(second, 'reader')
-    const [founder, other] = await store.devices()
+    const [founder, other] = await store.devices.list()
     expect(founder).toMatchObject({ role: 'owner', isThis: true, removed: undefined })
     expect(other).toMatchObject({
       deviceId: formatId('device', second.deviceId),
@@ -87,41 +87,41 @@ describe('a device that is added by its card', () => {
 
   function addWith(card: string, role: Role, expected: Identity): Promise<unknown> {
     const fingerprint = formatId('device', expected.deviceId)
-    return store.addDevice(card, role, author, { fingerprint })
+    return store.as(author).devices.add(card, role, { fingerprint })
   }
 })
 
 describe('removing devices', () => {
   test('begins an epoch that they cannot open, and says what they still read', async () => {
     await add(second, 'writer')
-    const { stillReadable } = await store.removeDevices(
-      [formatId('device', second.deviceId)],
-      author,
-    )
+    const { stillReadable } = await store
+      .as(author)
+      .devices.remove([formatId('device', second.deviceId)])
     expect(stillReadable).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
     await create('/b', 'second')
     expect((await store.status()).epochs).toBe(2)
     await store.close()
     expect(await outcome(openAs(second))).toBe('wrong_key')
     store = await reopen(place)
-    await store.verify()
+    await store.maintenance.verify()
   })
 
   test('a memory that is written again leaves the list of what they read', async () => {
     await add(second, 'writer')
     await create('/b', 'b')
-    await store.removeDevices([formatId('device', second.deviceId)], author)
-    const readable = async (): Promise<unknown> => (await store.devices()).at(-1)?.stillReadable
+    await store.as(author).devices.remove([formatId('device', second.deviceId)])
+    const readable = async (): Promise<unknown> =>
+      (await store.devices.list()).at(-1)?.stillReadable
     expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 2 })
     await create('/c', 'c')
     expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 2 })
-    await store.apply([{ type: 'edit', path: '/b', edit: () => 'new' }], author)
+    await store.as(author).apply([{ type: 'edit', path: '/b', edit: () => 'new' }])
     expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 1 })
   })
 
   test('an auditor is told to have read no memory', async () => {
     await add(second, 'auditor')
-    const changed = await store.removeDevices([formatId('device', second.deviceId)], author)
+    const changed = await store.as(author).devices.remove([formatId('device', second.deviceId)])
     expect(changed.stillReadable).toEqual({ commits: 4, commitsWithContents: 0, memories: 0 })
   })
 
@@ -131,10 +131,10 @@ describe('removing devices', () => {
     await add(third, 'reader')
     const ids = [second, third].map(({ deviceId }) => formatId('device', deviceId))
     const stranger = formatId('device', 'ab'.repeat(16))
-    expect(await outcome(store.removeDevices([...ids, stranger], author))).toBe('invalid_input')
-    expect(await outcome(store.removeDevices([], author))).toBe('invalid_input')
-    await store.removeDevices(ids, author)
-    const active = (await store.devices()).filter(({ removed }) => removed === undefined)
+    expect(await outcome(store.as(author).devices.remove([...ids, stranger]))).toBe('invalid_input')
+    expect(await outcome(store.as(author).devices.remove([]))).toBe('invalid_input')
+    await store.as(author).devices.remove(ids)
+    const active = (await store.devices.list()).filter(({ removed }) => removed === undefined)
     expect(active).toHaveLength(1)
     expect(await outcome(add(second, 'writer'))).toBe('permission_denied')
   })
@@ -142,20 +142,20 @@ describe('removing devices', () => {
   test('the last owner stays', async () => {
     await add(second, 'writer')
     const own = formatId('device', place.identity.deviceId)
-    expect(await outcome(store.removeDevices([own], author))).toBe('invalid_input')
-    expect(await outcome(store.changeRole(own, 'writer', author))).toBe('invalid_input')
+    expect(await outcome(store.as(author).devices.remove([own]))).toBe('invalid_input')
+    expect(await outcome(store.as(author).devices.changeRole(own, 'writer'))).toBe('invalid_input')
     expect((await store.status()).commits).toBe(3)
   })
 
   test('an owner may remove its own device if another stays', async () => {
     await add(second, 'owner')
     const own = formatId('device', place.identity.deviceId)
-    await store.removeDevices([own], author)
+    await store.as(author).devices.remove([own])
     expect(await outcome(create('/b', 'b'))).toBe('permission_denied')
     await store.close()
     expect(await outcome(reopen(place))).toBe('wrong_key')
     store = await openAs(second)
-    await store.verify()
+    await store.maintenance.verify()
   })
 })
 
@@ -163,38 +163,40 @@ describe('changing a role', () => {
   test('begins an epoch; the same role again does nothing', async () => {
     await add(second, 'reader')
     const id = formatId('device', second.deviceId)
-    const changed = await store.changeRole(id, 'writer', author)
+    const changed = await store.as(author).devices.changeRole(id, 'writer')
     expect(changed).toMatchObject({ stillReadable: undefined })
-    expect(await store.changeRole(id, 'writer', author)).toMatchObject({ commit: undefined })
+    expect(await store.as(author).devices.changeRole(id, 'writer')).toMatchObject({
+      commit: undefined,
+    })
     expect((await store.status()).epochs).toBe(2)
     await store.close()
     const theirs = await openAs(second)
-    await theirs.apply([{ type: 'create', path: '/b', content: 'b' }], author)
+    await theirs.as(author).apply([{ type: 'create', path: '/b', content: 'b' }])
     await theirs.close()
     store = await reopen(place)
-    await store.verify()
+    await store.maintenance.verify()
   })
 
   test('to auditor takes the contents of what comes', async () => {
     await add(second, 'writer')
     const id = formatId('device', second.deviceId)
-    const changed = await store.changeRole(id, 'auditor', author)
+    const changed = await store.as(author).devices.changeRole(id, 'auditor')
     expect(changed.stillReadable).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
     await store.close()
     expect(await outcome(openAs(second))).toBe('permission_denied')
     store = await reopen(place)
-    await store.verify()
+    await store.maintenance.verify()
   })
 })
 
 describe('who is no owner', () => {
   test.each<[string, (theirs: MemoryStore) => Promise<unknown>]>([
-    ['adds no device', async (theirs) => theirs.addDevice(await anyCard(), 'reader', author)],
-    ['removes none', (theirs) => theirs.removeDevices([own()], author)],
-    ['changes no role', (theirs) => theirs.changeRole(own(), 'owner', author)],
-    ['makes no recovery key', (theirs) => theirs.newRecoveryKey(author)],
-    ['adds none either', (theirs) => theirs.newRecoveryKey(author, { keepOld: true })],
-    ['sets no passphrase', (theirs) => theirs.changePassphrase(null, author)],
+    ['adds no device', async (theirs) => theirs.as(author).devices.add(await anyCard(), 'reader')],
+    ['removes none', (theirs) => theirs.as(author).devices.remove([own()])],
+    ['changes no role', (theirs) => theirs.as(author).devices.changeRole(own(), 'owner')],
+    ['makes no recovery key', (theirs) => theirs.as(author).keys.makeRecoveryKey()],
+    ['adds none either', (theirs) => theirs.as(author).keys.makeRecoveryKey({ keepOld: true })],
+    ['sets no passphrase', (theirs) => theirs.as(author).keys.changePassphrase(null)],
   ])('%s', async (_, work) => {
     await add(second, 'writer')
     await store.close()
@@ -215,18 +217,18 @@ describe('who is no owner', () => {
 
 describe('a new recovery key', () => {
   test('replaces the old one in a new epoch', async () => {
-    const { recoveryKey, stillReadable } = await store.newRecoveryKey(author)
+    const { recoveryKey, stillReadable } = await store.as(author).keys.makeRecoveryKey()
     expect(stillReadable).toEqual({ commits: 3, commitsWithContents: 3, memories: 1 })
     await store.close()
     expect(await outcome(openWith(place.recoveryKey))).toBe('wrong_key')
     const theirs = await openWith(recoveryKey)
     expect(await theirs.status()).toMatchObject({ role: 'owner', epochs: 2 })
-    await theirs.verify()
+    await theirs.maintenance.verify()
     await theirs.close()
   })
 
   test('beside the old one keeps the epoch, and both open the store', async () => {
-    const { recoveryKey } = await store.newRecoveryKey(author, { keepOld: true })
+    const { recoveryKey } = await store.as(author).keys.makeRecoveryKey({ keepOld: true })
     await store.close()
     for (const key of [recoveryKey, place.recoveryKey]) {
       second = await generateIdentity()
@@ -235,8 +237,8 @@ describe('a new recovery key', () => {
       await theirs.close()
     }
     store = await reopen(place)
-    expect(await store.devices()).toHaveLength(3)
-    await store.verify()
+    expect(await store.devices.list()).toHaveLength(3)
+    await store.maintenance.verify()
   })
 
   function openWith(recoveryKey: string): Promise<MemoryStore> {

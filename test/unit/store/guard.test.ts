@@ -141,10 +141,10 @@ describe('the reason of a change', () => {
   const refused = { code: 'sensitive_content', message: told, details: { parameter: 'reason' } }
 
   test.each<[name: string, act: (store: MemoryStore, by: Author) => Promise<unknown>]>([
-    ['a write', (store, by) => store.apply([{ type: 'delete', path: '/a' }], by)],
-    ['a rollback', (store, by) => store.rollback({ to: { time: now } }, by)],
-    ['its dry run', (store, by) => store.rollback({ to: { time: now } }, by, { dryRun: true })],
-    ['an expiry', (store, by) => store.expire({ unchangedFor: 1 }, by)],
+    ['a write', (store, by) => store.as(by).apply([{ type: 'delete', path: '/a' }])],
+    ['a rollback', (store, by) => store.as(by).rollback({ to: { time: now } })],
+    ['its dry run', (store, by) => store.as(by).rollback({ to: { time: now } }, { dryRun: true })],
+    ['an expiry', (store, by) => store.as(by).expire({ unchangedFor: 1 })],
   ])('is refused if it holds a secret: %s', async (_, act) => {
     const store = await guardedStore()
     await expect(act(store, { ...author, reason })).rejects.toMatchObject(refused)
@@ -160,8 +160,8 @@ describe('the reason of a change', () => {
       return []
     }
     const { store } = await newStore({ guard })
-    await store.apply([{ type: 'create', path: '/a', content: 'text' }], author)
-    await store.apply([{ type: 'delete', path: '/a' }], { ...author, reason: 'why' })
+    await store.as(author).apply([{ type: 'create', path: '/a', content: 'text' }])
+    await store.as({ ...author, reason: 'why' }).apply([{ type: 'delete', path: '/a' }])
     expect(asked).toEqual(['/a: text', ': why'])
     await store.close()
   })
@@ -170,15 +170,15 @@ describe('the reason of a change', () => {
 test('a dry run of a reversal is refused as the reversal is', async () => {
   let clock = now
   const { store } = await newStore({ clock: () => clock })
-  await store.apply([{ type: 'create', path: '/a', content: aws }], author)
+  await store.as(author).apply([{ type: 'create', path: '/a', content: aws }])
   clock += 1000
-  await store.apply([{ type: 'edit', path: '/a', edit: () => 'safe' }], author)
-  await store.updateSettings({ metadata: { [guardMetadataKey]: 'secrets' } }, author)
+  await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'safe' }])
+  await store.as(author).settings.update({ metadata: { [guardMetadataKey]: 'secrets' } })
   const to = { time: now }
   for (const dryRun of [true, false]) {
     for (const refused of [
-      store.rollback({ to }, author, { dryRun }),
-      store.restore({ memory: '/a', to }, author, { dryRun }),
+      store.as(author).rollback({ to }, { dryRun }),
+      store.as(author).restore({ memory: '/a', to }, { dryRun }),
     ]) {
       await expect(refused).rejects.toMatchObject({ code: 'sensitive_content' })
     }
@@ -192,9 +192,9 @@ const now = 1_700_000_000_000
 async function guardedStore(): Promise<MemoryStore> {
   let clock = now
   const { store } = await newStore({ guard: secretGuard, clock: () => clock })
-  await store.apply([{ type: 'create', path: '/a', content: 'one' }], author)
+  await store.as(author).apply([{ type: 'create', path: '/a', content: 'one' }])
   clock += 1000
-  await store.apply([{ type: 'edit', path: '/a', edit: () => 'two' }], author)
+  await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'two' }])
   clock += 1000
   return store
 }

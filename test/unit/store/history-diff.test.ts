@@ -1,7 +1,7 @@
 // What differs between two moments of a store.
 
 import { describe, expect, test } from 'vitest'
-import type { MemoryStore } from '../../../src/index.ts'
+import { type Change, type MemoryStore } from '../../../src/index.ts'
 import {
   compareMoments,
   type Difference,
@@ -10,7 +10,7 @@ import {
 import { historyOf } from '../../support/histories.ts'
 import { author, newStore, type TestPlace } from '../../support/stores.ts'
 
-type Changes = Parameters<MemoryStore['apply']>[0]
+type Changes = readonly Change[]
 
 /** One commit each; the first has height 1. */
 const commits: readonly Changes[] = [
@@ -38,7 +38,7 @@ const commits: readonly Changes[] = [
 
 async function written(): Promise<{ store: MemoryStore; place: TestPlace }> {
   const made = await newStore()
-  for (const changes of commits) await made.store.apply(changes, author)
+  for (const changes of commits) await made.store.as(author).apply(changes)
   return made
 }
 
@@ -121,9 +121,12 @@ describe('the difference', () => {
 
   test('leaves out what is redacted, and says how much', async () => {
     const made = await written()
-    const { versions } = await made.store.versions({ path: '/a/edited', operation: 'created' })
+    const { data: versions } = await made.store.history.versions({
+      path: '/a/edited',
+      operation: 'created',
+    })
     const versionIds = versions.map(({ versionId }) => versionId)
-    await made.store.redact({ select: { versionIds }, reason: 'legal' }, author)
+    await made.store.as(author).redact({ select: { versionIds }, reason: 'legal' })
     const found = await compare(made, 1, 3)
     expect([textsOf(found), found.redacted]).toEqual([[], 1])
     expect((await compare(made, 1, 3, { path: '/a' })).redacted).toBe(1)
@@ -139,7 +142,7 @@ describe('the difference', () => {
     const changes = Array.from({ length: 200 }, (_, n) => {
       return { type: 'create', path: `/${n}`, content: `${n}` } as const
     })
-    await made.store.apply(changes, author)
+    await made.store.as(author).apply(changes)
     const told: number[] = []
     const progress = (done: number, total: number): void => {
       expect(total).toBe(200)

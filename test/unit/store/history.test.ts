@@ -164,13 +164,13 @@ describe('catching up', () => {
   test('reads each commit once, and later only new ones', async () => {
     const { store, place } = await newStore()
     for (const name of ['a', 'b', 'c']) {
-      await store.apply([{ type: 'create', path: `/${name}`, content: name }], author)
+      await store.as(author).apply([{ type: 'create', path: `/${name}`, content: name }])
     }
     const read = await historyOf(store, place)
     const history = new History()
     expect(await counted(read, history)).toBe(4)
     expect(await counted(read, history)).toBe(0)
-    await store.apply([{ type: 'delete', path: '/b' }], { ...author, reason: 'done' })
+    await store.as({ ...author, reason: 'done' }).apply([{ type: 'delete', path: '/b' }])
     expect(await counted(read, history)).toBe(1)
     expect(history.head).toMatchObject({ height: 4, kind: 'change', note: 'done' })
     expect(versionsOf(history).map(({ path, operation }) => [path, operation])).toEqual([
@@ -187,17 +187,16 @@ describe('catching up', () => {
     const { store, place } = await newStore()
     const ids: string[] = []
     for (let n = 0; n < 10; n += 1) {
-      const { versionIds } = await store.apply(
-        [{ type: 'create', path: `/${n}`, content: `text ${n}` }],
-        { ...author, reason: `reason ${n}` },
-      )
+      const { versionIds } = await store
+        .as({ ...author, reason: `reason ${n}` })
+        .apply([{ type: 'create', path: `/${n}`, content: `text ${n}` }])
       ids.push(...versionIds)
     }
     const read = await historyOf(store, place)
     const { history } = read
     const kept = commitsOf(history).slice(0, 7)
     const request = { select: { versionIds: [ids[6] ?? ''] }, reason: 'legal' } as const
-    await store.redact({ ...request, current: 'delete' }, author)
+    await store.as(author).redact({ ...request, current: 'delete' })
     // Seven commits stay, the last is read; four are rewritten, one deletes and one redacts.
     expect(await counted(read, history)).toBe(7)
     expect(commitsOf(history).slice(0, 7)).toEqual(kept)
@@ -233,17 +232,16 @@ describe('catching up', () => {
 
   test('agrees with what the redacting process makes of its own history', async () => {
     const { store, place } = await newStore()
-    await store.apply([{ type: 'create', path: '/a', content: 'one' }], author)
-    await store.apply([{ type: 'edit', path: '/a', edit: () => 'two' }], author)
-    await store.apply([{ type: 'create', path: '/b', content: 'b' }], author)
-    const { versions } = await store.versions()
+    await store.as(author).apply([{ type: 'create', path: '/a', content: 'one' }])
+    await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'two' }])
+    await store.as(author).apply([{ type: 'create', path: '/b', content: 'b' }])
+    const { data: versions } = await store.history.versions()
     const [, , first] = versions
-    await store.redact(
-      { select: { versionIds: [first?.versionId ?? ''] }, reason: 'legal' },
-      author,
-    )
+    await store
+      .as(author)
+      .redact({ select: { versionIds: [first?.versionId ?? ''] }, reason: 'legal' })
     const read = await historyOf(store, place)
-    expect((await store.versions()).versions.map(({ commit }) => commit)).toEqual(
+    expect((await store.history.versions()).data.map(({ commit }) => commit)).toEqual(
       versionsOf(read.history)
         .map(({ commit }) => commit.oid)
         .toReversed(),

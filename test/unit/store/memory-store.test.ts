@@ -3,7 +3,13 @@
 
 import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Change, createStore, generateIdentity, openStore } from '../../../src/index.ts'
+import {
+  type VersionFilter,
+  type Change,
+  createStore,
+  generateIdentity,
+  openStore,
+} from '../../../src/index.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
 import { copyDirectory, git, temporaryDirectory } from '../../support/temporary.ts'
 import { requires } from '../../support/tools.ts'
@@ -14,25 +20,26 @@ const passphrase = 'correct horse battery staple'
 describe('opening', () => {
   test('finds what was written, with and without caches', async () => {
     const { store, place } = await newStore()
-    for (let index = 0; index < 40; index += 1) await store.apply([create(`/n/${index}`)], author)
+    for (let index = 0; index < 40; index += 1)
+      await store.as(author).apply([create(`/n/${index}`)])
     const contents = await contentsOf(store)
-    const versions = await store.versions()
+    const versions = await store.history.versions()
     await store.close()
     const warm = await reopen(place)
     expect(await contentsOf(warm)).toEqual(contents)
-    expect(await warm.versions()).toEqual(versions)
+    expect(await warm.history.versions()).toEqual(versions)
     await warm.close()
     rmSync(`${place.directory}/gitlocket`, { recursive: true })
     const cold = await reopen(place)
     expect(await contentsOf(cold)).toEqual(contents)
-    expect(await cold.versions()).toEqual(versions)
+    expect(await cold.history.versions()).toEqual(versions)
     await cold.close()
   })
 
   test('keeps what a question about the past has read from git', async () => {
     const { store, place } = await newStore()
     const many = Array.from({ length: 300 }, (_, index) => create(`/n/${index}`))
-    await Promise.all(many.map((change) => store.apply([change], author)))
+    await Promise.all(many.map((change) => store.as(author).apply([change])))
     await store.close()
     const caches = `${place.directory}/gitlocket/cache`
     const segments = (): string[] => {
@@ -41,11 +48,11 @@ describe('opening', () => {
     }
     expect(segments()).toEqual([])
     const reader = await reopen(place)
-    const asked = await reader.versions({ limit: 1000 })
+    const asked = await reader.history.versions({ limit: 1000 })
     await reader.close()
     expect(segments()).toHaveLength(1)
     const again = await reopen(place)
-    expect(await again.versions({ limit: 1000 })).toEqual(asked)
+    expect(await again.history.versions({ limit: 1000 })).toEqual(asked)
     await again.close()
   })
 
@@ -84,7 +91,7 @@ describe('opening', () => {
     await store.close()
     await store.close()
     await expect(store.read('/a')).rejects.toMatchObject({ code: 'store_closed' })
-    await expect(store.apply([create('/a')], author)).rejects.toMatchObject({
+    await expect(store.as(author).apply([create('/a')])).rejects.toMatchObject({
       code: 'store_closed',
     })
   })
@@ -93,15 +100,15 @@ describe('opening', () => {
 test('two handles on one store see each other and keep every write', async () => {
   const { store, place } = await newStore()
   const other = await reopen(place)
-  await store.apply([create('/a')], author)
+  await store.as(author).apply([create('/a')])
   expect((await other.read('/a'))?.content).toBe('/a\n')
   const writes = Array.from({ length: 20 }, (_, index) =>
-    (index % 2 === 0 ? store : other).apply([create(`/n/${index}`)], author),
+    (index % 2 === 0 ? store : other).as(author).apply([create(`/n/${index}`)]),
   )
   await Promise.all(writes)
   expect((await store.list('/n'))?.children).toHaveLength(20)
   expect(await contentsOf(other)).toEqual(await contentsOf(store))
-  await other.verify()
+  await other.maintenance.verify()
   await store.close()
   await other.close()
 })
@@ -111,13 +118,15 @@ describe('versions', () => {
     let now = 1000
     const { store } = await newStore({ clock: () => now })
     const other = { actor: { type: 'user', id: 'ann' } } as const
-    await store.apply([create('/d/a')], author)
+    await store.as(author).apply([create('/d/a')])
     now = 2000
-    await store.apply([create('/d/b')], { ...other, reason: 'because' })
+    await store.as({ ...other, reason: 'because' }).apply([create('/d/b')])
     now = 3000
-    await store.apply([{ type: 'delete', path: '/d/a' }], other)
-    const ids = async (filter: Parameters<typeof store.versions>[0]): Promise<string[]> =>
-      (await store.versions(filter)).versions.map(({ operation, path }) => `${operation} ${path}`)
+    await store.as(other).apply([{ type: 'delete', path: '/d/a' }])
+    const ids = async (filter: VersionFilter): Promise<string[]> =>
+      (await store.history.versions(filter)).data.map(
+        ({ operation, path }) => `${operation} ${path}`,
+      )
     const memoryId = (await store.read('/d/b'))?.memoryId
     expect(await ids({ memoryId })).toEqual(['created /d/b'])
     expect(await ids({ path: '/d/a' })).toEqual(['deleted /d/a', 'created /d/a'])
@@ -127,41 +136,40 @@ describe('versions', () => {
     expect(await ids({ operation: 'deleted' })).toEqual(['deleted /d/a'])
     expect(await ids({ since: 2000, until: 2000 })).toEqual(['created /d/b'])
     expect(await ids({ actorId: 'nobody' })).toEqual([])
-    const [newest] = (await store.versions({ actorId: 'ann', operation: 'created' })).versions
+    const [newest] = (await store.history.versions({ actorId: 'ann', operation: 'created' })).data
     expect(newest).toMatchObject({ reason: 'because', createdAt: 2000, createdBy: other.actor })
     await store.close()
   })
 
   test('come in pages that neither repeat nor skip', async () => {
     const { store } = await newStore()
-    await store.apply(
-      Array.from({ length: 25 }, (_, index) => create(`/n/${index}`)),
-      author,
-    )
+    await store.as(author).apply(Array.from({ length: 25 }, (_, index) => create(`/n/${index}`)))
     const seen: string[] = []
     let after: string | undefined
     do {
-      const page = await store.versions({ limit: 10, after })
-      seen.push(...page.versions.map((version) => version.versionId))
-      after = page.next
+      const page = await store.history.versions({ limit: 10, page: after })
+      seen.push(...page.data.map((version) => version.versionId))
+      after = page.nextPage
     } while (after !== undefined)
     expect(new Set(seen).size).toBe(25)
     expect(seen).toHaveLength(25)
-    await expect(store.versions({ limit: 0 })).rejects.toMatchObject({ code: 'invalid_input' })
+    await expect(store.history.versions({ limit: 0 })).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
     await store.close()
   })
 
   test('give old contents back, also after edits, renames and deletion', async () => {
     const { store } = await newStore()
-    const first = await store.apply([create('/a', 'one')], author)
-    const second = await store.apply([{ type: 'edit', path: '/a', edit: () => 'two' }], author)
-    const third = await store.apply([{ type: 'delete', path: '/a' }], author)
+    const first = await store.as(author).apply([create('/a', 'one')])
+    const second = await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'two' }])
+    const third = await store.as(author).apply([{ type: 'delete', path: '/a' }])
     const contentOf = async (ids: readonly string[]): Promise<string | undefined> =>
-      (await store.version(ids[0] ?? '')).content
+      (await store.history.version(ids[0] ?? '')).content
     expect(await contentOf(first.versionIds)).toBe('one')
     expect(await contentOf(second.versionIds)).toBe('two')
     expect(await contentOf(third.versionIds)).toBeUndefined()
-    await expect(store.version('memver_00000000000000000000000000')).rejects.toMatchObject({
+    await expect(store.history.version('memver_00000000000000000000000000')).rejects.toMatchObject({
       code: 'not_found',
     })
     await store.close()
@@ -171,10 +179,12 @@ describe('versions', () => {
 describe('settings', () => {
   test('change in a commit of their own and come back', async () => {
     const { store, place } = await newStore()
-    await store.updateSettings({ name: 'notes', metadata: { b: '1', '10': '2', '9': '3' } }, author)
-    const { commit } = await store.updateSettings({ name: 'notes' }, author)
+    await store
+      .as(author)
+      .settings.update({ name: 'notes', metadata: { b: '1', '10': '2', '9': '3' } })
+    const { commit } = await store.as(author).settings.update({ name: 'notes' })
     expect(commit).toBeUndefined()
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
     const again = await reopen(place)
     expect((await again.status()).settings).toMatchObject({ name: 'notes', metadata: { b: '1' } })
@@ -190,7 +200,7 @@ describe('settings', () => {
     { limits: { contentBytes: 17 * 1024 * 1024, memories: 1 } },
   ])('refuse %j', async (change) => {
     const { store } = await newStore()
-    await expect(store.updateSettings(change, author)).rejects.toMatchObject({
+    await expect(store.as(author).settings.update(change)).rejects.toMatchObject({
       code: 'invalid_input',
     })
     await store.close()
@@ -198,12 +208,12 @@ describe('settings', () => {
 
   test('an archived store can be read and emptied only', async () => {
     const { store } = await newStore()
-    await store.apply([create('/a')], author)
-    await store.updateSettings({ archivedAt: 5 }, author)
-    await expect(store.apply([create('/b')], author)).rejects.toMatchObject({
+    await store.as(author).apply([create('/a')])
+    await store.as(author).settings.update({ archivedAt: 5 })
+    await expect(store.as(author).apply([create('/b')])).rejects.toMatchObject({
       code: 'store_archived',
     })
-    await store.apply([{ type: 'delete', path: '/a' }], author)
+    await store.as(author).apply([{ type: 'delete', path: '/a' }])
     await store.close()
   })
 })
@@ -211,7 +221,7 @@ describe('settings', () => {
 describe('passphrase and recovery key', () => {
   test('enrol a new device in their grade; a new passphrase begins an epoch', async () => {
     const { store, place } = await newStore({ passphrase })
-    await store.apply([create('/a')], author)
+    await store.as(author).apply([create('/a')])
     await store.close()
     const second = {
       ...place,
@@ -220,14 +230,16 @@ describe('passphrase and recovery key', () => {
     }
     const writer = await reopen(second, { passphrase })
     expect(await writer.status()).toMatchObject({ role: 'writer', memories: 1, epochs: 1 })
-    await writer.apply([create('/b')], author)
-    await expect(writer.changePassphrase('another long one', author)).rejects.toMatchObject({
-      code: 'permission_denied',
-    })
+    await writer.as(author).apply([create('/b')])
+    await expect(writer.as(author).keys.changePassphrase('another long one')).rejects.toMatchObject(
+      {
+        code: 'permission_denied',
+      },
+    )
     await writer.close()
     const owner = await reopen(place)
-    await owner.changePassphrase('another long one', author)
-    await owner.apply([create('/c')], author)
+    await owner.as(author).keys.changePassphrase('another long one')
+    await owner.as(author).apply([create('/c')])
     expect((await owner.status()).epochs).toBe(2)
     await owner.close()
     const third = {
@@ -239,7 +251,7 @@ describe('passphrase and recovery key', () => {
     const recovered = await reopen(third, { recoveryKey: place.recoveryKey })
     expect((await recovered.status()).role).toBe('owner')
     expect(Object.keys(await contentsOf(recovered)).toSorted()).toEqual(['/a', '/b', '/c'])
-    await recovered.verify()
+    await recovered.maintenance.verify()
     await recovered.close()
     // The second device was there before the new epoch and stays.
     const still = await reopen(second)
@@ -255,19 +267,19 @@ describe('passphrase and recovery key', () => {
 describe('a store that was put back', () => {
   test('is refused, accepted once on demand, and never repeats a sequence number', async () => {
     const { store, place } = await newStore()
-    await store.apply([create('/a')], author)
+    await store.as(author).apply([create('/a')])
     await store.close()
     copyDirectory(place.directory, `${place.directory}.backup`)
     const later = await reopen(place)
-    await later.apply([create('/b')], author)
-    await later.apply([create('/c')], author)
+    await later.as(author).apply([create('/b')])
+    await later.as(author).apply([create('/c')])
     await later.close()
     rmSync(place.directory, { recursive: true })
     copyDirectory(`${place.directory}.backup`, place.directory)
     await expect(reopen(place)).rejects.toMatchObject({ code: 'rolled_back' })
     const restored = await reopen(place, { acceptRolledBack: true })
-    await restored.apply([create('/d')], author)
-    await restored.verify()
+    await restored.as(author).apply([create('/d')])
+    await restored.maintenance.verify()
     expect(Object.keys(await contentsOf(restored)).toSorted()).toEqual(['/a', '/d'])
     await restored.close()
     await (await reopen(place)).close()
@@ -275,11 +287,11 @@ describe('a store that was put back', () => {
 
   test('and one that was exchanged for another is refused', async () => {
     const { store, place } = await newStore()
-    await store.apply([create('/a')], author)
+    await store.as(author).apply([create('/a')])
     await store.close()
     copyDirectory(place.directory, `${place.directory}.fork`)
     const ours = await reopen(place)
-    await ours.apply([create('/ours')], author)
+    await ours.as(author).apply([create('/ours')])
     await ours.close()
     const fork = await reopen(
       { ...place, directory: `${place.directory}.fork` },
@@ -287,8 +299,8 @@ describe('a store that was put back', () => {
         stateDirectory: temporaryDirectory(),
       },
     )
-    await fork.apply([create('/x')], author)
-    await fork.apply([create('/y')], author)
+    await fork.as(author).apply([create('/x')])
+    await fork.as(author).apply([create('/y')])
     await fork.close()
     await expect(reopen({ ...place, directory: `${place.directory}.fork` })).rejects.toMatchObject({
       code: 'rolled_back',
@@ -303,11 +315,11 @@ describe('stock git', () => {
     `verifies every commit of every epoch${sshKeygen.note}`,
     async () => {
       const { store, place } = await newStore()
-      await store.apply([create('/a')], author)
-      await store.changePassphrase(null, author)
-      await store.apply([create('/b')], author)
+      await store.as(author).apply([create('/a')])
+      await store.as(author).keys.changePassphrase(null)
+      await store.as(author).apply([create('/b')])
       const signers = `${temporaryDirectory()}/signers`
-      writeFileSync(signers, store.allowedSigners())
+      writeFileSync(signers, await store.maintenance.allowedSigners())
       await store.close()
       const commits = git(['rev-list', 'main'], place.directory).trim().split('\n')
       expect(commits).toHaveLength(4)
@@ -318,8 +330,9 @@ describe('stock git', () => {
 
   test('checks, clones and collects; the store reads everything afterwards', async () => {
     const { store, place } = await newStore()
-    for (let index = 0; index < 60; index += 1) await store.apply([create(`/n/${index}`)], author)
-    await store.apply([{ type: 'rename', path: '/n', to: '/m' }], author)
+    for (let index = 0; index < 60; index += 1)
+      await store.as(author).apply([create(`/n/${index}`)])
+    await store.as(author).apply([{ type: 'rename', path: '/n', to: '/m' }])
     const contents = await contentsOf(store)
     await store.close()
     git(['fsck', '--strict'], place.directory)
@@ -327,15 +340,15 @@ describe('stock git', () => {
     git(['fsck', '--strict'], place.directory)
     const collected = await reopen(place)
     expect(await contentsOf(collected)).toEqual(contents)
-    await collected.verify()
-    await collected.apply([create('/after')], author)
+    await collected.maintenance.verify()
+    await collected.as(author).apply([create('/after')])
     await collected.close()
     const clone = `${place.directory}.clone`
     git(['clone', '--bare', '--quiet', place.directory, clone], place.directory)
     git(['fsck', '--strict'], clone)
     const cloned = await reopen({ ...place, directory: clone })
     expect(Object.keys(await contentsOf(cloned))).toHaveLength(61)
-    await cloned.apply([create('/in-the-clone')], author)
+    await cloned.as(author).apply([create('/in-the-clone')])
     await cloned.close()
     git(['fsck', '--strict'], clone)
   })
@@ -343,12 +356,12 @@ describe('stock git', () => {
 
 test.skipIf(process.getuid?.() === 0)('a directory without write access can be read', async () => {
   const { store, place } = await newStore()
-  await store.apply([create('/a')], author)
+  await store.as(author).apply([create('/a')])
   await store.close()
   chmodSync(`${place.directory}/gitlocket`, 0o500)
   const reader = await reopen(place)
   expect(await reader.read('/a')).toBeDefined()
-  await expect(reader.apply([create('/b')], author)).rejects.toMatchObject({
+  await expect(reader.as(author).apply([create('/b')])).rejects.toMatchObject({
     code: 'storage_denied',
   })
   await reader.close()

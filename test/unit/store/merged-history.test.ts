@@ -34,7 +34,7 @@ const both: Texts = {
 describe('versions', () => {
   test('name what a merged one was made from', async () => {
     const { branches, ours, theirs, merge } = await apart(both)
-    const { versions } = findVersions(await historyAt(branches, merge), { order: 'oldest' })
+    const { data: versions } = findVersions(await historyAt(branches, merge), { order: 'oldest' })
     const inputs = [versionOf(ours, 'm'), versionOf(theirs, 'm')]
     const [created, , , merged] = versions
     expect(merged?.versionId).toBe(versionOf(merge, 'm'))
@@ -61,15 +61,15 @@ describe('versions', () => {
     const [ours, theirs] = [await grow(0, 6), await grow(1, 4)]
     const history = await historyAt(branches, ours)
     const first = findVersions(history, { limit: 3 })
-    expect(first.versions.map(({ path }) => path)).toEqual(['/0 6', '/0 5', '/0 4'])
+    expect(first.data.map(({ path }) => path)).toEqual(['/0 6', '/0 5', '/0 4'])
     const merge = await branches.merge(ours, theirs, { by: 2, time: time + 9 })
     await catchUp(history, branches.source, merge?.oid ?? '', {})
-    const rest = findVersions(history, { after: first.next })
-    const paths = rest.versions.map(({ path }) => path)
+    const rest = findVersions(history, { page: first.nextPage })
+    const paths = rest.data.map(({ path }) => path)
     expect(paths.filter((path) => path?.startsWith('/0'))).toEqual(['/0 3', '/0 2', '/0 1'])
     const theirPaths = paths.filter((path) => path?.startsWith('/1'))
     expect(theirPaths.slice(-3)).toEqual(['/1 3', '/1 2', '/1 1'])
-    expect(rest.next).toBeUndefined()
+    expect(rest.nextPage).toBeUndefined()
   })
 })
 

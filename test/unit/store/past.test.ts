@@ -1,7 +1,7 @@
 // The store as it was: reads and listings at earlier commits, also while redactions go on.
 
 import { describe, expect, test } from 'vitest'
-import type { Author, MemoryStore } from '../../../src/index.ts'
+import { type Change, type Author, type MemoryStore } from '../../../src/index.ts'
 import { openPast, type PastView } from '../../../src/store/history/past.ts'
 import type { Point } from '../../../src/store/history/points.ts'
 import { historyOf, type ReadHistory } from '../../support/histories.ts'
@@ -20,8 +20,8 @@ async function told(): Promise<Story> {
   let now = 990
   const { store, place } = await newStore({ clock: () => (now += 10) })
   const states = [await contentsOf(store)]
-  const write = async (...changes: Parameters<MemoryStore['apply']>[0]): Promise<void> => {
-    await store.apply(changes, author)
+  const write = async (...changes: readonly Change[]): Promise<void> => {
+    await store.as(author).apply(changes)
     states.push(await contentsOf(store))
   }
   await write({ type: 'create', path: '/a/one.md', content: 'one\n' })
@@ -67,7 +67,7 @@ describe('a past view', () => {
   test('describes a memory as it was', async () => {
     const story = await told()
     const memory = await story.store.read('/c/one.md')
-    const { versions } = await story.store.versions({ memoryId: memory?.memoryId })
+    const { data: versions } = await story.store.history.versions({ memoryId: memory?.memoryId })
     const [moved, edited, created] = versions
     const view = await story.at({ versionId: edited?.versionId ?? '' })
     expect(await view.read('/a/one.md')).toEqual({
@@ -120,7 +120,7 @@ describe('a past view', () => {
   test('stays as it is while the store goes on', async () => {
     const story = await told()
     const view = await story.at({ time: 5000 })
-    await story.store.apply([{ type: 'delete', path: '/c' }], author)
+    await story.store.as(author).apply([{ type: 'delete', path: '/c' }])
     expect(await allContents(view)).toEqual(story.states.at(-1))
     await close(story)
   })
@@ -132,10 +132,13 @@ describe('a redaction', () => {
     const at = { commit: story.read.history.commits.at(2)?.oid ?? '' }
     const view = await story.at(at)
     expect(await allContents(view)).toEqual({ '/a/one.md': 'one\n', '/b.md': 'bé\n' })
-    const { versions } = await story.store.versions({ path: '/a/one.md', operation: 'created' })
+    const { data: versions } = await story.store.history.versions({
+      path: '/a/one.md',
+      operation: 'created',
+    })
     const versionIds = versions.map(({ versionId }) => versionId)
     const remover: Author = { actor: { type: 'user', id: 'remover' } }
-    await story.store.redact({ select: { versionIds }, reason: 'legal' }, remover)
+    await story.store.as(remover).redact({ select: { versionIds }, reason: 'legal' })
     expect(await allContents(view)).toEqual({ '/b.md': 'bé\n' })
     expect(await view.read('/a/one.md')).toBeUndefined()
     expect(view.redacted).toBe(1)

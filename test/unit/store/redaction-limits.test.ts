@@ -16,24 +16,24 @@ const key = 'sk-live-4242424242424242'
 async function written(): Promise<{ store: MemoryStore; place: TestPlace }> {
   const made = await newStore()
   const { store } = made
-  await store.apply([{ type: 'create', path: '/a.md', content: 'one\n' }], author)
-  await store.apply([{ type: 'edit', path: '/a.md', edit: () => `one\n${key}\n` }], author)
-  await store.apply([{ type: 'edit', path: '/a.md', edit: () => 'one\ntwo\n' }], author)
-  await store.apply([{ type: 'create', path: '/b.md', content: 'b\n' }], author)
-  await store.apply([{ type: 'create', path: '/gone.md', content: `one\n${key}\n` }], author)
-  await store.apply([{ type: 'delete', path: '/gone.md' }], author)
+  await store.as(author).apply([{ type: 'create', path: '/a.md', content: 'one\n' }])
+  await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => `one\n${key}\n` }])
+  await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => 'one\ntwo\n' }])
+  await store.as(author).apply([{ type: 'create', path: '/b.md', content: 'b\n' }])
+  await store.as(author).apply([{ type: 'create', path: '/gone.md', content: `one\n${key}\n` }])
+  await store.as(author).apply([{ type: 'delete', path: '/gone.md' }])
   return made
 }
 
 describe('overwriting', () => {
   async function overwrite(content: string, matching: RegExp): Promise<string | undefined> {
     const { store } = await newStore()
-    await store.apply([{ type: 'create', path: '/a', content }], author)
+    await store.as(author).apply([{ type: 'create', path: '/a', content }])
     const request = { select: { matching }, reason: 'leaked_secret', current: 'overwrite' } as const
     try {
-      await store.redact(request, author)
-      await store.verify()
-      expect((await store.planRedaction(request)).versions).toEqual([])
+      await store.as(author).redact(request)
+      await store.maintenance.verify()
+      expect((await store.history.planRedaction(request)).versions).toEqual([])
       return (await store.read('/a'))?.content
     } finally {
       await store.close()
@@ -60,27 +60,29 @@ describe('overwriting', () => {
     ['the reason alone', { path: '/a', content: 'b\n' }, { reason: 'had sk-live-1' }],
   ])('is refused where %s matches, and changes nothing', async (_, memory, why) => {
     const { store } = await newStore()
-    await store.apply([{ type: 'create', ...memory }], { ...author, ...why })
+    await store.as({ ...author, ...why }).apply([{ type: 'create', ...memory }])
     const select = { matching: /sk-live-\d+/ }
     const request = { select, reason: 'leaked_secret', current: 'overwrite' } as const
     const error = { code: 'version_current' }
-    await expect(store.redact(request, author)).rejects.toMatchObject(error)
+    await expect(store.as(author).redact(request)).rejects.toMatchObject(error)
     expect((await store.read(memory.path))?.content).toBe(memory.content)
-    expect((await store.versions({ path: memory.path })).versions).toHaveLength(1)
-    await store.verify()
+    expect((await store.history.versions({ path: memory.path })).data).toHaveLength(1)
+    await store.maintenance.verify()
     await store.close()
   })
 
   test('is refused in an archived store, in which deleting and redacting go on', async () => {
     const { store } = await written()
-    await store.updateSettings({ archivedAt: 1 }, author)
+    await store.as(author).settings.update({ archivedAt: 1 })
     const request = { select: { path: '/a.md' }, reason: 'legal' } as const
-    await expect(store.redact({ ...request, current: 'overwrite' }, author)).rejects.toMatchObject({
+    await expect(
+      store.as(author).redact({ ...request, current: 'overwrite' }),
+    ).rejects.toMatchObject({
       code: 'store_archived',
     })
-    await store.redact({ ...request, current: 'delete' }, author)
+    await store.as(author).redact({ ...request, current: 'delete' })
     expect(await store.read('/a.md')).toBeUndefined()
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   })
 })
@@ -88,12 +90,9 @@ describe('overwriting', () => {
 test('a redaction that leaves few memories of a directory makes it flat', async () => {
   const { store } = await newStore()
   const paths = Array.from({ length: FLAT_MAX + 1 }, (_, index) => `/${index}`)
-  await store.apply(
-    paths.map((path) => ({ type: 'create', path, content: path })),
-    author,
-  )
-  await store.redact({ select: { path: '/0' }, reason: 'legal', current: 'delete' }, author)
-  await store.verify()
+  await store.as(author).apply(paths.map((path) => ({ type: 'create', path, content: path })))
+  await store.as(author).redact({ select: { path: '/0' }, reason: 'legal', current: 'delete' })
+  await store.maintenance.verify()
   await store.close()
 })
 
@@ -102,17 +101,19 @@ describe('what was agreed to', () => {
     const { store } = await written()
     const select = { matching: /sk-live/ }
     const request = { select, reason: 'leaked_secret', current: 'keep' } as const
-    const confirmed = (await store.planRedaction(request)).versions.map((one) => one.versionId)
-    await store.apply([{ type: 'edit', path: '/a.md', edit: () => `again ${key}` }], author)
-    await store.apply([{ type: 'edit', path: '/a.md', edit: () => 'clean' }], author)
+    const confirmed = (await store.history.planRedaction(request)).versions.map(
+      (one) => one.versionId,
+    )
+    await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => `again ${key}` }])
+    await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => 'clean' }])
     const before = (await store.status()).head
-    await expect(store.redact({ ...request, confirmed }, author)).rejects.toMatchObject({
+    await expect(store.as(author).redact({ ...request, confirmed })).rejects.toMatchObject({
       code: 'precondition_failed',
       details: { versionIds: [expect.stringMatching(/^memver_/)] },
     })
     expect((await store.status()).head).toBe(before)
-    const more = (await store.planRedaction(request)).versions.map((one) => one.versionId)
-    const { certificate } = await store.redact({ ...request, confirmed: more }, author)
+    const more = (await store.history.planRedaction(request)).versions.map((one) => one.versionId)
+    const { certificate } = await store.as(author).redact({ ...request, confirmed: more })
     expect(certificate?.versions).toHaveLength(3)
     await store.close()
   })
@@ -120,7 +121,7 @@ describe('what was agreed to', () => {
   test('cannot be explained in words that nothing could keep', async () => {
     const { store } = await written()
     const request = { select: { matching: /sk-live/ }, reason: 'legal' } as const
-    await expect(store.redact(request, { ...author, reason: 'because' })).rejects.toMatchObject({
+    await expect(store.as({ ...author, reason: 'because' }).redact(request)).rejects.toMatchObject({
       code: 'invalid_input',
     })
     await store.close()
@@ -142,7 +143,10 @@ test('a redaction that cannot erase gives its certificate with the error', async
     },
   })
   const request = { select: { matching: /sk-live/ }, reason: 'leaked_secret' } as const
-  const error: unknown = await store.redact(request, author).catch((caught: unknown) => caught)
+  const error: unknown = await store
+    .as(author)
+    .redact(request)
+    .catch((caught: unknown) => caught)
   expect(error).toMatchObject({
     code: 'storage_failed',
     details: {
@@ -153,23 +157,23 @@ test('a redaction that cannot erase gives its certificate with the error', async
       },
     },
   })
-  const report = await store.proveAbsence()
+  const report = await store.maintenance.findResidue()
   expect(report.pending).toBeGreaterThan(0)
   expect(report.found.length).toBeGreaterThan(0)
   broken = false
-  expect((await store.redact(request, author)).certificate).toBeUndefined()
-  expect(await store.proveAbsence()).toMatchObject({ found: [], pending: 0 })
+  expect((await store.as(author).redact(request)).certificate).toBeUndefined()
+  expect(await store.maintenance.findResidue()).toMatchObject({ found: [], pending: 0 })
   await store.close()
 })
 
 test('a proof says what it has searched', async () => {
   const { store: first, place } = await written()
   const request = { select: { matching: /sk-live/ }, reason: 'leaked_secret' } as const
-  await first.redact(request, author)
+  await first.as(author).redact(request)
   await first.close()
   const store = await reopen(place)
-  await store.apply([{ type: 'create', path: '/c.md', content: 'c' }], author)
-  const { journalBytes, ...report } = await store.proveAbsence()
+  await store.as(author).apply([{ type: 'create', path: '/c.md', content: 'c' }])
+  const { journalBytes, ...report } = await store.maintenance.findResidue()
   // The two that were live; so short a past is not worth a file.
   expect(report).toMatchObject({ versions: 2, cached: 2, pending: 0, found: [] })
   expect(journalBytes).toBeGreaterThan(0)
@@ -183,14 +187,14 @@ test('clears as many live memories as there are, in as many commits as that need
   for (let start = 0; start < count; start += rowsMax) {
     const numbers = Array.from({ length: Math.min(rowsMax, count - start) }, (_, n) => start + n)
     const made = numbers.map((n) => ({ type: 'create' as const, path: `/${n}`, content: `${n}` }))
-    await store.apply(made, author)
+    await store.as(author).apply(made)
   }
   const request = { select: { path: '/' }, reason: 'retention', current: 'delete' } as const
-  const { certificate } = await store.redact(request, author)
+  const { certificate } = await store.as(author).redact(request)
   // The deletions too, since they name the paths.
   expect(certificate?.versions).toHaveLength(2 * count)
   expect(certificate?.commits).toHaveLength(full ? 3 : 1)
   expect((await store.status()).memories).toBe(0)
-  await store.verify()
+  await store.maintenance.verify()
   await store.close()
 }, 600_000)

@@ -10,7 +10,7 @@ test('a search reads a commit of many versions once, and not for each of them', 
   const creates = Array.from({ length: 50 }, (_, n) => {
     return { type: 'create', path: `/${n}.md`, content: `text ${n}` } as const
   })
-  await store.apply(creates, { ...author, reason: 'why' })
+  await store.as({ ...author, reason: 'why' }).apply(creates)
   const read = await historyOf(store, place)
   const { head } = read.history
   const reads: string[] = []

@@ -22,22 +22,22 @@ const ssh = requires('ssh-keygen')
 async function written(): Promise<{ store: MemoryStore; place: TestPlace }> {
   const made = await newStore()
   const { store } = made
-  await store.apply([{ type: 'create', path: '/a.md', content: 'one\n' }], author)
-  await store.apply([{ type: 'edit', path: '/a.md', edit: () => `one\n${key}\n` }], author)
-  await store.apply([{ type: 'edit', path: '/a.md', edit: () => 'one\ntwo\n' }], author)
-  await store.apply([{ type: 'create', path: '/b.md', content: 'b\n' }], intruder)
-  await store.apply([{ type: 'create', path: '/gone.md', content: `one\n${key}\n` }], author)
-  await store.apply([{ type: 'delete', path: '/gone.md' }], { ...author, reason: 'had a key' })
+  await store.as(author).apply([{ type: 'create', path: '/a.md', content: 'one\n' }])
+  await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => `one\n${key}\n` }])
+  await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => 'one\ntwo\n' }])
+  await store.as(intruder).apply([{ type: 'create', path: '/b.md', content: 'b\n' }])
+  await store.as(author).apply([{ type: 'create', path: '/gone.md', content: `one\n${key}\n` }])
+  await store.as({ ...author, reason: 'had a key' }).apply([{ type: 'delete', path: '/gone.md' }])
   return made
 }
 
 async function versionsOf(store: MemoryStore): Promise<readonly Version[]> {
-  return (await store.versions()).versions
+  return (await store.history.versions()).data
 }
 
 async function leaked(store: MemoryStore): Promise<Version> {
   const memory = await store.read('/a.md')
-  const { versions } = await store.versions({ memoryId: memory?.memoryId })
+  const { data: versions } = await store.history.versions({ memoryId: memory?.memoryId })
   const [, second] = versions
   if (second === undefined) throw new Error('There is no second version')
   return second
@@ -57,13 +57,12 @@ describe('a redaction', () => {
     const { store } = await written()
     const victim = await leaked(store)
     const { versionId } = victim
-    const { plan, certificate } = await store.redact(
-      { select: { versionIds: [versionId] }, reason: 'leaked_secret' },
-      author,
-    )
+    const { plan, certificate } = await store
+      .as(author)
+      .redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' })
     expect(plan.versions.map((version) => version.versionId)).toEqual([versionId])
     expect(certificate?.versions).toMatchObject([{ memory_version_id: versionId }])
-    const left = await store.version(versionId)
+    const left = await store.history.version(versionId)
     const { memoryId, operation, createdAt, createdBy, deviceId } = victim
     expect(left).toMatchObject({ memoryId, operation, createdAt, createdBy, deviceId })
     const { content, path, sha256, sizeBytes, reason } = left
@@ -71,15 +70,15 @@ describe('a redaction', () => {
     expect([content, path, sha256, sizeBytes, reason]).toEqual(nothing)
     expect(left.redactedBy).toEqual(author.actor)
     expect((await store.read('/a.md'))?.content).toBe('one\ntwo\n')
-    await store.verify()
-    expect((await store.proveAbsence()).found).toEqual([])
+    await store.maintenance.verify()
+    expect((await store.maintenance.findResidue()).found).toEqual([])
     await store.close()
   })
 
   test('says which other versions hold the same text', async () => {
     const { store } = await written()
     const { versionId } = await leaked(store)
-    const plan = await store.planRedaction({
+    const plan = await store.history.planRedaction({
       select: { versionIds: [versionId] },
       reason: 'leaked_secret',
     })
@@ -92,9 +91,9 @@ describe('a redaction', () => {
   test('by content finds every version with the text, in deleted memories too', async () => {
     const { store, place } = await written()
     const request = { select: { matching: /sk-live-\d+/ }, reason: 'leaked_secret' } as const
-    const { plan } = await store.redact(request, author)
+    const { plan } = await store.as(author).redact(request)
     expect(new Set(plan.versions.map(({ path }) => path))).toEqual(new Set(['/a.md', '/gone.md']))
-    const again = await store.redact(request, author)
+    const again = await store.as(author).redact(request)
     expect(again.certificate).toBeUndefined()
     await store.close()
     git(['fsck', '--strict', '--full'], place.directory)
@@ -110,12 +109,12 @@ describe('a redaction', () => {
     ['reason', { matching: /had a key/ }, 1],
   ])('by %s chooses what fits and keeps current versions', async (_name, select, count) => {
     const { store } = await written()
-    const gone = (await store.versions({ path: '/gone.md' })).versions[0]
+    const gone = (await store.history.versions({ path: '/gone.md' })).data[0]
     const chosen = 'memoryId' in select ? { memoryId: gone?.memoryId } : select
     const request = { select: chosen, reason: 'retention', current: 'keep' } as const
-    const { plan } = await store.redact(request, author)
+    const { plan } = await store.as(author).redact(request)
     expect(plan.versions).toHaveLength(count)
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   })
 
@@ -124,7 +123,7 @@ describe('a redaction', () => {
     const before = (await store.status()).head
     const request = { select: { path: '/a.md' }, reason: 'legal' } as const
     const memory = await store.read('/a.md')
-    await expect(store.redact(request, author)).rejects.toMatchObject({
+    await expect(store.as(author).redact(request)).rejects.toMatchObject({
       code: 'version_current',
       details: { versionIds: [memory?.versionId] },
     })
@@ -135,27 +134,29 @@ describe('a redaction', () => {
   test('deletes first if asked to, and erases the path that the deletion repeats', async () => {
     const { store, place } = await written()
     const request = { select: { path: '/a.md' }, reason: 'legal', current: 'delete' } as const
-    await store.redact(request, author)
+    await store.as(author).redact(request)
     expect(await store.read('/a.md')).toBeUndefined()
     const paths = (await versionsOf(store)).map(({ path, operation }) => [path, operation])
     expect(paths.filter(([path]) => path === '/a.md')).toEqual([])
     expect(paths[0]).toEqual([undefined, 'deleted'])
-    expect((await store.proveAbsence()).found).toEqual([])
-    await store.verify()
+    expect((await store.maintenance.findResidue()).found).toEqual([])
+    await store.maintenance.verify()
     await store.close()
     const again = await reopen(place)
-    await again.verify()
+    await again.maintenance.verify()
     await again.close()
   })
 
   test('overwrites first if asked to, and keeps what does not match', async () => {
     const { store } = await written()
-    await store.apply([{ type: 'edit', path: '/a.md', edit: () => `a ${key} b\n` }], author)
+    await store.as(author).apply([{ type: 'edit', path: '/a.md', edit: () => `a ${key} b\n` }])
     const select = { matching: /sk-live-\d+/ }
-    await store.redact({ select, reason: 'leaked_secret', current: 'overwrite' }, author)
+    await store.as(author).redact({ select, reason: 'leaked_secret', current: 'overwrite' })
     expect((await store.read('/a.md'))?.content).toBe('a [redacted] b\n')
-    expect((await store.planRedaction({ select, reason: 'leaked_secret' })).versions).toEqual([])
-    await store.verify()
+    expect(
+      (await store.history.planRedaction({ select, reason: 'leaked_secret' })).versions,
+    ).toEqual([])
+    await store.maintenance.verify()
     await store.close()
   })
 
@@ -180,7 +181,7 @@ describe('a redaction', () => {
   ])('refuses %s', async (_name, request, code) => {
     const { store } = await written()
     // @ts-expect-error one of the requests has a reason that the types exclude
-    await expect(store.redact(request, author)).rejects.toMatchObject({ code })
+    await expect(store.as(author).redact(request)).rejects.toMatchObject({ code })
     await store.close()
   })
 
@@ -191,12 +192,11 @@ describe('a redaction', () => {
     const list = ['cat-file', '--batch-all-objects', '--batch-check']
     const before = git(list, directory)
     const again = await reopen(place)
-    const { certificate } = await again.redact(
-      { select: { matching: /sk-live/ }, reason: 'leaked_secret' },
-      author,
-    )
+    const { certificate } = await again
+      .as(author)
+      .redact({ select: { matching: /sk-live/ }, reason: 'leaked_secret' })
     // The journal of this handle is in use, and holds nothing of it either.
-    await again.apply([{ type: 'create', path: '/later.md', content: 'later' }], author)
+    await again.as(author).apply([{ type: 'create', path: '/later.md', content: 'later' }])
     const ids = certificate?.object_ids ?? []
     const known = new Set(before.split('\n').map((line) => line.slice(0, 40)))
     expect(ids.length).toBeGreaterThan(8)
@@ -212,30 +212,32 @@ describe('a redaction', () => {
   test('is seen by another open handle, which goes on with it', async () => {
     const { store, place } = await written()
     const other = await reopen(place)
-    await other.versions()
-    await store.redact({ select: { matching: /sk-live/ }, reason: 'leaked_secret' }, author)
+    await other.history.versions()
+    await store.as(author).redact({ select: { matching: /sk-live/ }, reason: 'leaked_secret' })
     expect((await other.read('/a.md'))?.content).toBe('one\ntwo\n')
-    const shown = (await other.versions()).versions.filter((one) => one.redactedAt !== undefined)
+    const shown = (await other.history.versions()).data.filter(
+      (one) => one.redactedAt !== undefined,
+    )
     expect(shown).toHaveLength(2)
     expect(shown.every(({ path, sha256 }) => path === undefined && sha256 === undefined)).toBe(true)
-    await other.apply([{ type: 'create', path: '/c.md', content: 'c' }], author)
+    await other.as(author).apply([{ type: 'create', path: '/c.md', content: 'c' }])
     expect((await store.read('/c.md'))?.content).toBe('c')
     await other.close()
-    await store.verify()
-    expect((await store.proveAbsence()).found).toEqual([])
+    await store.maintenance.verify()
+    expect((await store.maintenance.findResidue()).found).toEqual([])
     await store.close()
   })
 
   test('is not possible for a writer', async () => {
     const { store, place } = await newStore()
-    await store.apply([{ type: 'create', path: '/a', content: 'a' }], author)
+    await store.as(author).apply([{ type: 'create', path: '/a', content: 'a' }])
     const identity = await generateIdentity()
-    await store.addDevice(formatDeviceCard(identity), 'writer', author)
+    await store.as(author).devices.add(formatDeviceCard(identity), 'writer')
     await store.close()
     const writer = await reopen(place, { identity })
-    await writer.apply([{ type: 'edit', path: '/a', edit: () => 'b' }], author)
+    await writer.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'b' }])
     const request = { select: { path: '/a' }, reason: 'legal', current: 'keep' } as const
-    await expect(writer.redact(request, author)).rejects.toMatchObject({
+    await expect(writer.as(author).redact(request)).rejects.toMatchObject({
       code: 'permission_denied',
     })
     await writer.close()
@@ -246,10 +248,9 @@ test.skipIf(ssh.missing)(
   `ssh-keygen verifies the certificate of a redaction${ssh.note}`,
   async () => {
     const { store } = await written()
-    const { certificate } = await store.redact(
-      { select: { matching: /sk-live/ }, reason: 'leaked_secret' },
-      author,
-    )
+    const { certificate } = await store
+      .as(author)
+      .redact({ select: { matching: /sk-live/ }, reason: 'leaked_secret' })
     await store.close()
     if (certificate === undefined) throw new Error('There is no certificate')
     const { signature, ...statement } = certificate

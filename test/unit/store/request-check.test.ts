@@ -5,49 +5,59 @@ import { expect, test } from 'vitest'
 import type { MemoryStore } from '../../../src/index.ts'
 import { author, newStore } from '../../support/stores.ts'
 
-type Method = 'restore' | 'rollback' | 'undo' | 'at' | 'difference' | 'blame' | 'versions'
+/** Whose methods they are. */
+const owners: Readonly<Record<string, (store: MemoryStore) => object>> = {
+  history: ({ history }) => history,
+  me: (store) => store.as(author),
+  store: (store) => store,
+}
 
-/** Calls a method with whatever arguments. */
-async function call(
-  store: MemoryStore,
-  method: Method,
-  args: readonly unknown[],
-): Promise<unknown> {
-  const answer: unknown = await Reflect.apply(store[method], store, args)
+/** Calls a method such as `me.undo` with whatever arguments. */
+async function call(store: MemoryStore, name: string, args: readonly unknown[]): Promise<unknown> {
+  const [owner = '', method = ''] = name.split('.')
+  const self = owners[owner]?.(store) ?? {}
+  const found: unknown = Reflect.get(self, method)
+  if (typeof found !== 'function') throw new Error(`There is no ${name}`)
+  const answer: unknown = await Reflect.apply(found, self, args)
   return answer
 }
 
 const commit = 'a'.repeat(40)
 
-test.each<[method: Method, args: readonly unknown[], says: RegExp]>([
-  ['rollback', [undefined, author], /^A rollback must be an object/],
-  ['rollback', [{}, author], /^A point must be one of/],
-  ['rollback', [{ to: null }, author], /^A point must be/],
-  ['rollback', [{ to: '2026-01-01' }, author], /^A point must be/],
-  ['rollback', [{ to: { time: '2026-01-01' } }, author], /^A point must be/],
-  ['rollback', [{ to: { time: 1, commit } }, author], /^A point must be/],
-  ['rollback', [{ to: { time: Number.NaN } }, author], /time/],
-  ['rollback', [{ to: { time: 1 } }], /^An author must/],
-  ['rollback', [{ to: { time: 1 } }, author, null], /^The options must be/],
-  ['restore', [undefined, author], /^A restore must be an object/],
-  ['restore', [{ memory: '/a' }, author], /^A point must be/],
-  ['restore', [{ to: { time: 1 } }, author], /^A memory must be named/],
-  ['restore', [{ memory: ['/a'], to: { time: 1 } }, author], /^A memory must be named/],
-  ['undo', [undefined, author], /^An undo must be an object/],
-  ['undo', ['session', author], /^An undo must be an object/],
-  ['undo', [{}, author], /^An undo must name/],
-  ['at', [], /^A point must be/],
-  ['at', [1], /^A point must be/],
-  ['at', [{ commit: 1234567 }], /^A point must be/],
-  ['at', [{ versionId: undefined }], /^A point must be/],
-  ['at', [{ time: 1 }, null], /^The options must be/],
-  ['difference', [], /^A point must be/],
-  ['difference', [{ commit }, 'now'], /^A point must be/],
-  ['blame', [], /^A memory must be named/],
-  ['blame', [{ path: '/a' }], /^A memory must be named/],
-  ['blame', ['/a', { at: 'yesterday' }], /^A point must be/],
-  ['blame', ['/a', null], /^The options must be/],
-  ['versions', [null], /^The filter must be/],
+test.each<[method: string, args: readonly unknown[], says: RegExp]>([
+  ['me.rollback', [undefined], /^A rollback must be an object/],
+  ['me.rollback', [{}], /^A point must be one of/],
+  ['me.rollback', [{ to: null }], /^A point must be/],
+  ['me.rollback', [{ to: '2026-01-01' }], /^A point must be/],
+  ['me.rollback', [{ to: { time: '2026-01-01' } }], /^A point must be/],
+  ['me.rollback', [{ to: { time: 1, commit } }], /^A point must be/],
+  ['me.rollback', [{ to: { time: Number.NaN } }], /time/],
+  ['store.as', [], /^An author must/],
+  ['me.rollback', [{ to: { time: 1 } }, null], /^The options must be/],
+  ['me.restore', [undefined], /^A restore must be an object/],
+  ['me.restore', [{ memory: '/a' }], /^A point must be/],
+  ['me.restore', [{ to: { time: 1 } }], /^A memory must be named/],
+  ['me.restore', [{ memory: ['/a'], to: { time: 1 } }], /^A memory must be named/],
+  ['me.undo', [undefined], /^An undo must be an object/],
+  ['me.undo', ['session'], /^An undo must be an object/],
+  ['me.undo', [{}], /^An undo must name/],
+  ['store.at', [], /^A point must be/],
+  ['store.at', [1], /^A point must be/],
+  ['store.at', [{ commit: 1234567 }], /^A point must be/],
+  ['store.at', [{ versionId: undefined }], /^A point must be/],
+  ['store.at', [{ time: 1 }, null], /^The options must be/],
+  ['history.diff', [], /^A point must be/],
+  ['history.diff', [{ commit }, 'now'], /^A point must be/],
+  ['history.blame', [], /^A memory must be named/],
+  ['history.blame', [{ path: '/a' }], /^A memory must be named/],
+  ['history.blame', ['/a', { at: 'yesterday' }], /^A point must be/],
+  ['history.blame', ['/a', null], /^The options must be/],
+  ['history.versions', [null], /^The filter must be/],
+  ['store.memories', [null], /^The query must be/],
+  ['store.memories', [{ depth: 2 }], /^The depth must be/],
+  ['store.memories', [{ view: 'all' }], /^The view must be/],
+  ['store.memories', [{ limit: 0 }], /^The limit must be/],
+  ['store.memories', [{ path: '/a', page: '/b' }], /^The cursor belongs/],
 ])('%s of %j is invalid input', async (method, args, says) => {
   const { store } = await newStore()
   const refused = call(store, method, args)

@@ -27,7 +27,7 @@ async function written(...commits: readonly (readonly Change[])[]): Promise<{
   const times: number[] = []
   for (const changes of commits) {
     now += 1000
-    const { versionIds } = await store.apply(changes, author)
+    const { versionIds } = await store.as(author).apply(changes)
     versions.push(versionIds[0] ?? '')
     times.push(now)
   }
@@ -40,7 +40,7 @@ async function idAt(store: MemoryStore, path: string): Promise<string> {
 }
 
 async function newestVersion(store: MemoryStore) {
-  const { versions } = await store.versions({ limit: 1 })
+  const { data: versions } = await store.history.versions({ limit: 1 })
   return versions[0]
 }
 
@@ -52,7 +52,9 @@ describe('restore of one memory', () => {
       [rename('/a', '/b')],
     )
     const memoryId = await idAt(store, '/b')
-    const made = await store.restore({ memory: '/b', to: { versionId: versions[0] ?? '' } }, author)
+    const made = await store
+      .as(author)
+      .restore({ memory: '/b', to: { versionId: versions[0] ?? '' } })
     expect(made).toMatchObject({
       versionIds: [expect.stringMatching(/^memver_/)],
       steps: [
@@ -74,7 +76,7 @@ describe('restore of one memory', () => {
       createdBy: author.actor,
       reason: `restore to ${versions[0]}`,
     })
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   })
 
@@ -84,9 +86,11 @@ describe('restore of one memory', () => {
       [edit('/a', 'two')],
       [remove('/a')],
     )
-    const { versions: all } = await store.versions()
+    const { data: all } = await store.history.versions()
     const memoryId = all[0]?.memoryId ?? ''
-    const made = await store.restore({ memory: '/a', to: { versionId: versions[0] ?? '' } }, author)
+    const made = await store
+      .as(author)
+      .restore({ memory: '/a', to: { versionId: versions[0] ?? '' } })
     expect(made.steps).toMatchObject([{ memoryId, operation: 'created', before: undefined }])
     expect(await newestVersion(store)).toMatchObject({
       operation: 'created',
@@ -98,10 +102,10 @@ describe('restore of one memory', () => {
       createdAt: times[0],
       updatedAt: (times[2] ?? 0) + 1000,
     })
-    await store.apply([remove('/a')], author)
-    await store.restore({ memory: memoryId, to: { time: times[1] ?? 0 } }, author)
+    await store.as(author).apply([remove('/a')])
+    await store.as(author).restore({ memory: memoryId, to: { time: times[1] ?? 0 } })
     expect(await contentsOf(store)).toEqual({ '/a': 'two' })
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   })
 
@@ -114,7 +118,7 @@ describe('restore of one memory', () => {
       [edit('/b', 'moved')],
     )
     const second = await idAt(store, '/b')
-    const made = await store.restore({ memory: '/a', to: { time: times[2] ?? 0 } }, author)
+    const made = await store.as(author).restore({ memory: '/a', to: { time: times[2] ?? 0 } })
     expect(made.steps).toMatchObject([{ memoryId: second, after: { content: 'second' } }])
     await store.close()
   })
@@ -122,7 +126,9 @@ describe('restore of one memory', () => {
   test('to the state that it has: no commit', async () => {
     const { store, versions } = await written([create('/a', 'one')], [edit('/a', 'one, again')])
     const { head } = await store.status()
-    const made = await store.restore({ memory: '/a', to: { versionId: versions[1] ?? '' } }, author)
+    const made = await store
+      .as(author)
+      .restore({ memory: '/a', to: { versionId: versions[1] ?? '' } })
     expect(made).toEqual({ commit: undefined, versionIds: [], steps: [], left: [] })
     expect((await store.status()).head).toBe(head)
     await store.close()
@@ -154,7 +160,7 @@ describe('restore of one memory', () => {
     ] as const
     for (const [request, code] of cases) {
       for (const dryRun of [true, false]) {
-        const refusal = store.restore(request, author, { dryRun })
+        const refusal = store.as(author).restore(request, { dryRun })
         await expect(refusal, JSON.stringify(request)).rejects.toMatchObject({
           name: 'StoreError',
           code,
@@ -168,8 +174,8 @@ describe('restore of one memory', () => {
   test('an erased version is refused as such', async () => {
     const { store, versions } = await written([create('/a', 'secret')], [edit('/a', 'clean')])
     const [versionId = ''] = versions
-    await store.redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' }, author)
-    const refusal = store.restore({ memory: '/a', to: { versionId } }, author)
+    await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' })
+    const refusal = store.as(author).restore({ memory: '/a', to: { versionId } })
     await expect(refusal).rejects.toMatchObject({ code: 'redacted' })
     await store.close()
   })
@@ -188,7 +194,7 @@ describe('rollback', () => {
     const { store, versions, times } = await written(...story)
     const before = await contentsOf(store)
     const { commits } = await store.status()
-    const made = await store.rollback({ to: { time: times[0] ?? 0 } }, author)
+    const made = await store.as(author).rollback({ to: { time: times[0] ?? 0 } })
     expect(made.steps.map(({ operation, after }) => [operation, after?.path])).toEqual([
       ['deleted', undefined],
       ['created', '/a'],
@@ -200,12 +206,12 @@ describe('rollback', () => {
     expect(await contentsOf(store)).toEqual(first)
     expect((await store.status()).commits).toBe(commits + 1)
     expect(await newestVersion(store)).toMatchObject({ commit: made.commit })
-    const { versions: last } = await store.versions({ limit: 5 })
+    const { data: last } = await store.history.versions({ limit: 5 })
     expect(last.some(({ reason }) => reason === 'rollback to 2023-11-14T22:13:21Z')).toBe(true)
     // A rollback can be rolled back.
-    await store.rollback({ to: { versionId: versions[3] ?? '' } }, author)
+    await store.as(author).rollback({ to: { versionId: versions[3] ?? '' } })
     expect(await contentsOf(store)).toEqual(before)
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   })
 
@@ -215,7 +221,7 @@ describe('rollback', () => {
       [rename('/d/out', '/moved'), rename('/other', '/d/other'), edit('/d/in', '2')],
       [create('/unrelated', '1'), create('/dd', '1')],
     )
-    const made = await store.rollback({ to: { time: times[0] ?? 0 }, path: '/d' }, author)
+    const made = await store.as(author).rollback({ to: { time: times[0] ?? 0 }, path: '/d' })
     expect(made.steps).toHaveLength(3)
     expect(await contentsOf(store)).toEqual({
       '/d/in': '1',
@@ -224,7 +230,7 @@ describe('rollback', () => {
       '/unrelated': '1',
       '/dd': '1',
     })
-    const { versions } = await store.versions({ limit: 3 })
+    const { data: versions } = await store.history.versions({ limit: 3 })
     const reasons = versions.map(({ reason }) => reason)
     expect(reasons).toContain('rollback to 2023-11-14T22:13:21Z')
     await store.close()
@@ -232,12 +238,12 @@ describe('rollback', () => {
 
   test('to a commit, with a reason of the author', async () => {
     const { store } = await written(...story)
-    const { versions } = await store.versions()
+    const { data: versions } = await store.history.versions()
     const commit = versions.at(-1)?.commit ?? ''
     const because = { ...author, reason: 'the migration failed' }
-    await store.rollback({ to: { commit: commit.slice(0, 12) } }, because)
+    await store.as(because).rollback({ to: { commit: commit.slice(0, 12) } })
     expect(await contentsOf(store)).toEqual(first)
-    const { versions: last } = await store.versions({ limit: 5 })
+    const { data: last } = await store.history.versions({ limit: 5 })
     expect(new Set(last.map(({ reason }) => reason))).toEqual(new Set([because.reason]))
     await store.close()
   })
@@ -245,9 +251,9 @@ describe('rollback', () => {
   test('to now, or below where nothing is, makes no commit', async () => {
     const { store, times } = await written(...story)
     const nothing = { commit: undefined, versionIds: [], steps: [], left: [] }
-    expect(await store.rollback({ to: { time: times[3] ?? 0 } }, author)).toEqual(nothing)
+    expect(await store.as(author).rollback({ to: { time: times[3] ?? 0 } })).toEqual(nothing)
     const elsewhere = { to: { time: times[0] ?? 0 }, path: '/nothing/here' }
-    expect(await store.rollback(elsewhere, author)).toEqual(nothing)
+    expect(await store.as(author).rollback(elsewhere)).toEqual(nothing)
     await store.close()
   })
 
@@ -255,9 +261,9 @@ describe('rollback', () => {
     const { store, times } = await written(...story)
     const { head } = await store.status()
     const request = { to: { time: times[0] ?? 0 } }
-    const planned = await store.rollback(request, author, { dryRun: true })
+    const planned = await store.as(author).rollback(request, { dryRun: true })
     expect((await store.status()).head).toBe(head)
-    const { steps, left } = await store.rollback(request, author)
+    const { steps, left } = await store.as(author).rollback(request)
     expect(planned).toEqual({ commit: undefined, versionIds: [], steps, left })
     await store.close()
   })
@@ -269,17 +275,17 @@ describe('rollback', () => {
       [create('/q', 'outside of what is rolled back')],
     )
     const before = await contentsOf(store)
-    const made = await store.rollback({ to: { time: times[0] ?? 0 }, path: '/d' }, author)
+    const made = await store.as(author).rollback({ to: { time: times[0] ?? 0 }, path: '/d' })
     expect(made.left.map(({ path, reason }) => [path, reason])).toEqual([
       ['/d/a', 'path_taken'],
       ['/d/b', 'path_taken'],
       ['/q', 'path_taken'],
     ])
     expect(await contentsOf(store)).toEqual({ ...before, '/d/c': 'c' })
-    const whole = await store.rollback({ to: { time: times[0] ?? 0 } }, author)
+    const whole = await store.as(author).rollback({ to: { time: times[0] ?? 0 } })
     expect(whole.left).toEqual([])
     expect(await contentsOf(store)).toEqual({ '/d/a': 'a', '/d/b': 'b', '/d/c': 'c', '/q': 'q' })
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   })
 
@@ -291,8 +297,8 @@ describe('rollback', () => {
       [rename('/b', '/a'), edit('/a', '2')],
     )
     const [secret = ''] = versions
-    await store.redact({ select: { versionIds: [secret] }, reason: 'leaked_secret' }, author)
-    const made = await store.rollback({ to: { time: times[0] ?? 0 } }, author)
+    await store.as(author).redact({ select: { versionIds: [secret] }, reason: 'leaked_secret' })
+    const made = await store.as(author).rollback({ to: { time: times[0] ?? 0 } })
     expect(made.left).toMatchObject([{ path: '/c', reason: 'redacted' }])
     expect(await contentsOf(store)).toEqual({ '/c': 'clean' })
     await store.close()
@@ -303,12 +309,12 @@ describe('rollback', () => {
     const many = (from: number): Change[] => {
       return Array.from({ length: 8200 }, (_, index) => create(`/d/${from + index}`, ''))
     }
-    await store.updateSettings({ limits: { contentBytes: 100, memories: 20_000 } }, author)
-    await store.apply(many(0), author)
-    await store.apply(many(8200), author)
+    await store.as(author).settings.update({ limits: { contentBytes: 100, memories: 20_000 } })
+    await store.as(author).apply(many(0))
+    await store.as(author).apply(many(8200))
     const { head } = await store.status()
     const request = { to: { time: times[0] ?? 0 } }
-    await expect(store.rollback(request, author)).rejects.toMatchObject({
+    await expect(store.as(author).rollback(request)).rejects.toMatchObject({
       code: 'change_too_large',
       details: { actual: 16_400, limit: 16_384 },
     })
@@ -319,14 +325,16 @@ describe('rollback', () => {
   test('keeps to the limits of the store, and to its archive mark', async () => {
     const { store, times } = await written([create('/a', 'long content')], [edit('/a', 'short')])
     const request = { to: { time: times[0] ?? 0 } }
-    await store.updateSettings({ limits: { contentBytes: 5, memories: 9 } }, author)
-    await expect(store.rollback(request, author)).rejects.toMatchObject({
+    await store.as(author).settings.update({ limits: { contentBytes: 5, memories: 9 } })
+    await expect(store.as(author).rollback(request)).rejects.toMatchObject({
       code: 'content_too_large',
     })
     const limits = { contentBytes: 99, memories: 9 }
-    await store.updateSettings({ limits, archivedAt: 5 }, author)
-    await expect(store.rollback(request, author)).rejects.toMatchObject({ code: 'store_archived' })
-    await store.rollback({ to: { time: 1_700_000_000_000 } }, author)
+    await store.as(author).settings.update({ limits, archivedAt: 5 })
+    await expect(store.as(author).rollback(request)).rejects.toMatchObject({
+      code: 'store_archived',
+    })
+    await store.as(author).rollback({ to: { time: 1_700_000_000_000 } })
     expect(await contentsOf(store)).toEqual({})
     await store.close()
   })
@@ -335,15 +343,15 @@ describe('rollback', () => {
 test('reversals beside other commands of one turn build on one another', async () => {
   const { store, times } = await written([create('/a', '1')], [edit('/a', '2')])
   const [, rolledBack, , restored] = await Promise.all([
-    store.apply([create('/b', 'b')], author),
-    store.rollback({ to: { time: times[0] ?? 0 } }, author),
-    store.apply([edit('/a', '3')], author),
-    store.restore({ memory: '/a', to: { time: times[1] ?? 0 } }, author),
+    store.as(author).apply([create('/b', 'b')]),
+    store.as(author).rollback({ to: { time: times[0] ?? 0 } }),
+    store.as(author).apply([edit('/a', '3')]),
+    store.as(author).restore({ memory: '/a', to: { time: times[1] ?? 0 } }),
   ])
   expect(rolledBack.steps).toHaveLength(2)
   expect(restored.steps).toMatchObject([{ before: { content: '3' }, after: { content: '2' } }])
   expect(await contentsOf(store)).toEqual({ '/a': '2' })
-  await store.verify()
+  await store.maintenance.verify()
   await store.close()
 })
 
@@ -352,12 +360,12 @@ test('a cancelled reversal changes nothing; progress is told', async () => {
   const { head } = await store.status()
   const request = { to: { time: times[0] ?? 0 } }
   const signal = AbortSignal.abort()
-  await expect(store.rollback(request, author, { signal })).rejects.toMatchObject({
+  await expect(store.as(author).rollback(request, { signal })).rejects.toMatchObject({
     code: 'cancelled',
   })
   expect((await store.status()).head).toBe(head)
   const told: number[][] = []
-  await store.rollback(request, author, { progress: (done, total) => told.push([done, total]) })
+  await store.as(author).rollback(request, { progress: (done, total) => told.push([done, total]) })
   expect(told.slice(-2)).toEqual([
     [0, 1],
     [1, 1],
@@ -367,13 +375,13 @@ test('a cancelled reversal changes nothing; progress is told', async () => {
 
 test('what a reversal wrote is there after reopening, for stock git too', async () => {
   const { store, place } = await newStore()
-  const { versionIds } = await store.apply([create('/a', '1')], author)
-  await store.apply([remove('/a')], author)
-  await store.restore({ memory: '/a', to: { versionId: versionIds[0] ?? '' } }, author)
+  const { versionIds } = await store.as(author).apply([create('/a', '1')])
+  await store.as(author).apply([remove('/a')])
+  await store.as(author).restore({ memory: '/a', to: { versionId: versionIds[0] ?? '' } })
   await store.close()
   git(['fsck', '--strict'], place.directory)
   const again = await reopen(place)
   expect(await contentsOf(again)).toEqual({ '/a': '1' })
-  await again.verify()
+  await again.maintenance.verify()
   await again.close()
 })

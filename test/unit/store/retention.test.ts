@@ -78,25 +78,25 @@ function creations(...paths: readonly string[]) {
 
 const year: ExpiryRule = { unreadFor: 365 * DAY }
 const pathsOf = async (store: MemoryStore, rule: ExpiryRule): Promise<readonly string[]> =>
-  (await store.expire(rule, author, { dryRun: true })).expired.map(({ path }) => path)
+  (await store.as(author).expire(rule, { dryRun: true })).expired.map(({ path }) => path)
 
 describe('expire', () => {
   test('deletes in one commit, says why, and can be looked at before', async () => {
     const { store, days } = await storeInTime()
-    await store.apply(creations('/a', '/b', '/d/c'), author)
+    await store.as(author).apply(creations('/a', '/b', '/d/c'))
     days(60)
-    await store.apply([{ type: 'edit', path: '/b', edit: () => 'again' }], author)
+    await store.as(author).apply([{ type: 'edit', path: '/b', edit: () => 'again' }])
     days(30)
     const rule = { unchangedFor: 90 * DAY }
     const head = (await store.status()).head
-    const planned = await store.expire(rule, author, { dryRun: true })
+    const planned = await store.as(author).expire(rule, { dryRun: true })
     expect([planned.commit, planned.versionIds]).toEqual([undefined, []])
     expect((await store.status()).head).toBe(head)
-    const done = await store.expire(rule, author)
+    const done = await store.as(author).expire(rule)
     expect(done.expired).toEqual(planned.expired)
     expect(done.expired.map(({ path }) => path)).toEqual(['/a', '/d/c'])
     expect(await contentsOf(store)).toEqual({ '/b': 'again' })
-    const { versions } = await store.versions({})
+    const { data: versions } = await store.history.versions({})
     const deletions = versions.filter((version) => version.operation === 'deleted')
     expect(deletions.map((version) => version.versionId).toSorted()).toEqual(
       done.versionIds.toSorted(),
@@ -105,7 +105,7 @@ describe('expire', () => {
     expect(new Set(deletions.map((version) => version.reason))).toEqual(
       new Set(['expired: not changed for 90 days']),
     )
-    expect(await store.expire(rule, author)).toEqual({
+    expect(await store.as(author).expire(rule)).toEqual({
       commit: undefined,
       versionIds: [],
       expired: [],
@@ -125,11 +125,11 @@ describe('expire', () => {
     [{ unchangedFor: DAY }, 'spring cleaning', 'spring cleaning'],
   ])('%o says why', async (rule, reason, stored) => {
     const { store, days } = await storeInTime()
-    await store.apply(creations('/a'), author)
+    await store.as(author).apply(creations('/a'))
     await store.read('/a')
     days(10)
-    await store.expire(rule, { ...author, reason })
-    expect((await store.versions({})).versions[0]?.reason).toBe(stored)
+    await store.as({ ...author, reason }).expire(rule)
+    expect((await store.history.versions({})).data[0]?.reason).toBe(stored)
     await store.close()
   })
 
@@ -144,7 +144,7 @@ describe('expire', () => {
   ])('invalid_input: %s', async (_, rule) => {
     const { store } = await storeInTime()
     for (const dryRun of [true, false]) {
-      const refused = store.expire(rule, author, { dryRun })
+      const refused = store.as(author).expire(rule, { dryRun })
       await expect(refused).rejects.toMatchObject({ code: 'invalid_input' })
     }
     await store.close()
@@ -152,13 +152,13 @@ describe('expire', () => {
 
   test('more than one commit can hold takes several', { timeout: 120_000 }, async () => {
     const { store, days } = await storeInTime()
-    await store.updateSettings({ limits: { contentBytes: 100, memories: 20_000 } }, author)
+    await store.as(author).settings.update({ limits: { contentBytes: 100, memories: 20_000 } })
     const paths = Array.from({ length: rowsMax + 3 }, (_, index) => `/${index}`)
-    await store.apply(creations(...paths.slice(0, rowsMax)), author)
-    await store.apply(creations(...paths.slice(rowsMax)), author)
+    await store.as(author).apply(creations(...paths.slice(0, rowsMax)))
+    await store.as(author).apply(creations(...paths.slice(rowsMax)))
     days(10)
     const before = await store.status()
-    const { expired, versionIds } = await store.expire({ unchangedFor: DAY }, author)
+    const { expired, versionIds } = await store.as(author).expire({ unchangedFor: DAY })
     const after = await store.status()
     expect([expired.length, new Set(versionIds).size]).toEqual([paths.length, paths.length])
     expect([after.memories, after.commits - before.commits]).toEqual([0, 2])
@@ -169,15 +169,15 @@ describe('expire', () => {
 describe('what counts as a read', () => {
   test('reading a file, and viewing it, but neither listing nor searching the past', async () => {
     const { store, days } = await storeInTime()
-    await store.apply(creations('/listed', '/read', '/viewed', '/versioned'), author)
+    await store.as(author).apply(creations('/listed', '/read', '/viewed', '/versioned'))
     expect(await pathsOf(store, year)).toEqual([])
     days(200)
     const view = memoryToolHandlers(store, { session: 's' }).view
     await store.read('/read')
     await view({ path: '/memories/viewed' })
     await view({ path: '/memories' })
-    const [version] = (await store.versions({})).versions
-    await store.version(version?.versionId ?? '')
+    const [version] = (await store.history.versions({})).data
+    await store.history.version(version?.versionId ?? '')
     days(200)
     expect(await pathsOf(store, year)).toEqual(['/listed', '/versioned'])
     await store.close()
@@ -185,7 +185,7 @@ describe('what counts as a read', () => {
 
   test('a day counts to its end', async () => {
     const { store, days } = await storeInTime()
-    await store.apply(creations('/a'), author)
+    await store.as(author).apply(creations('/a'))
     await store.read('/a')
     days(365)
     expect(await pathsOf(store, year)).toEqual([])
@@ -198,7 +198,7 @@ describe('what counts as a read', () => {
 describe('what is known of reads', () => {
   test('outlives the process, if no more than a read was done', async () => {
     const { store, days, reopened } = await storeInTime()
-    await store.apply(creations('/a', '/b'), author)
+    await store.as(author).apply(creations('/a', '/b'))
     await store.read('/b')
     await store.close()
     days(200)
@@ -213,7 +213,7 @@ describe('what is known of reads', () => {
 
   test('is joined of all processes of the device', async () => {
     const { store, days, reopened } = await storeInTime()
-    await store.apply(creations('/a', '/b', '/c'), author)
+    await store.as(author).apply(creations('/a', '/b', '/c'))
     await store.read('/a')
     await store.close()
     days(200)
@@ -230,7 +230,7 @@ describe('what is known of reads', () => {
 
   test('begins anew without its file, and expires nothing for as long', async () => {
     const { store, place, days, reopened } = await storeInTime()
-    await store.apply(creations('/a'), author)
+    await store.as(author).apply(creations('/a'))
     await store.read('/a')
     await store.close()
     const caches = join(place.directory, 'gitlocket', 'cache')
@@ -250,7 +250,7 @@ describe('what is known of reads', () => {
 
   test('gets no older by a clock that was wrong', async () => {
     const { store, days, reopened } = await storeInTime()
-    await store.apply(creations('/a'), author)
+    await store.as(author).apply(creations('/a'))
     days(400)
     await store.read('/a')
     await store.close()
@@ -266,7 +266,7 @@ describe('what is known of reads', () => {
 
   test('a second read on one day writes nothing', async () => {
     const { store, place, days, reopened } = await storeInTime()
-    await store.apply(creations('/a'), author)
+    await store.as(author).apply(creations('/a'))
     await store.read('/a')
     await store.close()
     const caches = join(place.directory, 'gitlocket', 'cache')

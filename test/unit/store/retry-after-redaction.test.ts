@@ -46,14 +46,14 @@ test('a question that never finds the history at rest is answered at once', asyn
 test('a page of versions, the store as it was: each row, each memory', async () => {
   const { store, place } = await newStore()
   for (let n = 0; n < 20; n += 1) {
-    await store.apply([{ type: 'create', path: `/${n}.md`, content: '' }], author)
+    await store.as(author).apply([{ type: 'create', path: `/${n}.md`, content: '' }])
   }
   const read = await historyOf(store, place)
   const next = vi.spyOn(TimeSlice.prototype, 'next')
   const page = await inSlices(() => {
     return readVersions(read.history, read.contents, { actorId: 'nobody' })
   })
-  expect(page.versions).toEqual([])
+  expect(page.data).toEqual([])
   expect(next.mock.calls.length).toBeGreaterThanOrEqual(20)
   next.mockClear()
   const past = await inSlices(() => openPast(read, { time: Number.MAX_SAFE_INTEGER }, {}))

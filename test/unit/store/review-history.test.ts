@@ -8,7 +8,7 @@ import { author, newStore, reopen } from '../../support/stores.ts'
 const other: Author = { actor: { type: 'user', id: 'other' } }
 
 async function create(store: MemoryStore, path: string, content: string): Promise<string> {
-  const { versionIds } = await store.apply([{ type: 'create', path, content }], author)
+  const { versionIds } = await store.as(author).apply([{ type: 'create', path, content }])
   return versionIds[0] ?? ''
 }
 
@@ -16,7 +16,7 @@ async function edits(store: MemoryStore, path: string, count: number): Promise<s
   const made: string[] = []
   for (let index = 0; index < count; index += 1) {
     const edit = (text: string): string => `${text}line ${index}\n`
-    const { versionIds } = await store.apply([{ type: 'edit', path, edit }], author)
+    const { versionIds } = await store.as(author).apply([{ type: 'edit', path, edit }])
     made.push(versionIds[0] ?? '')
   }
   return made
@@ -29,11 +29,11 @@ describe('a second handle that follows a redaction', () => {
     // Enough commits for the history to be worth a cache.
     await edits(store, '/secret-path', 300)
     const second = await reopen(place)
-    await second.versions({ limit: 1 })
-    await store.redact({ select: { versionIds: [victim] }, reason: 'legal' }, author)
+    await second.history.versions({ limit: 1 })
+    await store.as(author).redact({ select: { versionIds: [victim] }, reason: 'legal' })
     expect(await second.read('/secret-path')).toBeDefined()
     await second.close()
-    expect((await store.proveAbsence()).found).toEqual([])
+    expect((await store.maintenance.findResidue()).found).toEqual([])
     await store.close()
   })
 
@@ -43,14 +43,13 @@ describe('a second handle that follows a redaction', () => {
     const second = await reopen(place)
     expect(await second.read('/known')).toBeDefined()
     const victim = await create(store, '/later', 'secret\n')
-    await store.redact(
-      { select: { versionIds: [victim] }, reason: 'legal', current: 'delete' },
-      author,
-    )
+    await store
+      .as(author)
+      .redact({ select: { versionIds: [victim] }, reason: 'legal', current: 'delete' })
     expect(await second.read('/later')).toBeUndefined()
-    expect((await second.version(victim)).path).toBeUndefined()
-    await second.apply([{ type: 'create', path: '/third', content: 'x' }], author)
-    await second.verify()
+    expect((await second.history.version(victim)).path).toBeUndefined()
+    await second.as(author).apply([{ type: 'create', path: '/third', content: 'x' }])
+    await second.maintenance.verify()
     await second.close()
     await store.close()
   })
@@ -60,14 +59,14 @@ describe('a second handle that follows a redaction', () => {
     const victim = await create(store, '/a', 'one\n')
     const [first = ''] = await edits(store, '/a', 40)
     const second = await reopen(place)
-    await second.versions({ limit: 1 })
+    await second.history.versions({ limit: 1 })
     const asked = Promise.all([
-      second.blame('/a'),
-      second.difference({ versionId: first }),
-      second.verify(),
-      second.planRedaction({ select: { matching: /line 3/ }, reason: 'legal' }),
+      second.history.blame('/a'),
+      second.history.diff({ versionId: first }),
+      second.maintenance.verify(),
+      second.history.planRedaction({ select: { matching: /line 3/ }, reason: 'legal' }),
     ])
-    await store.redact({ select: { versionIds: [victim] }, reason: 'legal' }, author)
+    await store.as(author).redact({ select: { versionIds: [victim] }, reason: 'legal' })
     const [lines, difference, report, plan] = await asked
     expect(lines).toHaveLength(41)
     expect(difference.changes).toHaveLength(1)
@@ -87,13 +86,16 @@ test('a redaction that is done while the store closes is certified, not refused'
   const progress = (): void => {
     closing ??= store.close()
   }
-  const redacting = store.redact({ select: { versionIds: [victim] }, reason: 'legal' }, author, {
-    progress,
-  })
+  const redacting = store.as(author).redact(
+    { select: { versionIds: [victim] }, reason: 'legal' },
+    {
+      progress,
+    },
+  )
   expect((await redacting).certificate?.versions).toMatchObject([{ memory_version_id: victim }])
   await closing
   const again = await reopen(place)
-  expect((await again.proveAbsence()).found).toEqual([])
+  expect((await again.maintenance.findResidue()).found).toEqual([])
   expect((await again.status()).storage.purgePending).toBe(0)
   await again.close()
 })
@@ -101,10 +103,10 @@ test('a redaction that is done while the store closes is certified, not refused'
 test('a rollback of everything reports a memory that is erased and cannot come back', async () => {
   const { store } = await newStore()
   const victim = await create(store, '/a', 'one\n')
-  const { memoryId } = await store.version(victim)
-  await store.apply([{ type: 'delete', path: '/a' }], other)
-  await store.redact({ select: { versionIds: [victim] }, reason: 'legal' }, author)
-  const { steps, left } = await store.rollback({ to: { versionId: victim } }, author)
+  const { memoryId } = await store.history.version(victim)
+  await store.as(other).apply([{ type: 'delete', path: '/a' }])
+  await store.as(author).redact({ select: { versionIds: [victim] }, reason: 'legal' })
+  const { steps, left } = await store.as(author).rollback({ to: { versionId: victim } })
   expect(steps).toEqual([])
   expect(left).toEqual([{ memoryId, path: undefined, reason: 'redacted' }])
   await store.close()
@@ -113,9 +115,9 @@ test('a rollback of everything reports a memory that is erased and cannot come b
 test('overwriting what only the reason matches is refused, and says why', async () => {
   const { store } = await newStore()
   const change = { type: 'create', path: '/a', content: 'plain\n' } as const
-  await store.apply([change], { ...author, reason: 'key sk-4242' })
+  await store.as({ ...author, reason: 'key sk-4242' }).apply([change])
   const request = { select: { matching: /sk-4242/ }, reason: 'leaked_secret' } as const
-  const refused = store.redact({ ...request, current: 'overwrite' }, author)
+  const refused = store.as(author).redact({ ...request, current: 'overwrite' })
   await expect(refused).rejects.toMatchObject({
     code: 'version_current',
     message: expect.stringContaining('only the reason'),
@@ -130,7 +132,7 @@ test.each([
 ])('a redaction refuses %s', async (_, select) => {
   const { store } = await newStore()
   await create(store, '/a', 'one\n')
-  const planned = store.planRedaction({ select, reason: 'legal' })
+  const planned = store.history.planRedaction({ select, reason: 'legal' })
   await expect(planned).rejects.toMatchObject({ code: 'invalid_input' })
   await store.close()
 })

@@ -20,11 +20,11 @@ describe('the anchor', () => {
     const { store, place } = await newStore()
     await store.close()
     const slow = await reopen(place)
-    if (what === 'wrote') await slow.apply([create('/a')], author)
+    if (what === 'wrote') await slow.as(author).apply([create('/a')])
     else await slow.read('/a')
     copyDirectory(place.directory, `${place.directory}.copy`)
     const quick = await reopen(place)
-    for (const path of ['/b', '/c', '/d']) await quick.apply([create(path)], author)
+    for (const path of ['/b', '/c', '/d']) await quick.as(author).apply([create(path)])
     await quick.close()
     await slow.close()
     putBack(place, `${place.directory}.copy`)
@@ -43,7 +43,7 @@ describe('the anchor', () => {
     }
     await store.close()
     const handle = await reopen(place, { disk: counting })
-    const write = handle.apply([create('/a')], author)
+    const write = handle.as(author).apply([create('/a')])
     await Promise.all([write, handle.close()])
     const before = writes
     await new Promise((resolve) => setTimeout(resolve, 2300))
@@ -54,14 +54,14 @@ describe('the anchor', () => {
     const { store, place } = await newStore()
     const other = await reopen(place)
     for (let turn = 0; turn < 6; turn += 1) {
-      await (turn % 2 === 0 ? store : other).apply([create(`/${turn}`)], author)
+      await (turn % 2 === 0 ? store : other).as(author).apply([create(`/${turn}`)])
     }
     await other.close()
     await store.close()
     const again = await reopen(place)
-    await again.apply([create('/last')], author)
+    await again.as(author).apply([create('/last')])
     // Numbers that repeat or go back are refused.
-    await again.verify()
+    await again.maintenance.verify()
     await again.close()
   })
 })
@@ -70,10 +70,10 @@ describe('a writer', () => {
   test('keeps the bound on rows over all changes of a commit', async () => {
     const { store } = await newStore({ limits: { memories: 20_000 } })
     const many = Array.from({ length: 16_385 }, (_, index) => create(`/d/${index}`))
-    await expect(store.apply(many, author)).rejects.toMatchObject({ code: 'change_too_large' })
+    await expect(store.as(author).apply(many)).rejects.toMatchObject({ code: 'change_too_large' })
     expect(await contentsOf(store)).toEqual({})
-    await store.apply(many.slice(0, 10), author)
-    await store.verify()
+    await store.as(author).apply(many.slice(0, 10))
+    await store.maintenance.verify()
     await store.close()
   })
 
@@ -82,11 +82,11 @@ describe('a writer', () => {
     const mine: { actor: Author['actor']; session?: string } = {
       actor: { type: 'user', id: 'ann' },
     }
-    const write = store.apply([create('/a')], mine)
+    const write = store.as(mine).apply([create('/a')])
     mine.session = 'not a session id'
     await write
-    await store.verify()
-    expect((await store.versions()).versions[0]?.session).toBeUndefined()
+    await store.maintenance.verify()
+    expect((await store.history.versions()).data[0]?.session).toBeUndefined()
     await store.close()
   })
 
@@ -98,7 +98,7 @@ describe('a writer', () => {
 
   test('refuses characters in a path that a later Unicode could forbid', async () => {
     const { store } = await newStore()
-    await expect(store.apply([create('/\u2065')], author)).rejects.toMatchObject({
+    await expect(store.as(author).apply([create('/\u2065')])).rejects.toMatchObject({
       code: 'invalid_path',
     })
     await store.close()
@@ -109,19 +109,19 @@ describe('a new passphrase', () => {
   test('shares a batch with other commands', async () => {
     const { store } = await newStore()
     const changes = [
-      store.apply([create('/a')], author),
-      store.changePassphrase('correct horse battery', author),
-      store.apply([create('/b')], author),
+      store.as(author).apply([create('/a')]),
+      store.as(author).keys.changePassphrase('correct horse battery'),
+      store.as(author).apply([create('/b')]),
     ]
     await Promise.all(changes)
     expect(await store.status()).toMatchObject({ epochs: 2, commits: 4 })
-    await store.verify()
+    await store.maintenance.verify()
     await store.close()
   })
 
   test('leaves no epoch behind when the disk refuses it', async () => {
     const { store, place } = await newStore()
-    await store.apply([create('/a')], author)
+    await store.as(author).apply([create('/a')])
     await store.close()
     let full = false
     const disk = {
@@ -135,17 +135,17 @@ describe('a new passphrase', () => {
       },
     }
     const handle = await reopen(place, { disk })
-    await handle.apply([create('/b')], author)
+    await handle.as(author).apply([create('/b')])
     full = true
-    await expect(handle.changePassphrase(null, author)).rejects.toMatchObject({
+    await expect(handle.as(author).keys.changePassphrase(null)).rejects.toMatchObject({
       code: 'storage_full',
     })
     expect((await handle.status()).epochs).toBe(1)
-    await handle.changePassphrase(null, author)
+    await handle.as(author).keys.changePassphrase(null)
     expect((await handle.status()).epochs).toBe(2)
     await handle.close()
     const again = await reopen(place)
-    await again.verify()
+    await again.maintenance.verify()
     await again.close()
   })
 })

@@ -16,14 +16,14 @@ import { inSlices, mostInOneTurn } from '../../support/turns.ts'
 test('a batch: each of its commands', async () => {
   const { store } = await newStore()
   const turns: number[] = []
-  await store.apply([{ type: 'create', path: '/a.md', content: '' }], author)
+  await store.as(author).apply([{ type: 'create', path: '/a.md', content: '' }])
   await inSlices(async (turn) => {
     const edit = (content: string): string => {
       turns.push(turn())
       return `${content}.`
     }
     const commands = Array.from({ length: 30 }, () =>
-      store.apply([{ type: 'edit', path: '/a.md', edit }], author),
+      store.as(author).apply([{ type: 'edit', path: '/a.md', edit }]),
     )
     await Promise.all(commands)
   })
@@ -40,12 +40,12 @@ test('one command for many memories: reading, planning and sealing each', async 
     return { type: 'create', path: `/a/${name}`, content: name } as const
   })
   const next = vi.spyOn(TimeSlice.prototype, 'next')
-  await inSlices(() => store.apply(creates, author))
+  await inSlices(() => store.as(author).apply(creates))
   // Planned, taken out of the directory tree again, made a row, its detail and its line of the
   // record, sealed, and moved to in two steps.
   expect(next.mock.calls.length).toBeGreaterThanOrEqual(8 * names.length)
   next.mockClear()
-  await inSlices(() => store.apply([{ type: 'rename', path: '/a', to: '/b' }], author))
+  await inSlices(() => store.as(author).apply([{ type: 'rename', path: '/a', to: '/b' }]))
   // Read as well, taken from its old path, and put back there after planning.
   expect(next.mock.calls.length).toBeGreaterThanOrEqual(11 * names.length)
   next.mockRestore()
@@ -59,7 +59,7 @@ test('whoever looks while one command moves many memories finds none of them or 
   const creates = Array.from({ length: 20 }, (_, n) => {
     return { type: 'create', path: `/a/${n}.md`, content: '' } as const
   })
-  await store.apply(creates, author)
+  await store.as(author).apply(creates)
   const looks: Promise<readonly number[]>[] = []
   const look = async (): Promise<readonly number[]> => {
     const [a, b] = [await store.list('/a'), await store.list('/b')]
@@ -70,7 +70,7 @@ test('whoever looks while one command moves many memories finds none of them or 
     looks.push(look())
     await new Promise((resolve) => setImmediate(resolve))
   })
-  await inSlices(() => store.apply([{ type: 'rename', path: '/a', to: '/b' }], author))
+  await inSlices(() => store.as(author).apply([{ type: 'rename', path: '/a', to: '/b' }]))
   next.mockRestore()
   expect(looks.length).toBeGreaterThan(200)
   for (const [a = 0, b = 0] of await Promise.all(looks)) {
@@ -86,7 +86,7 @@ test('whoever looks while one command moves many memories finds none of them or 
 
 test('reads that are awaited one after another, though none of them has to wait', async () => {
   const { store } = await newStore()
-  await store.apply([{ type: 'create', path: '/a.md', content: 'a' }], author)
+  await store.as(author).apply([{ type: 'create', path: '/a.md', content: 'a' }])
   const turns: number[] = []
   await inSlices(async (turn) => {
     for (let n = 0; n < 20; n += 1) {
@@ -102,7 +102,7 @@ test('counting commits: each that is read', async () => {
   const { store, place } = await newStore()
   const before = await store.status()
   for (let n = 0; n < 20; n += 1) {
-    await store.apply([{ type: 'create', path: `/${n}.md`, content: '' }], author)
+    await store.as(author).apply([{ type: 'create', path: `/${n}.md`, content: '' }])
   }
   const { head } = await store.status()
   await store.close()
@@ -125,7 +125,7 @@ test('counting commits: each that is read', async () => {
 test('a push: each commit that is found, each object that is chosen, read and packed', async () => {
   const { store, place } = await newStore()
   for (let n = 0; n < 20; n += 1) {
-    await store.apply([{ type: 'create', path: `/${n}.md`, content: `${n}` }], author)
+    await store.as(author).apply([{ type: 'create', path: `/${n}.md`, content: `${n}` }])
   }
   const { head } = await store.status()
   await store.close()
@@ -155,7 +155,7 @@ test('a push of one change of many memories: each directory that it made', async
   const creates = Array.from({ length: 100 }, (_, n) => {
     return { type: 'create', path: `/${n}.md`, content: '' } as const
   })
-  await store.apply(creates, author)
+  await store.as(author).apply(creates)
   const { head } = await store.status()
   await store.close()
   const objects = await openDiskObjectStore(place)
@@ -182,7 +182,7 @@ test('verification of one commit of many memories: each of its rows', async () =
   const creates = Array.from({ length: 20 }, (_, n) => {
     return { type: 'create', path: `/${n}.md`, content: '' } as const
   })
-  await store.apply(creates, author)
+  await store.as(author).apply(creates)
   const read = await historyOf(store, place)
   const next = vi.spyOn(TimeSlice.prototype, 'next')
   const { objects, storeId, epochs } = read.contents
@@ -205,7 +205,7 @@ test('comparing the trees of two moments: each directory', async () => {
   const creates = Array.from({ length: 100 }, (_, n) => {
     return { type: 'create', path: `/${n}.md`, content: '' } as const
   })
-  await store.apply(creates, author)
+  await store.as(author).apply(creates)
   const after = await store.status()
   await store.close()
   const objects = await openDiskObjectStore(place)

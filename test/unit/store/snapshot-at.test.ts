@@ -22,16 +22,13 @@ function valuesOf(snapshot: Snapshot): unknown {
 
 async function write(store: MemoryStore): Promise<void> {
   const paths = Array.from({ length: 20 }, (_, n) => `/many/${n}`)
-  await store.apply(
-    paths.map((path) => ({ type: 'create', path, content: path })),
-    author,
-  )
-  await store.apply([{ type: 'edit', path: '/many/3', edit: () => 'three' }], author)
-  await store.changePassphrase(null, author)
-  await store.apply([{ type: 'delete', path: '/many/4' }], author)
-  await store.updateSettings({ name: 'renamed' }, author)
-  await store.apply([{ type: 'rename', path: '/many/5', to: '/five' }], author)
-  await store.apply([{ type: 'create', path: '/many/4', content: 'another four' }], author)
+  await store.as(author).apply(paths.map((path) => ({ type: 'create', path, content: path })))
+  await store.as(author).apply([{ type: 'edit', path: '/many/3', edit: () => 'three' }])
+  await store.as(author).keys.changePassphrase(null)
+  await store.as(author).apply([{ type: 'delete', path: '/many/4' }])
+  await store.as(author).settings.update({ name: 'renamed' })
+  await store.as(author).apply([{ type: 'rename', path: '/many/5', to: '/five' }])
+  await store.as(author).apply([{ type: 'create', path: '/many/4', content: 'another four' }])
 }
 
 async function sourceOf(store: MemoryStore, place: TestPlace) {

@@ -37,23 +37,23 @@ beforeEach(async () => {
 })
 
 async function write(path: string, into: MemoryStore = store): Promise<void> {
-  await into.apply([{ type: 'create', path, content: path }], author)
+  await into.as(author).apply([{ type: 'create', path, content: path }])
 }
 
 async function listed(): Promise<StillReadable | undefined> {
-  return (await store.devices()).find(({ deviceId }) => deviceId === id)?.stillReadable
+  return (await store.devices.list()).find(({ deviceId }) => deviceId === id)?.stillReadable
 }
 
 /** Each role in turn, a memory written in each, then none. */
 async function pass(roles: readonly Role[]): Promise<StillReadable | undefined> {
   const [first = 'writer', ...later] = roles
-  await store.addDevice(formatDeviceCard(other), first, author)
+  await store.as(author).devices.add(formatDeviceCard(other), first)
   await write('/as-0')
   for (const [index, role] of later.entries()) {
-    await store.changeRole(id, role, author)
+    await store.as(author).devices.changeRole(id, role)
     await write(`/as-${index + 1}`)
   }
-  const { stillReadable } = await store.removeDevices([id], author)
+  const { stillReadable } = await store.as(author).devices.remove([id])
   return stillReadable
 }
 
@@ -73,7 +73,7 @@ describe('a removed device', () => {
     await write('/after')
     expect(await listed()).toEqual(said)
     // What is written again, it does not read.
-    await store.apply([{ type: 'edit', path: '/before', edit: () => 'new' }], author)
+    await store.as(author).apply([{ type: 'edit', path: '/before', edit: () => 'new' }])
     expect(await listed()).toEqual({ ...said, memories: Math.max(0, memories - 1) })
     const { id: storeId } = store
     await store.close()
@@ -85,14 +85,14 @@ describe('a removed device', () => {
   })
 
   test('that was a writer, then an auditor, reads with its old clone what is said', async () => {
-    await store.addDevice(formatDeviceCard(other), 'writer', author)
+    await store.as(author).devices.add(formatDeviceCard(other), 'writer')
     await store.close()
     const root = temporaryDirectory()
     copyDirectory(place.directory, `${root}/store`)
     store = await reopen(place)
-    const lowered = await store.changeRole(id, 'auditor', author)
+    const lowered = await store.as(author).devices.changeRole(id, 'auditor')
     await write('/hidden')
-    const removed = await store.removeDevices([id], author)
+    const removed = await store.as(author).devices.remove([id])
     const old = await reopen(place, {
       directory: `${root}/store`,
       stateDirectory: `${root}/state`,
@@ -108,14 +108,13 @@ describe('a removed device', () => {
 
 test('several together read what any of them does', async () => {
   const auditor = await generateIdentity()
-  await store.addDevice(formatDeviceCard(other), 'reader', author)
-  await store.addDevice(formatDeviceCard(auditor), 'auditor', author)
-  await store.changeRole(id, 'auditor', author)
+  await store.as(author).devices.add(formatDeviceCard(other), 'reader')
+  await store.as(author).devices.add(formatDeviceCard(auditor), 'auditor')
+  await store.as(author).devices.changeRole(id, 'auditor')
   await write('/hidden')
-  const { stillReadable } = await store.removeDevices(
-    [id, formatId('device', auditor.deviceId)],
-    author,
-  )
+  const { stillReadable } = await store
+    .as(author)
+    .devices.remove([id, formatId('device', auditor.deviceId)])
   expect(stillReadable).toEqual({ commits: 7, commitsWithContents: 5, memories: 1 })
   await store.close()
 })
@@ -124,16 +123,16 @@ test('a device that one side removed reads nothing of an epoch of the other side
   const remote = bareRemote()
   const first = await firstClone(remote)
   await write('/before', first.store)
-  await first.store.addDevice(formatDeviceCard(other), 'writer', author)
+  await first.store.as(author).devices.add(formatDeviceCard(other), 'writer')
   await sync(first)
   const second = await joinClone(first, remote)
   await syncAll([first, second])
-  await first.store.removeDevices([id], author)
-  await second.store.newRecoveryKey(author)
+  await first.store.as(author).devices.remove([id])
+  await second.store.as(author).keys.makeRecoveryKey()
   await write('/unseen', second.store)
   await syncAll([first, second])
   const { directory } = first.place
-  const device = (await first.store.devices()).find(({ deviceId }) => deviceId === id)
+  const device = (await first.store.devices.list()).find(({ deviceId }) => deviceId === id)
   const { commits, epochs } = await first.store.status()
   expect(epochs).toBe(4)
   await Promise.all([first, second].map((clone) => clone.store.close()))

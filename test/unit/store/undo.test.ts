@@ -2,7 +2,7 @@
 // and what has to come out, or why it is left.
 
 import { describe, expect, test } from 'vitest'
-import type { Author, Change, MemoryStore } from '../../../src/index.ts'
+import { type UndoRequest, type Author, type Change, type MemoryStore } from '../../../src/index.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 
 const good: Author = { actor: { type: 'user', id: 'good' }, session: 'sess_good' }
@@ -45,12 +45,12 @@ async function told(lines: readonly Line[]): Promise<{
     const by = who === 'B' ? bad : good
     const versionId = versions[Number(number)] ?? ''
     if (verb === 'restore') {
-      const made = await store.restore({ memory: path, to: { versionId } }, by)
+      const made = await store.as(by).restore({ memory: path, to: { versionId } })
       versions.push(made.versionIds[0] ?? '')
     } else if (verb === 'redact') {
-      await store.redact({ select: { versionIds: [versionId] }, reason: 'poisoned' }, author)
+      await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'poisoned' })
     } else {
-      const { versionIds } = await store.apply([changeOf(line).change], by)
+      const { versionIds } = await store.as(by).apply([changeOf(line).change])
       versions.push(versionIds[0] ?? '')
     }
   }
@@ -139,20 +139,20 @@ describe('what comes out', () => {
   ])('%s', async (_, lines, expected) => {
     const { store } = await told(lines)
     const before = await lettersOf(store)
-    const planned = await store.undo({ session: 'sess_bad' }, good, { dryRun: true })
+    const planned = await store.as(good).undo({ session: 'sess_bad' }, { dryRun: true })
     expect(await lettersOf(store)).toEqual(before)
-    const made = await store.undo({ session: 'sess_bad' }, good)
+    const made = await store.as(good).undo({ session: 'sess_bad' })
     expect({ ...made, commit: undefined, versionIds: [] }).toEqual(planned)
     expect(made.left).toEqual([])
     expect(await lettersOf(store)).toEqual(expected)
     expect(made.commit === undefined).toBe(JSON.stringify(before) === JSON.stringify(expected))
     if (made.commit !== undefined) {
-      const { versions } = await store.versions({ limit: 1 })
+      const { data: versions } = await store.history.versions({ limit: 1 })
       expect(versions).toMatchObject([{ reason: 'undo session sess_bad', createdBy: good.actor }])
     }
     // Undone is undone.
-    expect((await store.undo({ session: 'sess_bad' }, good)).steps).toEqual([])
-    await store.verify()
+    expect((await store.as(good).undo({ session: 'sess_bad' })).steps).toEqual([])
+    await store.maintenance.verify()
     await store.close()
   })
 })
@@ -199,7 +199,7 @@ describe('what is left as it is', () => {
   ])('%s', async (_, lines, [path, reason]) => {
     const { store } = await told([...lines, 'B create /theirs x', 'G create /ours y'])
     const before = await lettersOf(store)
-    const made = await store.undo({ session: 'sess_bad' }, good)
+    const made = await store.as(good).undo({ session: 'sess_bad' })
     expect(made.left.map((each) => [each.path, each.reason])).toEqual([[path, reason]])
     const { '/theirs': gone, ...rest } = before
     expect(gone).toBe('x')
@@ -215,7 +215,7 @@ describe('what is left as it is', () => {
       'G rename /b /a',
       'B rename /a /d',
     ])
-    const made = await store.undo({ session: 'sess_bad' }, good)
+    const made = await store.as(good).undo({ session: 'sess_bad' })
     expect(made.left.map(({ path, reason }) => [path, reason])).toEqual([
       ['/a', 'path_taken'],
       ['/a', 'path_taken'],
@@ -229,7 +229,7 @@ describe('what is left as it is', () => {
 describe('whose versions', () => {
   const lines = ['G create /a 1', 'B edit /a 2', 'B create /b 1', 'B create /c 1']
 
-  test.each<[string, Parameters<MemoryStore['undo']>[0], Record<string, string>, string]>([
+  test.each<[string, UndoRequest, Record<string, string>, string]>([
     ['an actor', { actorId: 'sess_bad' }, { '/a': '1' }, 'undo actor sess_bad'],
     ['a session', { session: 'sess_bad' }, { '/a': '1' }, 'undo session sess_bad'],
     [
@@ -252,9 +252,9 @@ describe('whose versions', () => {
     ],
   ])('%s', async (_, request, expected, reason) => {
     const { store } = await told(lines)
-    const { versionIds } = await store.undo(request, good)
+    const { versionIds } = await store.as(good).undo(request)
     expect(await lettersOf(store)).toEqual(expected)
-    expect(await store.version(versionIds[0] ?? '')).toMatchObject({ reason })
+    expect(await store.history.version(versionIds[0] ?? '')).toMatchObject({ reason })
     await store.close()
   })
 
@@ -266,13 +266,13 @@ describe('whose versions', () => {
   ])('%s is refused', async (_, request) => {
     const { store } = await told(lines)
     // @ts-expect-error Callers in JavaScript can pass anything.
-    await expect(store.undo(request, good)).rejects.toMatchObject({ code: 'invalid_input' })
+    await expect(store.as(good).undo(request)).rejects.toMatchObject({ code: 'invalid_input' })
     await store.close()
   })
 
   test('an actor in a session of another wrote nothing', async () => {
     const { store } = await told(lines)
-    const made = await store.undo({ actorId: 'good', session: 'sess_bad' }, good)
+    const made = await store.as(good).undo({ actorId: 'good', session: 'sess_bad' })
     expect(made).toEqual({ commit: undefined, versionIds: [], steps: [], left: [] })
     await store.close()
   })
@@ -282,12 +282,12 @@ test('an undo can be undone, and rolled back', async () => {
   const { store, versions } = await told(['G create /a abc', 'B edit /a aXc', 'B create /b x'])
   const poisoned = await lettersOf(store)
   const healer: Author = { actor: { type: 'user', id: 'healer' } }
-  await store.undo({ session: 'sess_bad' }, healer)
+  await store.as(healer).undo({ session: 'sess_bad' })
   expect(await lettersOf(store)).toEqual({ '/a': 'abc' })
-  await store.undo({ actorId: 'healer' }, good)
+  await store.as(good).undo({ actorId: 'healer' })
   expect(await lettersOf(store)).toEqual(poisoned)
-  await store.undo({ session: 'sess_bad' }, healer)
-  await store.rollback({ to: { versionId: versions.at(-1) ?? '' } }, good)
+  await store.as(healer).undo({ session: 'sess_bad' })
+  await store.as(good).rollback({ to: { versionId: versions.at(-1) ?? '' } })
   expect(await lettersOf(store)).toEqual(poisoned)
   await store.close()
 })

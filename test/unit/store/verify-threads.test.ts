@@ -210,9 +210,9 @@ test('what is in the journal alone is judged here', async () => {
   const { store: opened } = await createStore({ ...places, identity: await generateIdentity() })
   const author = { actor: { type: 'user', id: 'me' } } as const
   for (let index = 0; index < 5; index += 1) {
-    await opened.apply([{ type: 'create', path: `/${index}.md`, content: 'text\n' }], author)
+    await opened.as(author).apply([{ type: 'create', path: `/${index}.md`, content: 'text\n' }])
   }
-  expect(await opened.verify({ threads: 2 })).toMatchObject({ commits: 6, memories: 5 })
+  expect(await opened.maintenance.verify({ threads: 2 })).toMatchObject({ commits: 6, memories: 5 })
   await opened.close()
 })
 

@@ -138,7 +138,7 @@ describe('what is known of the past of a head', () => {
     const made = await newStore()
     store = made.store
     for (let n = 0; n < 20; n += 1) {
-      await store.apply([{ type: 'create', path: `/${n}`, content: 'x\n' }], author)
+      await store.as(author).apply([{ type: 'create', path: `/${n}`, content: 'x\n' }])
     }
     read = await historyOf(store, made.place)
     files = await newFiles()
@@ -272,13 +272,13 @@ describe('what is known of the past of a head', () => {
     async function bytesRead(count: number): Promise<number> {
       const made = await newStore()
       for (let n = 0; n < count; n += 1) {
-        await made.store.apply([{ type: 'create', path: `/${n}`, content: 'x\n' }], author)
-        await made.store.apply([{ type: 'delete', path: `/${n}` }], author)
+        await made.store.as(author).apply([{ type: 'create', path: `/${n}`, content: 'x\n' }])
+        await made.store.as(author).apply([{ type: 'delete', path: `/${n}` }])
       }
       await made.store.close()
       const alive = await reopen(made.place)
       for (const path of ['/a', '/b', '/c']) {
-        await alive.apply([{ type: 'create', path, content: 'x\n' }], author)
+        await alive.as(author).apply([{ type: 'create', path, content: 'x\n' }])
       }
       let bytes = 0
       const disk: Disk = {
@@ -301,10 +301,10 @@ describe('what is known of the past of a head', () => {
 
   test('is not put back by a process that is behind', async () => {
     const { store: behind, place } = await newStore()
-    await behind.apply([{ type: 'create', path: '/a', content: 'x\n' }], author)
+    await behind.as(author).apply([{ type: 'create', path: '/a', content: 'x\n' }])
     const ahead = await reopen(place)
     for (const path of ['/b', '/c', '/d']) {
-      await ahead.apply([{ type: 'create', path, content: 'x\n' }], author)
+      await ahead.as(author).apply([{ type: 'create', path, content: 'x\n' }])
     }
     await ahead.close()
     const [device = ''] = readdirSync(`${place.directory}/gitlocket/cache`)
@@ -313,7 +313,7 @@ describe('what is known of the past of a head', () => {
     await behind.close()
     expect(readFileSync(state)).toEqual(written)
     const again = await reopen(place)
-    expect(await again.verify()).toMatchObject({ commits: 5, versions: 4 })
+    expect(await again.maintenance.verify()).toMatchObject({ commits: 5, versions: 4 })
     await again.close()
   })
 

@@ -67,11 +67,11 @@ function allPages(of: History, filter: VersionFilter): readonly Version[] {
   const found: Version[] = []
   let after: string | undefined
   do {
-    const page = findVersions(of, { ...filter, after })
-    expect(page.versions.length).toBeLessThanOrEqual(filter.limit ?? 100)
-    if (page.next !== undefined) expect(page.next).toBe(page.versions.at(-1)?.versionId)
-    found.push(...page.versions)
-    after = page.next
+    const page = findVersions(of, { ...filter, page: after })
+    expect(page.data.length).toBeLessThanOrEqual(filter.limit ?? 100)
+    if (page.nextPage !== undefined) expect(page.nextPage).toBe(page.data.at(-1)?.versionId)
+    found.push(...page.data)
+    after = page.nextPage
   } while (after !== undefined)
   return found
 }
@@ -105,7 +105,7 @@ describe('a filter', () => {
     { order: 'oldest', actorId: 'x', operation: 'modified' },
     { path: '/d', operation: 'created', session: 'x', since: 9, until: 9, redacted: false },
   ])('%o finds what it says, in order', (filter) => {
-    expect(findVersions(history, filter)).toEqual({ versions: expected(filter), next: undefined })
+    expect(findVersions(history, filter)).toEqual({ data: expected(filter), nextPage: undefined })
   })
 
   test('finds what a plain search finds, in pages of any size', () => {
@@ -133,7 +133,7 @@ describe('a filter', () => {
 
 describe('a page', () => {
   test.each([undefined, 1, 1000])('of %s is allowed', (limit) => {
-    expect(findVersions(history, { limit }).versions.length).toBe(Math.min(limit ?? 100, 7))
+    expect(findVersions(history, { limit }).data.length).toBe(Math.min(limit ?? 100, 7))
   })
 
   test.each<Readonly<Record<string, unknown>>>([
@@ -147,9 +147,9 @@ describe('a page', () => {
     { order: 'random' },
     { view: 'most' },
     { memoryId: 'mem_1' },
-    { after: 'memver_1' },
-    { after: version(9, 'a') },
-    { memoryId: memory('a'), after: version(1, 'b') },
+    { page: 'memver_1' },
+    { page: version(9, 'a') },
+    { memoryId: memory('a'), page: version(1, 'b') },
   ])('%o is refused', (filter) => {
     expect(() => findVersions(history, filter)).toThrow(
       expect.objectContaining({ code: 'invalid_input' }),
@@ -158,12 +158,12 @@ describe('a page', () => {
 
   test('has its last version as cursor, and none at the end', () => {
     const first = findVersions(history, { limit: 6 })
-    expect(first.next).toBe(first.versions[5]?.versionId)
-    expect(findVersions(history, { limit: 6, after: first.next })).toEqual({
-      versions: all.slice(6),
-      next: undefined,
+    expect(first.nextPage).toBe(first.data[5]?.versionId)
+    expect(findVersions(history, { limit: 6, page: first.nextPage })).toEqual({
+      data: all.slice(6),
+      nextPage: undefined,
     })
-    expect(findVersions(history, { limit: 7 }).next).toBeUndefined()
+    expect(findVersions(history, { limit: 7 }).nextPage).toBeUndefined()
   })
 })
 
@@ -182,14 +182,14 @@ describe('a cursor', () => {
       // Three more, and the cursor itself loses its path.
       for (let n = 0; n < 3; n += 1) appendMade(moving, { rows: [{ memory: 'new', path: '/p' }] })
       const cursor = order === 'newest' ? versionAt(8, 'm1') : versionAt(5, 'm1')
-      expect(first.next).toBe(formatId('version', cursor))
+      expect(first.nextPage).toBe(formatId('version', cursor))
       moving.applyRedaction(new Map(), new Set([cursor]))
       const rest = allPages(moving, { ...filter, limit: 100 })
-      const second = findVersions(moving, { ...filter, limit: 100, after: first.next })
+      const second = findVersions(moving, { ...filter, limit: 100, page: first.nextPage })
       const ids = (versions: readonly Version[]) => versions.map(({ versionId }) => versionId)
-      expect(ids(second.versions).slice(0, 7)).toEqual(ids(before).slice(5, 12))
-      expect(ids(rest)).not.toContain(first.next)
-      expect(second.versions).toHaveLength(order === 'newest' ? 7 : 10)
+      expect(ids(second.data).slice(0, 7)).toEqual(ids(before).slice(5, 12))
+      expect(ids(rest)).not.toContain(first.nextPage)
+      expect(second.data).toHaveLength(order === 'newest' ? 7 : 10)
     },
   )
 
@@ -198,8 +198,8 @@ describe('a cursor', () => {
     const filter = { memoryId: memory('m1'), limit: 2 }
     const first = findVersions(moving, filter)
     appendMade(moving, { rows: [{ memory: 'm1' }] })
-    const second = findVersions(moving, { ...filter, after: first.next })
-    const ids = [...first.versions, ...second.versions].map(({ versionId }) => versionId)
+    const second = findVersions(moving, { ...filter, page: first.nextPage })
+    const ids = [...first.data, ...second.data].map(({ versionId }) => versionId)
     expect(ids).toEqual([11, 8, 5, 2].map((height) => version(height, 'm1')))
   })
 })
@@ -207,21 +207,21 @@ describe('a cursor', () => {
 test('the full view has contents, and at most twenty', async () => {
   const { store, place } = await newStore()
   for (let n = 0; n < 23; n += 1) {
-    await store.apply([{ type: 'create', path: `/${n}`, content: `text ${n}` }], author)
+    await store.as(author).apply([{ type: 'create', path: `/${n}`, content: `text ${n}` }])
   }
-  await store.apply([{ type: 'delete', path: '/22' }], author)
+  await store.as(author).apply([{ type: 'delete', path: '/22' }])
   const read = await historyOf(store, place)
   const page = (filter: VersionFilter) => readVersions(read.history, read.contents, filter)
-  const { versions, next } = await page({ view: 'full', limit: 100 })
+  const { data: versions, nextPage: next } = await page({ view: 'full', limit: 100 })
   expect(versions.map(({ content }) => content)).toEqual([
     undefined,
     ...Array.from({ length: 19 }, (_, n) => `text ${22 - n}`),
   ])
-  expect((await page({ view: 'full', after: next })).versions).toHaveLength(4)
-  expect((await page({ view: 'full', limit: 2 })).versions).toHaveLength(2)
+  expect((await page({ view: 'full', page: next })).data).toHaveLength(4)
+  expect((await page({ view: 'full', limit: 2 })).data).toHaveLength(2)
   const basic = await page({})
-  expect(basic.versions).toHaveLength(24)
-  expect(basic.versions.every((each) => !('content' in each))).toBe(true)
+  expect(basic.data).toHaveLength(24)
+  expect(basic.data.every((each) => !('content' in each))).toBe(true)
   await read.close()
   await store.close()
 })

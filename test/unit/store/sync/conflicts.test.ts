@@ -19,13 +19,13 @@ const pair = worldsOf(async (url) => {
 async function conflictsOf(first: Clone, second: Clone): Promise<readonly Conflict[]> {
   await sync(first)
   await syncAll([second, first])
-  const found = await second.store.conflicts()
-  expect(await first.store.conflicts()).toEqual(found)
+  const found = await second.store.history.conflicts()
+  expect(await first.store.history.conflicts()).toEqual(found)
   return found
 }
 
 async function memoryIdOf(store: MemoryStore, versionId: string): Promise<string> {
-  return (await store.version(versionId)).memoryId
+  return (await store.history.version(versionId)).memoryId
 }
 
 describe('conflicts', () => {
@@ -48,7 +48,7 @@ describe('conflicts', () => {
     expect(await sync(second)).toMatchObject({ outcomes: [{}], mergedElsewhere: [] })
     await put(second, '/later.md', 'later\n')
     await sync(second)
-    const found = await second.store.conflicts()
+    const found = await second.store.history.conflicts()
     expect(found).toHaveLength(1)
     expect(await sync(first)).toMatchObject({ outcomes: [], mergedElsewhere: found })
     await put(second, '/latest.md', 'latest\n')
@@ -67,7 +67,7 @@ describe('conflicts', () => {
     await syncAll([first, second])
     await redact(second, leaked)
     await sync(second)
-    const found = await second.store.conflicts()
+    const found = await second.store.history.conflicts()
     expect(found).toHaveLength(1)
     expect(await sync(third)).toMatchObject({ erased: 1, mergedElsewhere: found })
   })
@@ -100,7 +100,7 @@ describe('conflicts', () => {
   test('a memory that both sides deleted is listed as that', async () => {
     const { first, second } = await pair()
     for (const { store } of [first, second]) {
-      await store.apply([{ type: 'delete', path: '/notes.md' }], author)
+      await store.as(author).apply([{ type: 'delete', path: '/notes.md' }])
     }
     const [conflict, ...others] = await conflictsOf(first, second)
     expect(others).toEqual([])
@@ -109,7 +109,7 @@ describe('conflicts', () => {
 
   test('a rename of one side and an edit of the other is no move aside', async () => {
     const { first, second } = await pair()
-    await first.store.apply([{ type: 'rename', path: '/notes.md', to: '/moved.md' }], author)
+    await first.store.as(author).apply([{ type: 'rename', path: '/notes.md', to: '/moved.md' }])
     await put(second, '/notes.md', 'one\ntwo\nthree\n')
     const [conflict] = await conflictsOf(first, second)
     expect(conflict).toMatchObject({ path: '/moved.md', movedFrom: undefined })
@@ -129,12 +129,12 @@ describe('a merged version', () => {
     await put(first, '/notes.md', 'eins\ntwo\n')
     await put(second, '/notes.md', 'uno\ntwo\n')
     const [conflict] = await conflictsOf(first, second)
-    const shown = await first.store.version(conflict?.versionId ?? '')
+    const shown = await first.store.history.version(conflict?.versionId ?? '')
     expect(shown.inputs.map(({ versionId }) => versionId)).toEqual(shown.mergedFrom)
     const texts = new Set(shown.inputs.map(({ content }) => content))
     expect(texts).toEqual(new Set(['eins\ntwo\n', 'uno\ntwo\n']))
     const [input] = shown.mergedFrom
-    expect((await first.store.version(input ?? '')).inputs).toEqual([])
+    expect((await first.store.history.version(input ?? '')).inputs).toEqual([])
   })
 
   test('says which of its inputs were redacted, and gives the others', async () => {
@@ -142,11 +142,10 @@ describe('a merged version', () => {
     const ours = await put(first, '/new.md', 'a secret\n')
     const theirs = await put(second, '/new.md', 'no secret\n')
     const [conflict] = await conflictsOf(first, second)
-    await first.store.redact(
-      { select: { versionIds: [ours] }, reason: 'leaked_secret' },
-      { actor: author.actor },
-    )
-    const { inputs } = await first.store.version(conflict?.versionId ?? '')
+    await first.store
+      .as({ actor: author.actor })
+      .redact({ select: { versionIds: [ours] }, reason: 'leaked_secret' })
+    const { inputs } = await first.store.history.version(conflict?.versionId ?? '')
     expect(inputs).toContainEqual(
       expect.objectContaining({ versionId: theirs, content: 'no secret\n' }),
     )

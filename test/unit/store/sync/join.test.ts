@@ -26,7 +26,7 @@ import { git, temporaryDirectory } from '../../../support/temporary.ts'
 async function hosted(): Promise<{ first: Clone; remote: string }> {
   const remote = bareRemote()
   const first = await firstClone(remote)
-  await first.store.apply([{ type: 'create', path: '/a.md', content: 'a' }], author)
+  await first.store.as(author).apply([{ type: 'create', path: '/a.md', content: 'a' }])
   await sync(first)
   return { first, remote }
 }
@@ -38,18 +38,18 @@ describe('joining', () => {
     expect(await contentsOf(second.store)).toEqual({ '/a.md': 'a' })
     expect(await second.store.status()).toMatchObject({ role: 'owner' })
     await sync(first)
-    expect(await first.store.devices()).toHaveLength(2)
+    expect(await first.store.devices.list()).toHaveLength(2)
   })
 
   test('works for a device that an owner has added by its card, without any secret', async () => {
     const { first, remote } = await hosted()
     const identity = await generateIdentity()
-    await first.store.addDevice(formatDeviceCard(identity), 'reader', author)
+    await first.store.as(author).devices.add(formatDeviceCard(identity), 'reader')
     await sync(first)
     const second = await joinClone(first, remote, { identity })
     expect(await second.store.status()).toMatchObject({ role: 'reader' })
     expect((await second.store.read('/a.md'))?.content).toBe('a')
-    const write = second.store.apply([{ type: 'delete', path: '/a.md' }], author)
+    const write = second.store.as(author).apply([{ type: 'delete', path: '/a.md' }])
     await expect(write).rejects.toMatchObject({ code: 'permission_denied' })
   })
 
@@ -57,7 +57,7 @@ describe('joining', () => {
     const { first, remote } = await hosted()
     const joined = await Promise.all([1, 2, 3].map(() => joinClone(first, remote)))
     await syncAll([first, ...joined])
-    expect(await first.store.devices()).toHaveLength(4)
+    expect(await first.store.devices.list()).toHaveLength(4)
     for (const one of joined) expect(await headOf(one)).toBe(await headOf(first))
   })
 
@@ -67,8 +67,8 @@ describe('joining', () => {
     await first.store.close()
     const directory = `${dirname(place.directory)}/again`
     const again = await joinStore({ ...place, directory, url: remote, author })
-    await again.apply([{ type: 'create', path: '/b.md', content: 'b' }], author)
-    await again.verify()
+    await again.as(author).apply([{ type: 'create', path: '/b.md', content: 'b' }])
+    await again.maintenance.verify()
     expect(await contentsOf(again)).toEqual({ '/a.md': 'a', '/b.md': 'b' })
   })
 })
@@ -78,9 +78,9 @@ describe('joining anew on a machine that has verified more than the remote shows
     const { first, remote } = await hosted()
     const second = await joinClone(first, remote)
     await syncAll([first, second])
-    await second.store.apply([{ type: 'create', path: '/unsent.md', content: '' }], author)
+    await second.store.as(author).apply([{ type: 'create', path: '/unsent.md', content: '' }])
     await second.store.close()
-    await first.store.apply([{ type: 'create', path: '/more.md', content: '' }], author)
+    await first.store.as(author).apply([{ type: 'create', path: '/more.md', content: '' }])
     await sync(first)
     rmSync(second.place.directory, { recursive: true })
     const { recoveryKey: _, ...place } = second.place
@@ -101,8 +101,8 @@ describe('joining anew on a machine that has verified more than the remote shows
   test('goes on without what was never sent, once that is accepted', async () => {
     const { first, options } = await lostStore()
     const store = await joinStore({ ...options, acceptRolledBack: true })
-    await store.apply([{ type: 'create', path: '/again.md', content: '' }], author)
-    await store.sync(author)
+    await store.as(author).apply([{ type: 'create', path: '/again.md', content: '' }])
+    await store.as(author).sync()
     await sync(first)
     expect(await contentsOf(store)).toEqual({ '/a.md': 'a', '/more.md': '', '/again.md': '' })
     expect((await store.status()).head).toBe(await headOf(first))

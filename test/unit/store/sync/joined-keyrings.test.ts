@@ -4,7 +4,13 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../../src/format/id.ts'
-import { auditStore, type Identity, openStore, type Role } from '../../../../src/index.ts'
+import {
+  type SyncReport,
+  auditStore,
+  type Identity,
+  openStore,
+  type Role,
+} from '../../../../src/index.ts'
 import { type World, worldsOf } from '../../../support/clone-templates.ts'
 import {
   admit,
@@ -39,11 +45,11 @@ const trio = worldsOf(async (url) => {
 
 async function redact({ store }: Clone, versionId: string | undefined): Promise<void> {
   const select = { versionIds: [versionId ?? ''] }
-  await store.redact({ select, reason: 'leaked_secret' }, author)
+  await store.as(author).redact({ select, reason: 'leaked_secret' })
 }
 
 async function rolesOf({ store }: Clone): Promise<ReadonlyMap<string, Role | 'removed'>> {
-  const devices = await store.devices()
+  const devices = await store.devices.list()
   return new Map(devices.map((one) => [one.deviceId, one.removed ? 'removed' : one.role]))
 }
 
@@ -53,14 +59,14 @@ async function expectWhole(remote: string, ...clones: readonly Clone[]): Promise
   expect(new Set(heads).size).toBe(1)
   // The heads are the same, so that the first and some others stand for all.
   for (const { store, place } of new Set([...clones.slice(0, 1), ...sample(clones, 2)])) {
-    await store.verify()
-    await store.checkpoint()
+    await store.maintenance.verify()
+    await store.maintenance.checkpoint()
     checkWithGit(place.directory)
   }
   checkWithGit(remote)
   const [first] = clones
   const signers = `${temporaryDirectory()}/allowed_signers`
-  writeFileSync(signers, first?.store.allowedSigners() ?? '')
+  writeFileSync(signers, (await first?.store.maintenance.allowedSigners()) ?? '')
   git(['-c', `gpg.ssh.allowedSignersFile=${signers}`, 'verify-commit', 'main'], remote)
 }
 
@@ -107,14 +113,14 @@ describe('two owners who each admit a device', () => {
     await syncAll([a, b, c])
     const lines = (await a.store.read('/notes.md'))?.content.split('\n')
     expect(lines?.toSorted()).toEqual(['', mine, yours, 'one'])
-    const { versions } = await a.store.versions({ path: '/notes.md' })
+    const { data: versions } = await a.store.history.versions({ path: '/notes.md' })
     expect(versions[0]?.commit).toBe(report.merge)
     await put(a, '/notes.md', 'clean\n')
     await redact(a, versions[0]?.versionId)
     await syncAll([a, b, c])
     await expectWhole(remote, a, b, c)
-    expect((await c.store.proveAbsence()).found).toEqual([])
-    const { versions: gone } = await c.store.versions({ redacted: true })
+    expect((await c.store.maintenance.findResidue()).found).toEqual([])
+    const { data: gone } = await c.store.history.versions({ redacted: true })
     expect(gone.map(({ versionId }) => versionId)).toEqual([versions[0]?.versionId])
   })
 
@@ -140,7 +146,7 @@ describe('two owners who each admit a device', () => {
 describe('a device that one owner removes while another admits one', () => {
   test('stays removed, and the new one is there', async () => {
     const { remote, a, b, c, w } = await trio()
-    await a.store.removeDevices([idOf(w)], author)
+    await a.store.as(author).devices.remove([idOf(w)])
     const identity = await admit(b, 'reader')
     await put(b, '/b.md', 'b\n')
     await sync(b)
@@ -148,7 +154,7 @@ describe('a device that one owner removes while another admits one', () => {
     expect(keyrings).toEqual({ removed: [idOf(w)], lowered: [], passphrases: 0, dropped: 0 })
     await syncAll([a, b, c])
     await expectWhole(remote, a, b, c)
-    await c.store.verify({ threads: 2 })
+    await c.store.maintenance.verify({ threads: 2 })
     const roles = await rolesOf(c)
     expect(roles.get(idOf(w))).toBe('removed')
     expect(roles.get(formatId('device', identity.deviceId))).toBe('reader')
@@ -157,7 +163,7 @@ describe('a device that one owner removes while another admits one', () => {
 
   test('leaves out what it wrote late, and what others wrote stays', async () => {
     const { remote, a, b, c, w } = await trio()
-    await a.store.removeDevices([idOf(w)], author)
+    await a.store.as(author).devices.remove([idOf(w)])
     await admit(b, 'reader')
     await put(b, '/b.md', 'b\n')
     await sync(b)
@@ -174,10 +180,10 @@ describe('a device that one owner removes while another admits one', () => {
 describe('roles and passphrases that two owners set apart', () => {
   test('become the lower role, and two passphrases', async () => {
     const { remote, a, b, c, w } = await trio()
-    await a.store.changeRole(idOf(w), 'owner', author)
-    await a.store.changePassphrase('the first of two', author)
-    await b.store.changeRole(idOf(w), 'reader', author)
-    await b.store.changePassphrase('the second of two', author)
+    await a.store.as(author).devices.changeRole(idOf(w), 'owner')
+    await a.store.as(author).keys.changePassphrase('the first of two')
+    await b.store.as(author).devices.changeRole(idOf(w), 'reader')
+    await b.store.as(author).keys.changePassphrase('the second of two')
     await sync(a)
     const { keyrings } = await sync(b)
     const lowered = [{ deviceId: idOf(w), role: 'reader' }]
@@ -201,23 +207,23 @@ describe('owners who remove each other', () => {
   test('cannot join, and go on; a third owner stays with whom it met first', async () => {
     const { remote, a, b, c } = await trio()
     const other = bareRemote()
-    await b.store.addRemote('other', other)
-    await a.store.removeDevices([idOf(b)], author)
-    await b.store.removeDevices([idOf(a)], author)
+    await b.store.remotes.add('other', other)
+    await a.store.as(author).devices.remove([idOf(b)])
+    await b.store.as(author).devices.remove([idOf(a)])
     await sync(a)
     await expect(sync(b)).rejects.toMatchObject({ code: 'invalid_input' })
-    await b.store.sync(author, { remote: 'other' })
-    await expect(b.store.sync(author, { remote: 'origin' })).rejects.toMatchObject({
+    await b.store.as(author).sync({ remote: 'other' })
+    await expect(b.store.as(author).sync({ remote: 'origin' })).rejects.toMatchObject({
       code: 'wrong_key',
     })
     await put(b, '/b.md', 'goes on\n')
-    await b.store.sync(author, { remote: 'other' })
+    await b.store.as(author).sync({ remote: 'other' })
     await sync(c)
-    await c.store.addRemote('other', other)
-    const meeting = c.store.sync(author, { remote: 'other' })
+    await c.store.remotes.add('other', other)
+    const meeting = c.store.as(author).sync({ remote: 'other' })
     await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
     await expect(meeting).rejects.toThrow('had lost the right to do so on the other side')
-    await c.store.sync(author, { remote: 'origin' })
+    await c.store.as(author).sync({ remote: 'origin' })
     await expectWhole(remote, c)
     expect(await c.store.read('/b.md')).toBeUndefined()
   })
@@ -227,40 +233,44 @@ describe('keyrings that changed apart and meet at', () => {
   test('a writer are a conflict that names who can join them; local work goes on', async () => {
     const { a, b, w } = await trio()
     const other = bareRemote()
-    for (const { store } of [b, w]) await store.addRemote('other', other)
+    for (const { store } of [b, w]) await store.remotes.add('other', other)
     await admit(a, 'reader')
     await admit(b, 'reader')
     await sync(a)
-    await b.store.sync(author, { remote: 'other' })
-    await w.store.sync(author, { remote: 'origin' })
-    const meeting = w.store.sync(author, { remote: 'other' })
+    await b.store.as(author).sync({ remote: 'other' })
+    await w.store.as(author).sync({ remote: 'origin' })
+    const meeting = w.store.as(author).sync({ remote: 'other' })
     await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
     await expect(meeting).rejects.toThrow(idOf(a))
     await put(w, '/w.md', 'goes on\n')
-    await w.store.sync(author, { remote: 'origin' })
-    await b.store.sync(author, { remote: 'origin' })
-    await b.store.sync(author, { remote: 'other' })
-    await w.store.sync(author, { remote: 'other' })
+    await w.store.as(author).sync({ remote: 'origin' })
+    await b.store.as(author).sync({ remote: 'origin' })
+    await b.store.as(author).sync({ remote: 'other' })
+    await w.store.as(author).sync({ remote: 'other' })
     expect((await b.store.read('/w.md'))?.content).toBe('goes on\n')
   })
 
   test('two owners at once are joined twice, and those joins once more', async () => {
     const { remote, a, b, c, w } = await trio()
     const other = bareRemote()
-    for (const { store } of [a, b, c, w]) await store.addRemote('other', other)
+    for (const { store } of [a, b, c, w]) await store.remotes.add('other', other)
     await admit(a, 'reader')
     await admit(b, 'reader')
     await sync2(a, 'origin')
     await sync2(b, 'other')
     // Neither hears of the other's join.
-    expect((await a.store.sync(author, { remote: 'other', only: 'pull' })).keyrings).toBeDefined()
-    expect((await b.store.sync(author, { remote: 'origin', only: 'pull' })).keyrings).toBeDefined()
+    expect(
+      (await a.store.as(author).sync({ remote: 'other', only: 'pull' })).keyrings,
+    ).toBeDefined()
+    expect(
+      (await b.store.as(author).sync({ remote: 'origin', only: 'pull' })).keyrings,
+    ).toBeDefined()
     expect(await headOf(a)).not.toBe(await headOf(b))
     await sync2(a, 'origin')
     expect((await sync2(b, 'origin')).keyrings).toMatchObject({ removed: [], lowered: [] })
     for (const clone of [a, c, w]) await sync2(clone, 'origin')
     await expectWhole(remote, a, b, c, w)
-    await a.store.changePassphrase(null, author)
+    await a.store.as(author).keys.changePassphrase(null)
     for (const clone of [a, b, c, w]) await sync2(clone, 'origin')
     await expectWhole(remote, a, b, c, w)
   })
@@ -275,12 +285,12 @@ describe('keyrings that changed apart and meet at', () => {
     await syncAll([a, b, c, w])
     for (const [index, clone] of [a, b].entries()) {
       await admit(clone, 'reader')
-      const { versions } = await clone.store.versions({ path: secrets[index] ?? '' })
+      const { data: versions } = await clone.store.history.versions({ path: secrets[index] ?? '' })
       await redact(clone, versions.at(-1)?.versionId)
     }
     await syncAll([a, b, c, w])
     await expectWhole(remote, a, b, c, w)
-    expect((await c.store.versions({ redacted: true })).versions).toHaveLength(2)
+    expect((await c.store.history.versions({ redacted: true })).data).toHaveLength(2)
   })
 })
 
@@ -288,7 +298,7 @@ describe('whom an owner lets in who was removed on the other side', () => {
   async function letIn(): Promise<Trio & { readonly n: Clone }> {
     const world = await trio()
     const { a, b, c, remote } = world
-    await a.store.removeDevices([idOf(b)], author)
+    await a.store.as(author).devices.remove([idOf(b)])
     const identity = await admit(b, 'owner')
     await sync(b)
     const n = await joinClone(a, remote, { identity })
@@ -304,7 +314,7 @@ describe('whom an owner lets in who was removed on the other side', () => {
   test('is left out by a repair, also by who had taken it over', async () => {
     const { remote, a, c, w, n } = await letIn()
     await put(a, '/a.md', 'goes on\n')
-    await a.store.sync(author, { repair: true })
+    await a.store.as(author).sync({ repair: true })
     await syncAll([a, c, w])
     await expectWhole(remote, a, c, w)
     expect(Object.keys(await contentsOf(c.store)).toSorted()).toEqual(['/a.md', '/notes.md'])
@@ -316,11 +326,11 @@ describe('whom an owner lets in who was removed on the other side', () => {
     const { a, c } = await letIn()
     await put(c, '/c.md', 'built on it\n')
     await sync(c)
-    const repairing = a.store.sync(author, { repair: true })
+    const repairing = a.store.as(author).sync({ repair: true })
     await expect(repairing).rejects.toMatchObject({ code: 'keyring_conflict' })
   })
 })
 
-function sync2({ store }: Clone, remote: string): ReturnType<Clone['store']['sync']> {
-  return store.sync(author, { remote })
+function sync2({ store }: Clone, remote: string): Promise<SyncReport> {
+  return store.as(author).sync({ remote })
 }

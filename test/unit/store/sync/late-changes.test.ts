@@ -14,7 +14,7 @@ const removed = worldsOf(async (url) => {
   const second = await joinClone(first, url)
   const third = await joinClone(first, url)
   await syncAll([first, second, third])
-  await first.store.removeDevices([idOf(second)], author)
+  await first.store.as(author).devices.remove([idOf(second)])
   return { first, second, third }
 })
 

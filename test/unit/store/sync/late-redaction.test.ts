@@ -33,8 +33,11 @@ test.each<[role: Role, mayKeep: boolean]>([
     const identity = await admit(a, role)
     await syncAll([a, removed])
     const other = await joinClone(a, remote, { identity })
-    await a.store.removeDevices([idOf(removed)], author)
-    const { versions } = await removed.store.versions({ path: '/notes.md', order: 'oldest' })
+    await a.store.as(author).devices.remove([idOf(removed)])
+    const { data: versions } = await removed.store.history.versions({
+      path: '/notes.md',
+      order: 'oldest',
+    })
     await redact(removed, versions[0]?.versionId ?? '')
     await sync(removed)
     await sync(other)

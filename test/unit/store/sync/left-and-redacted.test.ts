@@ -27,21 +27,24 @@ test('another remote that is put back to before what stays is found out', async 
   const old = branchOf(remote)
   for (const path of ['/k1.md', '/k2.md']) await create(clone, path)
   await syncAll([clone, owner, removed])
-  await owner.store.removeDevices([idOf(removed)], author)
+  await owner.store.as(author).devices.remove([idOf(removed)])
   // More of them than what the owner does, or the owner's would be the newer side.
   for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
   await sync(removed)
   await sync(clone)
   const second = copyRemote(remote)
-  await clone.store.addRemote('second', second)
-  await clone.store.sync(author, { remote: 'second' })
-  const { versions } = await owner.store.versions({ path: '/key.txt', order: 'oldest' })
+  await clone.store.remotes.add('second', second)
+  await clone.store.as(author).sync({ remote: 'second' })
+  const { data: versions } = await owner.store.history.versions({
+    path: '/key.txt',
+    order: 'oldest',
+  })
   await redact(owner, versions[0]?.versionId ?? '')
   await sync(owner)
-  await clone.store.sync(author, { remote: 'origin' })
-  await clone.store.checkpoint()
+  await clone.store.as(author).sync({ remote: 'origin' })
+  await clone.store.maintenance.checkpoint()
   git(['update-ref', 'refs/heads/main', old], second)
-  const failure = await failureOf(clone.store.sync(author, { remote: 'second', only: 'pull' }))
+  const failure = await failureOf(clone.store.as(author).sync({ remote: 'second', only: 'pull' }))
   expect(failure).toMatchObject({ code: 'rolled_back' })
 })
 
@@ -62,10 +65,10 @@ test('a remote is lowered by the leaving that concerns it, and by no earlier one
 
 test('settings that were left as late are not said to hold', async () => {
   const { owner, clone, removed } = await worlds()
-  await owner.store.updateSettings({ name: 'owner' }, author)
-  await owner.store.removeDevices([idOf(removed)], author)
+  await owner.store.as(author).settings.update({ name: 'owner' })
+  await owner.store.as(author).devices.remove([idOf(removed)])
   for (const path of ['/l1.md', '/l2.md', '/l3.md', '/l4.md']) await create(removed, path)
-  await removed.store.updateSettings({ name: 'late' }, author)
+  await removed.store.as(author).settings.update({ name: 'late' })
   await sync(removed)
   await sync(clone)
   expect((await clone.store.status()).settings.name).toBe('late')

@@ -43,7 +43,7 @@ async function removal({ isBehind }: { readonly isBehind: boolean }): Promise<Re
   const { owner, clone, removed } = world
   await create(clone, '/kept.md')
   await syncAll(isBehind ? [clone, removed] : [clone, owner, removed])
-  await owner.store.removeDevices([idOf(removed)], author)
+  await owner.store.as(author).devices.remove([idOf(removed)])
   // More than the owner has meanwhile: a height alone does not tell what is newer.
   for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
   await sync(removed)
@@ -51,7 +51,10 @@ async function removal({ isBehind }: { readonly isBehind: boolean }): Promise<Re
 }
 
 async function redactLeaked(owner: Clone): Promise<void> {
-  const { versions } = await owner.store.versions({ path: '/key.txt', order: 'oldest' })
+  const { data: versions } = await owner.store.history.versions({
+    path: '/key.txt',
+    order: 'oldest',
+  })
   await redact(owner, versions[0]?.versionId ?? '')
 }
 
@@ -84,7 +87,7 @@ const kept = { '/key.txt': 'revoked', '/kept.md': '/kept.md' }
 async function beside({ place }: Clone): Promise<MemoryStore> {
   const store = await reopen(place)
   expect((await store.read('/late.md'))?.content).toBe('/late.md')
-  await store.versions()
+  await store.history.versions()
   return store
 }
 
@@ -93,9 +96,9 @@ test('another process goes on where a sync left what was late', async () => {
   const store = await beside(clone)
   await sync(clone)
   expect(await contentsOf(store)).toEqual(kept)
-  await store.apply([{ type: 'create', path: '/new.md', content: 'new' }], author)
+  await store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new' }])
   expect(await contentsOf(clone.store)).toHaveProperty('/new.md')
-  await store.verify()
+  await store.maintenance.verify()
   await store.close()
   await clone.store.close()
   await (await reopen(clone.place)).close()
@@ -124,19 +127,19 @@ test('a process that dies as it leaves it finds its store again', async () => {
 
 test('a remote that had shown it may show what another remote has shown since', async () => {
   const { clone, remote } = await withLate()
-  await clone.store.addRemote('second', copyRemote(remote))
-  await clone.store.sync(author, { remote: 'second' })
+  await clone.store.remotes.add('second', copyRemote(remote))
+  await clone.store.as(author).sync({ remote: 'second' })
   expect(await contentsOf(clone.store)).toEqual(kept)
-  const { head } = await clone.store.sync(author, { remote: 'origin' })
+  const { head } = await clone.store.as(author).sync({ remote: 'origin' })
   expect(head).toBe(branchOf(remote))
 })
 
 test('who takes it back may lose the answer to the push that does so', async () => {
   const { owner, remote } = await removal({ isBehind: false })
-  await owner.store.sync(author, { only: 'pull' })
-  await owner.store.checkpoint()
+  await owner.store.as(author).sync({ only: 'pull' })
+  await owner.store.maintenance.checkpoint()
   git(['push', '--quiet', '--force', remote, 'main'], owner.place.directory)
-  const { sent, head } = await owner.store.sync(author)
+  const { sent, head } = await owner.store.as(author).sync()
   expect(sent.commits).toBe(0)
   expect(branchOf(remote)).toBe(head)
 })
@@ -145,7 +148,7 @@ describe('a process that has it as its newest', () => {
   const uses: readonly (readonly [name: string, use: (store: MemoryStore) => Promise<unknown>])[] =
     [
       ['only opened the store', async () => undefined],
-      ['read the history', (store) => store.versions()],
+      ['read the history', (store) => store.history.versions()],
     ]
   test.each(sample(uses, 2))(
     'and %s closes after another has left it: the store opens',
@@ -166,9 +169,9 @@ describe('a process that has it as its newest', () => {
     const { owner, clone } = await withRedaction()
     const store = await beside(clone)
     await sync(clone)
-    await clone.store.checkpoint()
+    await clone.store.maintenance.checkpoint()
     expect(await contentsOf(store)).toEqual(kept)
-    await store.apply([{ type: 'create', path: '/new.md', content: 'new' }], author)
+    await store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new' }])
     await sync(clone)
     await sync(owner)
     expect(await contentsOf(owner.store)).toHaveProperty('/new.md')
@@ -210,13 +213,13 @@ describe('a second device that uses the clone', () => {
 test('a remote that had shown it may show it redacted as well', async () => {
   const { owner, clone, remote } = await takenOver()
   const second = copyRemote(remote)
-  for (const { store } of [clone, owner]) await store.addRemote('second', second)
-  await clone.store.sync(author, { remote: 'second' })
+  for (const { store } of [clone, owner]) await store.remotes.add('second', second)
+  await clone.store.as(author).sync({ remote: 'second' })
   await redactLeaked(owner)
-  for (const name of ['origin', 'second']) await owner.store.sync(author, { remote: name })
-  await clone.store.sync(author, { remote: 'origin' })
-  await clone.store.checkpoint()
-  const { head } = await clone.store.sync(author, { remote: 'second' })
+  for (const name of ['origin', 'second']) await owner.store.as(author).sync({ remote: name })
+  await clone.store.as(author).sync({ remote: 'origin' })
+  await clone.store.maintenance.checkpoint()
+  const { head } = await clone.store.as(author).sync({ remote: 'second' })
   expect(head).toBe(branchOf(second))
   expect(await contentsOf(clone.store)).toEqual(kept)
 })
@@ -224,15 +227,15 @@ test('a remote that had shown it may show it redacted as well', async () => {
 test('a remote that shows it still is rid of it, and of what was redacted', async () => {
   const { owner, clone, remote } = await takenOver()
   const second = copyRemote(remote)
-  await clone.store.addRemote('second', second)
-  await clone.store.sync(author, { remote: 'second' })
+  await clone.store.remotes.add('second', second)
+  await clone.store.as(author).sync({ remote: 'second' })
   await redactLeaked(owner)
   await sync(owner)
-  await clone.store.sync(author, { remote: 'origin' })
-  await clone.store.checkpoint()
-  const { late, head } = await clone.store.sync(author, { remote: 'second' })
+  await clone.store.as(author).sync({ remote: 'origin' })
+  await clone.store.maintenance.checkpoint()
+  const { late, head } = await clone.store.as(author).sync({ remote: 'second' })
   expect(late).toHaveLength(3)
   expect(head).toBe(branchOf(second))
   expect(await contentsOf(clone.store)).toEqual(kept)
-  expect((await clone.store.proveAbsence()).found).toEqual([])
+  expect((await clone.store.maintenance.findResidue()).found).toEqual([])
 })

@@ -47,7 +47,7 @@ async function newRace(commits: number): Promise<Race> {
     const heads: string[] = []
     for (const step of steps) {
       await step()
-      await fast.store.checkpoint()
+      await fast.store.maintenance.checkpoint()
       git(['fetch', '--quiet', '--no-write-fetch-head', fast.place.directory, 'main'], repository)
       heads.push(await headOf(fast))
     }
@@ -71,7 +71,7 @@ async function verifiedBy({ store }: Clone): Promise<readonly number[]> {
   const progress = (done: number, total: number): void => {
     if (done > 0) totals.push(total)
   }
-  await store.sync(author, { progress })
+  await store.as(author).sync({ progress })
   return totals
 }
 
@@ -92,7 +92,7 @@ test('what each round brings of a memory that both change is merged', async () =
   await sync(slow)
   const change = ({ store }: Clone, word: string): Promise<unknown> => {
     const edit = (text: string): string => text.replace(`${word}\n`, `${word}!\n`)
-    return store.apply([{ type: 'edit', path: '/shared.md', edit }], author)
+    return store.as(author).apply([{ type: 'edit', path: '/shared.md', edit }])
   }
   await overtake(['one', 'three', 'five'].map((word) => () => change(fast, word)))
   await change(slow, 'seven')
@@ -102,7 +102,7 @@ test('what each round brings of a memory that both change is merged', async () =
     expect((await store.read('/shared.md'))?.content).toBe(
       'one!\ntwo\nthree!\nfour\nfive!\nsix\nseven!\n',
     )
-    await store.verify()
+    await store.maintenance.verify()
   }
   expect(await headOf(fast)).toBe(await headOf(slow))
 })
@@ -120,8 +120,11 @@ test('a redaction of what an earlier round took over is followed', async () => {
   ])
   await put(slow, '/slow.md')
   await sync(slow)
-  expect(await slow.store.version(secret)).toMatchObject({ content: undefined, path: undefined })
-  expect((await slow.store.proveAbsence()).found).toEqual([])
+  expect(await slow.store.history.version(secret)).toMatchObject({
+    content: undefined,
+    path: undefined,
+  })
+  expect((await slow.store.maintenance.findResidue()).found).toEqual([])
   await sync(fast)
   await expectInStep(repository, [slow, fast])
 })
@@ -165,5 +168,5 @@ test('a redaction of ours that renames what was merged starts from the beginning
   await sync(slow)
   await sync(fast)
   await expectInStep(repository, [slow, fast])
-  expect((await fast.store.proveAbsence()).found).toEqual([])
+  expect((await fast.store.maintenance.findResidue()).found).toEqual([])
 })

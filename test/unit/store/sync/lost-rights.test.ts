@@ -33,7 +33,7 @@ async function start(): Promise<World> {
   await syncAll([owner, other])
   const id = formatId('device', other.place.identity.deviceId)
   const change = async (role: Role): Promise<void> => {
-    await owner.store.changeRole(id, role, author)
+    await owner.store.as(author).devices.changeRole(id, role)
     await sync(owner)
   }
   return { owner, other, remote, change }
@@ -54,7 +54,7 @@ test.each<[role: Role, says: string]>([
     expect(failure).toHaveProperty('message', expect.stringContaining(says))
     expect(await headOf(other)).toBe(before)
     expect(branchOf(remote)).toBe(branch)
-    await other.store.verify()
+    await other.store.maintenance.verify()
     await create(owner, '/goes-on.md')
     await sync(owner)
     await expectInStep(remote, [owner])

@@ -24,8 +24,8 @@ test('whom a new owner has let in is in the store that another owner joins', asy
   const raised = await joinClone(owner, remote, { identity })
   await syncAll([away, owner, raised])
 
-  await away.store.newRecoveryKey(author)
-  await owner.store.changeRole(idOf(raised), 'owner', author)
+  await away.store.as(author).keys.makeRecoveryKey()
+  await owner.store.as(author).devices.changeRole(idOf(raised), 'owner')
   await syncAll([owner, raised])
   const admitted = await admit(raised, 'writer')
   await sync(raised)

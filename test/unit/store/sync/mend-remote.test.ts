@@ -15,9 +15,9 @@ async function remoteWith(how: 'packed' | 'loose') {
   const first = await firstClone(remote)
   for (const name of ['a', 'b', 'c']) {
     const path = `/${name}.md`
-    await first.store.apply([{ type: 'create', path, content: name.repeat(500) }], author)
+    await first.store.as(author).apply([{ type: 'create', path, content: name.repeat(500) }])
   }
-  await first.store.sync(author)
+  await first.store.as(author).sync()
   if (how === 'packed') git(['repack', '-adq'], remote)
   return { remote, first, contents: await contentsOf(first.store) }
 }
@@ -54,7 +54,7 @@ describe('a repair of a remote', () => {
     const file = fileOfBlob(remote)
     rmSync(file, { force: true })
     expect(() => git(['fsck', '--no-dangling'], remote)).toThrow(/git fsck/)
-    await first.store.sync(author, { repair: true })
+    await first.store.as(author).sync({ repair: true })
     git(['fsck', '--strict', '--no-dangling'], remote)
     const second = await joinClone(first, remote)
     expect(await contentsOf(second.store)).toEqual(contents)
@@ -67,7 +67,7 @@ describe('a repair of a remote', () => {
     const damaged = readFileSync(file)
     expect(() => git(['fsck', '--no-dangling'], remote)).toThrow(/git fsck/)
     await expect(joinClone(first, remote)).rejects.toBeInstanceOf(StoreError)
-    await first.store.sync(author, { repair: true })
+    await first.store.as(author).sync({ repair: true })
     git(['fsck', '--strict', '--no-dangling'], remote)
     const second = await joinClone(first, remote)
     expect(await contentsOf(second.store)).toEqual(contents)
@@ -79,7 +79,7 @@ describe('a repair of a remote', () => {
 
   test('touches nothing of a remote that is sound', async () => {
     const { remote, first } = await remoteWith('packed')
-    await first.store.sync(author, { repair: true })
+    await first.store.as(author).sync({ repair: true })
     expect(existsSync(`${remote}/gitlocket`)).toBe(false)
   })
 })

@@ -21,7 +21,7 @@ function several(directory: string, count: number): Change[] {
 
 /** Runs each change as a commit of its own; the newest. */
 async function apply(store: MemoryStore, ...changes: readonly Change[]): Promise<string> {
-  for (const change of changes) await store.apply([change], author)
+  for (const change of changes) await store.as(author).apply([change])
   return (await store.status()).head
 }
 
@@ -31,7 +31,7 @@ test.each([
   ['a directory below was', 40, [...several('x', 9), ...several('x', 9).map(undone), create('/y')]],
 ])('what is sent after %s is no tree that is there', async (_, count, changes) => {
   const { store, place } = await newStore()
-  await store.apply(several('shared', count), author)
+  await store.as(author).apply(several('shared', count))
   const there = await apply(store)
   const head = await apply(store, ...changes)
   await store.close()

@@ -89,7 +89,10 @@ test('what another process has erased meanwhile is not asked for', async () => {
   await sync(a)
   const other = { ...a, store: await reopen(a.place) }
   await create(a, '/more.md')
-  const { versions } = await other.store.versions({ path: '/key.md', order: 'oldest' })
+  const { data: versions } = await other.store.history.versions({
+    path: '/key.md',
+    order: 'oldest',
+  })
   await redact(other, versions[0]?.versionId ?? '')
   await other.store.close()
   // To settle looks at the disk again, and moves no snapshot.

@@ -39,7 +39,7 @@ async function isKept(makeTree: (remote: string, blobs: Blobs) => string): Promi
   const changed = git(['diff-tree', '-r', '--no-commit-id', 'main', '--', 'm'], remote)
   const [, erased = ''] = /^\S+ \S+ \S+ (\S+) A\t/m.exec(changed) ?? []
   await edit(a, '/key.txt', 'revoked')
-  const { versions } = await a.store.versions({ path: '/key.txt', order: 'oldest' })
+  const { data: versions } = await a.store.history.versions({ path: '/key.txt', order: 'oldest' })
   await redact(a, versions[0]?.versionId ?? '')
   await sync(a)
   const other = git(['hash-object', '-w', '--stdin'], remote, 'hello\n').trim()

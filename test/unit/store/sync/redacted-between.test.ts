@@ -21,14 +21,17 @@ test('what another machine redacted is in the memory of no open store after its 
   const inCache = (): string | undefined =>
     cache instanceof ContentCache ? cache.find(parseId('version', secret)) : undefined
   expect(inCache()).toBe('sk-leaked')
-  await b.store.versions({ path: '/key.txt' })
+  await b.store.history.versions({ path: '/key.txt' })
   await put(a, '/key.txt', 'revoked')
   await redact(a, secret)
   await sync(a)
   expect((await sync(b)).erased).toBe(1)
   expect(inCache()).toBeUndefined()
-  expect(await b.store.version(secret)).toMatchObject({ content: undefined, path: undefined })
-  expect((await b.store.proveAbsence()).found).toEqual([])
+  expect(await b.store.history.version(secret)).toMatchObject({
+    content: undefined,
+    path: undefined,
+  })
+  expect((await b.store.maintenance.findResidue()).found).toEqual([])
 })
 
 test('two redactions between syncs, the older version first: the host gets both', async () => {

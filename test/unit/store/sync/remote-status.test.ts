@@ -32,7 +32,7 @@ test('counts what a remote has not got, from the first sync on', async () => {
   expect(await statusOf(first)).toMatchObject({ unsent: 2 })
   const second = await joinClone(first, url)
   expect(await statusOf(second)).toMatchObject({ unsent: 0 })
-  await first.store.sync(author, { only: 'pull' })
+  await first.store.as(author).sync({ only: 'pull' })
   // A merge of what both have done is one commit more.
   expect(await statusOf(first)).toMatchObject({ unsent: 3 })
   await sync(first)
@@ -48,8 +48,8 @@ test('counts what a redaction has renamed, and forgets another address', async (
   await redact(first, leaked)
   // Both commits of the leaked memory were made again, and the record of the redaction is new.
   expect(await statusOf(first)).toMatchObject({ unsent: 3 })
-  await first.store.removeRemote('origin')
-  await first.store.addRemote('origin', bareRemote())
+  await first.store.remotes.remove('origin')
+  await first.store.remotes.add('origin', bareRemote())
   expect(await statusOf(first)).toMatchObject({ unsent: undefined })
 })
 

@@ -20,10 +20,10 @@ import { author, contentsOf } from '../../../support/stores.ts'
 
 /** Redacts all versions of a memory but the newest, which is written first. */
 async function replaceAndRedact(clone: Clone, path: string, content: string): Promise<void> {
-  const { versions } = await clone.store.versions({ path })
+  const { data: versions } = await clone.store.history.versions({ path })
   await put(clone, path, content)
   const versionIds = versions.map(({ versionId }) => versionId)
-  await clone.store.redact({ select: { versionIds }, reason: 'leaked_secret' }, author)
+  await clone.store.as(author).redact({ select: { versionIds }, reason: 'leaked_secret' })
 }
 
 /** Three owners in step, with /notes.md of two versions. */
@@ -47,18 +47,18 @@ describe('a removed owner that changes the keyring on top of', () => {
     '%s is not joined, and a repair leaves all of it out',
     async (_, act) => {
       const { first, removed, third } = await threeOwners()
-      await first.store.removeDevices([idOf(removed)], author)
+      await first.store.as(author).devices.remove([idOf(removed)])
       await act(removed)
-      await removed.store.changePassphrase(null, author)
+      await removed.store.as(author).keys.changePassphrase(null)
       await sync(removed)
       const conflict = expect.objectContaining({ code: 'keyring_conflict' })
       await expect(sync(first)).rejects.toEqual(conflict)
-      const report = await first.store.sync(author, { repair: true })
+      const report = await first.store.as(author).sync({ repair: true })
       expect(report.late.length).toBeGreaterThan(1)
       await syncAll([first, third])
       for (const { store } of [first, third]) {
         expect(await contentsOf(store)).toEqual({ '/notes.md': 'two\n' })
-        const { versions } = await store.versions({})
+        const { data: versions } = await store.history.versions({})
         expect(versions.filter(({ redactedAt }) => redactedAt !== undefined)).toEqual([])
         expect(versions.length).toBe(2)
       }
@@ -67,17 +67,17 @@ describe('a removed owner that changes the keyring on top of', () => {
 
   test('nothing else cannot take others out either', async () => {
     const { first, removed, third } = await threeOwners()
-    await first.store.removeDevices([idOf(removed)], author)
+    await first.store.as(author).devices.remove([idOf(removed)])
     await sync(first)
     const other = bareRemote()
-    await removed.store.removeDevices([idOf(first)], author)
-    for (const { store } of [removed, third]) await store.addRemote('other', other)
-    await removed.store.sync(author, { remote: 'other' })
-    await third.store.sync(author, { remote: 'origin' })
-    await expect(third.store.sync(author, { remote: 'other' })).rejects.toMatchObject({
+    await removed.store.as(author).devices.remove([idOf(first)])
+    for (const { store } of [removed, third]) await store.remotes.add('other', other)
+    await removed.store.as(author).sync({ remote: 'other' })
+    await third.store.as(author).sync({ remote: 'origin' })
+    await expect(third.store.as(author).sync({ remote: 'other' })).rejects.toMatchObject({
       code: 'keyring_conflict',
     })
-    await third.store.sync(author, { remote: 'origin' })
+    await third.store.as(author).sync({ remote: 'origin' })
     await sync(first)
     expect(await headOf(first)).toBe(await headOf(third))
   })
@@ -85,7 +85,7 @@ describe('a removed owner that changes the keyring on top of', () => {
 
 test('what others wrote above a late redaction is left out, and they put it back', async () => {
   const { first, removed, third } = await threeOwners()
-  await first.store.removeDevices([idOf(removed)], author)
+  await first.store.as(author).devices.remove([idOf(removed)])
   await put(third, '/innocent.md', 'yes\n')
   await syncAll([third, removed])
   await replaceAndRedact(removed, '/notes.md', 'gone\n')
@@ -93,23 +93,23 @@ test('what others wrote above a late redaction is left out, and they put it back
   expect((await sync(first)).late.length).toBeGreaterThan(0)
   expect(await contentsOf(first.store)).toEqual({ '/notes.md': 'two\n' })
   await expect(sync(third)).rejects.toMatchObject({ code: 'rolled_back' })
-  await third.store.sync(author, { repair: true })
+  await third.store.as(author).sync({ repair: true })
   await sync(first)
   for (const { store } of [first, third]) {
     expect(await contentsOf(store)).toEqual({ '/notes.md': 'two\n', '/innocent.md': 'yes\n' })
-    await store.verify()
+    await store.maintenance.verify()
   }
   expect(await headOf(first)).toBe(await headOf(third))
 })
 
 test('who took over late work and whom it let in follows a repair elsewhere', async () => {
   const { first, removed, third } = await threeOwners()
-  await first.store.removeDevices([idOf(removed)], author)
+  await first.store.as(author).devices.remove([idOf(removed)])
   await put(removed, '/late.md', 'late\n')
   await admit(removed, 'reader')
   await sync(removed)
   await sync(third)
-  await first.store.sync(author, { repair: true })
+  await first.store.as(author).sync({ repair: true })
   await syncAll([third, first])
   expect(await contentsOf(third.store)).toEqual({ '/notes.md': 'two\n' })
   expect(await headOf(third)).toBe(await headOf(first))
@@ -118,20 +118,20 @@ test('who took over late work and whom it let in follows a repair elsewhere', as
 describe('a redaction here renames what the remote has in common with it', () => {
   test('a sync ends, and tells what came too late', async () => {
     const { first, removed, third } = await threeOwners()
-    await first.store.removeDevices([idOf(removed)], author)
+    await first.store.as(author).devices.remove([idOf(removed)])
     await replaceAndRedact(first, '/notes.md', 'clean\n')
     await put(third, '/innocent.md', 'yes\n')
     await syncAll([third, removed])
     await put(removed, '/late.md', 'late\n')
     await sync(removed)
-    const report = await first.store.sync(author, { signal: AbortSignal.timeout(20_000) })
+    const report = await first.store.as(author).sync({ signal: AbortSignal.timeout(20_000) })
     expect(report.late.flatMap(({ versions }) => versions.map(({ path }) => path))).toEqual([
       '/late.md',
     ])
     await syncAll([third, first])
     for (const { store } of [first, third]) {
       expect(await contentsOf(store)).toEqual({ '/notes.md': 'clean\n', '/innocent.md': 'yes\n' })
-      expect((await store.proveAbsence()).found).toEqual([])
+      expect((await store.maintenance.findResidue()).found).toEqual([])
     }
   })
 
@@ -139,11 +139,11 @@ describe('a redaction here renames what the remote has in common with it', () =>
     const { first, third } = await threeOwners()
     await admit(first, 'reader')
     await replaceAndRedact(third, '/notes.md', 'clean\n')
-    await third.store.changePassphrase(null, author)
+    await third.store.as(author).keys.changePassphrase(null)
     await syncAll([third, first, third])
     expect(await headOf(first)).toBe(await headOf(third))
     expect(await contentsOf(first.store)).toEqual({ '/notes.md': 'clean\n' })
-    expect((await first.store.proveAbsence()).found).toEqual([])
+    expect((await first.store.maintenance.findResidue()).found).toEqual([])
   })
 
   test('joins of joins through two remotes, with redactions on top of each, meet', async () => {
@@ -151,15 +151,15 @@ describe('a redaction here renames what the remote has in common with it', () =>
     const other = bareRemote()
     const clones = [first, second, third]
     for (const clone of clones) {
-      await clone.store.addRemote('other', other)
+      await clone.store.remotes.add('other', other)
       await admit(clone, 'reader')
     }
     const syncWith = (clone: Clone, remote: string): Promise<unknown> =>
-      clone.store.sync(author, { remote })
+      clone.store.as(author).sync({ remote })
     await syncWith(first, 'origin')
     await syncWith(second, 'other')
-    await first.store.sync(author, { remote: 'other', only: 'pull' })
-    await second.store.sync(author, { remote: 'origin', only: 'pull' })
+    await first.store.as(author).sync({ remote: 'other', only: 'pull' })
+    await second.store.as(author).sync({ remote: 'origin', only: 'pull' })
     await replaceAndRedact(first, '/notes.md', 'of the first\n')
     await put(second, '/more.md', 'one\n')
     await replaceAndRedact(second, '/more.md', 'two\n')

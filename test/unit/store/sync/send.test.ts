@@ -42,7 +42,7 @@ async function synced(): Promise<World> {
 }
 
 function write({ store }: Clone, path: string): Promise<unknown> {
-  return store.apply([{ type: 'create', path, content: 'text\n' }], author)
+  return store.as(author).apply([{ type: 'create', path, content: 'text\n' }])
 }
 
 test('news for a remote that nobody has moved go out in one conversation', async () => {

@@ -18,7 +18,7 @@ describe('a memory that another clone changed while it was redacted here', () =>
     await sync(b)
     const erase = (): Promise<unknown> => {
       const select = { path: '/key.md' }
-      return a.store.redact({ select, reason: 'leaked_secret', current: 'delete' }, author)
+      return a.store.as(author).redact({ select, reason: 'leaked_secret', current: 'delete' })
     }
     return { a, b, erase }
   }
@@ -54,7 +54,7 @@ describe('a memory that another clone changed while it was redacted here', () =>
     }
     await syncAll([a, b])
     const oldest = async ({ store }: Clone, path: string): Promise<string> => {
-      const { versions } = await store.versions({ path, order: 'oldest' })
+      const { data: versions } = await store.history.versions({ path, order: 'oldest' })
       return versions[0]?.versionId ?? ''
     }
     await redact(a, await oldest(a, '/key.md'))
@@ -67,7 +67,7 @@ describe('a memory that another clone changed while it was redacted here', () =>
 
 describe('settings', () => {
   async function rename({ store }: Clone, name: string): Promise<void> {
-    await store.updateSettings({ name }, author)
+    await store.as(author).settings.update({ name })
   }
 
   test('of the other side are news', async () => {

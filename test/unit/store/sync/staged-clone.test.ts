@@ -26,7 +26,7 @@ function keepWriting({ store }: Clone): () => Promise<readonly string[]> {
   const write = async (name: string): Promise<void> => {
     for (let index = 0; !stop.signal.aborted; index += 1) {
       const path = `/${name}/${index}.md`
-      await store.apply([{ type: 'create', path, content: path }], author)
+      await store.as(author).apply([{ type: 'create', path, content: path }])
       paths.push(path)
     }
   }
@@ -67,7 +67,7 @@ test('takes over and sends while commits are on their way to the disk', async ()
   await syncAll([first, second])
   for (const path of paths) expect(await second.store.read(path), path).toBeDefined()
   expect(await headOf(first)).toBe(await headOf(second))
-  await first.store.verify()
+  await first.store.maintenance.verify()
 })
 
 test('counts as received what came, and not what is written here meanwhile', async () => {
@@ -108,9 +108,9 @@ test('does not take over what a device wrote that is removed here meanwhile', as
   await put(removed, '/late.md')
   await sync(removed)
   await put(first, '/ours.md')
-  beforeNextWrite(() => first.store.removeDevices([idOf(removed)], author))
+  beforeNextWrite(() => first.store.as(author).devices.remove([idOf(removed)]))
   const report = await sync(first)
   expect(report.late.map(({ deviceId }) => deviceId)).toEqual([idOf(removed)])
   expect(await first.store.read('/late.md')).toBeUndefined()
-  await first.store.verify()
+  await first.store.maintenance.verify()
 })

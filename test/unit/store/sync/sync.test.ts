@@ -24,7 +24,7 @@ function edit(path: string, from: string, to: string): Change {
 async function expectSame(a: Clone, b: Clone): Promise<void> {
   expect(await headOf(a)).toBe(await headOf(b))
   expect(await contentsOf(a.store)).toEqual(await contentsOf(b.store))
-  for (const { store } of [a, b]) await store.verify()
+  for (const { store } of [a, b]) await store.maintenance.verify()
 }
 
 describe('a sync', () => {
@@ -53,9 +53,11 @@ describe('a sync', () => {
     expect(merged.outcomes).toMatchObject([{ kind: 'merged', path: '/notes.md' }])
     await sync(a)
     expect(await contentsOf(a.store)).toEqual({ '/notes.md': 'eins\ntwo\ndrei\n', '/b.md': 'b' })
-    const [conflict] = await a.store.conflicts()
+    const [conflict] = await a.store.history.conflicts()
     expect(conflict).toMatchObject({ path: '/notes.md', combination: 'combined' })
-    const inputs = await Promise.all(conflict?.inputs.map((id) => a.store.version(id)) ?? [])
+    const inputs = await Promise.all(
+      conflict?.inputs.map((id) => a.store.history.version(id)) ?? [],
+    )
     expect(new Set(inputs.map(({ content }) => content))).toEqual(
       new Set(['eins\ntwo\nthree\n', 'one\ntwo\ndrei\n']),
     )
@@ -90,7 +92,7 @@ describe('a sync', () => {
     const old = git(['rev-parse', 'main~1'], remote).trim()
     git(['update-ref', 'refs/heads/main', old], remote)
     await expect(sync(a)).rejects.toMatchObject({ code: 'rolled_back' })
-    await a.store.sync(author, { repair: true })
+    await a.store.as(author).sync({ repair: true })
     expect(git(['rev-parse', 'main'], remote).trim()).toBe(await headOf(a))
   })
 })
@@ -99,7 +101,10 @@ describe('a redaction', () => {
   async function leaked(clone: Clone): Promise<string> {
     await write(clone, { type: 'create', path: '/key.txt', content: 'sk-leaked' })
     await write(clone, edit('/key.txt', 'sk-leaked', 'revoked'))
-    const { versions } = await clone.store.versions({ path: '/key.txt', order: 'oldest' })
+    const { data: versions } = await clone.store.history.versions({
+      path: '/key.txt',
+      order: 'oldest',
+    })
     return versions[0]?.versionId ?? ''
   }
 
@@ -110,11 +115,11 @@ describe('a redaction', () => {
     const versionId = await leaked(a)
     await syncAll([a, b])
     await write(b, { type: 'create', path: '/later.md', content: 'unpushed' })
-    await a.store.redact({ select: { versionIds: [versionId] }, reason }, author)
+    await a.store.as(author).redact({ select: { versionIds: [versionId] }, reason })
     await sync(a)
     expect(await sync(b)).toMatchObject({ erased: 1 })
-    expect((await b.store.version(versionId)).content).toBeUndefined()
-    expect((await b.store.proveAbsence()).found).toEqual([])
+    expect((await b.store.history.version(versionId)).content).toBeUndefined()
+    expect((await b.store.maintenance.findResidue()).found).toEqual([])
     await syncAll([a, b])
     expect(await contentsOf(a.store)).toMatchObject({ '/later.md': 'unpushed' })
     await expectSame(a, b)
@@ -127,7 +132,7 @@ describe('a redaction', () => {
     }
     const versionId = await leaked(a)
     await syncAll([a, b])
-    await a.store.redact({ select: { versionIds: [versionId] }, reason }, author)
+    await a.store.as(author).redact({ select: { versionIds: [versionId] }, reason })
     // Both commits about the key, and the redaction.
     expect((await sync(a)).sent.commits).toBe(3)
     expect((await sync(b)).received.commits).toBe(1)
@@ -140,16 +145,16 @@ describe('a redaction', () => {
     await write(a, { type: 'create', path: '/b.txt', content: 'another leak' })
     await write(a, { type: 'delete', path: '/b.txt' })
     await syncAll([a, b])
-    const { versions } = await a.store.versions({ path: '/b.txt', order: 'oldest' })
+    const { data: versions } = await a.store.history.versions({ path: '/b.txt', order: 'oldest' })
     const second = versions[0]?.versionId ?? ''
-    await a.store.redact({ select: { versionIds: [first] }, reason }, author)
-    await b.store.redact({ select: { versionIds: [second] }, reason }, author)
+    await a.store.as(author).redact({ select: { versionIds: [first] }, reason })
+    await b.store.as(author).redact({ select: { versionIds: [second] }, reason })
     await write(b, { type: 'create', path: '/later.md', content: 'unpushed' })
     await syncAll([a, b])
     for (const { store } of [a, b]) {
-      expect((await store.version(first)).content).toBeUndefined()
-      expect((await store.version(second)).content).toBeUndefined()
-      expect((await store.proveAbsence()).found).toEqual([])
+      expect((await store.history.version(first)).content).toBeUndefined()
+      expect((await store.history.version(second)).content).toBeUndefined()
+      expect((await store.maintenance.findResidue()).found).toEqual([])
     }
     await expectSame(a, b)
   })

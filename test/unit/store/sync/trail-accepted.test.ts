@@ -99,7 +99,7 @@ describe('an auditor goes on, once that is accepted, without', () => {
     await syncAll([owner, other])
     await create(other, '/unsent.md')
     await other.store.close()
-    await owner.store.changeRole(idOf(other), 'auditor', author)
+    await owner.store.as(author).devices.changeRole(idOf(other), 'auditor')
     await sync(owner)
     const { recoveryKey: _, ...auditor } = other.place
     await expectAccepted(auditor, owner)
@@ -160,7 +160,7 @@ test('what is redacted is erased, also where something else is left out', async 
   await syncAll([owner, removed])
   const identity = await admit(owner, 'auditor')
   await syncAll([owner, removed])
-  await owner.store.removeDevices([idOf(removed)], author)
+  await owner.store.as(author).devices.remove([idOf(removed)])
   await create(removed, '/late.md')
   await sync(removed)
   const auditor = placesFor(identity)

@@ -1,0 +1,23 @@
+// `store.devices`: who may read and write.
+
+import type { WorkOptions } from '../async.ts'
+import { type Device, listDevices } from './devices/devices.ts'
+import type { History } from './history/history.ts'
+import { retryAfterRedaction } from './history/retry-after-redaction.ts'
+import type { StoreSession } from './session/session.ts'
+
+export class StoreDevices {
+  readonly #session: StoreSession
+
+  /** @internal */
+  constructor(session: StoreSession) {
+    this.#session = session
+  }
+
+  /** Every device that the store has or had, in the order in which they came. */
+  list(options: WorkOptions = {}): Promise<readonly Device[]> {
+    const list = (history: History): Promise<readonly Device[]> =>
+      this.#session.reading((snapshot) => listDevices(this.#session, snapshot, history))
+    return retryAfterRedaction(this.#session, list, options)
+  }
+}

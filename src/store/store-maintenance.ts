@@ -1,0 +1,67 @@
+// `store.maintenance`: proofs, and what keeps the repository in order. No version changes by it.
+
+import { allowedSignersLine } from '../format/sshsig.ts'
+import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
+import type { AbsenceOptions, AbsenceReport } from './redaction/absence.ts'
+import type { StoreSession } from './session/session.ts'
+import type { ClockLeap } from './session/writer-clock.ts'
+import { type Compaction, type VerifyReport, verifyStore } from './store-report.ts'
+import type { VerifyOptions } from './verify/verify.ts'
+
+export class StoreMaintenance {
+  readonly #session: StoreSession
+
+  /** @internal */
+  constructor(session: StoreSession) {
+    this.#session = session
+  }
+
+  /**
+   * Set once a write through this store found its clock over 24 hours behind the newest record, or
+   * over a year ahead of it: the write was stamped with that clock, which should be looked at.
+   */
+  get clockLeap(): ClockLeap | undefined {
+    return this.#session.clock.leap
+  }
+
+  /**
+   * Verifies every commit from genesis on (FORMAT §8), reading git alone. Rejects with the code of
+   * the first violation.
+   */
+  verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    return verifyStore(this.#session, options)
+  }
+
+  /** Searches all that is stored, and the caches, for what was redacted. */
+  async findResidue(options: AbsenceOptions = {}): Promise<AbsenceReport> {
+    const { proveAbsence } = await import('./redaction/absence.ts')
+    return proveAbsence(this.#session, options)
+  }
+
+  /** Makes everything visible to stock git. `close` does it too. */
+  checkpoint(): Promise<void> {
+    return this.#session.checkpoint()
+  }
+
+  /** Makes one pack of everything, with the best deltas. Writers go on meanwhile. */
+  async compact(options: CompactOptions = {}): Promise<Compaction> {
+    const { objects } = this.#session
+    const before = objects.status()
+    await objects.compact(options)
+    return { before, after: objects.status() }
+  }
+
+  /**
+   * What is stored and no ref leads to: refused fetches, lost races, what other programs left. It
+   * stays until `git gc --prune=now` runs on the closed store. Reads every commit and tree.
+   */
+  unreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
+    return this.#session.objects.findUnreachable(options)
+  }
+
+  /** Lines for git's `gpg.ssh.allowedSignersFile`, one per epoch. */
+  async allowedSigners(): Promise<string> {
+    const epochs = [...this.#session.epochs.values()]
+    return epochs.map((epoch) => allowedSignersLine(epoch.group.publicKey)).join('')
+  }
+}

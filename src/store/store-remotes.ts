@@ -1,0 +1,29 @@
+// `store.remotes`: where `sync` goes. Nothing here contacts a remote.
+
+import type { Remote } from '../git/exchange.ts'
+import type { StoreSession } from './session/session.ts'
+
+export class StoreRemotes {
+  readonly #session: StoreSession
+
+  /** @internal */
+  constructor(session: StoreSession) {
+    this.#session = session
+  }
+
+  /** As `git remote` shows them too. */
+  async list(): Promise<readonly Remote[]> {
+    return this.#session.exchange.remotes()
+  }
+
+  /** Names a remote: https, ssh or a path. Rejects with `invalid_input`. */
+  async add(name: string, url: string): Promise<void> {
+    const { parseRemoteUrl } = await import('../transport/remote-url.ts')
+    return this.#session.exchange.addRemote({ name, url: parseRemoteUrl(url).text })
+  }
+
+  /** Forgets a remote. Rejects with `not_found`. */
+  remove(name: string): Promise<void> {
+    return this.#session.exchange.removeRemote(name)
+  }
+}

@@ -1,0 +1,222 @@
+// `store.as(author)`: all that writes a record, in the name of one author. A call that resolves is
+// durable. Must decide nothing that a room of this folder decides.
+
+import type { WorkOptions } from '../async.ts'
+import type { Role } from '../format/directory.ts'
+import type { Settings } from '../format/settings.ts'
+import { type Applied, applyChanges } from './changes/apply.ts'
+import type { Change } from './changes/changes.ts'
+import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
+import type { Author } from './commits/commit-context.ts'
+import { updateSettings } from './devices/administration.ts'
+import {
+  addDeviceByCard,
+  changePassphrase,
+  changeRole,
+  type DeviceAdded,
+  type KeysChanged,
+  makeRecoveryKey,
+  type RecoveryKeyMade,
+  removeDevices,
+} from './devices/device-changes.ts'
+import type { RedactionRequest } from './redaction/redaction-plan.ts'
+import type { Redaction } from './redaction/redaction.ts'
+import { checkObject, checkRestore, checkRollback } from './request-check.ts'
+import {
+  planRestore,
+  planRollback,
+  type RestoreRequest,
+  type Reversal,
+  type RollbackRequest,
+} from './revert/restoration.ts'
+import type { ReversalSource } from './revert/reversal-plan.ts'
+import { type ReversalOptions, reverse } from './revert/reversal.ts'
+import type { UndoRequest } from './revert/undo.ts'
+import type { StoreSession } from './session/session.ts'
+import type { StoreSyncOptions } from './sync/options.ts'
+import type { SyncReport } from './sync/report.ts'
+
+export class StoreWriter {
+  readonly #session: StoreSession
+  readonly #author: Author
+  /** Who may read and write. Owners only. */
+  readonly devices: DeviceWriter
+  /** What opens the store besides its devices. Owners only. */
+  readonly keys: KeyWriter
+  /** Name, description, metadata, limits and the archive mark. Owners only. */
+  readonly settings: SettingsWriter
+
+  /** @internal Use `store.as`. */
+  constructor(session: StoreSession, author: Author) {
+    this.#session = session
+    this.#author = author
+    this.devices = new DeviceWriter(session, author)
+    this.keys = new KeyWriter(session, author)
+    this.settings = new SettingsWriter(session, author)
+  }
+
+  /** Makes the memory at `path` hold `content`, whether there is one yet or not. As `apply`. */
+  write(path: string, content: string): Promise<Applied> {
+    return this.apply([{ type: 'write', path, content }])
+  }
+
+  /**
+   * Changes the content of the memory at `path`. `edit` gets the newest one, and must be pure: it
+   * may run more than once. As `apply`.
+   */
+  edit(path: string, edit: (content: string) => string): Promise<Applied> {
+    return this.apply([{ type: 'edit', path, edit }])
+  }
+
+  /** Moves a memory, or a directory with all below it, to a free path. As `apply`. */
+  move(path: string, to: string): Promise<Applied> {
+    return this.apply([{ type: 'rename', path, to }])
+  }
+
+  /** Deletes a memory, or a directory with all below it. As `apply`. */
+  delete(path: string): Promise<Applied> {
+    return this.apply([{ type: 'delete', path }])
+  }
+
+  /**
+   * Does all of `changes` in one commit, or none of them. Rejects with `not_found`,
+   * `path_conflict`, `invalid_path`, `invalid_input`, `content_too_large`, `store_full`,
+   * `change_too_large`, `permission_denied`, `store_archived` or a storage code.
+   */
+  async apply(changes: readonly Change[]): Promise<Applied> {
+    return applyChanges(this.#session, changes, this.#author)
+  }
+
+  /** Puts one memory, also a deleted one, back into a state of its past: a change as any other. */
+  restore(request: RestoreRequest, options: ReversalOptions = {}): Promise<Reversal> {
+    return this.#reverse((source) => planRestore(source, checkRestore(request)), options)
+  }
+
+  /** Puts all memories, or those below a path, back into a state of the past, in one commit. */
+  rollback(request: RollbackRequest, options: ReversalOptions = {}): Promise<Reversal> {
+    return this.#reverse((source) => planRollback(source, checkRollback(request)), options)
+  }
+
+  /**
+   * Takes back what an actor or a session wrote, in one commit, and keeps what others wrote since.
+   * What cannot be told apart is left and listed.
+   */
+  undo(request: UndoRequest, options: ReversalOptions = {}): Promise<Reversal> {
+    const plan = async (source: ReversalSource) => {
+      const { planUndo } = await import('./revert/undo.ts')
+      return planUndo(source, checkObject(request, 'An undo'))
+    }
+    return this.#reverse(plan, options)
+  }
+
+  /**
+   * Erases versions from the history and from every file of the store: content, path, hash, size
+   * and reason go, who did what when stays (FORMAT §10). Cannot be undone. What is erased already
+   * is left out. Rejects with the codes of `redact` in redaction.ts.
+   */
+  async redact(request: RedactionRequest, options: WorkOptions = {}): Promise<Redaction> {
+    const { redact } = await import('./redaction/redaction.ts')
+    return redact(this.#session, request, this.#author, options)
+  }
+
+  /** Deletes memories by a rule of retention, as ordinary changes. Nothing runs by itself. */
+  async expire(rule: ExpiryRule, options: { readonly dryRun?: boolean } = {}): Promise<Expiry> {
+    return expire(this.#session, this.#session.reads, rule, this.#author, options)
+  }
+
+  /**
+   * Takes over what a remote has, merges, and sends what it lacks, all that was acknowledged before
+   * the call at least: of several at once, each waits for the one before. Rejects with a remote
+   * code, and with the code of what is wrong with the remote's history; local work is safe anyway.
+   */
+  async sync(options: StoreSyncOptions = {}): Promise<SyncReport> {
+    const { syncStore } = await import('./sync/sync.ts')
+    return syncStore(this.#session, this.#author, options)
+  }
+
+  #reverse(plan: Parameters<typeof reverse>[1], options: ReversalOptions): Promise<Reversal> {
+    return reverse(this.#session, plan, this.#author, checkObject(options, 'The options'))
+  }
+}
+
+export class DeviceWriter {
+  readonly #session: StoreSession
+  readonly #author: Author
+
+  /** @internal */
+  constructor(session: StoreSession, author: Author) {
+    this.#session = session
+    this.#author = author
+  }
+
+  /**
+   * Makes a device of the machine whose card this is (`formatDeviceCard`). The card came over a
+   * channel that may lie: give the `fingerprint`, `dev_…`, that the machine itself shows. Rejects
+   * with `invalid_input`, or `permission_denied` for one that was removed.
+   */
+  async add(
+    card: string,
+    role: Role,
+    options: { readonly fingerprint?: string } = {},
+  ): Promise<DeviceAdded> {
+    const { fingerprint } = options
+    return addDeviceByCard(this.#session, card, { role, fingerprint }, this.#author)
+  }
+
+  /** Gives a device, `dev_…`, another role. A new epoch begins. */
+  async changeRole(deviceId: string, role: Role): Promise<KeysChanged> {
+    return changeRole(this.#session, deviceId, role, this.#author)
+  }
+
+  /**
+   * Takes the access of devices, `dev_…`, for good: a new epoch begins, and they open nothing that
+   * is written from then on (FORMAT §7.3).
+   */
+  async remove(deviceIds: readonly string[]): Promise<KeysChanged> {
+    return removeDevices(this.#session, deviceIds, this.#author)
+  }
+}
+
+export class KeyWriter {
+  readonly #session: StoreSession
+  readonly #author: Author
+
+  /** @internal */
+  constructor(session: StoreSession, author: Author) {
+    this.#session = session
+    this.#author = author
+  }
+
+  /**
+   * Sets (text) or removes (null) the passphrase: a new epoch begins, and the old passphrase opens
+   * nothing written from then on (FORMAT §7.3).
+   */
+  async changePassphrase(passphrase: string | null): Promise<KeysChanged> {
+    return changePassphrase(this.#session, passphrase, this.#author)
+  }
+
+  /**
+   * Makes a recovery key, which is returned here and nowhere else. It replaces all that there were,
+   * in a new epoch, unless `keepOld` is given.
+   */
+  async makeRecoveryKey(options: { readonly keepOld?: boolean } = {}): Promise<RecoveryKeyMade> {
+    const keepOld = options.keepOld ?? false
+    return makeRecoveryKey(this.#session, { keepOld }, this.#author)
+  }
+}
+
+export class SettingsWriter {
+  readonly #session: StoreSession
+  readonly #author: Author
+
+  /** @internal */
+  constructor(session: StoreSession, author: Author) {
+    this.#session = session
+    this.#author = author
+  }
+
+  /** Changes what is given, and leaves the rest. Rejects with `invalid_input`. */
+  async update(change: Partial<Settings>): Promise<Applied> {
+    return updateSettings(this.#session, change, this.#author)
+  }
+}

@@ -23,6 +23,7 @@ const common = {
   // the product starts are then not workers of a worker.
   pool: 'forks' as const,
   // What is compiled needs no compiler.
+  setupFiles: ['test/support/libsodium.ts'],
   server: { deps: { external: [/\/dist\//] } },
   testTimeout: full ? 30 * minute : minute,
   hookTimeout: full ? 30 * minute : minute,

@@ -12,6 +12,9 @@ declare const sealedBrand: unique symbol
  */
 export type Sealed = Uint8Array & { readonly [sealedBrand]: true }
 
+/** Bytes whose memory a thread can be given: it is nobody's share (`SharedArrayBuffer`). */
+export type OwnedBytes = Uint8Array & { readonly buffer: ArrayBuffer }
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -143,7 +146,7 @@ export class ByteWriter {
   }
 
   /** Ends the writing: what is large is handed over without another copy. */
-  bytes(): Uint8Array<ArrayBuffer> {
+  bytes(): OwnedBytes {
     const all = this.#bytes
     return this.#length === all.length ? all : all.slice(0, this.#length)
   }

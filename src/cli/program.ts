@@ -28,6 +28,9 @@ export async function runProgram(
     if (invocation.type !== 'run') return await print(aboutProgram(invocation), json)
     environment = readEnvironment(invocation.input.text('store'))
     const context = { environment, interrupts: listen(), clock: systemClock, notices: [] }
+    // Help needs none of it, and every command does.
+    const { loadSodium } = await import('../crypto/sodium.ts')
+    await loadSodium()
     return await print(await invocation.command.run(context, invocation.input), json, context)
   } catch (error) {
     return report(error, json, environment?.storeDirectory)

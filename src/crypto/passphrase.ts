@@ -6,24 +6,13 @@ import { Worker } from 'node:worker_threads'
 import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { argon2 } from '../limits.ts'
-import { workerUrl } from '../worker-url.ts'
+import { findWorker } from '../worker-url.ts'
+import type { StretchJob, StretchParameters } from './argon2.ts'
 import { wipe } from './wipe.ts'
-
-export interface StretchParameters {
-  readonly passes: number
-  readonly memoryKiB: number
-}
 
 export interface StretchInput extends StretchParameters {
   readonly passphrase: string
   /** 16 bytes. */
-  readonly salt: Uint8Array
-}
-
-/** What argon2-worker.ts is started with. */
-export interface StretchJob extends StretchParameters {
-  /** UTF-8 of the passphrase in NFC. */
-  readonly password: Uint8Array
   readonly salt: Uint8Array
 }
 
@@ -34,7 +23,13 @@ export interface StretchJob extends StretchParameters {
 export async function stretchPassphrase(input: StretchInput): Promise<Uint8Array> {
   const { passphrase, salt, passes, memoryKiB } = input
   checkStretchParameters({ passes, memoryKiB })
-  return runWorker({ password: utf8(passphrase.normalize('NFC')), salt, passes, memoryKiB })
+  const job = { password: utf8(passphrase.normalize('NFC')), salt, passes, memoryKiB }
+  const key = await runJob(job)
+  if (key !== undefined) return key
+  throw new StoreError(
+    'out_of_memory',
+    `Stretching this passphrase needs ${Math.ceil(memoryKiB / 1024)} MiB of free memory`,
+  )
 }
 
 /** Throws `weak_key_parameters`. */
@@ -60,23 +55,20 @@ function range({ floor, ceiling }: Bounds): string {
   return `${floor} to ${ceiling}`
 }
 
-function runWorker(job: StretchJob): Promise<Uint8Array> {
-  const worker = new Worker(workerUrl(import.meta.url, 'argon2-worker'), { workerData: job })
+async function runJob(job: StretchJob): Promise<Uint8Array | undefined> {
+  const entry = findWorker(import.meta.url, 'argon2-worker')
+  if (entry !== undefined) return runWorker(entry, job)
+  const { stretch } = await import('./argon2.ts')
+  return stretch(job)
+}
+
+function runWorker(entry: URL, job: StretchJob): Promise<Uint8Array | undefined> {
+  const worker = new Worker(entry, { workerData: job })
   // The thread has its own copy.
   wipe(job.password)
   return new Promise((resolve, reject) => {
-    worker.once('message', (key: Uint8Array | undefined) => {
-      if (key === undefined) reject(outOfMemory(job))
-      else resolve(key)
-    })
+    worker.once('message', resolve)
     worker.once('error', reject)
     worker.once('exit', () => reject(new Error('Internal error: Argon2id ended without a key')))
   })
-}
-
-function outOfMemory({ memoryKiB }: StretchJob): StoreError {
-  return new StoreError(
-    'out_of_memory',
-    `Stretching this passphrase needs ${Math.ceil(memoryKiB / 1024)} MiB of free memory`,
-  )
 }

@@ -3,20 +3,9 @@
 // copied, and never leaves the process. The thread ends when nothing has come for a while.
 
 import { Worker } from 'node:worker_threads'
-import type { Sealed } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { workerUrl } from '../worker-url.ts'
-import type { SaltInput, SealInput } from './aead.ts'
-
-export interface SealJob extends SaltInput, Omit<SealInput, 'salt'> {
-  readonly plaintext: Uint8Array<ArrayBuffer>
-}
-
-/** The envelope, and its name as a git blob. */
-export interface SealedBlob {
-  readonly body: Sealed
-  readonly oid: string
-}
+import { findWorker } from '../worker-url.ts'
+import { type SealedBlob, type SealJob, sealJob } from './seal-job.ts'
 
 interface Waiting {
   readonly resolve: (blob: SealedBlob) => void
@@ -38,9 +27,11 @@ let idle: NodeJS.Timeout | undefined
  * As `sealBytes` with the salt of `deriveSalt`. The plaintext must have its memory for itself and
  * is gone afterwards. Rejects with `storage_failed` if the thread dies.
  */
-export function sealInThread(job: SealJob): Promise<SealedBlob> {
+export async function sealInThread(job: SealJob): Promise<SealedBlob> {
   clearTimeout(idle)
-  const { worker, waiting } = (thread ??= start())
+  thread ??= start()
+  if (thread === undefined) return sealJob(job)
+  const { worker, waiting } = thread
   worker.ref()
   return new Promise((resolve, reject) => {
     waiting.push({ resolve, reject })
@@ -48,8 +39,10 @@ export function sealInThread(job: SealJob): Promise<SealedBlob> {
   })
 }
 
-function start(): Thread {
-  const worker = new Worker(workerUrl(import.meta.url, 'seal-worker'))
+function start(): Thread | undefined {
+  const entry = findWorker(import.meta.url, 'seal-worker')
+  if (entry === undefined) return undefined
+  const worker = new Worker(entry)
   const waiting: Waiting[] = []
   worker.on('message', (blob: SealedBlob) => {
     waiting.shift()?.resolve(blob)

@@ -2,19 +2,15 @@
 // keeps nothing of it.
 
 import { parentPort } from 'node:worker_threads'
-import { deriveSalt, sealBytes } from './aead.ts'
-import type { SealedBlob, SealJob } from './seal-thread.ts'
-import { gitHash } from './sha1.ts'
+import { type SealJob, sealJob } from './seal-job.ts'
+import { loadSodium } from './sodium.ts'
 import { wipe } from './wipe.ts'
 
+await loadSodium()
+
 parentPort?.on('message', (job: SealJob) => {
-  const blob = seal(job)
-  wipe(job.plaintext, job.key, job.saltKey)
+  const blob = sealJob(job)
+  wipe(job.key, job.saltKey)
   const { buffer } = blob.body
   parentPort?.postMessage(blob, buffer instanceof ArrayBuffer ? [buffer] : [])
 })
-
-function seal(job: SealJob): SealedBlob {
-  const body = sealBytes({ ...job, salt: deriveSalt(job) })
-  return { body, oid: gitHash('blob', body) }
-}

@@ -1,5 +1,7 @@
-// The only importer of libsodium: exactly the functions that suite 1 uses (FORMAT, notation), ready
-// when this module is. Argon2id is not among them: it needs the larger build, which
+// The only importer of libsodium: exactly the functions that suite 1 uses (FORMAT, notation), of
+// which none works before `loadSodium` has resolved. Whoever makes or reads an identity, and each
+// thread that uses them, waits for that; not this module, so that `require` can load the library.
+// Argon2id is not among them: it needs the larger build, which
 // argon2-worker.ts alone loads. The random generator of libsodium's wrapper is not used either.
 
 import wrappers, { ready } from 'libsodium-wrappers'
@@ -20,10 +22,12 @@ const functions = [
   'memzero',
 ] as const
 
-await ready
-// Builds of libsodium differ in what they leave out, and a missing function is only undefined.
-for (const name of functions) {
-  assert(typeof wrappers[name] === 'function', `this build of libsodium lacks ${name}`)
-}
-
 export const sodium: Pick<typeof wrappers, (typeof functions)[number]> = wrappers
+
+export async function loadSodium(): Promise<void> {
+  await ready
+  // Builds of libsodium differ in what they leave out, and a missing function is only undefined.
+  for (const name of functions) {
+    assert(typeof wrappers[name] === 'function', `this build of libsodium lacks ${name}`)
+  }
+}

@@ -3,7 +3,16 @@
 // not that they make sense: what is inside is decoded, and its padding checked, by the file of its
 // type.
 
-import { concatBytes, equalBytes, fromHex, isZero, type Sealed, toHex, utf8 } from '../bytes.ts'
+import {
+  concatBytes,
+  equalBytes,
+  fromHex,
+  isZero,
+  type OwnedBytes,
+  type Sealed,
+  toHex,
+  utf8,
+} from '../bytes.ts'
 import {
   deriveSalt,
   envelopeOverhead,
@@ -12,7 +21,8 @@ import {
   saltLength,
   sealBytes,
 } from '../crypto/aead.ts'
-import { type SealedBlob, sealInThread as sealBytesInThread } from '../crypto/seal-thread.ts'
+import type { SealedBlob } from '../crypto/seal-job.ts'
+import { sealInThread as sealBytesInThread } from '../crypto/seal-thread.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
 
 export type EnvelopeType =
@@ -202,7 +212,7 @@ function header(type: EnvelopeType, kid: string): Uint8Array {
   return concatBytes(MAGIC, Uint8Array.of(SUITE, TYPES[type], 0, 0), fromHex(kid))
 }
 
-function pad(type: EnvelopeType, plaintext: Uint8Array): Uint8Array<ArrayBuffer> {
+function pad(type: EnvelopeType, plaintext: Uint8Array): OwnedBytes {
   const padded = new Uint8Array(paddedLength(type, plaintext.length))
   padded.set(plaintext)
   return padded

@@ -4,6 +4,7 @@ import { label } from '../bytes.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { type KemKeyPair, kemKeyPair } from '../crypto/recipient.ts'
 import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
+import { loadSodium } from '../crypto/sodium.ts'
 import { StoreError } from '../errors.ts'
 import { type CheckedText, decodeChecked, encodeChecked } from '../format/checked-text.ts'
 import { deviceIdOf, formatId } from '../format/id.ts'
@@ -35,6 +36,7 @@ const recoveryForm: CheckedText = {
 
 /** A new identity. Asynchronous, so that a key store may take its place. */
 export async function generateIdentity(random: Random = systemRandom): Promise<Identity> {
+  await loadSodium()
   return identityOf(random(96))
 }
 
@@ -45,8 +47,14 @@ export function formatIdentity(identity: Identity): string {
   return `# gitlocket identity of ${device}: keep it secret\n${secret}\n`
 }
 
-/** Reads the text of an identity file. Throws `invalid_identity`, without repeating any of it. */
-export function parseIdentity(text: string): Identity {
+/** Reads the text of an identity file. Rejects with `invalid_identity`, and repeats none of it. */
+export async function parseIdentity(text: string): Promise<Identity> {
+  await loadSodium()
+  return decodeIdentity(text)
+}
+
+/** As `parseIdentity`, where libsodium is loaded. */
+export function decodeIdentity(text: string): Identity {
   const lines = text.split('\n').map((line) => line.trim())
   const [secretLine, ...more] = lines.filter((line) => line !== '' && !line.startsWith('#'))
   if (secretLine === undefined || more.length > 0) {

@@ -31,7 +31,7 @@ import {
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
-  parseIdentity,
+  decodeIdentity,
   parseRecoveryKey,
 } from '../../src/keys/identity.ts'
 import { pad } from '../support/forge-seal.ts'
@@ -264,7 +264,7 @@ describe('text forms', () => {
     await fc.assert(
       fc.asyncProperty(bytes(96), async (secret) => {
         const made = await generateIdentity(() => secret)
-        expect(toHex(parseIdentity(formatIdentity(made)).secret)).toBe(toHex(secret))
+        expect(toHex(decodeIdentity(formatIdentity(made)).secret)).toBe(toHex(secret))
         const other = identity.parseIdentity(formatIdentity(made))
         expect(formatIdentity(made)).toContain(identity.formatIdentity(other))
       }),

@@ -33,7 +33,7 @@ import {
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
-  parseIdentity,
+  decodeIdentity,
   parseRecoveryKey,
 } from '../../src/keys/identity.ts'
 import { full, seed } from '../support/seed.ts'
@@ -311,7 +311,7 @@ describe('text forms', () => {
     const property = fc.property(typing, (typed) => {
       const [comment = '', secret = ''] = text.split('\n')
       const [prefix, digits] = [secret.slice(0, 21), secret.slice(21)]
-      const read = parseIdentity(`\n${comment}\r\n\t${typed(prefix, digits)} \n`)
+      const read = decodeIdentity(`\n${comment}\r\n\t${typed(prefix, digits)} \n`)
       expect(toHex(read.secret)).toBe(toHex(identity.secret))
       expect(formatIdentity(read)).toBe(text)
     })

@@ -53,7 +53,7 @@ import {
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
-  parseIdentity,
+  decodeIdentity,
   parseRecoveryKey,
 } from '../../src/keys/identity.ts'
 import { full, seed } from '../support/seed.ts'
@@ -166,7 +166,7 @@ const decoders: readonly Decoder[] = [
   {
     name: 'an identity',
     honest: fc.constant(utf8(identityText)),
-    decode: (bytes) => parseIdentity(text(bytes)),
+    decode: (bytes) => decodeIdentity(text(bytes)),
   },
   {
     name: 'a recovery key',
@@ -368,8 +368,8 @@ describe('an answer or a StoreError comes in time of a mebibyte that is nearly',
     ['many records', parseCommit, `${message}${fill(`${begin}AAAA\n${end}`)}`],
     ['a path of segments', (bytes) => checkPath(text(bytes)), fill('/a')],
     ['a path of marks', (bytes) => checkPath(text(bytes)), `/${fill('e\u0301\u0323')}`],
-    ['an identity of comments', (bytes) => parseIdentity(text(bytes)), fill('#\n')],
-    ['an identity', (bytes) => parseIdentity(text(bytes)), `GITLOCKET-IDENTITY-1-${fill('0 -')}`],
+    ['an identity of comments', (bytes) => decodeIdentity(text(bytes)), fill('#\n')],
+    ['an identity', (bytes) => decodeIdentity(text(bytes)), `GITLOCKET-IDENTITY-1-${fill('0 -')}`],
     ['a recovery key', (bytes) => parseRecoveryKey(text(bytes)), `GLKR1-${fill('- ')}`],
     ['an id', (bytes) => parseId('memory', text(bytes)), `mem_${fill('0')}`],
     ['store.json', parseStoreFile, fill('[')],

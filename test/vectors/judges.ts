@@ -14,7 +14,7 @@ import { parseStoreFile } from '../../src/format/public-files.ts'
 import { decodeRecord, encodeSignedBody, verifyRecordSignature } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
 import type { GitObject, Oid } from '../../src/git/objects/object.ts'
-import { parseIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
+import { decodeIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
 import { openKeyring, type Unlock } from '../../src/keys/keyring.ts'
 import { placedTime } from '../../src/store/history/record-times.ts'
 import { makeHistory } from '../support/histories.ts'
@@ -53,7 +53,7 @@ export const judges: Readonly<Record<Group, Judge>> = {
     reference: (v) => path.checkPath(text(v), 'invalid_path'),
   },
   identities: {
-    product: (v) => toHex(parseIdentity(text(v)).secret),
+    product: (v) => toHex(decodeIdentity(text(v)).secret),
     reference(v) {
       const { signingSeed, kemSeed, localSecret } = identity.parseIdentity(text(v))
       return [signingSeed, kemSeed, localSecret].map(toHex).join('')
@@ -200,7 +200,7 @@ function unlockOf(v: Vector): Unlock {
   const { passphrase, recoveryKey } = v
   if (passphrase !== undefined) return { type: 'passphrase', passphrase }
   if (recoveryKey !== undefined) return { type: 'recovery', recoveryKey }
-  return { type: 'identity', identity: parseIdentity(field(v, 'identity')) }
+  return { type: 'identity', identity: decodeIdentity(field(v, 'identity')) }
 }
 
 function secretOf(v: Vector): Secret {

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { KIBIBYTE } from '../../limits.ts'
-import { workerUrl } from '../../worker-url.ts'
+import { findWorker } from '../../worker-url.ts'
 import type { CompactOptions } from '../object-store.ts'
 import { asHalfPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
@@ -48,11 +48,17 @@ export function workerPacker(directory: string): Packer {
   }
 }
 
-/** As `runPackJob` on the real disk, in a thread of its own. Keeps the process alive meanwhile. */
+/**
+ * As `runPackJob` on the real disk, in a thread of its own where that can be. Keeps the process
+ * alive meanwhile.
+ */
 export async function packInWorker(
   job: PackJob,
-  { signal, progress }: CompactOptions = {},
+  options: CompactOptions = {},
 ): Promise<PackResult> {
+  const entry = findWorker(import.meta.url, 'pack-job-worker')
+  if (entry === undefined) return packHere(job, options)
+  const { signal, progress } = options
   const request = encodeRequest(job)
   const cancelled = new Int32Array(new SharedArrayBuffer(4))
   const data: PackThreadData = { request, cancelled }
@@ -61,7 +67,7 @@ export async function packInWorker(
   if (signal?.aborted === true) cancel()
   signal?.addEventListener('abort', cancel)
   try {
-    const worker = new Worker(workerUrl(import.meta.url, 'pack-job-worker'), {
+    const worker = new Worker(entry, {
       workerData: data,
       transferList: transferOf(request),
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
@@ -85,10 +91,13 @@ function replyOf(worker: Worker, progress: CompactOptions['progress']): Promise<
 }
 
 function runWhereFaster(job: PackJob, options: CompactOptions = {}): Promise<PackResult> {
-  if (bytesOf(job) > inlineBytesMax) return packInWorker(job, options)
+  return bytesOf(job) > inlineBytesMax ? packInWorker(job, options) : packHere(job, options)
+}
+
+function packHere(job: PackJob, { signal, progress }: CompactOptions): Promise<PackResult> {
   return runPackJob(systemDisk, job, {
-    isCancelled: () => options.signal?.aborted === true,
-    progress: (done, total) => options.progress?.(done, total),
+    isCancelled: () => signal?.aborted === true,
+    progress: (done, total) => progress?.(done, total),
   })
 }
 

@@ -2,7 +2,16 @@
 // each batch of commits, in one buffer that is handed over. A commit that was refused crosses as
 // that alone and is judged again where the history is: every refusal arises in one place.
 
-import { ByteReader, ByteWriter, equalBytes, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
+import {
+  ByteReader,
+  ByteWriter,
+  equalBytes,
+  fromHex,
+  type OwnedBytes,
+  toHex,
+  utf8,
+  utf8Text,
+} from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
 import type { ChangeRecord } from '../../format/change-record.ts'
 import { writesVersions } from '../../format/record-rules.ts'
@@ -40,7 +49,7 @@ export function judgeBatch(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
-): Uint8Array<ArrayBuffer> {
+): OwnedBytes {
   return atOnce(judging(source, signingKeys, oids))
 }
 
@@ -49,7 +58,7 @@ export function judgeInSlices(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<OwnedBytes> {
   return inSlices(judging(source, signingKeys, oids))
 }
 
@@ -58,7 +67,7 @@ function* judging(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
-): Generator<undefined, Uint8Array<ArrayBuffer>> {
+): Generator<undefined, OwnedBytes> {
   const writer = new ByteWriter()
   for (const oid of oids) {
     const judged = yield* judgeFully(source, signingKeys, oid)

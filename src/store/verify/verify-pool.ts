@@ -4,7 +4,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { Oid } from '../../git/objects/object.ts'
-import { workerUrl } from '../../worker-url.ts'
+import { findWorker } from '../../worker-url.ts'
 import type { VerifyJob } from './verify-message.ts'
 
 /** With more, the half that needs the past takes the time, and only one thread can do that. */
@@ -37,7 +37,9 @@ export class VerifyPool {
   readonly #threads: Thread[]
 
   constructor(job: VerifyJob, threads: number) {
-    this.#threads = Array.from({ length: threads }, () => this.#start(job))
+    const entry = findWorker(import.meta.url, 'verify-worker')
+    this.#threads =
+      entry === undefined ? [] : Array.from({ length: threads }, () => this.#start(entry, job))
   }
 
   /** Whether a thread could take another batch. */
@@ -62,8 +64,7 @@ export class VerifyPool {
     await Promise.all(threads.map(({ exited }) => exited))
   }
 
-  #start(job: VerifyJob): Thread {
-    const entry = workerUrl(import.meta.url, 'verify-worker')
+  #start(entry: URL, job: VerifyJob): Thread {
     const worker = new Worker(entry, { workerData: job, resourceLimits })
     const waiting: Deliver[] = []
     const exited = new Promise<void>((resolve) => {

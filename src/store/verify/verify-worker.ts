@@ -3,12 +3,14 @@
 // whatever it refuses, is for the other side to judge.
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { loadSodium } from '../../crypto/sodium.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { PackSet } from '../../git/pack/pack-set.ts'
 import { epochKeys, wipeEpoch } from '../../keys/epoch.ts'
 import { judgeBatch, type VerifyJob } from './verify-message.ts'
 
+await loadSodium()
 // The type is lost on the way; verify-pool.ts alone sets it.
 const job: VerifyJob = workerData
 const { packDirectory, storeId, signingKeys } = job

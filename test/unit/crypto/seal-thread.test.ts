@@ -67,17 +67,17 @@ test('a content above 102,400 bytes is not encrypted in this thread', async () =
     return Math.max(...sizes)
   }
   const [small, large] = ['s'.repeat(102_400), 'l'.repeat(102_401)]
-  await store.apply([{ type: 'create', path: '/small.md', content: small }], author)
+  await store.as(author).apply([{ type: 'create', path: '/small.md', content: small }])
   expect(largest()).toBeGreaterThan(102_400)
-  await store.apply([{ type: 'create', path: '/large.md', content: large }], author)
+  await store.as(author).apply([{ type: 'create', path: '/large.md', content: large }])
   expect(largest()).toBeLessThan(10_000)
   const edit = (content: string): string => `${content}.`
-  await store.apply([{ type: 'edit', path: '/large.md', edit }], author)
+  await store.as(author).apply([{ type: 'edit', path: '/large.md', edit }])
   expect(largest()).toBeLessThan(10_000)
   await store.close()
   const again = await reopen(place)
   expect((await again.read('/large.md'))?.content).toBe(`${large}.`)
   expect((await again.read('/small.md'))?.content).toBe(small)
-  await again.verify()
+  await again.maintenance.verify()
   await again.close()
 })

@@ -1,16 +1,28 @@
-// Workers are compiled modules, wherever the caller runs.
+// Workers are compiled modules, wherever the caller runs; in a bundle there are none.
 
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { workerUrl } from '../../../src/worker-url.ts'
+import { findWorker } from '../../../src/worker-url.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
 
 test.each([
-  ['file:///a/dist/crypto/passphrase.js', 'file:///a/dist/crypto/w.js'],
-  ['file:///a/src/crypto/passphrase.ts', 'file:///a/dist/crypto/w.js'],
-  ['file:///src/a/src/crypto/passphrase.ts', 'file:///src/a/dist/crypto/w.js'],
-  [
-    'file:///home/src/node_modules/gitlocket/dist/git/b.js',
-    'file:///home/src/node_modules/gitlocket/dist/git/w.js',
-  ],
-])('beside %s is %s', (moduleUrl, expected) => {
-  expect(workerUrl(moduleUrl, 'w').href).toBe(expected)
+  ['a/dist/crypto/passphrase.js', 'a/dist/crypto/w.js'],
+  ['a/src/crypto/passphrase.ts', 'a/dist/crypto/w.js'],
+  ['src/a/src/crypto/passphrase.ts', 'src/a/dist/crypto/w.js'],
+  ['src/node_modules/gitlocket/dist/git/b.js', 'src/node_modules/gitlocket/dist/git/w.js'],
+])('beside %s is %s', (caller, expected) => {
+  const root = `${temporaryDirectory()}/`
+  const address = (path: string): string => new URL(path, pathToFileURL(root)).href
+  expect(findWorker(address(caller), 'w')).toBeUndefined()
+  mkdirSync(root + expected.replace(/[^/]*$/, ''), { recursive: true })
+  writeFileSync(root + expected, '')
+  expect(findWorker(address(caller), 'w')?.href).toBe(address(expected))
 })
+
+test.each([undefined, 'https://host.example/bundle.js', 'webpack://bundle.js'])(
+  'beside %s is none',
+  (moduleUrl) => {
+    expect(findWorker(moduleUrl, 'w')).toBeUndefined()
+  },
+)

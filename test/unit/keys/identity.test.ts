@@ -9,7 +9,7 @@ import {
   formatRecoveryKey,
   generateIdentity,
   generateRecoveryKey,
-  parseIdentity,
+  decodeIdentity,
   parseRecoveryKey,
 } from '../../../src/keys/identity.ts'
 import {
@@ -39,7 +39,7 @@ test('two generated identities differ', async () => {
 })
 
 test('an identity is read back, here and by the reference implementation', () => {
-  expect(parseIdentity(file)).toEqual(identity)
+  expect(decodeIdentity(file)).toEqual(identity)
   expect(referenceParse(file)).toBeDefined()
   expect(file).toContain(referenceFormat(referenceParse(file)).trim())
 })
@@ -53,7 +53,7 @@ describe('an identity is read in spite of', () => {
     ['line ends of another system', file.replaceAll('\n', '\r\n')],
     ['no line end', secretLine],
   ])('%s', (_, text) => {
-    expect(parseIdentity(text)).toEqual(identity)
+    expect(decodeIdentity(text)).toEqual(identity)
   })
 })
 
@@ -69,13 +69,13 @@ describe('invalid_identity:', () => {
     ['a letter that is no digit', `${secretLine.slice(0, -1)}U`],
     ['a recovery key', recoveryText],
   ])('%s', (_, text) => {
-    expect(() => parseIdentity(text)).toThrow(refused)
+    expect(() => decodeIdentity(text)).toThrow(refused)
   })
 
   test('any one changed digit, in identity and recovery key', () => {
     const start = 'GITLOCKET-IDENTITY-1-'.length
     for (let at = start; at < secretLine.length; at++) {
-      expect(() => parseIdentity(typo(secretLine, at)), `digit ${at}`).toThrow(refused)
+      expect(() => decodeIdentity(typo(secretLine, at)), `digit ${at}`).toThrow(refused)
     }
     for (let at = 'GLKR1-'.length; at < recoveryText.length; at++) {
       if (recoveryText[at] === '-') continue
@@ -85,7 +85,7 @@ describe('invalid_identity:', () => {
 
   test('the error does not repeat the secret', () => {
     const broken = typo(secretLine, 40)
-    const thrown = catchError(() => parseIdentity(broken))
+    const thrown = catchError(() => decodeIdentity(broken))
     expect(`${thrown.message} ${thrown.stack}`).not.toContain(broken.slice(50, 60))
   })
 })

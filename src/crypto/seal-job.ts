@@ -1,0 +1,23 @@
+// Sealing of one large plaintext: what seal-thread.ts asks its thread for.
+
+import type { OwnedBytes, Sealed } from '../bytes.ts'
+import { deriveSalt, type SaltInput, sealBytes, type SealInput } from './aead.ts'
+import { gitHash } from './sha1.ts'
+import { wipe } from './wipe.ts'
+
+export interface SealJob extends SaltInput, Omit<SealInput, 'salt'> {
+  readonly plaintext: OwnedBytes
+}
+
+/** The envelope, and its name as a git blob. */
+export interface SealedBlob {
+  readonly body: Sealed
+  readonly oid: string
+}
+
+/** Wipes the plaintext. */
+export function sealJob(job: SealJob): SealedBlob {
+  const body = sealBytes({ ...job, salt: deriveSalt(job) })
+  wipe(job.plaintext)
+  return { body, oid: gitHash('blob', body) }
+}

@@ -1,8 +1,8 @@
-// The one place that reads environment variables, the home directory and what the standard streams
-// are. Everything else in cli/ gets these facts as a value. docs/CLI.md lists the variables.
+// The one place of cli/ that reads environment variables and what the standard streams are.
+// Everything else gets these facts as a value. docs/CLI.md lists the variables.
 
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
+import { defaultPlaces, findVariable } from '../home/places.ts'
 
 export interface Terminal {
   readonly input: boolean
@@ -83,14 +83,11 @@ export const variables: readonly Variable[] = [
 
 /** `storeOption` is the value of --store, which goes before the variable. */
 export function readEnvironment(storeOption: string | undefined): Environment {
-  const data = baseDirectory('XDG_DATA_HOME', '.local/share')
-  const config = baseDirectory('XDG_CONFIG_HOME', '.config')
-  const state = baseDirectory('XDG_STATE_HOME', '.local/state')
-  const place = (name: string, other: string): string => resolve(variable(name) ?? other)
+  const { directory, identityFile, stateDirectory } = defaultPlaces(process.env)
   return {
-    storeDirectory: resolve(storeOption ?? variable('GITLOCKET_STORE') ?? join(data, 'store')),
-    identityFile: place('GITLOCKET_IDENTITY_FILE', join(config, 'identity')),
-    stateDirectory: place('GITLOCKET_STATE_DIRECTORY', state),
+    storeDirectory: storeOption === undefined ? directory : resolve(storeOption),
+    identityFile,
+    stateDirectory,
     passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
@@ -131,15 +128,6 @@ function readTerminal(): Terminal {
   }
 }
 
-/** Undefined if unset or empty, as the XDG specification and common sense have it. */
 function variable(name: string): string | undefined {
-  const value = process.env[name]
-  return value === '' ? undefined : value
-}
-
-/** The XDG specification tells programs to ignore relative paths. */
-function baseDirectory(name: string, fallback: string): string {
-  const value = variable(name)
-  const base = value?.startsWith('/') === true ? value : join(homedir(), fallback)
-  return join(base, 'gitlocket')
+  return findVariable(process.env, name)
 }

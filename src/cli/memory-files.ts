@@ -4,7 +4,7 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { StoreError } from '../errors.ts'
-import { attempt } from './files.ts'
+import { attempt } from '../home/files.ts'
 
 /** Bytes of one name on the file systems that people have. */
 const NAME_BYTES_MAX = 255

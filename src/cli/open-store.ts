@@ -3,20 +3,21 @@
 
 import { statSync } from 'node:fs'
 import { hasCode, StoreError } from '../errors.ts'
-import { type Identity, decodeIdentity } from '../keys/identity.ts'
+import { attempt } from '../home/files.ts'
+import { findIdentity } from '../home/identity-file.ts'
+import type { Identity } from '../keys/identity.ts'
 import type { Audit } from '../store/audit/audit.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import type { Environment } from './environment.ts'
-import { attempt, findTextFile } from './files.ts'
 import { withProgress } from './progress.ts'
 import { clockNotice } from './times.ts'
 
 /** The identity in its file. Throws `invalid_identity` with what to do if there is none. */
 export function getIdentity(environment: Environment): Identity {
-  const identity = findIdentity(environment)
+  const identity = findIdentity(environment.identityFile)
   if (identity !== undefined) return identity
   throw new CommandError(
     'invalid_identity',
@@ -24,11 +25,6 @@ export function getIdentity(environment: Environment): Identity {
     '`gitlocket init` makes a new store and identity; `gitlocket recover` enrols this machine ' +
       'in a store that exists',
   )
-}
-
-export function findIdentity(environment: Environment): Identity | undefined {
-  const text = findTextFile('the identity file', environment.identityFile)
-  return text === undefined ? undefined : decodeIdentity(text)
 }
 
 /** Opens the store with the identity file, and closes it after `work`. */

@@ -2,11 +2,11 @@
 // credential helpers work, and without ever asking anything.
 
 import type { Progress } from '../async.ts'
+import { findTextFile } from '../home/files.ts'
 import type { RemoteOptions } from '../store/sync/options.ts'
 import type { TransferProgress } from '../transport/remote-access.ts'
 import type { Context } from './context.ts'
 import { variablesWith } from './environment.ts'
-import { findTextFile } from './files.ts'
 
 export function remoteAccess({ environment }: Context): RemoteOptions {
   const { certificatesFile: file } = environment

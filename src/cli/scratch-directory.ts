@@ -5,10 +5,10 @@
 import { mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { attempt } from '../home/files.ts'
 import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import type { Environment } from './environment.ts'
-import { attempt } from './files.ts'
 
 const NAME = 'gitlocket-edit-'
 /** `f_type` of statfs(2): tmpfs and ramfs. */

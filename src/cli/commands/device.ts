@@ -6,13 +6,13 @@ import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
 import { isLower } from '../../format/directory-join.ts'
 import { checkRole, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
+import { withIdentityFile } from '../../home/identity-file.ts'
 import type { Device } from '../../store/devices/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readStandardInput, readTextFile, writeNewFile } from '../files.ts'
-import { withIdentityFile } from '../identity-file.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
@@ -33,7 +33,7 @@ const ID_DIGITS = 26
 const SHORTEST = 4
 
 export function deviceCard(context: Context, input: Input): Promise<Answer> {
-  return withIdentityFile(context.environment, async (identity) => {
+  return withIdentityFile(context.environment.identityFile, async (identity) => {
     const card = formatDeviceCard(identity)
     const deviceId = formatId('device', identity.deviceId)
     const file = input.text('out')

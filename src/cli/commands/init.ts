@@ -4,14 +4,14 @@
 import { readdirSync } from 'node:fs'
 import { hasCode, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
+import { attempt, errnoOf } from '../../home/files.ts'
+import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore, openStore } from '../../store/open.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { attempt, errnoOf } from '../files.ts'
-import { withIdentityFile } from '../identity-file.ts'
-import { closing, findIdentity } from '../open-store.ts'
+import { closing } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { findFirstPassphrase } from '../secrets.ts'
 import { withGuard } from './settings.ts'
@@ -28,7 +28,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
   const { storeDirectory: directory, stateDirectory, identityFile } = environment
   const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
   const hasPassphrase = passphrase !== undefined
-  return withIdentityFile(environment, async (identity) => {
+  return withIdentityFile(environment.identityFile, async (identity) => {
     const { store, recoveryKey } = await createStore({
       directory,
       stateDirectory,
@@ -78,7 +78,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
 async function findExisting(context: Context): Promise<Answer | undefined> {
   const { environment } = context
   const { storeDirectory: directory, stateDirectory } = environment
-  const identity = findIdentity(environment)
+  const identity = findIdentity(environment.identityFile)
   if (identity === undefined) throw await withoutIdentity(context)
   try {
     const store = await openStore({ directory, stateDirectory, identity })

@@ -2,6 +2,7 @@
 // before anything is written; what goes wrong leaves nothing but the identity of this machine.
 
 import { hasCode } from '../../errors.ts'
+import { withIdentityFile } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import { joinStore } from '../../store/join.ts'
@@ -10,7 +11,6 @@ import type { JoinOptions } from '../../store/sync/clone-remote.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { withIdentityFile } from '../identity-file.ts'
 import { closing } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
@@ -29,7 +29,7 @@ export async function join(context: Context, input: Input): Promise<Answer> {
 }
 
 function joinRemote(context: Context, input: Input): Promise<Answer> {
-  return withIdentityFile(context.environment, async (identity) => {
+  return withIdentityFile(context.environment.identityFile, async (identity) => {
     try {
       const store = await joinAs(context, input, identity)
       return await closing(store, (joined) => describe(context, input, joined))

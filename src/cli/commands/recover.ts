@@ -2,24 +2,24 @@
 // recovery key (FORMAT §7, recovery identities). Running it again changes nothing.
 
 import { hasCode } from '../../errors.ts'
+import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
-import { withIdentityFile } from '../identity-file.ts'
-import { closing, findIdentity } from '../open-store.ts'
+import { closing } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { getSecret, type Secret } from '../secrets.ts'
 
 export async function recover(context: Context): Promise<Answer> {
-  const known = findIdentity(context.environment)
+  const known = findIdentity(context.environment.identityFile)
   if (known !== undefined) {
     const store = await openIfEnrolled(context, known)
     if (store !== undefined) return closing(store, (enrolled) => describe(context, enrolled, false))
   }
   const secret = await getSecret(context)
-  return withIdentityFile(context.environment, async (identity) => {
+  return withIdentityFile(context.environment.identityFile, async (identity) => {
     const store = await openWith(context, identity, secret)
     return closing(store, (enrolled) => describe(context, enrolled, true))
   })

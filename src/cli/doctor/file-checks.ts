@@ -4,9 +4,9 @@
 import { lstatSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { hasCode } from '../../errors.ts'
+import { attempt } from '../../home/files.ts'
+import { findIdentity } from '../../home/identity-file.ts'
 import type { Environment } from '../environment.ts'
-import { attempt } from '../files.ts'
-import { findIdentity } from '../open-store.ts'
 import { isInRam, leftScratchDirectories } from '../scratch-directory.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
@@ -52,7 +52,7 @@ function checkIdentity(environment: Environment): Finding {
   const { identityFile, storeDirectory } = environment
   const check = 'Identity'
   try {
-    if (findIdentity(environment) === undefined) {
+    if (findIdentity(identityFile) === undefined) {
       const fix = '`gitlocket init`, or `gitlocket recover` for a store that exists'
       return fail(check, `none at ${identityFile}`, fix, WRONG_KEY)
     }

@@ -1,24 +1,32 @@
-// Makes the identity of this machine: the file is durable before anything refers to it, so that a
-// crash leaves either nothing or a device that can be used. It never replaces a file.
+// The file with the identity of this machine. A new one is durable before anything refers to it, so
+// that a crash leaves either nothing or a device that can be used. It never replaces a file.
 
 import { rmSync } from 'node:fs'
 import { hasCode } from '../errors.ts'
-import { formatIdentity, generateIdentity, type Identity } from '../keys/identity.ts'
-import type { Environment } from './environment.ts'
-import { attempt, writeSecretFile } from './files.ts'
-import { findIdentity } from './open-store.ts'
+import {
+  decodeIdentity,
+  formatIdentity,
+  generateIdentity,
+  type Identity,
+} from '../keys/identity.ts'
+import { attempt, findTextFile, writeSecretFile } from './files.ts'
+
+/** Throws `invalid_identity`. libsodium must be loaded. */
+export function findIdentity(path: string): Identity | undefined {
+  const text = findTextFile('the identity file', path)
+  return text === undefined ? undefined : decodeIdentity(text)
+}
 
 /**
  * Runs `work` with the identity in the file, made if it is missing. If `work` fails before the
  * store could have learnt of a new identity, its file is removed again.
  */
 export async function withIdentityFile<T>(
-  environment: Environment,
+  path: string,
   work: (identity: Identity) => Promise<T>,
 ): Promise<T> {
-  const existing = findIdentity(environment)
+  const existing = findIdentity(path)
   if (existing !== undefined) return work(existing)
-  const path = environment.identityFile
   const identity = await generateIdentity()
   writeSecretFile('the identity file', path, formatIdentity(identity))
   try {

@@ -1,0 +1,106 @@
+// Files of a user, outside every store: the identity file, and what commands read and write.
+// Unlike the rest of the library, messages here name the file, which the user gave or can change.
+// Never holds contents in a message. New files are 0600, new directories 0700.
+
+import { isUtf8 } from 'node:buffer'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { utf8Text } from '../bytes.ts'
+import { StoreError, type ErrorCode } from '../errors.ts'
+/** The text of a file, or undefined if it does not exist. */
+export function findTextFile(what: string, path: string): string | undefined {
+  const bytes = attempt(`read ${what}`, path, () => {
+    try {
+      return readFileSync(path)
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return undefined
+      throw error
+    }
+  })
+  return bytes === undefined ? undefined : textOf(bytes, what)
+}
+
+/** Well-formed text of UTF-8 bytes. Throws `invalid_input`. */
+export function textOf(bytes: Uint8Array, what: string): string {
+  if (isUtf8(bytes)) return utf8Text(bytes)
+  throw new StoreError('invalid_input', `${capitalised(what)} must be UTF-8 text`)
+}
+
+/** Writes a new file, durably, with its directories. Never replaces one: `path_conflict`. */
+export function writeSecretFile(what: string, path: string, text: string): void {
+  const directory = dirname(path)
+  attempt(`write ${what}`, path, () => {
+    makeDirectory(directory)
+    const file = openSync(path, 'wx', 0o600)
+    try {
+      fchmodSync(file, 0o600)
+      writeFileSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    syncDirectory(directory)
+  })
+}
+
+/** Creates a directory and its missing parents, each 0700 whatever the umask. */
+export function makeDirectory(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let made = path; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o700)
+}
+
+/** Runs file operations, in words if they fail. Throws a storage code, or `invalid_input`. */
+export function attempt<T>(action: string, path: string, operation: () => T): T {
+  try {
+    return operation()
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined) throw error
+    const [code, problem] = problems[errno] ?? ['storage_failed', `the system said ${errno}`]
+    throw new StoreError(code, `Could not ${action} at ${path}: ${problem}`, { cause: error })
+  }
+}
+
+/** `ENOENT` and the like, if the system refused something. */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  return 'syscall' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  ENOENT: ['invalid_input', 'it does not exist'],
+  EISDIR: ['invalid_input', 'it is a directory'],
+  ENOTDIR: ['invalid_input', 'part of the path is not a directory'],
+  ELOOP: ['invalid_input', 'it is a symbolic link'],
+  ENAMETOOLONG: ['invalid_input', 'the name is too long for the file system'],
+  EEXIST: ['path_conflict', 'it exists already'],
+  ENOSPC: ['storage_full', 'the disk is full'],
+  EDQUOT: ['storage_full', 'the disk quota is used up'],
+  EACCES: ['storage_denied', 'permission was denied'],
+  EPERM: ['storage_denied', 'the operation is not permitted here'],
+  EROFS: ['storage_denied', 'the file system is read-only'],
+}
+
+function syncDirectory(path: string): void {
+  const directory = openSync(path, constants.O_RDONLY)
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}
+
+export function capitalised(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}

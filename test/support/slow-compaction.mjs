@@ -18,5 +18,5 @@ const slow = {
   },
 }
 const store = await openDiskObjectStore({ directory, packer: slow })
-await store.maintenance.compact()
+await store.compact()
 await store.close()

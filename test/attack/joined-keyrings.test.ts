@@ -6,7 +6,7 @@ import { compareBytes } from '../../src/bytes.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { fields, type JoinPlan, withMember } from '../support/forge-fault.ts'
+import { type Fault, fields, type JoinPlan, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
 import {
   admit,
@@ -382,11 +382,33 @@ describe('a recovery key', () => {
     expect(await verdicts(left)).toEqual(accepted)
   })
 
+  test('that its own side has dropped since has let in whom it enrolled', async () => {
+    const { left, right, second, writer } = clones()
+    removeDevice(left, writer)
+    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
+    dropRecovery(right, { author: second })
+    left.joinWith(right)
+    expect(await verdicts(left)).toEqual(accepted)
+  })
+
+  test('record_late: that both sides have dropped has let nobody in', async () => {
+    const { left, right, second } = clones()
+    dropRecovery(left)
+    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
+    dropRecovery(right, { author: second })
+    left.joinWith(right)
+    expect(await verdicts(left)).toEqual(refused('record_late'))
+  })
+
   test('record_late: that was dropped on the other side lets nobody in', async () => {
     const { left, right } = clones()
-    left.keyring((next) => ({ ...next, recovery: [] }), { epoch: left.newEpoch() })
+    dropRecovery(left)
     right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
     left.joinWith(right)
     expect(await verdicts(left)).toEqual(refused('record_late'))
   })
+
+  function dropRecovery(side: Forge, fault: Fault = {}): void {
+    side.keyring((next) => ({ ...next, recovery: [] }), { epoch: side.newEpoch(), fault })
+  }
 })

@@ -17,7 +17,7 @@ import { parseStoreFile, storeFile } from '../../src/format/public-files.ts'
 import { decodeRecord } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
 import { decodeTree } from '../../src/git/objects/object.ts'
-import { parseIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
+import { decodeIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
 import { type Fault, plainSettings } from '../support/forge-fault.ts'
 import { pad, put } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
@@ -192,7 +192,7 @@ describe('T15: whatever the bytes are, only codes are thrown', () => {
   })
 
   test.each<[name: string, read: (text: string) => unknown]>([
-    ['parseIdentity', parseIdentity],
+    ['decodeIdentity', decodeIdentity],
     ['parseRecoveryKey', parseRecoveryKey],
     ['parseId', (text) => parseId('memory', text)],
     ['checkPath', checkPath],

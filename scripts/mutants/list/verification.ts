@@ -346,6 +346,23 @@ export const verification: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/access/keyring-join.ts',
+    mutants: [
+      {
+        line: 'slotIds.some((slotId) => !other.gone.includes(slotId)) ||',
+        becomes: '',
+        test: 'unit/store/sync/joined-keyrings.test.ts',
+        name: 'was replaced since a passphrase does not keep an owner apart',
+      },
+      {
+        line: 'slotIds.some((slotId) => !other.gone.includes(slotId)) ||',
+        becomes: 'slotIds.length > 0 ||',
+        test: 'attack/joined-keyrings.test.ts',
+        name: 'record_late: that both sides have dropped has let nobody in',
+      },
+    ],
+  },
+  {
     file: 'store/access/authority.ts',
     mutants: [
       {

@@ -9,6 +9,8 @@ export type TwoKeyrings = readonly [first: KeyringState, second: KeyringState]
 /** Who changed a keyring, and whether that gave anybody a right or a way in. */
 export interface KeyringChange {
   readonly authorId: string
+  /** Of the recovery entries by which the author did it; none of a device. 32 hex digits each. */
+  readonly slotIds: readonly string[]
   readonly givesRights: boolean
   readonly raised: readonly RaisedRole[]
 }

@@ -59,7 +59,7 @@ export function lateChanges<Change extends KeyringChange>(
 }
 
 function isSound(
-  { authorId, givesRights: isGiving }: KeyringChange,
+  { authorId, slotIds, givesRights: isGiving }: KeyringChange,
   [own, other]: readonly [own: Directory, other: Directory],
   sound: ReadonlySet<KeyringChange>,
 ): boolean {
@@ -70,8 +70,11 @@ function isSound(
     return !isGiving || device.role === 'owner' || wasMadeOwner(device, sound)
   }
   if (!isGiving || findDevice(own, authorId) !== undefined) return true
-  const slots = findRecoveries(own, authorId).filter(({ slotId }) => !other.gone.includes(slotId))
-  return slots.length > 0 || findRecoveries(other, authorId).length > 0
+  // Its own side may have replaced the secret since: what it did before stays.
+  return (
+    slotIds.some((slotId) => !other.gone.includes(slotId)) ||
+    findRecoveries(other, authorId).length > 0
+  )
 }
 
 /** Not if the other side, where it is no owner, has lowered its role. */
@@ -90,9 +93,11 @@ export function changeBy(
   const [only, another] = before
   // Genesis has none before it; a join has nothing but what the keyrings have that it joins.
   if (only === undefined || another !== undefined) {
-    return { authorId, givesRights: false, raised: [] }
+    return { authorId, slotIds: [], givesRights: false, raised: [] }
   }
-  return { authorId, givesRights: givesRights(only, next), raised: raisedRoles(only, next) }
+  const slotIds = findRecoveries(only, authorId).map(({ slotId }) => slotId)
+  const [gives, raised] = [givesRights(only, next), raisedRoles(only, next)]
+  return { authorId, slotIds, givesRights: gives, raised }
 }
 
 /** The same of commits that are verified and bring keyrings. */

@@ -355,12 +355,20 @@ export function isRaised(authorId: string, own: readonly Raise[], other: Directo
   return !wasLowered && ofIt.some(({ to }) => to === 'owner')
 }
 
+/** The slots of a recovery identity. */
+export function entriesOf(authorId: string, { recoveries }: Directory): readonly string[] {
+  return recoveries.filter((r) => deviceIdOf(r.signingKey) === authorId).map((r) => r.slotId)
+}
+
 /** Whether who gave something on one side may still have done so, as the other side sees it. */
-export function mayGive(authorId: string, own: Directory, other: Directory): boolean {
+export function mayGive(
+  { authorId, entries }: { readonly authorId: string; readonly entries: readonly string[] },
+  own: Directory,
+  other: Directory,
+): boolean {
   const there = other.devices.find((device) => device.deviceId === authorId)
   if (there !== undefined) return there.removed === 0 && there.role === 'owner'
   if (own.devices.some((device) => device.deviceId === authorId)) return true
   const isAuthor = (r: RecoveryEntry): boolean => deviceIdOf(r.signingKey) === authorId
-  const left = own.recoveries.filter((r) => !other.gone.includes(r.slotId))
-  return [...left, ...other.recoveries].some(isAuthor)
+  return entries.some((slotId) => !other.gone.includes(slotId)) || other.recoveries.some(isAuthor)
 }

@@ -18,6 +18,8 @@ export interface DeviceState {
 /** Who wrote a keyring record, and whether it gave anybody anything. */
 export interface KeyringChange {
   readonly authorId: string
+  /** Slots of the author in the directory before, if it is a recovery identity. */
+  readonly entries: readonly string[]
   readonly gives: boolean
   readonly raised: readonly Raise[]
 }
@@ -173,8 +175,8 @@ function soundChanges(
   for (;;) {
     const raised = sound.flatMap((change) => change.raised)
     const next = changes.filter(
-      ({ gives, authorId }) =>
-        !gives || mayGive(authorId, own, other) || isRaised(authorId, raised, other),
+      (change) =>
+        !change.gives || mayGive(change, own, other) || isRaised(change.authorId, raised, other),
     )
     if (next.length === sound.length) return sound
     sound = next

@@ -11,6 +11,7 @@ import {
   checkNextDirectory,
   type Directory,
   directoryHash,
+  entriesOf,
   findAuthor,
   gives,
   joinDirectories,
@@ -296,13 +297,15 @@ function readKeyring(
   }
   const authorId = record.deviceId
   const isStep = only !== undefined && another === undefined
-  const did = isStep ? givenBy(only.directory, directory) : { gives: false, raised: [] }
+  const did = isStep
+    ? { ...givenBy(only.directory, directory), entries: entriesOf(authorId, only.directory) }
+    : { gives: false, raised: [], entries: [] }
   const changes = new Map(before.flatMap((one) => [...one.changes]))
   changes.set(hash, { authorId, ...did })
   return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
 }
 
-function givenBy(previous: Directory, next: Directory): Omit<KeyringChange, 'authorId'> {
+function givenBy(previous: Directory, next: Directory): Pick<KeyringChange, 'gives' | 'raised'> {
   return { gives: gives(previous, next), raised: raises(previous, next) }
 }
 

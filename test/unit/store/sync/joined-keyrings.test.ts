@@ -7,6 +7,7 @@ import { formatId } from '../../../../src/format/id.ts'
 import {
   type SyncReport,
   auditStore,
+  generateIdentity,
   type Identity,
   openStore,
   type Role,
@@ -200,6 +201,34 @@ describe('roles and passphrases that two owners set apart', () => {
       recoveryRemoved: [],
       isNewEpoch: true,
     })
+  })
+})
+
+describe('a secret that let a machine in and was replaced since', () => {
+  test.each(['passphrase', 'recovery key'])('a %s does not keep an owner apart', async (secret) => {
+    const { remote, a, b, c, w } = await trio()
+    const me = a.store.as(author)
+    const passphrase = 'the first of two'
+    const made = secret === 'passphrase' ? undefined : await me.keys.makeRecoveryKey()
+    if (made === undefined) await me.keys.changePassphrase(passphrase)
+    await sync(a)
+    const key = made === undefined ? { passphrase } : { recoveryKey: made.recoveryKey }
+    const d = await joinClone(a, remote, { identity: await generateIdentity(), ...key })
+    await sync(a)
+    if (made === undefined) await me.keys.changePassphrase('the second of two')
+    else await me.keys.makeRecoveryKey()
+    await sync(a)
+    const identity = await admit(c, 'writer')
+    const { keyrings } = await sync(c)
+    expect(keyrings).toMatchObject({ removed: [], lowered: [] })
+    await syncAll([a, b, c, w, d])
+    await expectWhole(remote, a, b, c, w, d)
+    const roles = await rolesOf(a)
+    const added = formatId('device', identity.deviceId)
+    expect([roles.get(idOf(d)), roles.get(added)]).toEqual([
+      made === undefined ? 'writer' : 'owner',
+      'writer',
+    ])
   })
 })
 

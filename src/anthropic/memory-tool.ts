@@ -13,6 +13,8 @@ import { turnOrder } from './turn-order.ts'
 export type { Access } from '../api/operations.ts'
 export type { CommandName } from './commands.ts'
 export type { ToolErrorClass } from './refusal.ts'
+export { memoryToolDescription, memoryToolSchema } from './schema.ts'
+export type { JsonSchema, MemoryToolSchema } from './schema.ts'
 
 /** Whoever the changes are by. */
 export interface CommonMemoryToolOptions {

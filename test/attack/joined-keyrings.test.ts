@@ -3,10 +3,8 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { compareBytes } from '../../src/bytes.ts'
-import { deviceIdOf } from '../../src/format/id.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
-import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { type Fault, fields, type JoinPlan, withMember } from '../support/forge-fault.ts'
+import { fields, type JoinPlan } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
 import {
   admit,
@@ -357,58 +355,4 @@ describe('T32: on whichever side, a join is refused', () => {
     left.joinWith(right)
     expect(await verdicts(left)).toEqual(refused('record_late'))
   })
-})
-
-describe('a recovery key', () => {
-  const recovery = recoveryKeyIdentity(new Uint8Array(32).fill(7))
-  const author = {
-    deviceId: deviceIdOf(recovery.signing.publicKey),
-    signing: recovery.signing,
-  }
-  const unchained = { sequence: 0, previous: new Uint8Array(32) }
-  const asRecovery = { ...fields(unchained), author }
-
-  test('joins no keyrings', async () => {
-    const { left, right } = apart()
-    left.joinWith(right, { fault: asRecovery })
-    expect(await verdicts(left)).toEqual(refused('record_role'))
-  })
-
-  test('that is in force on the other side has let in whom it enrolled', async () => {
-    const { left, right, writer } = clones()
-    removeDevice(left, writer)
-    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
-    left.joinWith(right)
-    expect(await verdicts(left)).toEqual(accepted)
-  })
-
-  test('that its own side has dropped since has let in whom it enrolled', async () => {
-    const { left, right, second, writer } = clones()
-    removeDevice(left, writer)
-    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
-    dropRecovery(right, { author: second })
-    left.joinWith(right)
-    expect(await verdicts(left)).toEqual(accepted)
-  })
-
-  test('record_late: that both sides have dropped has let nobody in', async () => {
-    const { left, right, second } = clones()
-    dropRecovery(left)
-    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
-    dropRecovery(right, { author: second })
-    left.joinWith(right)
-    expect(await verdicts(left)).toEqual(refused('record_late'))
-  })
-
-  test('record_late: that was dropped on the other side lets nobody in', async () => {
-    const { left, right } = clones()
-    dropRecovery(left)
-    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
-    left.joinWith(right)
-    expect(await verdicts(left)).toEqual(refused('record_late'))
-  })
-
-  function dropRecovery(side: Forge, fault: Fault = {}): void {
-    side.keyring((next) => ({ ...next, recovery: [] }), { epoch: side.newEpoch(), fault })
-  }
 })

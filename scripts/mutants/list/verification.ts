@@ -357,7 +357,7 @@ export const verification: readonly MutatedFile[] = [
       {
         line: 'slotIds.some((slotId) => !other.gone.includes(slotId)) ||',
         becomes: 'slotIds.length > 0 ||',
-        test: 'attack/joined-keyrings.test.ts',
+        test: 'attack/joined-recoveries.test.ts',
         name: 'record_late: that both sides have dropped has let nobody in',
       },
     ],

@@ -127,8 +127,7 @@ function authorOf(options: MemoryToolOptions): Author {
   if (actor === undefined) {
     throw new StoreError('invalid_input', 'The memory tool needs an actor or a session')
   }
-  const context = actor.type === 'session' ? actor.id : undefined
-  return { actor, session: session ?? context, reason }
+  return { actor, session, reason }
 }
 
 function sessionActor(session: string): Author['actor'] {

@@ -128,6 +128,17 @@ export const handlers: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/commits/author.ts',
+    mutants: [
+      {
+        line: 'session: session ?? own,',
+        becomes: 'session,',
+        test: 'conformance/memory-tool-input.test.ts',
+        name: 'options an actor of type session is recorded',
+      },
+    ],
+  },
+  {
     file: 'store/memory-store.ts',
     mutants: [
       {
@@ -158,12 +169,6 @@ export const handlers: readonly MutatedFile[] = [
         becomes: `access: 'read_write',`,
         test: 'conformance/memory-tool-input.test.ts',
         name: 'options read_only refuses every command but view, and changes nothing',
-      },
-      {
-        line: 'session: session ?? context,',
-        becomes: 'session,',
-        test: 'conformance/memory-tool-input.test.ts',
-        name: 'options an actor of type session is recorded',
       },
       {
         line: `    ...extraProps,

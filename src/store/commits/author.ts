@@ -9,7 +9,10 @@ import type { Author } from './commit-context.ts'
 const ID = /^[A-Za-z0-9._:@-]+$/
 const ACTOR_TYPES: ReadonlySet<unknown> = new Set(['api', 'user', 'service_account', 'session'])
 
-/** A copy, which the caller cannot change any more. Throws `invalid_input`. */
+/**
+ * A copy, which the caller cannot change any more. What a session does is in the context of that
+ * session. Throws `invalid_input`.
+ */
 export function checkAuthor(author: Author): Author {
   if (!isObject(author)) throw invalid('An author must name an actor: { actor: { type, id } }')
   const actor = checkActor(author.actor)
@@ -19,7 +22,8 @@ export function checkAuthor(author: Author): Author {
     throw invalid('The session of an actor of type session must equal its id')
   }
   if (reason !== undefined) checkReason(reason)
-  return { actor, session, reason }
+  const own = actor.type === 'session' ? actor.id : undefined
+  return { actor, session: session ?? own, reason }
 }
 
 /** A copy. Throws `invalid_input`. */

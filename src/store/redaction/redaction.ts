@@ -53,22 +53,17 @@ export async function planRedaction(
  * Throws `version_current`, `precondition_failed`, `store_archived`, `permission_denied`,
  * `invalid_input` or `not_found`, with nothing changed. An error with a certificate in its details
  * means that the versions are redacted and the old objects not erased yet: the next checkpoint, or
- * the same call again, goes on with that. A redact record has no room for the author's reason.
+ * the same call again, goes on with that. No free text is kept, the reason of the author neither.
  */
 export async function redact(
   session: StoreSession,
   request: RedactionRequest,
-  author: Author,
+  { actor, session: context }: Author,
   options: WorkOptions,
 ): Promise<Redaction> {
+  const author: Author = { actor, session: context }
   if (!isRedactReason(request.reason)) {
     throw new StoreError('invalid_input', 'The reason code of the redaction is not one of the list')
-  }
-  if (author.reason !== undefined && author.reason !== '') {
-    throw new StoreError(
-      'invalid_input',
-      'A redaction keeps no free text: give the reason as one of the codes alone',
-    )
   }
   if (request.current !== undefined && !choices.has(request.current)) {
     throw new StoreError('invalid_input', 'What to do with current versions is not one of the list')

@@ -118,12 +118,16 @@ describe('what was agreed to', () => {
     await store.close()
   })
 
-  test('cannot be explained in words that nothing could keep', async () => {
+  test('keeps no reason of its author, neither of what it deletes first', async () => {
     const { store } = await written()
-    const request = { select: { matching: /sk-live/ }, reason: 'legal' } as const
-    await expect(store.as({ ...author, reason: 'because' }).redact(request)).rejects.toMatchObject({
-      code: 'invalid_input',
-    })
+    const request = { select: { matching: /sk-live/ }, reason: 'legal', current: 'delete' } as const
+    const me = store.as({ ...author, reason: 'sk-live leaked' })
+    await me.write('/more', 'sk-live')
+    const { certificate } = await me.redact(request)
+    expect(certificate?.versions.length).toBeGreaterThan(1)
+    for await (const { operation, reason } of store.history.versions()) {
+      if (operation === 'deleted') expect(reason).toBeUndefined()
+    }
     await store.close()
   })
 })

@@ -1,0 +1,54 @@
+// docs/API.md: its blocks are one program that prints what it says, and it leaves no export out.
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { cleanEnvironment, temporaryDirectory } from '../support/temporary.ts'
+import { exportsOf } from '../tidy/agreement.ts'
+import { sourceFile } from '../tidy/source.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const page = readFileSync(`${root}/docs/API.md`, 'utf8')
+const program = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block = '']) => block).join('')
+
+test('its blocks print what they say', () => {
+  const directory = temporaryDirectory()
+  mkdirSync(`${directory}/node_modules`)
+  symlinkSync(root, `${directory}/node_modules/gitlocket`)
+  writeFileSync(`${directory}/program.mjs`, program)
+  const env = { ...cleanEnvironment(directory), TMPDIR: directory }
+  const options = { cwd: directory, encoding: 'utf8', env } as const
+  const { stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options)
+  const said = [...program.matchAll(/\/\/ → (.*)$/gm)].map(([, text]) => text)
+  expect(stderr).toBe('')
+  expect(stdout.trimEnd().split('\n')).toEqual(said)
+  expect(said.length).toBeGreaterThan(20)
+})
+
+const members = {
+  MemoryStore: 'memory-store',
+  StoreWriter: 'store-writer',
+  StoreHistory: 'store-history',
+  StoreDevices: 'store-devices',
+  StoreRemotes: 'store-remotes',
+  StoreMaintenance: 'store-maintenance',
+}
+
+describe('it names', () => {
+  test.each(['index', 'anthropic/memory-tool'])('each export of %s', (file) => {
+    const { bare } = sourceFile(file, readFileSync(`${root}/src/${file}.ts`, 'utf8'))
+    const missing = exportsOf(bare).filter((name) => !new RegExp(`\\b${name}\\b`).test(page))
+    expect(missing).toEqual([])
+  })
+
+  test.each(Object.entries(members))('each member of %s', (_, file) => {
+    const text = readFileSync(`${root}/src/store/${file}.ts`, 'utf8')
+    const found = [...text.matchAll(/^ {2}(?:async |get )?([a-z]\w+)[(<]/gm)].map(
+      ([, name]) => name,
+    )
+    const missing = found.filter((name) => name !== 'constructor' && !page.includes(`.${name}`))
+    expect(found.length).toBeGreaterThan(0)
+    expect(missing).toEqual([])
+  })
+})

@@ -6,9 +6,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { areas } from '../scripts/mutants/areas.ts'
-import type { MutatedFile } from '../scripts/mutants/mutant.ts'
-import { mutate } from './support/mutant.ts'
 import { git, sharedDirectory } from './support/temporary.ts'
 import {
   agreementLaw,
@@ -20,7 +17,7 @@ import {
   threatRowsOf,
 } from './tidy/agreement.ts'
 import { linkLaw, titleLaw, topLevelLaw } from './tidy/documents.ts'
-import { durabilityLaw } from './tidy/durability.ts'
+import { doorLaw, idleDoors } from './tidy/doors.ts'
 import { ambientLaw, findCircles, layerLaw, sealedLaw } from './tidy/layers.ts'
 import { type SourceFile, sourceFile, type Violation } from './tidy/source.ts'
 import { startLaw } from './tidy/start.ts'
@@ -45,6 +42,7 @@ function read(path: string): string {
 type Law = (file: SourceFile) => Violation[]
 const laws: Readonly<Record<string, Law>> = {
   layers: layerLaw,
+  doors: doorLaw,
   ambient: ambientLaw,
   sealed: sealedLaw,
   columns: columnLaw,
@@ -66,73 +64,9 @@ test('no source files import each other, not even types', () => {
   expect(findCircles(circle)).toEqual([['src/a.ts', 'src/b.ts']])
 })
 
-describe('the kept list of mutants', () => {
-  const listed = Object.values(areas).flat()
-  const mutations = listed.flatMap(({ file, mutants }) => {
-    return mutants.map((mutant) => ({ ...mutant, file: `src/${file}` }))
-  })
-
-  test('applies to the code as it is, each entry in one place', () => {
-    const problems = mutations.flatMap((mutation) => {
-      if (!paths.includes(mutation.file)) return [`${mutation.file} does not exist`]
-      try {
-        return mutate(read(mutation.file), mutation) === read(mutation.file) ? mutation.line : []
-      } catch (error) {
-        return String(error)
-      }
-    })
-    expect(problems).toEqual([])
-  })
-
-  test('names test files that exist, and no defect twice', () => {
-    expect(mutations.filter(({ test: file }) => !paths.includes(`test/${file}`))).toEqual([])
-    const defects = mutations.map(({ file, line, becomes }) => [file, line, becomes].join('\n'))
-    expect(new Set(defects).size).toBe(defects.length)
-  })
-
-  test('refuses a line that is missing, or there twice', () => {
-    const mutation = { file: 'a.ts', line: 'x', becomes: 'y' }
-    expect(mutate('axb', mutation)).toBe('ayb')
-    expect(() => mutate('abc', mutation)).toThrow('does not hold')
-    expect(() => mutate('xx', mutation)).toThrow('more than once')
-  })
-})
-
-describe('every sync in git/ and store/', () => {
-  const path = 'src/git/a.ts'
-  const mutants = (line: string, becomes = ''): readonly MutatedFile[] => {
-    return [{ file: 'git/a.ts', mutants: [{ line, becomes, test: '', name: '' }] }]
-  }
-
-  test('is taken out alone by a mutant of the kept list', () => {
-    const listed = Object.values(areas).flat()
-    expect(sources.flatMap((file) => durabilityLaw(file, listed))).toEqual([])
-    expect(listed.filter(({ file }) => file === 'git/pack/pack-file.ts')).not.toEqual([])
-  })
-
-  test.each<[text: string, listed: readonly MutatedFile[]]>([
-    ['await disk.sync(fd)', []],
-    [
-      'await this.#disk.syncDirectory(`${directory}/refs`)',
-      mutants('await this.#disk', 'void this'),
-    ],
-    ['f()\nawait sweep.sync()', mutants('f()')],
-    ['await sweep.sync()', mutants('await sweep.sync()', 'await file.sync()')],
-    ['await a.sync(b)\nawait c.scrub()', mutants('await a.sync(b)\nawait c.scrub()')],
-  ])('is asked for: %s', (text, listed) => {
-    const found = durabilityLaw(sourceFile(path, text), listed)
-    expect(found).not.toEqual([])
-    expect(found[0]).toMatch(/^src\/git\/a.ts:\d: list a mutant/)
-  })
-
-  test.each<[text: string, listed: readonly MutatedFile[]]>([
-    ['await disk.sync(fd)', mutants('await disk.sync(fd)')],
-    ['f()\nawait journal.harden()', mutants('f()\nawait journal.harden()', 'f()')],
-    ['// disk.sync(fd)\nawait store.as(author).sync()', []],
-  ])('is no more than that: %s', (text, listed) => {
-    expect(durabilityLaw(sourceFile(path, text), listed)).toEqual([])
-    expect(durabilityLaw(sourceFile('src/cli/a.ts', 'disk.sync(fd)'), [])).toEqual([])
-  })
+test('each door of a folder is there, and used from outside', () => {
+  expect(idleDoors(sources.filter(({ path }) => path.startsWith('src/')))).toEqual([])
+  expect(idleDoors([])).not.toEqual([])
 })
 
 describe('a planted violation is found', () => {
@@ -153,6 +87,14 @@ describe('a planted violation is found', () => {
     ['layers', 'src/store/a.ts', "import pad from 'left-pad'", /give left-pad a row/],
     ['layers', 'src/gadgets/a.ts', '', /give gadgets a row/],
     ['layers', 'src/anthropic/a.ts', "import { A } from '@anthropic-ai/sdk/a'", /as type only/],
+    ['doors', 'src/store/a.ts', "import { A } from '../git/pack/delta.ts'", /no door of git/],
+    ['doors', 'src/cli/a.ts', "import('../store/sync/rounds.ts')", /no door of store.sync/],
+    [
+      'doors',
+      'src/store/a.ts',
+      "export type { A } from './verify/a.ts'",
+      /no door of store.verify/,
+    ],
     ['ambient', 'src/store/a.ts', "process.env['HOME']", /only cli/],
     ['ambient', 'src/store/a.ts', "console.log('')", /never prints/],
     ['ambient', 'src/store/a.ts', 'const a = `${Date.now()}`', /clock is passed in/],
@@ -188,6 +130,10 @@ describe('what only looks like a violation is not one', () => {
     ['layers', 'src/anthropic/a.ts', "import type { A } from '@anthropic-ai/sdk/a'"],
     ['layers', 'src/anthropic/a.ts', "await import('@anthropic-ai/sdk/a')"],
     ['layers', 'src/format/a.ts', "import { a } from '../errors.ts'\nimport { b } from './b.ts'"],
+    ['doors', 'src/git/refs/a.ts', "import { A } from '../pack/delta.ts'"],
+    ['doors', 'src/store/sync/a.ts', "import { A } from './rounds.ts'"],
+    ['doors', 'src/cli/a.ts', "import { A } from '../git/object-store.ts'"],
+    ['doors', 'src/index.ts', "export type { A } from './store/redaction/certificate.ts'"],
     ['ambient', 'src/cli/a.ts', "process.env['HOME']"],
     ['ambient', 'src/store/a.ts', "const a = 'process.env' // Date.now()"],
     ['ambient', 'src/store/a.ts', String.raw`const a = /['"]/.test(b) ? c / d : 'Date.now()'`],

@@ -1,0 +1,133 @@
+// The doors of folders: the files that others may import, so that the rest of a folder can change
+// without anybody else. A folder of src/ that has no row is open: all its files are doors. The
+// library's face (src/index.ts) may name the types of any file.
+
+import { importsOf, resolveImport } from './layers.ts'
+import { type SourceFile, type Violation, violation } from './source.ts'
+
+/** Below src/, without `.ts`. The one of `git` is for what lies outside git/ as a whole. */
+const doors: Readonly<Record<string, readonly string[]>> = {
+  git: [
+    'disk-store/disk-object-store',
+    'exchange',
+    'journal/journal-survey',
+    'object-store',
+    'objects/object',
+    'objects/oid-list',
+    'objects/oid-set',
+    'pack/pack-set',
+    'pack/packer',
+    'refs/branch',
+    'refs/ref-list',
+    'refs/remotes',
+    'refs/repository',
+    'refs/tracking-ref',
+    'repair/repair-site',
+    'repair/repository-survey',
+  ],
+  'store/commits': [
+    'ancestry',
+    'author',
+    'commit',
+    'commit-context',
+    'commit-count',
+    'count-leading',
+    'decoded-commit',
+    'divergence',
+    'frontier',
+    'height-queue',
+    'new-rows',
+  ],
+  'store/guard': ['guard'],
+  'store/history': [
+    'blame',
+    'catch-up',
+    'conflicts',
+    'content-cache',
+    'contents',
+    'history',
+    'history-diff',
+    'history-rows',
+    'history-table',
+    'known-commit',
+    'past',
+    'points',
+    'recent-objects',
+    'record-times',
+    'retry-after-redaction',
+    'version-inputs',
+    'versions',
+  ],
+  'store/local': [
+    'anchor',
+    'history-cache',
+    'local-files',
+    'reads',
+    'sealed-cache',
+    'seen-remotes',
+    'state-cache',
+    'version-ids',
+  ],
+  'store/merge': ['merge-input', 'plan'],
+  'store/redaction': ['absence', 'adoption', 'redaction', 'redaction-plan', 'rewrite'],
+  'store/repair': ['repair', 'report'],
+  'store/revert': ['restoration', 'reversal', 'reversal-plan', 'undo'],
+  'store/session': [
+    'freshness',
+    'one-state',
+    'open-session',
+    'session',
+    'steady-head',
+    'writer',
+    'writer-clock',
+  ],
+  'store/sync': [
+    'clone-remote',
+    'joined-keyrings',
+    'options',
+    'outgoing',
+    'reach',
+    'rejected-head',
+    'remote-head',
+    'remote-status',
+    'report',
+    'staged-clone',
+    'sync',
+  ],
+  'store/verify': ['checked-commit', 'verify', 'verify-rewritten'],
+  transport: ['fetch', 'push', 'remote-access', 'remote-url'],
+}
+
+export function doorLaw(file: SourceFile): Violation[] {
+  if (!file.path.startsWith('src/') || file.path === 'src/index.ts') return []
+  return importsOf(file).flatMap((found) => {
+    if (!found.specifier.startsWith('.')) return []
+    const target = resolveImport(file, found.specifier)
+    return Object.entries(doors).flatMap(([folder, files]) => {
+      const inside = `src/${folder}/`
+      if (!target.startsWith(inside) || file.path.startsWith(inside)) return []
+      const name = target.slice(inside.length).replace(/\.ts$/, '')
+      if (files.includes(name)) return []
+      return violation(file, found.offset, `${name} is no door of ${folder} (test/tidy/doors.ts)`)
+    })
+  })
+}
+
+/** Doors that are not there, or that nobody outside uses: each is to be one for a reason. */
+export function idleDoors(files: readonly SourceFile[]): readonly string[] {
+  const used = new Set(
+    files.flatMap((file) =>
+      importsOf(file).map(({ specifier }) => {
+        return `${file.path} ${specifier.startsWith('.') ? resolveImport(file, specifier) : ''}`
+      }),
+    ),
+  )
+  const isUsed = (folder: string, name: string): boolean =>
+    [...used].some((pair) => {
+      const [from = '', to] = pair.split(' ')
+      return to === `src/${folder}/${name}.ts` && !from.startsWith(`src/${folder}/`)
+    })
+  return Object.entries(doors).flatMap(([folder, names]) =>
+    names.filter((name) => !isUsed(folder, name)).map((name) => `${folder}/${name}`),
+  )
+}

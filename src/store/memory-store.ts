@@ -22,6 +22,7 @@ import { StoreMaintenance } from './store-maintenance.ts'
 import { StoreRemotes } from './store-remotes.ts'
 import { readStatus, type StoreStatus } from './store-report.ts'
 import { StoreWriter } from './store-writer.ts'
+import { type StoreChange, type WatchOptions, watchStore } from './watch.ts'
 
 /**
  * An open store. Every method may reject with a StoreError; `store_closed` after `close`. Paths are
@@ -88,6 +89,14 @@ export class MemoryStore {
   /** The store as it was at a point of its history. */
   async at(point: Point, options: WorkOptions = {}): Promise<PastView> {
     return openPast(this.#session, checkPoint(point), checkObject(options, 'The options'))
+  }
+
+  /**
+   * Versions as they come, from now on: of this process, of others, and of syncs. Ids and paths
+   * alone, no texts. Ends when the store is closed, or by the signal.
+   */
+  watch(options: WatchOptions = {}): AsyncIterable<StoreChange, void> {
+    return watchStore(this.#session, checkObject(options, 'The options'))
   }
 
   status(): Promise<StoreStatus> {

@@ -1,0 +1,114 @@
+// `store.watch`: what this and other processes write, and what syncs bring, as it comes. Holds the
+// head that was told last and nothing else: a caller who falls far behind is told to read anew.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hasCode } from '../errors.ts'
+import type { Operation } from '../format/change-record.ts'
+import { formatId } from '../format/id.ts'
+import { writesVersions } from '../format/record-rules.ts'
+import { decodeCommit, readCommitBytes } from './commits/decoded-commit.ts'
+import { findDivergence } from './commits/divergence.ts'
+import type { StoreSession } from './session/session.ts'
+import type { Head } from './snapshot/snapshot.ts'
+
+/** A version that came, or that what came cannot be told one by one: the store is to be read. */
+export type StoreChange =
+  | {
+      readonly type: 'version'
+      readonly operation: Operation
+      readonly memoryId: string
+      readonly versionId: string
+      /** Undefined once redacted, and only then. */
+      readonly path: string | undefined
+    }
+  | { readonly type: 'resync' }
+
+export interface WatchOptions {
+  /** Ends the watch. */
+  readonly signal?: AbortSignal | undefined
+  /** How often it is looked for what other processes wrote; 250 ms if left out. */
+  readonly intervalMs?: number | undefined
+}
+
+/** Commits that are told one by one; who is further behind is told to read anew. */
+const COMMITS_MAX = 1000
+const INTERVAL_MS = 250
+
+/** From the newest state on; ends when the store is closed, or by the signal. */
+export function watchStore(
+  session: StoreSession,
+  options: WatchOptions,
+): AsyncIterable<StoreChange, void> {
+  const start = readHead(session)
+  // Whoever never iterates is told nothing.
+  start.catch(() => undefined)
+  return { [Symbol.asyncIterator]: () => changesSince(session, start, options) }
+}
+
+async function* changesSince(
+  session: StoreSession,
+  start: Promise<Head>,
+  { signal, intervalMs = INTERVAL_MS }: WatchOptions,
+): AsyncGenerator<StoreChange, void> {
+  try {
+    for (let told = await start; ;) {
+      signal?.throwIfAborted()
+      const head = await readHead(session)
+      if (head.commit === told.commit) {
+        await sleep(intervalMs, undefined, { signal })
+        continue
+      }
+      const versionIds = await findNewVersions(session, told, head)
+      if (versionIds === undefined) yield { type: 'resync' }
+      else yield* describeAll(session, versionIds)
+      told = head
+    }
+  } catch (error) {
+    if (signal?.aborted !== true && !hasCode(error, 'store_closed')) throw error
+  }
+}
+
+function readHead(session: StoreSession): Promise<Head> {
+  return session.reading(({ head }) => head)
+}
+
+/** Oldest first; undefined if the history below was made again, or if there are too many. */
+async function findNewVersions(
+  session: StoreSession,
+  told: Head,
+  head: Head,
+): Promise<readonly string[] | undefined> {
+  if (head.height - told.height > COMMITS_MAX) return undefined
+  try {
+    const { ours, theirs } = await findDivergence(session, told.commit, head.commit)
+    if (ours.commits.length > 0 || theirs.commits.length > COMMITS_MAX) return undefined
+    return theirs.commits.toReversed().flatMap((oid) => rowsOf(session, oid))
+  } catch (error) {
+    // What was told last, or what came after it, is redacted and erased by now.
+    if (hasCode(error, 'object_missing')) return undefined
+    throw error
+  }
+}
+
+function rowsOf({ objects, storeId, epochs }: StoreSession, oid: string): readonly string[] {
+  const { record } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+  return writesVersions(record) ? record.rows.map(({ versionId }) => versionId) : []
+}
+
+/** Each as it is when it is asked for: what was redacted meanwhile arrives redacted. */
+async function* describeAll(
+  session: StoreSession,
+  versionIds: readonly string[],
+): AsyncGenerator<StoreChange, void> {
+  for (const id of versionIds) {
+    const entry = (await session.loadHistory()).find(id)
+    if (entry === undefined) continue
+    yield {
+      type: 'version',
+      operation: entry.operation,
+      memoryId: formatId('memory', entry.memoryId),
+      versionId: formatId('version', entry.versionId),
+      path: entry.path,
+    }
+  }
+}

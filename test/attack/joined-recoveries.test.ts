@@ -60,6 +60,23 @@ describe('T32: a recovery key', () => {
     expect(await verdicts(left)).toEqual(refused('record_late'))
   })
 
+  test.each(['by itself', 'by who it let in'])(
+    'record_late: nor does it as a device with the same key, let in %s',
+    async (way) => {
+      const { left, right } = clones()
+      dropRecovery(left)
+      const twin = { ...newcomer, ...author }
+      if (way === 'by itself') {
+        right.keyring((next) => withMember(next, twin, 'owner'), { fault: asRecovery })
+      } else {
+        right.keyring((next) => withMember(next, newcomer, 'owner'), { fault: asRecovery })
+        right.keyring((next) => withMember(next, twin, 'reader'), { fault: { author: newcomer } })
+      }
+      left.joinWith(right)
+      expect(await verdicts(left)).toEqual(refused('record_late'))
+    },
+  )
+
   test('record_late: that was dropped on the other side lets nobody in', async () => {
     const { left, right } = clones()
     dropRecovery(left)

@@ -349,6 +349,12 @@ export const verification: readonly MutatedFile[] = [
     file: 'store/access/keyring-join.ts',
     mutants: [
       {
+        line: 'if (!isGiving || slotIds.length === 0) return true',
+        becomes: 'if (!isGiving || true) return true',
+        test: 'attack/joined-recoveries.test.ts',
+        name: 'record_late: nor does it as a device with the same key, let in by itself',
+      },
+      {
         line: 'slotIds.some((slotId) => !other.gone.includes(slotId)) ||',
         becomes: '',
         test: 'unit/store/sync/joined-keyrings.test.ts',

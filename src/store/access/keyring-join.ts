@@ -46,12 +46,11 @@ export function lateChanges<Change extends KeyringChange>(
   own: KeyringSide<Change>,
   other: KeyringSide,
 ): readonly Change[] {
-  const sides = [own.keyring.directory, other.keyring.directory] as const
   let left = own.changes
   const sound = new Set<Change>()
   for (;;) {
     // Whom one made an owner who might, might do so too, wherever it stands on this side.
-    const news = left.filter((change) => isSound(change, sides, sound))
+    const news = left.filter((change) => isSound(change, other.keyring.directory, sound))
     if (news.length === 0) return left
     for (const change of news) sound.add(change)
     left = left.filter((change) => !sound.has(change))
@@ -60,7 +59,7 @@ export function lateChanges<Change extends KeyringChange>(
 
 function isSound(
   { authorId, slotIds, givesRights: isGiving }: KeyringChange,
-  [own, other]: readonly [own: Directory, other: Directory],
+  other: Directory,
   sound: ReadonlySet<KeyringChange>,
 ): boolean {
   const device = findDevice(other, authorId)
@@ -69,7 +68,8 @@ function isSound(
     if (device.removed !== 0) return false
     return !isGiving || device.role === 'owner' || wasMadeOwner(device, sound)
   }
-  if (!isGiving || findDevice(own, authorId) !== undefined) return true
+  // By what it was before the record: a device may be given the key of a recovery entry.
+  if (!isGiving || slotIds.length === 0) return true
   // Its own side may have replaced the secret since: what it did before stays.
   return (
     slotIds.some((slotId) => !other.gone.includes(slotId)) ||

@@ -363,12 +363,11 @@ export function entriesOf(authorId: string, { recoveries }: Directory): readonly
 /** Whether who gave something on one side may still have done so, as the other side sees it. */
 export function mayGive(
   { authorId, entries }: { readonly authorId: string; readonly entries: readonly string[] },
-  own: Directory,
   other: Directory,
 ): boolean {
   const there = other.devices.find((device) => device.deviceId === authorId)
   if (there !== undefined) return there.removed === 0 && there.role === 'owner'
-  if (own.devices.some((device) => device.deviceId === authorId)) return true
+  if (entries.length === 0) return true
   const isAuthor = (r: RecoveryEntry): boolean => deviceIdOf(r.signingKey) === authorId
   return entries.some((slotId) => !other.gone.includes(slotId)) || other.recoveries.some(isAuthor)
 }

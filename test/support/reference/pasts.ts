@@ -160,7 +160,7 @@ export function checkChanges(own: KeyringState, other: KeyringState): void {
     const isIn = device === undefined || device.removed === 0
     ensure(isIn, 'record_late', 'A keyring record is by a device that was removed')
   }
-  const sound = soundChanges(changes, own.directory, other.directory)
+  const sound = soundChanges(changes, other.directory)
   const isSound = sound.length === changes.length
   ensure(isSound, 'record_late', 'A keyring record gave a right that its author had lost')
 }
@@ -168,7 +168,6 @@ export function checkChanges(own: KeyringState, other: KeyringState): void {
 /** Round by round, since what one of them raised may be what another one rests on. */
 function soundChanges(
   changes: readonly KeyringChange[],
-  own: Directory,
   other: Directory,
 ): readonly KeyringChange[] {
   let sound: readonly KeyringChange[] = []
@@ -176,7 +175,7 @@ function soundChanges(
     const raised = sound.flatMap((change) => change.raised)
     const next = changes.filter(
       (change) =>
-        !change.gives || mayGive(change, own, other) || isRaised(change.authorId, raised, other),
+        !change.gives || mayGive(change, other) || isRaised(change.authorId, raised, other),
     )
     if (next.length === sound.length) return sound
     sound = next

@@ -39,6 +39,8 @@ export type Paged<T> = Promise<Page<T>> & AsyncIterable<T>
 /** Reads the page that the cursor `page` leads to; the first one without. */
 export function paged<T>(read: (page?: string) => Promise<Page<T>>, page?: string): Paged<T> {
   const first = read(page)
+  // Whoever iterates later meets it then.
+  first.catch(() => undefined)
   const all = async function* (): AsyncGenerator<T, void> {
     let current = await first
     for (;;) {

@@ -34,14 +34,18 @@ export interface MemoryQuery extends PageQuery {
   readonly depth?: 0 | 1 | undefined
 }
 
-/** Throws nothing; the list rejects with `invalid_input` or `invalid_path`. */
+/** Rejects with `invalid_input` or `invalid_path`. */
 export function listMemories(
   session: StoreSession,
   query: MemoryQuery,
 ): Paged<ListedMemory | MemoryPrefix> {
+  // Of the query as it is now, whatever becomes of the object.
+  const asked = typeof query === 'object' && query !== null ? { ...query } : query
   const read = (page?: string) =>
-    session.reading((snapshot) => readPage(session, snapshot, checkQuery({ ...query, page })))
-  return paged(read, checkObject(query, 'The query').page)
+    session.reading((snapshot) => {
+      return readPage(session, snapshot, checkQuery({ ...checkObject(asked, 'The query'), page }))
+    })
+  return paged(read, asked?.page)
 }
 
 function readPage(
@@ -79,8 +83,13 @@ function checkQuery(query: MemoryQuery): MemoryQuery {
   const { path = '/', depth = 0, page } = query
   if (path !== '/') checkPath(path)
   if (depth !== 0 && depth !== 1) throw new StoreError('invalid_input', 'The depth must be 0 or 1')
-  if (page !== undefined && !(typeof page === 'string' && isAtOrBelow(page, path))) {
+  if (page !== undefined && !isCursor(page, path)) {
     throw new StoreError('invalid_input', 'The cursor belongs to another query')
   }
   return query
+}
+
+/** A path, or one of a directory with its `/`. */
+function isCursor(page: unknown, path: string): boolean {
+  return typeof page === 'string' && page.startsWith('/') && isAtOrBelow(page, path)
 }

@@ -1,7 +1,7 @@
 // `store.history`: questions about what was. Changes nothing.
 
 import type { WorkOptions } from '../async.ts'
-import { type Paged, paged } from '../page.ts'
+import { type Page, type Paged, paged } from '../page.ts'
 import type { BlameLine, BlameOptions } from './history/blame.ts'
 import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
 import { compareMoments, type Difference, type DifferenceOptions } from './history/history-diff.ts'
@@ -29,12 +29,15 @@ export class StoreHistory {
 
   /** Versions that match all conditions, newest first. Rejects with `invalid_input`. */
   versions(filter: VersionFilter = {}, options: WorkOptions = {}): Paged<Version> {
-    const read = async (page?: string) => {
-      checkObject(filter, 'The filter')
-      const history = await this.#session.loadHistory(options)
-      return readVersions(history, this.#session.contents, { ...filter, page }, options.signal)
+    // Of the filter as it is now, whatever becomes of the object.
+    const asked = typeof filter === 'object' && filter !== null ? { ...filter } : filter
+    const read = async (page?: string): Promise<Page<Version>> => {
+      const query = { ...checkObject(asked, 'The filter'), page }
+      const ask = (history: History): Promise<Page<Version>> =>
+        readVersions(history, this.#session.contents, query, options.signal)
+      return retryAfterRedaction(this.#session, ask, options)
     }
-    return paged(read, filter?.page)
+    return paged(read, asked?.page)
   }
 
   /** One version with its content, and what a merge made it of. Rejects with `not_found`. */

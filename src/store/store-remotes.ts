@@ -13,17 +13,17 @@ export class StoreRemotes {
 
   /** As `git remote` shows them too. */
   async list(): Promise<readonly Remote[]> {
-    return this.#session.exchange.remotes()
+    return this.#session.objects.exchange.remotes()
   }
 
   /** Names a remote: https, ssh or a path. Rejects with `invalid_input`. */
   async add(name: string, url: string): Promise<void> {
     const { parseRemoteUrl } = await import('../transport/remote-url.ts')
-    return this.#session.exchange.addRemote({ name, url: parseRemoteUrl(url).text })
+    return this.#session.objects.exchange.addRemote({ name, url: parseRemoteUrl(url).text })
   }
 
   /** Forgets a remote. Rejects with `not_found`. */
   remove(name: string): Promise<void> {
-    return this.#session.exchange.removeRemote(name)
+    return this.#session.objects.exchange.removeRemote(name)
   }
 }

@@ -2,6 +2,7 @@
 // durable. Must decide nothing that a room of this folder decides.
 
 import type { WorkOptions } from '../async.ts'
+import { StoreError } from '../errors.ts'
 import type { Role } from '../format/directory.ts'
 import type { Settings } from '../format/settings.ts'
 import { type Applied, applyChanges } from './changes/apply.ts'
@@ -134,7 +135,7 @@ export class StoreWriter {
     return syncStore(this.#session, this.#author, options)
   }
 
-  #reverse(plan: Parameters<typeof reverse>[1], options: ReversalOptions): Promise<Reversal> {
+  async #reverse(plan: Parameters<typeof reverse>[1], options: ReversalOptions): Promise<Reversal> {
     return reverse(this.#session, plan, this.#author, checkObject(options, 'The options'))
   }
 }
@@ -192,6 +193,9 @@ export class KeyWriter {
    * nothing written from then on (FORMAT §7.3).
    */
   async changePassphrase(passphrase: string | null): Promise<KeysChanged> {
+    if (passphrase !== null && typeof passphrase !== 'string') {
+      throw new StoreError('invalid_input', 'A passphrase is a text, or null to have none')
+    }
     return changePassphrase(this.#session, passphrase, this.#author)
   }
 

@@ -2,7 +2,7 @@
 // head that was told last and nothing else: a caller who falls far behind is told to read anew.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hasCode } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import type { Operation } from '../format/change-record.ts'
 import { formatId } from '../format/id.ts'
 import { writesVersions } from '../format/record-rules.ts'
@@ -33,38 +33,59 @@ export interface WatchOptions {
 /** Commits that are told one by one; who is further behind is told to read anew. */
 const COMMITS_MAX = 1000
 const INTERVAL_MS = 250
+const INTERVAL_MS_MAX = 86_400_000
 
 /** From the newest state on; ends when the store is closed, or by the signal. */
 export function watchStore(
   session: StoreSession,
-  options: WatchOptions,
+  { signal, intervalMs = INTERVAL_MS }: WatchOptions,
 ): AsyncIterable<StoreChange, void> {
-  const start = readHead(session)
-  // Whoever never iterates is told nothing.
-  start.catch(() => undefined)
-  return { [Symbol.asyncIterator]: () => changesSince(session, start, options) }
+  if (!Number.isInteger(intervalMs) || intervalMs < 1 || intervalMs > INTERVAL_MS_MAX) {
+    throw new StoreError('invalid_input', 'The interval must be an integer of ms')
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new StoreError('invalid_input', 'The signal must be an AbortSignal')
+  }
+  // At once: a write that is asked for after this call is told.
+  const start = session.newestHead
+  return {
+    [Symbol.asyncIterator]: () => {
+      const ending = new AbortController()
+      const signals = signal === undefined ? [ending.signal] : [ending.signal, signal]
+      const both = AbortSignal.any(signals)
+      const told = changesSince(session, start, { signal: both, intervalMs })
+      return {
+        next: () => told.next(),
+        // A generator would first wait for the change that is asked for already.
+        return: () => {
+          ending.abort()
+          return told.return()
+        },
+      }
+    },
+  }
 }
 
 async function* changesSince(
   session: StoreSession,
-  start: Promise<Head>,
-  { signal, intervalMs = INTERVAL_MS }: WatchOptions,
+  start: Head,
+  { signal, intervalMs }: { readonly signal: AbortSignal; readonly intervalMs: number },
 ): AsyncGenerator<StoreChange, void> {
   try {
-    for (let told = await start; ;) {
-      signal?.throwIfAborted()
+    for (let told = start; ;) {
+      signal.throwIfAborted()
       const head = await readHead(session)
       if (head.commit === told.commit) {
         await sleep(intervalMs, undefined, { signal })
         continue
       }
-      const versionIds = await findNewVersions(session, told, head)
+      const versionIds = await findNewVersions(session, told, head, signal)
       if (versionIds === undefined) yield { type: 'resync' }
-      else yield* describeAll(session, versionIds)
+      else yield* describeAll(session, versionIds, signal)
       told = head
     }
   } catch (error) {
-    if (signal?.aborted !== true && !hasCode(error, 'store_closed')) throw error
+    if (!signal.aborted && !hasCode(error, 'store_closed')) throw error
   }
 }
 
@@ -77,10 +98,11 @@ async function findNewVersions(
   session: StoreSession,
   told: Head,
   head: Head,
+  signal: AbortSignal,
 ): Promise<readonly string[] | undefined> {
   if (head.height - told.height > COMMITS_MAX) return undefined
   try {
-    const { ours, theirs } = await findDivergence(session, told.commit, head.commit)
+    const { ours, theirs } = await findDivergence(session, told.commit, head.commit, signal)
     if (ours.commits.length > 0 || theirs.commits.length > COMMITS_MAX) return undefined
     return theirs.commits.toReversed().flatMap((oid) => rowsOf(session, oid))
   } catch (error) {
@@ -99,8 +121,10 @@ function rowsOf({ objects, storeId, epochs }: StoreSession, oid: string): readon
 async function* describeAll(
   session: StoreSession,
   versionIds: readonly string[],
+  signal: AbortSignal,
 ): AsyncGenerator<StoreChange, void> {
   for (const id of versionIds) {
+    signal.throwIfAborted()
     const entry = (await session.loadHistory()).find(id)
     if (entry === undefined) continue
     yield {

@@ -26,20 +26,29 @@ export function applyChanges(
   changes: readonly Change[],
   author: Author,
 ): Promise<Applied> {
-  if (!Array.isArray(changes)) throw new StoreError('invalid_input', 'Changes must be a list')
+  // Copies: what is queued must not change any more.
+  const asked = checkChanges(changes)
   return session.writing(async () => {
     const { snapshot, random, contents } = session
     checkMayWrite(snapshot, session.identity.deviceId, 'change')
-    checkNotArchived(snapshot.settings.value, changes)
+    checkNotArchived(snapshot.settings.value, asked)
     const now = session.nextTime()
     const readContent = (memory: LiveMemory) => readMemory(contents, memory)
-    const rows = await planChanges({ snapshot, random, now, readContent }, changes)
+    const rows = await planChanges({ snapshot, random, now, readContent }, asked)
     if (rows.length === 0) return { built: undefined, result: nothingApplied }
     await session.checkContents(rows, author.reason)
     const context = await session.commitContext(now)
     const built = await buildChange(context, snapshot, rows, author)
     const versionIds = rows.map((row) => formatId('version', row.versionId))
     return { built, result: { commit: built.head.commit, versionIds } }
+  })
+}
+
+function checkChanges(changes: readonly Change[]): readonly Change[] {
+  if (!Array.isArray(changes)) throw new StoreError('invalid_input', 'Changes must be a list')
+  return changes.map((change) => {
+    if (typeof change === 'object' && change !== null) return { ...change }
+    throw new StoreError('invalid_input', 'A change must be an object')
   })
 }
 

@@ -210,6 +210,7 @@ class Plan {
   }
 
   #edit(path: string, edit: (content: string) => string): void {
+    if (typeof edit !== 'function') throw new StoreError('invalid_input', 'An edit is a function')
     const memory = this.#getFile(path)
     const before = this.#contentOf(memory)
     const content = edit(before)

@@ -7,7 +7,6 @@ import type { Clock } from '../../clock.ts'
 import type { Random } from '../../crypto/random.ts'
 import { assert, hasCode, StoreError } from '../../errors.ts'
 import { zeroHash } from '../../format/record.ts'
-import type { PackExchange } from '../../git/exchange.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
@@ -123,8 +122,9 @@ export class StoreSession {
     return { objects: { read }, storeId, epochs, cache: this.#cache }
   }
 
-  get exchange(): PackExchange {
-    return this.objects.exchange
+  /** The newest head, which may be on its way to the disk. */
+  get newestHead(): Head {
+    return this.#snapshot.head
   }
 
   /** The commits as far as they are in RAM already, oldest first. */

@@ -73,14 +73,15 @@ export class KnownRemote {
   /** Durably, and as the ref that git's tools look at. */
   async note(head: SeenHead): Promise<void> {
     const { name, url } = this.#remote
-    const { objects, exchange, seenRemotes } = this.#session
+    const { objects, seenRemotes } = this.#session
+    const { exchange } = objects
     await objects.exclusive(() => seenRemotes.note(name, url, head, this.#mark))
     await exchange.track(name, head.oid)
   }
 
   /** After a sync: what was refused before has been overcome. */
   async forgetRefused(): Promise<void> {
-    await this.#session.exchange.track(refusedName(this.#remote.name), undefined)
+    await this.#session.objects.exchange.track(refusedName(this.#remote.name), undefined)
   }
 
   /** What a remote with this head has of what is here. A redaction may have renamed the rest. */

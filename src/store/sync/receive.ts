@@ -62,7 +62,7 @@ export class Receiver {
     this.#remote = remote
     this.#options = options
     this.#access = { signal: options.signal, ...options.access, url: remote.url }
-    this.#exchange = session.exchange
+    this.#exchange = session.objects.exchange
     this.#known = known
     this.#takeOver = new TakeOver(session, options)
   }

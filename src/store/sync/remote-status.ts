@@ -22,17 +22,17 @@ export interface RemoteStatus extends Remote {
 /** In the order of the repository's config. */
 export async function readRemoteStatus(session: StoreSession): Promise<readonly RemoteStatus[]> {
   const remotes: RemoteStatus[] = []
-  for (const remote of session.exchange.remotes()) {
+  for (const remote of session.objects.exchange.remotes()) {
     const unsent = await countUnsent(session, remote)
     remotes.push({ ...remote, unsent, evidence: findEvidence(session, remote) })
   }
   return remotes
 }
 
-function findEvidence({ exchange }: StoreSession, { name }: Remote): string | undefined {
+function findEvidence({ objects }: StoreSession, { name }: Remote): string | undefined {
   try {
     const kept = refusedName(name)
-    return exchange.tracked(kept) === undefined ? undefined : trackingRefName(kept)
+    return objects.exchange.tracked(kept) === undefined ? undefined : trackingRefName(kept)
   } catch (error) {
     // A name that git allows and no sync does.
     if (hasCode(error, 'invalid_input')) return undefined

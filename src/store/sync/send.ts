@@ -106,7 +106,8 @@ export class Sender {
     expected: Oid | undefined,
     head: Head,
   ): Promise<Sent> {
-    const { objects, exchange } = this.#session
+    const { objects } = this.#session
+    const { exchange } = objects
     const there = await this.#commitsThere(expected)
     const commits = await findOutgoing(objects, head.commit, there)
     const oids = objectsOf(objects, commits, there)

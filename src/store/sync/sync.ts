@@ -32,7 +32,7 @@ async function syncAlone(
   author: Author,
   options: StoreSyncOptions,
 ): Promise<SyncReport> {
-  const remote = chooseRemote(session.exchange.remotes(), options.remote)
+  const remote = chooseRemote(session.objects.exchange.remotes(), options.remote)
   const known = new KnownRemote(session, remote)
   const redacted = await session.reading((snapshot) => snapshot.redacted.size)
   // Few remotes are damaged.

@@ -175,6 +175,17 @@ describe('refusals', () => {
   })
 })
 
+test('a change is what it was when it was asked for', async () => {
+  const store = await storeWith()
+  const change = { type: 'create', path: '/a', content: 'one' } as const
+  const asked = { ...change }
+  const applied = store.as(author).apply([asked])
+  Object.assign(asked, { content: 'two' })
+  await applied
+  expect((await store.read('/a'))?.content).toBe('one')
+  await store.close()
+})
+
 test('commands of one turn see each other: eight edits keep eight', async () => {
   const store = await storeWith('/log.md')
   const line = (index: number): Change => ({

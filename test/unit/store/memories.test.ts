@@ -66,6 +66,16 @@ describe('a list of memories', () => {
     expect(rest.data.map(({ path }) => path)).toEqual(['/b0', '/é', '/\u{fb01}', '/🎉'])
   })
 
+  test('is refused where it is iterated, however late', async () => {
+    const store = await storeWith([])
+    const list = store.memories({ limit: 0 })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await expect(list[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+    await store.close()
+  })
+
   test('refuses a path that is none', async () => {
     const store = await storeWith([])
     await expect(store.memories({ path: 'b' })).rejects.toMatchObject({ code: 'invalid_path' })

@@ -58,6 +58,10 @@ test.each<[method: string, args: readonly unknown[], says: RegExp]>([
   ['store.memories', [{ view: 'all' }], /^The view must be/],
   ['store.memories', [{ limit: 0 }], /^The limit must be/],
   ['store.memories', [{ path: '/a', page: '/b' }], /^The cursor belongs/],
+  ['store.memories', [{ page: '' }], /^The cursor belongs/],
+  ['store.memories', [{ page: 'b' }], /^The cursor belongs/],
+  ['me.apply', [[null]], /^A change must be/],
+  ['me.edit', ['/a'], /^An edit is/],
 ])('%s of %j is invalid input', async (method, args, says) => {
   const { store } = await newStore()
   const refused = call(store, method, args)

@@ -104,6 +104,47 @@ test('says resync to who is more than a thousand commits behind, and goes on', a
   await store.close()
 })
 
+test('tells of a write that is asked for right after its call, also among many reads', async () => {
+  const { store } = await newStore()
+  const me = store.as(author)
+  for (let round = 0; round < 5; round += 1) {
+    const until = performance.now() + 30
+    const reads = []
+    while (performance.now() < until) reads.push(store.read('/none'))
+    const watch = watching(store)
+    const writing = me.write(`/${round}`, '')
+    expect(await take(watch, 1)).toEqual([`created /${round}`])
+    await Promise.all([...reads, writing, watch.return?.()])
+  }
+  await store.close()
+})
+
+test('ends where it is told to: while it waits, and in the midst of a commit', async () => {
+  const { store } = await newStore()
+  const quiet = watching(store)
+  const waiting = take(quiet, 1)
+  await quiet.return?.()
+  expect(await waiting).toEqual(['the end'])
+  const ending = new AbortController()
+  const watch = watching(store, ending.signal)
+  const paths = Array.from({ length: 50 }, (_, index) => `/${index}`)
+  await store.as(author).apply(paths.map((path) => ({ type: 'create', path, content: '' })))
+  await take(watch, 1)
+  ending.abort()
+  expect(await take(watch, 1)).toEqual(['the end'])
+  await store.close()
+})
+
+test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
+  'refuses %d ms',
+  async (intervalMs) => {
+    const { store } = await newStore()
+    const refused = expect.objectContaining({ code: 'invalid_input' })
+    expect(() => store.watch({ intervalMs })).toThrow(refused)
+    await store.close()
+  },
+)
+
 test('ends by the signal, also while it waits', async () => {
   const { store } = await newStore()
   const ending = new AbortController()

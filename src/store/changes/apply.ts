@@ -20,7 +20,7 @@ export interface Applied {
 
 export const nothingApplied: Applied = { commit: undefined, versionIds: [] }
 
-/** As `MemoryStore.apply`. */
+/** As `StoreWriter.apply`. */
 export function applyChanges(
   session: StoreSession,
   changes: readonly Change[],

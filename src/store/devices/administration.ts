@@ -151,7 +151,7 @@ async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
   return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)
 }
 
-/** As `MemoryStore.updateSettings`. */
+/** As `SettingsWriter.update`. */
 export function updateSettings(
   session: StoreSession,
   change: Partial<Settings>,

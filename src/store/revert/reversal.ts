@@ -25,7 +25,7 @@ export interface ReversalOptions extends Omit<WorkOptions, 'onCommit'> {
 }
 
 /**
- * Plans and commits. Rejects as `MemoryStore.apply` does, with what the plan throws, and with
+ * Plans and commits. Rejects as `StoreWriter.apply` does, with what the plan throws, and with
  * `cancelled`; then nothing has changed.
  */
 export async function reverse(

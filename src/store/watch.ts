@@ -41,7 +41,8 @@ export function watchStore(
   { signal, intervalMs = INTERVAL_MS }: WatchOptions,
 ): AsyncIterable<StoreChange, void> {
   if (!Number.isInteger(intervalMs) || intervalMs < 1 || intervalMs > INTERVAL_MS_MAX) {
-    throw new StoreError('invalid_input', 'The interval must be an integer of ms')
+    const right = `an integer from 1 to ${INTERVAL_MS_MAX} ms`
+    throw new StoreError('invalid_input', `The interval must be ${right}`)
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new StoreError('invalid_input', 'The signal must be an AbortSignal')

@@ -46,7 +46,7 @@ export type { AbsenceOptions, AbsenceReport, Residue } from './store/redaction/a
 export { auditStore } from './store/audit/audit.ts'
 export type { Audit, AuditOptions } from './store/audit/audit.ts'
 export type { AccessChange, AuditedVersion, AuditEntry } from './store/audit/audit-trail.ts'
-export type { AwaitedDevice } from './store/redaction/adoption.ts'
+export type { PendingDevice } from './store/redaction/acknowledgement.ts'
 export type { BlameLine, BlameOptions } from './store/history/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/redaction/certificate.ts'
 export type { Change } from './store/changes/changes.ts'

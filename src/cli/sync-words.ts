@@ -5,9 +5,9 @@ import type { Conflict } from '../store/history/conflicts.ts'
 import type { MergeOutcome } from '../store/merge/plan.ts'
 import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
 import type { SettingsOutcome, SyncReport } from '../store/sync/report.ts'
-import { awaitedJson, awaitedLines } from './awaited.ts'
 import { listOf } from './lists.ts'
 import { visible } from './output.ts'
+import { pendingDeviceJson, pendingDeviceLines } from './pending-devices.ts'
 import { countText, sizeText } from './sizes.ts'
 import { timestamp } from './wire.ts'
 
@@ -38,7 +38,7 @@ export function reportText(report: SyncReport): string {
   const lines = [`${remote}: ${movedText(received, sent)}`]
   if (erased > 0)
     lines.push(`  erased here: ${countText(erased, 'version', 'versions')} redacted elsewhere`)
-  lines.push(...awaitedLines(report.awaited, undefined).map((line) => `  ${line}`))
+  lines.push(...pendingDeviceLines(report.pendingDevices, undefined).map((line) => `  ${line}`))
   if (report.merge !== undefined) lines.push(`  merged in ${report.merge.slice(0, 12)}`)
   if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings))
   for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)
@@ -140,7 +140,7 @@ export function reportJson(report: SyncReport): Readonly<Record<string, unknown>
       path: path ?? null,
     })),
     versions_erased: report.erased,
-    awaited_devices: report.awaited.map(awaitedJson),
+    pending_devices: report.pendingDevices.map(pendingDeviceJson),
     settings: report.settings ?? null,
     built_on_redacted: report.builtOnRedacted.map(({ memoryId, versionId, path }) => ({
       memory_id: memoryId,

@@ -69,7 +69,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'version-ids',
   ],
   'store/merge': ['merge-input', 'plan'],
-  'store/redaction': ['absence', 'adoption', 'redaction', 'redaction-plan', 'rewrite'],
+  'store/redaction': ['absence', 'acknowledgement', 'redaction', 'redaction-plan', 'rewrite'],
   'store/repair': ['repair', 'report'],
   'store/revert': ['restoration', 'reversal', 'reversal-plan', 'undo'],
   'store/session': [

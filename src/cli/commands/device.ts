@@ -214,20 +214,20 @@ function deviceLines(device: Device, now: number): string[] {
   return [
     `${deviceId}  ${state}${note}\n`,
     `  added ${timeAgo(added.time, now)}${left}, ${last}\n`,
-    ...unadoptedLines(device, now),
+    ...unacknowledgedLines(device, now),
     ...(still.length === 0 ? [] : ['  still reads, in every copy of the store:\n']),
     ...still.map((line) => `  ${line}\n`),
   ]
 }
 
 /** What its copy may still hold, as far as it can be known. */
-function unadoptedLines({ unadopted, canShowAdoption }: Device, now: number): string[] {
-  const [first] = unadopted
+function unacknowledgedLines({ unacknowledged, canAcknowledge }: Device, now: number): string[] {
+  const [first] = unacknowledged
   if (first === undefined) return []
-  const count = countText(unadopted.length, 'redaction', 'redactions')
-  const since = unadopted.length === 1 ? 'of' : 'the first of'
+  const count = countText(unacknowledged.length, 'redaction', 'redactions')
+  const since = unacknowledged.length === 1 ? 'of' : 'the first of'
   const which = `${count}, ${since} ${timeAgo(first.time, now)}`
-  if (canShowAdoption) return [`  has not taken over ${which}, as far as its records show\n`]
+  if (canAcknowledge) return [`  has not taken over ${which}, as far as its records show\n`]
   return [`  may write nothing, so it cannot be known whether it took over ${which}\n`]
 }
 
@@ -244,10 +244,10 @@ function deviceJson(device: Device): Readonly<Record<string, unknown>> {
     removed_at: removed === undefined ? null : timestamp(removed.time),
     removed_commit: removed?.commit ?? null,
     last_record_at: lastRecord === undefined ? null : timestamp(lastRecord),
-    redactions_not_adopted: device.unadopted.map(({ commit, time }) => {
+    redactions_unacknowledged: device.unacknowledged.map(({ commit, time }) => {
       return { commit, redacted_at: timestamp(time) }
     }),
-    can_show_adoption: device.canShowAdoption,
+    can_acknowledge: device.canAcknowledge,
     still_readable: stillReadableJson(device.stillReadable),
   }
 }

@@ -6,12 +6,12 @@ import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Redaction } from '../../store/redaction/redaction.ts'
-import { awaitedJson, awaitedParagraph } from '../awaited.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
+import { pendingDeviceJson, pendingDeviceParagraph } from '../pending-devices.ts'
 import { loadHistory } from '../points.ts'
 import { askYes, canAsk, declined } from '../prompt.ts'
 import { countText } from '../sizes.ts'
@@ -108,7 +108,7 @@ async function erase(
 }
 
 function answerOf({ dryRun, expiry, plan, redaction, now }: Outcome): Answer {
-  const { certificate, awaited = [] } = redaction ?? {}
+  const { certificate, pendingDevices = [] } = redaction ?? {}
   const expired = expiry?.expired ?? []
   const redacted = dryRun ? plan?.versions.length : certificate?.versions.length
   const memories = countText(expired.length, 'memory', 'memories')
@@ -117,7 +117,7 @@ function answerOf({ dryRun, expiry, plan, redaction, now }: Outcome): Answer {
     ...(expiry === undefined ? [] : [`${dryRun ? 'Would delete' : 'Deleted'} ${memories}`]),
     ...expired.map(({ path }) => `  ${path}`),
     ...(plan === undefined ? [] : [`${dryRun ? 'Would redact' : 'Redacted'} ${versions}`]),
-    ...awaitedParagraph(awaited, now),
+    ...pendingDeviceParagraph(pendingDevices, now),
   ]
   return {
     text: `${lines.join('\n')}\n`,
@@ -127,7 +127,7 @@ function answerOf({ dryRun, expiry, plan, redaction, now }: Outcome): Answer {
       expired: expired.map(({ memoryId, path }) => ({ memory_id: memoryId, path })),
       redacted: redacted ?? 0,
       certificate: certificate ?? null,
-      awaited_devices: awaited.map(awaitedJson),
+      pending_devices: pendingDevices.map(pendingDeviceJson),
     },
   }
 }

@@ -16,7 +16,6 @@ import {
   absenceLines,
   proveAbsence,
 } from '../absence.ts'
-import { awaitedJson, awaitedParagraph } from '../awaited.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -27,6 +26,7 @@ import { isRealDirectory } from '../memory-files.ts'
 import { withStore } from '../open-store.ts'
 import { selectingAuthorOf } from '../options.ts'
 import { visible } from '../output.ts'
+import { pendingDeviceJson, pendingDeviceParagraph } from '../pending-devices.ts'
 import { loadHistory } from '../points.ts'
 import { withProgress } from '../progress.ts'
 import { askLine, canAsk, declined } from '../prompt.ts'
@@ -206,7 +206,7 @@ async function finish(
   context: Context,
   input: Input,
   store: MemoryStore,
-  { plan, certificate, awaited }: Redaction,
+  { plan, certificate, pendingDevices }: Redaction,
 ): Promise<Answer> {
   const file = input.text('certificate')
   if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
@@ -216,7 +216,7 @@ async function finish(
   return {
     text: [
       ...doneLines(plan, certificate, file, absence),
-      ...awaitedParagraph(awaited, context.clock()),
+      ...pendingDeviceParagraph(pendingDevices, context.clock()),
       '',
     ].join('\n'),
     json: {
@@ -225,7 +225,7 @@ async function finish(
       already_redacted: plan.already,
       same_text: plan.sameText.map(versionJson),
       certificate: certificate ?? null,
-      awaited_devices: awaited.map(awaitedJson),
+      pending_devices: pendingDevices.map(pendingDeviceJson),
       objects_to_erase: pending,
       ...(absence === undefined ? {} : { absence: absenceJson(absence) }),
     },

@@ -114,7 +114,7 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
     received: { commits: news.commits, bytes },
     sent: nothingSent,
     erased: news.erased,
-    awaited: [],
+    pendingDevices: [],
     head,
     headWords: words,
     forkedDevices: [],

@@ -6,7 +6,7 @@ import { type DeviceEntry, findDevice, type Role } from '../../format/directory.
 import { formatId } from '../../format/id.ts'
 import type { ContentSource } from '../history/contents.ts'
 import type { History } from '../history/history.ts'
-import { canShowAdoption, findUnadopted } from '../redaction/adoption.ts'
+import { findUnacknowledged, mayStillWrite } from '../redaction/acknowledgement.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import {
   type KeyringEvent,
@@ -39,9 +39,9 @@ export interface Device {
   /** Whether it is the one that asks. */
   readonly isThis: boolean
   /** Redactions that an active device has not shown to have taken over, oldest first. */
-  readonly unadopted: readonly DeviceEvent[]
-  /** False for one that may write nothing: `unadopted` cannot become empty then. */
-  readonly canShowAdoption: boolean
+  readonly unacknowledged: readonly DeviceEvent[]
+  /** False for one that may write nothing: `unacknowledged` cannot become empty then. */
+  readonly canAcknowledge: boolean
   /** Of a removed device only. */
   readonly stillReadable: StillReadable | undefined
 }
@@ -71,8 +71,8 @@ export function listDevices(
       const { deviceId, role } = entry
       const state = snapshot.devices.get(deviceId)
       const isThis = deviceId === source.identity.deviceId
-      const isAwaited = removed === undefined && !isThis
-      const unadopted = isAwaited ? findUnadopted(history, deviceId, added.commit) : []
+      const isPending = removed === undefined && !isThis
+      const unacknowledged = isPending ? findUnacknowledged(history, deviceId, added.commit) : []
       return {
         deviceId: formatId('device', deviceId),
         role,
@@ -81,8 +81,8 @@ export function listDevices(
         lastRecord: state?.time,
         isForked: state?.forked ?? false,
         isThis,
-        unadopted: unadopted.map((commit) => eventOf({ commit })),
-        canShowAdoption: removed === undefined && canShowAdoption(role, state?.forked ?? false),
+        unacknowledged: unacknowledged.map((commit) => eventOf({ commit })),
+        canAcknowledge: removed === undefined && mayStillWrite(role, state?.forked ?? false),
         stillReadable:
           removed && readableWith(keysOfDevices([deviceId], keyrings), snapshot, history, keyrings),
       }

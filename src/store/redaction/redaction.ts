@@ -11,7 +11,7 @@ import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import type { StoreSession } from '../session/session.ts'
-import { type AwaitedDevice, otherDevices } from './adoption.ts'
+import { type PendingDevice, otherDevices } from './acknowledgement.ts'
 import { type RedactionCertificate, signCertificate } from './certificate.ts'
 import {
   checkConfirmed,
@@ -30,7 +30,7 @@ export interface Redaction {
    * The other devices, whose copies hold the erased objects until they sync; none if there was
    * nothing to erase. Later, `devices` tells which of them have taken it over.
    */
-  readonly awaited: readonly AwaitedDevice[]
+  readonly pendingDevices: readonly PendingDevice[]
 }
 
 const choices: ReadonlySet<unknown> = new Set(['refuse', 'delete', 'overwrite', 'keep'])
@@ -74,11 +74,11 @@ export async function redact(
     () => step(session, selector, { request, author }, options),
     true,
   )
-  const { plan, outcome, awaited } = done
+  const { plan, outcome, pendingDevices } = done
   // Also if nothing was to be done: an earlier attempt may have been cut off before this.
   if (outcome === undefined) {
     await session.erase()
-    return { plan, certificate: undefined, awaited }
+    return { plan, certificate: undefined, pendingDevices }
   }
   const erased = new Set(outcome.erased.map(({ versionId }) => versionId))
   await session.forget(outcome.oldHead, outcome.rewritten.commits, erased)
@@ -89,7 +89,7 @@ export async function redact(
     // Closing the store erases too. What is done must not be taken for refused.
     if (!hasCode(error, 'store_closed')) throw withCertificate(error, certify)
   }
-  return { plan, certificate: certify(), awaited }
+  return { plan, certificate: certify(), pendingDevices }
 }
 
 /** Another call would find nothing to do, so that this is where the proof would be lost. */
@@ -109,7 +109,7 @@ async function step(
   const history = await session.historyNow(options)
   const selected = await selector.search(history, options)
   const { plan, entries } = describePlan(history, session.snapshot, selected, request.current)
-  const nothing: Done = { plan, outcome: undefined, awaited: [] }
+  const nothing: Done = { plan, outcome: undefined, pendingDevices: [] }
   if (entries.length === 0) return { built: undefined, result: nothing }
   checkConfirmed(request, entries)
   const { built, outcome } = await buildStep(
@@ -118,14 +118,14 @@ async function step(
     { entries, request, author },
     options,
   )
-  const awaited = otherDevices(session.snapshot, session.identity.deviceId)
-  return { built, result: { plan, outcome, awaited } }
+  const pendingDevices = otherDevices(session.snapshot, session.identity.deviceId)
+  return { built, result: { plan, outcome, pendingDevices } }
 }
 
 interface Done {
   readonly plan: RedactionPlan
   readonly outcome: Outcome | undefined
-  readonly awaited: readonly AwaitedDevice[]
+  readonly pendingDevices: readonly PendingDevice[]
 }
 
 async function search(

@@ -2,7 +2,7 @@
 
 import type { Conflict } from '../history/conflicts.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
-import type { AwaitedDevice } from '../redaction/adoption.ts'
+import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'
 import type { LateChange } from './late-changes.ts'
 
@@ -81,7 +81,7 @@ export interface SyncReport {
   /** Versions that redactions from elsewhere have erased here. */
   readonly erased: number
   /** Where it took over redactions: who else has not shown to have them. Empty for all others. */
-  readonly awaited: readonly AwaitedDevice[]
+  readonly pendingDevices: readonly PendingDevice[]
   /** The newest commit here, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
   readonly headWords: readonly string[]

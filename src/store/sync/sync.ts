@@ -8,9 +8,9 @@ import type { Remote } from '../../git/exchange.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
-import { findAwaited } from './awaited.ts'
 import { KnownRemote } from './known-remote.ts'
 import { chooseRemote, type StoreSyncOptions, type SyncOptions } from './options.ts'
+import { findPendingDevices } from './pending-devices.ts'
 import { type ChangedMemory, type Moved, nothingTaken, type SyncReport } from './report.ts'
 import { Sender } from './send.ts'
 
@@ -42,12 +42,12 @@ async function syncAlone(
   const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
   await mending?.checkMended(session, remote.url, options)
   await known.forgetRefused()
-  const awaited = await findAwaited(session, redacted)
+  const pendingDevices = await findPendingDevices(session, redacted)
   return session.reading(({ head, devices, current }) => ({
     remote: remote.name,
     ...moved,
     builtOnRedacted: builtOnRedacted.flatMap((memoryId) => describeLive(current.get(memoryId))),
-    awaited,
+    pendingDevices,
     head: head.commit,
     headWords: headWords(session.storeId, head.record),
     forkedDevices: [...devices]

@@ -15,7 +15,7 @@ const quiet: SyncReport = {
   settings: undefined,
   builtOnRedacted: [],
   erased: 0,
-  awaited: [],
+  pendingDevices: [],
   late: [],
   forkedDevices: [],
   head: '1'.repeat(40),
@@ -32,7 +32,7 @@ const change = { commit: '2'.repeat(40), deviceId: 'dev_gone', time: 0, versions
 
 test('a sync in which nothing happened says no more than that', () => {
   expect(reportText(quiet)).toBe('origin: nothing to do\n  words one two\n')
-  expect(reportJson(quiet)).toMatchObject({ awaited_devices: [], late_changes: [] })
+  expect(reportJson(quiet)).toMatchObject({ pending_devices: [], late_changes: [] })
 })
 
 test('settings that were set apart, and texts that a redaction missed, are named', () => {
@@ -100,10 +100,10 @@ test('late changes without memories are counted', () => {
 })
 
 test('devices that have not shown a redaction are named, those apart that never can', () => {
-  const writer = { deviceId: 'dev_w', role: 'writer', lastRecord: 0, canShow: true } as const
-  const reader = { ...writer, deviceId: 'dev_r', role: 'reader', canShow: false } as const
+  const writer = { deviceId: 'dev_w', role: 'writer', lastRecord: 0, canAcknowledge: true } as const
+  const reader = { ...writer, deviceId: 'dev_r', role: 'reader', canAcknowledge: false } as const
   const silent = { ...writer, deviceId: 'dev_s', lastRecord: undefined }
-  const report = { ...quiet, erased: 2, awaited: [writer, reader, silent] }
+  const report = { ...quiet, erased: 2, pendingDevices: [writer, reader, silent] }
   expect(reportText(report).split('\n').slice(1, 7)).toEqual([
     '  erased here: 2 versions redacted elsewhere',
     '  Redactions not taken over yet, as far as records show, by',
@@ -112,12 +112,12 @@ test('devices that have not shown a redaction are named, those apart that never 
     '  Of these it cannot be known whether they took redactions over, as they may write nothing:',
     '    dev_r, reader, last wrote 1970-01-01T00:00:00.000Z',
   ])
-  const { awaited_devices: awaited } = reportJson(report)
-  expect(awaited).toContainEqual({
+  const { pending_devices: pendingDevices } = reportJson(report)
+  expect(pendingDevices).toContainEqual({
     device_id: 'dev_s',
     role: 'writer',
     last_record_at: null,
-    can_show: true,
+    can_acknowledge: true,
   })
 })
 

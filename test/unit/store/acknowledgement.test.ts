@@ -40,44 +40,44 @@ const stores = worldsOf(async (url) => {
 })
 
 describe('after a redaction', () => {
-  test('every other active device is awaited, with when it was last seen', async () => {
+  test('every other active device is pending, with when it was last seen', async () => {
     const { first, second } = await stores()
     const reader = await admit(first, 'reader')
     const gone = await admit(first, 'writer')
     await first.store.as(author).devices.remove([formatId('device', gone.deviceId)])
-    const { awaited } = await redactOldest(first, '/secret.md')
+    const { pendingDevices } = await redactOldest(first, '/secret.md')
     const { lastRecord } = (await deviceOf(first, idOf(second))) ?? {}
-    expect(awaited).toHaveLength(2)
-    expect(awaited).toContainEqual({
+    expect(pendingDevices).toHaveLength(2)
+    expect(pendingDevices).toContainEqual({
       deviceId: idOf(second),
       role: expect.stringMatching(/owner|writer/),
       lastRecord,
-      canShow: true,
+      canAcknowledge: true,
     })
-    expect(awaited).toContainEqual({
+    expect(pendingDevices).toContainEqual({
       deviceId: formatId('device', reader.deviceId),
       role: 'reader',
       lastRecord: undefined,
-      canShow: false,
+      canAcknowledge: false,
     })
-    expect((await redactOldest(first, '/secret.md')).awaited).toEqual([])
+    expect((await redactOldest(first, '/secret.md')).pendingDevices).toEqual([])
   })
 
   test('a device that has written on top of it has it; until then it has not', async () => {
     const { first, second } = await stores()
     await redactOldest(first, '/secret.md')
-    const [redacted] = (await deviceOf(first, idOf(second)))?.unadopted ?? []
+    const [redacted] = (await deviceOf(first, idOf(second)))?.unacknowledged ?? []
     expect(redacted?.commit).toBe((await first.store.status()).head)
     await put(second, '/apart.md')
     await sync(first)
-    const { merge, awaited } = await sync(second)
+    const { merge, pendingDevices } = await sync(second)
     expect(merge).toBeDefined()
     // Its own merge shows that it has it, and who redacted has it anyway.
-    expect(awaited).toEqual([])
-    expect((await deviceOf(first, idOf(second)))?.unadopted).toHaveLength(1)
+    expect(pendingDevices).toEqual([])
+    expect((await deviceOf(first, idOf(second)))?.unacknowledged).toHaveLength(1)
     await sync(first)
-    expect((await deviceOf(first, idOf(second)))?.unadopted).toEqual([])
-    expect((await deviceOf(second, idOf(first)))?.unadopted).toEqual([])
+    expect((await deviceOf(first, idOf(second)))?.unacknowledged).toEqual([])
+    expect((await deviceOf(second, idOf(first)))?.unacknowledged).toEqual([])
   })
 
   test('a sync that takes it over tells who else has not', async () => {
@@ -86,10 +86,10 @@ describe('after a redaction', () => {
     await syncAll([third, first, second])
     await redactOldest(first, '/secret.md')
     await sync(first)
-    const { erased, awaited } = await sync(second)
+    const { erased, pendingDevices } = await sync(second)
     expect(erased).toBeGreaterThan(0)
-    expect(awaited.map(({ deviceId }) => deviceId)).toEqual([idOf(third)])
-    expect((await sync(second)).awaited).toEqual([])
+    expect(pendingDevices.map(({ deviceId }) => deviceId)).toEqual([idOf(third)])
+    expect((await sync(second)).pendingDevices).toEqual([])
   })
 
   test('whoever comes later never had what was erased', async () => {
@@ -100,7 +100,7 @@ describe('after a redaction', () => {
     const third = await joinClone(first, remote)
     await syncAll([third, first])
     for (const deviceId of [formatId('device', reader.deviceId), idOf(third)]) {
-      expect((await deviceOf(first, deviceId))?.unadopted).toEqual([])
+      expect((await deviceOf(first, deviceId))?.unacknowledged).toEqual([])
     }
   })
 
@@ -113,10 +113,10 @@ describe('after a redaction', () => {
     await syncAll([second, first])
     await redactOldest(first, '/other.md')
     await redactOldest(first, '/shows.md')
-    const { unadopted = [] } = (await deviceOf(first, idOf(second))) ?? {}
-    expect(unadopted).toHaveLength(2)
-    const times = unadopted.map(({ time }) => time)
+    const { unacknowledged = [] } = (await deviceOf(first, idOf(second))) ?? {}
+    expect(unacknowledged).toHaveLength(2)
+    const times = unacknowledged.map(({ time }) => time)
     expect(times).toEqual(times.toSorted((a, b) => a - b))
-    expect((await deviceOf(first, idOf(first)))?.unadopted).toEqual([])
+    expect((await deviceOf(first, idOf(first)))?.unacknowledged).toEqual([])
   })
 })

@@ -9,21 +9,21 @@ import type { History } from '../history/history.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /** An active device that has not shown yet that it took over a redaction. */
-export interface AwaitedDevice {
+export interface PendingDevice {
   /** `dev_…` */
   readonly deviceId: string
   readonly role: Role
   /** When it was last seen: the time of its newest record, undefined if it has written nothing. */
   readonly lastRecord: number | undefined
   /** False for one that may write nothing: whether it took over a redaction cannot be known. */
-  readonly canShow: boolean
+  readonly canAcknowledge: boolean
 }
 
 /** Right after a redaction: every other active device. */
 export function otherDevices(
   { keyring, devices }: Snapshot,
   thisDevice: string,
-): readonly AwaitedDevice[] {
+): readonly PendingDevice[] {
   return keyring.directory.devices
     .filter(({ deviceId, removed }) => removed === 0 && deviceId !== thisDevice)
     .map(({ deviceId, role }) => {
@@ -32,18 +32,18 @@ export function otherDevices(
         deviceId: formatId('device', deviceId),
         role,
         lastRecord: state?.time,
-        canShow: canShowAdoption(role, state?.forked ?? false),
+        canAcknowledge: mayStillWrite(role, state?.forked ?? false),
       }
     })
 }
 
 /** Whether a record of such a device may still come. */
-export function canShowAdoption(role: Role, isForked: boolean): boolean {
+export function mayStillWrite(role: Role, isForked: boolean): boolean {
   return !isForked && (role === 'owner' || role === 'writer')
 }
 
 /** The redact records, oldest first, that a device has not shown to have taken over. */
-export function findUnadopted(
+export function findUnacknowledged(
   history: History,
   deviceId: string,
   added: CommitEntry,

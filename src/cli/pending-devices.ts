@@ -1,7 +1,7 @@
 // Devices that have not shown to have taken over a redaction, in words for people and as values for
 // programs.
 
-import type { AwaitedDevice } from '../store/redaction/adoption.ts'
+import type { PendingDevice } from '../store/redaction/acknowledgement.ts'
 import { timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
 
@@ -12,12 +12,12 @@ const cannotBeKnown =
  * One line for each device, those that cannot show it last; none without devices. With `now`, when
  * each was last seen in words.
  */
-export function awaitedLines(
-  awaited: readonly AwaitedDevice[],
+export function pendingDeviceLines(
+  pendingDevices: readonly PendingDevice[],
   now: number | undefined,
 ): readonly string[] {
-  const later = awaited.filter(({ canShow }) => canShow)
-  const never = awaited.filter(({ canShow }) => !canShow)
+  const later = pendingDevices.filter(({ canAcknowledge }) => canAcknowledge)
+  const never = pendingDevices.filter(({ canAcknowledge }) => !canAcknowledge)
   return [
     ...(later.length === 0 ? [] : ['Redactions not taken over yet, as far as records show, by']),
     ...later.map((device) => `  ${deviceText(device, now)}`),
@@ -27,17 +27,17 @@ export function awaitedLines(
 }
 
 /** After a redaction: the same below an empty line, and where to ask again. */
-export function awaitedParagraph(
-  awaited: readonly AwaitedDevice[],
+export function pendingDeviceParagraph(
+  pendingDevices: readonly PendingDevice[],
   now: number,
 ): readonly string[] {
-  const lines = awaitedLines(awaited, now)
+  const lines = pendingDeviceLines(pendingDevices, now)
   if (lines.length === 0) return []
   return ['', ...lines, '`gitlocket device list` tells later who has, by what they wrote since']
 }
 
 function deviceText(
-  { deviceId, role, lastRecord }: AwaitedDevice,
+  { deviceId, role, lastRecord }: PendingDevice,
   now: number | undefined,
 ): string {
   if (lastRecord === undefined) return `${deviceId}, ${role}, has written nothing`
@@ -45,16 +45,16 @@ function deviceText(
   return `${deviceId}, ${role}, last wrote ${seen}`
 }
 
-export function awaitedJson({
+export function pendingDeviceJson({
   deviceId,
   role,
   lastRecord,
-  canShow,
-}: AwaitedDevice): Readonly<Record<string, unknown>> {
+  canAcknowledge,
+}: PendingDevice): Readonly<Record<string, unknown>> {
   return {
     device_id: deviceId,
     role,
     last_record_at: lastRecord === undefined ? null : timestamp(lastRecord),
-    can_show: canShow,
+    can_acknowledge: canAcknowledge,
   }
 }

@@ -4,21 +4,21 @@
 import { type Device, listDevices } from '../devices/devices.ts'
 import type { History } from '../history/history.ts'
 import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
-import type { AwaitedDevice } from '../redaction/adoption.ts'
+import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { StoreSession } from '../session/session.ts'
 
 /** `before` is how many versions were redacted here before the sync. */
-export async function findAwaited(
+export async function findPendingDevices(
   session: StoreSession,
   before: number,
-): Promise<readonly AwaitedDevice[]> {
+): Promise<readonly PendingDevice[]> {
   if ((await session.reading(({ redacted }) => redacted.size)) === before) return []
   const list = (history: History): Promise<readonly Device[]> =>
     session.reading((snapshot) => listDevices(session, snapshot, history))
   const devices = await retryAfterRedaction(session, list, {})
   return devices
-    .filter(({ unadopted }) => unadopted.length > 0)
-    .map(({ deviceId, role, lastRecord, canShowAdoption }) => {
-      return { deviceId, role, lastRecord, canShow: canShowAdoption }
+    .filter(({ unacknowledged }) => unacknowledged.length > 0)
+    .map(({ deviceId, role, lastRecord, canAcknowledge }) => {
+      return { deviceId, role, lastRecord, canAcknowledge }
     })
 }

@@ -83,8 +83,12 @@ async function expectEqual(place: Place, laptop: Place, withStore: WithStore): P
   const read = (one: Place) =>
     withStore(one, async (store) => {
       await store.maintenance.verify()
-      const { head, headWords } = await store.status()
-      return { head, words: headWords.join(' '), text: (await store.read(`/${path}`))?.content }
+      const { head, headFingerprint } = await store.status()
+      return {
+        head,
+        words: headFingerprint.join(' '),
+        text: (await store.read(`/${path}`))?.content,
+      }
     })
   const [here, there] = [await read(place), await read(laptop)]
   check(here.head === there.head, 'both machines have the same head')

@@ -33,7 +33,7 @@ export interface StoreStatus {
   readonly role: Role | undefined
   /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
-  readonly headWords: readonly string[]
+  readonly headFingerprint: readonly string[]
   readonly commits: number
   readonly memories: number
   readonly contentBytes: number
@@ -73,7 +73,7 @@ export async function verifyStore(
 export async function readStatus(session: StoreSession): Promise<StoreStatus> {
   const { identity, objects, epochs, storeId } = session
   // A list of words, and what only remotes need.
-  const { headWords } = await import('../format/head-words.ts')
+  const { headFingerprint } = await import('../format/fingerprint.ts')
   const { readRemoteStatus } = await import('./sync/remote-status.ts')
   const commits = await countCommits(session)
   const remotes = await readRemoteStatus(session)
@@ -86,7 +86,7 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       deviceId: formatId('device', identity.deviceId),
       role: roleOf(snapshot, identity.deviceId),
       head: snapshot.head.commit,
-      headWords: headWords(storeId, snapshot.head.record),
+      headFingerprint: headFingerprint(storeId, snapshot.head.record),
       commits: counted?.commits ?? commits,
       memories: snapshot.count,
       contentBytes: snapshot.paths.root.bytes,

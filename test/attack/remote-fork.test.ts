@@ -22,7 +22,7 @@ import { git } from '../support/temporary.ts'
 const pairOfClones = pairsOfClones()
 
 async function wordsOf(clone: Clone): Promise<string> {
-  return (await sync(clone)).headWords.join(' ')
+  return (await sync(clone)).headFingerprint.join(' ')
 }
 
 interface Fork {

@@ -184,8 +184,8 @@ describe('a remote that was tampered with', () => {
   test('an auditor is told the same', async () => {
     const { first, remote } = await newPair()
     const auditor = await auditorOf(first, remote)
-    const words = (await first.json('status'))['head_words']
-    expect(await auditor.json('audit')).toMatchObject({ head_words: words })
+    const words = (await first.json('status'))['head_fingerprint']
+    expect(await auditor.json('audit')).toMatchObject({ head_fingerprint: words })
     junkOn(remote)
     const refused = await auditor.call(['sync'])
     expectRefusal(refused, TAMPERED, 'the words of `gitlocket audit`', '--repair')
@@ -200,7 +200,7 @@ async function auditorOf(owner: Home, remote: string): Promise<Home> {
   await owner.ok('device', 'add', file, '--role', 'auditor', '--fingerprint', String(id))
   await owner.ok('sync')
   const joined = await auditor.call(['join', remote])
-  const { head_words: words } = await owner.json('status')
+  const { head_fingerprint: words } = await owner.json('status')
   expect(joined.stdout).toContain(`\n  Words        ${[words].flat().join(' ')}\n`)
   return auditor
 }
@@ -319,8 +319,8 @@ describe('what merges elsewhere have combined', () => {
     const devices = [...(await first.ok('show', String(id))).matchAll(/^Device: {3}(dev_\w+)$/gm)]
     expect(devices.length).toBe(3)
     const status = await first.json('status')
-    expect(status['head_words']).toEqual((await second.json('status'))['head_words'])
-    const words = [status['head_words']].flat().join(' ')
+    expect(status['head_fingerprint']).toEqual((await second.json('status'))['head_fingerprint'])
+    const words = [status['head_fingerprint']].flat().join(' ')
     expect(await first.ok('status')).toContain(`\nWords      ${words}\n`)
     await first.ok('create', 'more.md', '--text', 'more')
     await first.ok('sync')

@@ -92,7 +92,7 @@ const narrow: Readonly<Record<string, readonly string[]>> = {
 /** Who may import a package: layers, or the beginning of paths. One that has no row is refused. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   '@anthropic-ai/sdk': ['anthropic'],
-  '@scure/bip39': ['src/format/head-words.ts'],
+  '@scure/bip39': ['src/format/fingerprint.ts'],
   'isomorphic-git': ['transport'],
   diff: ['cli', 'src/text/line-matches.ts'],
   'libsodium-wrappers': ['crypto'],

@@ -38,10 +38,10 @@ function filterOf(context: Context, input: Input): (entry: AuditEntry) => boolea
     (until === undefined || entry.time <= until)
 }
 
-function verifiedText({ entries, head, headWords, memories }: Audit): string {
+function verifiedText({ entries, head, headFingerprint, memories }: Audit): string {
   const commits = countText(entries.length, 'commit', 'commits')
   const alive = countText(memories, 'memory', 'memories')
-  const words = headWords.join(' ')
+  const words = headFingerprint.join(' ')
   return `Verified the trail: ${commits}, ${alive}; the head is ${head}\nWords: ${words}\n`
 }
 
@@ -90,7 +90,7 @@ function auditJson(found: Audit, shown: readonly AuditEntry[]): Readonly<Record<
     commits: found.entries.length,
     memories: found.memories,
     head: found.head,
-    head_words: found.headWords,
+    head_fingerprint: found.headFingerprint,
     entries: shown.map(entryJson),
   }
 }

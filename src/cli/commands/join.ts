@@ -47,17 +47,17 @@ async function joinAsAuditor(context: Context, input: Input, identity: Identity)
   const audit = await joining(context, input, (how) => {
     return joinTrail({ ...how, identity, url: input.argument(0) })
   })
-  const { storeId, entries, head, headWords } = audit
+  const { storeId, entries, head, headFingerprint } = audit
   return answerOf(context, audit, {
     title: `This machine may verify the trail of ${storeId}, and reads no contents or paths`,
     clone: 'Clone',
     lines: [
       `  Verified     ${countText(entries.length, 'commit', 'commits')}, up to ${head}`,
-      `  Words        ${headWords.join(' ')}`,
+      `  Words        ${headFingerprint.join(' ')}`,
       ...believedLines(input),
     ],
     next: 'gitlocket audit, and gitlocket sync before the next one',
-    json: { commits: entries.length, head, head_words: headWords },
+    json: { commits: entries.length, head, head_fingerprint: headFingerprint },
   })
 }
 
@@ -120,17 +120,17 @@ function joining<T>(
 
 async function describe(context: Context, input: Input, store: MemoryStore): Promise<Answer> {
   const status = await store.status()
-  const { storeId, commits, memories, headWords } = status
+  const { storeId, commits, memories, headFingerprint } = status
   return answerOf(context, status, {
     title: `This machine is now a device of ${storeId}`,
     clone: 'Store',
     lines: [
       `  Memories     ${memories} in ${commits} commits`,
-      `  Words        ${headWords.join(' ')}`,
+      `  Words        ${headFingerprint.join(' ')}`,
       ...believedLines(input),
     ],
     next: 'gitlocket ls',
-    json: { commits, memories, head_words: headWords },
+    json: { commits, memories, head_fingerprint: headFingerprint },
   })
 }
 

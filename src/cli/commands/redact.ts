@@ -30,7 +30,7 @@ import { pendingDeviceJson, pendingDeviceParagraph } from '../pending-devices.ts
 import { loadHistory } from '../points.ts'
 import { withProgress } from '../progress.ts'
 import { askLine, canAsk, declined } from '../prompt.ts'
-import { checkSelects, selectionIn } from '../redaction-words.ts'
+import { checkSelects, selectionIn } from '../redaction-text.ts'
 import { countText } from '../sizes.ts'
 import { shortId, versionLine } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'

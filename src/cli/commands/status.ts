@@ -92,7 +92,7 @@ function statusText(context: Context, found: StoreStatus): string {
     `Device     ${found.deviceId} (${found.role ?? 'removed'})`,
     `Memories   ${numberText(found.memories)}, ${sizeText(found.contentBytes)}`,
     `History    ${countText(found.commits, 'commit', 'commits')}, head ${found.head}`,
-    `Words      ${found.headWords.join(' ')}`,
+    `Words      ${found.headFingerprint.join(' ')}`,
     ...remoteLines(found.remotes),
     `Epochs     ${found.epochs}`,
     `Limits     ${numberText(contentBytes)} bytes per memory, ` +
@@ -141,7 +141,7 @@ function statusJson(context: Context, found: StoreStatus): Readonly<Record<strin
     content_size_bytes: found.contentBytes,
     commits: found.commits,
     head: found.head,
-    head_words: found.headWords,
+    head_fingerprint: found.headFingerprint,
     remotes: found.remotes.map(({ name, url, unsent, evidence }) => ({
       name,
       url,

@@ -17,7 +17,7 @@ import { authorOf } from '../options.ts'
 import { errorJson, exitCodeOf } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
-import { reportJson, reportText, wasCombined } from '../sync-words.ts'
+import { reportJson, reportText, wasCombined } from '../sync-text.ts'
 
 type Half = 'pull' | 'push' | undefined
 

@@ -45,7 +45,7 @@ export interface Audit {
   readonly role: Role | undefined
   /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
-  readonly headWords: readonly string[]
+  readonly headFingerprint: readonly string[]
   /** Memories that live. */
   readonly memories: number
   /** Ascending by height, then by record: every clone lists them so. */
@@ -111,7 +111,7 @@ export async function verifyTrail(
   const onCommit = (commit: JudgedCommit): void => trail.add(commit)
   const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
   // A list of words that only this needs.
-  const { headWords } = await import('../../format/head-words.ts')
+  const { headFingerprint } = await import('../../format/fingerprint.ts')
   return {
     snapshot,
     epochs,
@@ -120,7 +120,7 @@ export async function verifyTrail(
       deviceId: formatId('device', identity.deviceId),
       role: roleOf(snapshot, identity.deviceId),
       head,
-      headWords: headWords(storeId, snapshot.head.record),
+      headFingerprint: headFingerprint(storeId, snapshot.head.record),
       memories: snapshot.count,
       entries: trail.entries(snapshot.redacted),
     },

@@ -6,7 +6,7 @@ import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { headWords } from '../../format/head-words.ts'
+import { headFingerprint } from '../../format/fingerprint.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
@@ -105,7 +105,7 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
   const isKnown = head === before && isVerified(objects, place, options)
   const news = isKnown ? nothingNew : await takeOver(objects, { ...place, before }, options)
   // Before others may erase what it is read from.
-  const words = headWords(storeId, recordOf(objects, place, options))
+  const words = headFingerprint(storeId, recordOf(objects, place, options))
   await finish(objects)
   await objects.exchange.track(remote.name, head)
   return {
@@ -116,7 +116,7 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
     erased: news.erased,
     pendingDevices: [],
     head,
-    headWords: words,
+    headFingerprint: words,
     forkedDevices: [],
   }
 }

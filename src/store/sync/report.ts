@@ -84,7 +84,7 @@ export interface SyncReport {
   readonly pendingDevices: readonly PendingDevice[]
   /** The newest commit here, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
-  readonly headWords: readonly string[]
+  readonly headFingerprint: readonly string[]
   /** Changes of removed devices that came too late to be a part of the history, oldest first. */
   readonly late: readonly LateChange[]
   /** Devices that write from two places at once (FORMAT §8.2). */

@@ -2,7 +2,7 @@
 // this clone has news. Each step leaves a store that is whole: what fails after one of them has
 // lost nothing. Never forces: a push names the commit that it replaces.
 
-import { headWords } from '../../format/head-words.ts'
+import { headFingerprint } from '../../format/fingerprint.ts'
 import { formatId } from '../../format/id.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Author } from '../commits/commit-context.ts'
@@ -49,7 +49,7 @@ async function syncAlone(
     builtOnRedacted: builtOnRedacted.flatMap((memoryId) => describeLive(current.get(memoryId))),
     pendingDevices,
     head: head.commit,
-    headWords: headWords(session.storeId, head.record),
+    headFingerprint: headFingerprint(session.storeId, head.record),
     forkedDevices: [...devices]
       .filter(([, { forked }]) => forked)
       .map(([deviceId]) => formatId('device', deviceId)),

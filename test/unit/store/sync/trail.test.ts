@@ -67,10 +67,15 @@ describe('an auditor who joins', () => {
     expect(joined).toMatchObject({ role: 'auditor', head: await headOf(writer), memories: 1 })
     expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 0, bytes: 0 } })
     await create(writer, '/more.md')
-    const { headWords } = await sync(writer)
+    const { headFingerprint } = await sync(writer)
     const report = await syncTrail(auditor)
     const head = await headOf(writer)
-    expect(report).toMatchObject({ remote: 'origin', received: { commits: 1 }, head, headWords })
+    expect(report).toMatchObject({
+      remote: 'origin',
+      received: { commits: 1 },
+      head,
+      headFingerprint,
+    })
     expect(mainOf(auditor)).toBe(`${head}\n${head}\n`)
     checkWithGit(auditor.directory)
     expect(await auditStore(auditor)).toMatchObject({ head, memories: 2 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { CommandError } from '../../../src/cli/command-error.ts'
 import { Input } from '../../../src/cli/command.ts'
-import { checkSelects, patternOf } from '../../../src/cli/redaction-words.ts'
+import { checkSelects, patternOf } from '../../../src/cli/redaction-text.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 function input(values: Readonly<Record<string, string>>, ...flags: readonly string[]): Input {

@@ -55,7 +55,7 @@ export function reportText(report: SyncReport): string {
   for (const device of forkedDevices) {
     lines.push(`  ${device} writes from two machines at once and may write no more`)
   }
-  lines.push(`  words ${report.headWords.join(' ')}`)
+  lines.push(`  words ${report.headFingerprint.join(' ')}`)
   return `${lines.join('\n')}\n`
 }
 
@@ -161,7 +161,7 @@ export function reportJson(report: SyncReport): Readonly<Record<string, unknown>
     })),
     forked_devices: report.forkedDevices,
     head: report.head,
-    head_words: report.headWords,
+    head_fingerprint: report.headFingerprint,
   }
 }
 

@@ -1,7 +1,7 @@
 // What a sync tells people and programs, of reports that are rare in life.
 
 import { expect, test } from 'vitest'
-import { reportJson, reportText } from '../../../src/cli/sync-words.ts'
+import { reportJson, reportText } from '../../../src/cli/sync-text.ts'
 import type { Conflict, SyncReport } from '../../../src/index.ts'
 
 const quiet: SyncReport = {
@@ -19,7 +19,7 @@ const quiet: SyncReport = {
   late: [],
   forkedDevices: [],
   head: '1'.repeat(40),
-  headWords: ['one', 'two'],
+  headFingerprint: ['one', 'two'],
 }
 
 const version = {

@@ -11,7 +11,7 @@ const WORDS = 10
 const BITS_PER_WORD = 11n
 
 /** Ten words of the BIP-39 English list: 110 bits of the hash of store id and record hash. */
-export function headWords(storeId: string, record: Uint8Array): readonly string[] {
+export function headFingerprint(storeId: string, record: Uint8Array): readonly string[] {
   const hash = hash256(HEAD_LABEL, fromHex(storeId), record)
   const bits = BigInt(`0x${Buffer.from(hash).toString('hex')}`)
   return Array.from({ length: WORDS }, (_, index) => {

@@ -94,7 +94,7 @@ export type { LeftAlone, LeftReason, ReversalStep } from './store/revert/reversa
 export type { TextState } from './store/history/history-diff.ts'
 export type { Expiry, ExpiryRule } from './store/changes/retention.ts'
 export type { ReversalOptions } from './store/revert/reversal.ts'
-export type { StillReadable } from './store/devices/still-readable.ts'
+export type { ResidualAccess } from './store/devices/residual-access.ts'
 export type { OutcomeKind } from './store/merge/draft.ts'
 export type { MergeOutcome } from './store/merge/plan.ts'
 export type { Combination, Conflict, ConflictOptions } from './store/history/conflicts.ts'

@@ -2,7 +2,7 @@
 // and what it cannot take back.
 
 import type { KeysChanged } from '../store/devices/device-changes.ts'
-import type { StillReadable } from '../store/devices/still-readable.ts'
+import type { ResidualAccess } from '../store/devices/residual-access.ts'
 import { countText } from './sizes.ts'
 
 /** What somebody without the keys of a new epoch cannot do. */
@@ -12,28 +12,28 @@ export const withoutContents = 'reads no contents or paths of what is written fr
 
 /** Lines, empty if nothing changed. `who` loses the keys: `The old passphrase`, `It`. */
 export function rekeyedLines(
-  { commit, stillReadable }: KeysChanged,
+  { commit, residualAccess }: KeysChanged,
   who: string,
   loses: string = withoutKeys,
 ): string[] {
   if (commit === undefined) return []
-  if (stillReadable === undefined) return ['', 'A new epoch of keys began.']
+  if (residualAccess === undefined) return ['', 'A new epoch of keys began.']
   return [
     '',
     `A new epoch of keys began. ${who} ${loses}.`,
     'What was written until now stays readable to whoever has a copy of the store:',
-    ...stillReadableLines(stillReadable),
+    ...residualAccessLines(residualAccess),
   ]
 }
 
 export function rekeyedJson({
   commit,
-  stillReadable,
+  residualAccess,
 }: KeysChanged): Readonly<Record<string, unknown>> {
-  return { commit: commit ?? null, still_readable: stillReadableJson(stillReadable) }
+  return { commit: commit ?? null, residual_access: residualAccessJson(residualAccess) }
 }
 
-export function stillReadableLines(still: StillReadable): string[] {
+export function residualAccessLines(still: ResidualAccess): string[] {
   const { commits, commitsWithContents: full, memories } = still
   const all = countText(commits, 'commit', 'commits')
   if (full === 0) return [`  who did what when in ${all}, and no contents or paths`]
@@ -45,8 +45,8 @@ export function stillReadableLines(still: StillReadable): string[] {
   ]
 }
 
-export function stillReadableJson(
-  still: StillReadable | undefined,
+export function residualAccessJson(
+  still: ResidualAccess | undefined,
 ): Readonly<Record<string, number>> | null {
   if (still === undefined) return null
   const { commits, commitsWithContents, memories } = still

@@ -139,8 +139,8 @@ describe('device list, role and remove', () => {
     expect(removed).toContain('  the history so far: 5 commits\n  1 memory as they are')
     const { devices } = await home.json('device', 'list')
     expect(devices).toMatchObject([
-      { role: 'owner', active: true, this_device: true, removed_at: null, still_readable: null },
-      { device_id: id, active: false, still_readable: { commits: 5, memories: 1 } },
+      { role: 'owner', active: true, this_device: true, removed_at: null, residual_access: null },
+      { device_id: id, active: false, residual_access: { commits: 5, memories: 1 } },
     ])
     expect((await other.call(['ls', '--store', home.store])).exitCode).toBe(8)
     await home.ok('verify')
@@ -234,11 +234,11 @@ describe('key recovery', () => {
     const home = newHome()
     const { recovery_key: old } = await home.json('init')
     const made = await home.json('key', 'recovery')
-    expect(made).toMatchObject({ epochs: 2, still_readable: { commits: 2, memories: 0 } })
+    expect(made).toMatchObject({ epochs: 2, residual_access: { commits: 2, memories: 0 } })
     expect(await joinWith(home, String(old))).toBe(8)
     expect(await joinWith(home, String(made['recovery_key']))).toBe(0)
     const beside = await home.json('key', 'recovery', '--keep-old')
-    expect(beside).toMatchObject({ epochs: 2, still_readable: null })
+    expect(beside).toMatchObject({ epochs: 2, residual_access: null })
     expect(await joinWith(home, String(made['recovery_key']))).toBe(0)
     expect(await joinWith(home, String(beside['recovery_key']))).toBe(0)
     await home.ok('verify')

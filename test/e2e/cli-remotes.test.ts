@@ -89,7 +89,7 @@ describe('an auditor', () => {
     expect(await owner.ok('device', 'list')).toContain(lines.replaceAll(/^/gm, '  ').trimEnd())
     expect((await owner.json('device', 'list'))['devices']).toMatchObject([
       {},
-      { still_readable: { commits: 6, commits_with_contents: 4, memories: 1 } },
+      { residual_access: { commits: 6, commits_with_contents: 4, memories: 1 } },
     ])
     expect(await other.ok('cat', 'notes.md')).toBe('hidden text')
   })

@@ -20,8 +20,8 @@ import { askYes, canAsk } from '../prompt.ts'
 import {
   rekeyedJson,
   rekeyedLines,
-  stillReadableJson,
-  stillReadableLines,
+  residualAccessJson,
+  residualAccessLines,
   withoutContents,
 } from '../rekeyed.ts'
 import { countText } from '../sizes.ts'
@@ -200,7 +200,7 @@ function resolveDevice(devices: readonly Device[], typed: string): string {
 }
 
 function deviceLines(device: Device, now: number): string[] {
-  const { deviceId, role, added, removed, lastRecord, stillReadable } = device
+  const { deviceId, role, added, removed, lastRecord, residualAccess } = device
   const marks = [
     ...(device.isThis ? ['this machine'] : []),
     ...(device.isForked && removed === undefined ? ['cloned: it cannot write any more'] : []),
@@ -210,7 +210,7 @@ function deviceLines(device: Device, now: number): string[] {
   const last =
     lastRecord === undefined ? 'has written nothing' : `wrote ${timeAgo(lastRecord, now)}`
   const left = removed === undefined ? '' : `, removed ${timeAgo(removed.time, now)}`
-  const still = stillReadable === undefined ? [] : stillReadableLines(stillReadable)
+  const still = residualAccess === undefined ? [] : residualAccessLines(residualAccess)
   return [
     `${deviceId}  ${state}${note}\n`,
     `  added ${timeAgo(added.time, now)}${left}, ${last}\n`,
@@ -248,6 +248,6 @@ function deviceJson(device: Device): Readonly<Record<string, unknown>> {
       return { commit, redacted_at: timestamp(time) }
     }),
     can_acknowledge: device.canAcknowledge,
-    still_readable: stillReadableJson(device.stillReadable),
+    residual_access: residualAccessJson(device.residualAccess),
   }
 }

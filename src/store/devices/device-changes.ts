@@ -27,8 +27,8 @@ import {
   keysOfMember,
   readableWith,
   readKeyrings,
-  type StillReadable,
-} from './still-readable.ts'
+  type ResidualAccess,
+} from './residual-access.ts'
 
 export interface DeviceAdded extends Applied {
   /** `dev_…` */
@@ -37,7 +37,7 @@ export interface DeviceAdded extends Applied {
 
 export interface KeysChanged extends Applied {
   /** What the change cannot take from who loses a key; undefined if nobody does. */
-  readonly stillReadable: StillReadable | undefined
+  readonly residualAccess: ResidualAccess | undefined
 }
 
 export interface RecoveryKeyMade extends KeysChanged {
@@ -117,7 +117,7 @@ export async function makeRecoveryKey(
   if (keepOld) {
     return session.writing(async () => {
       const built = await admitRecoveryKey(session, secret, author)
-      return { built, result: { ...appliedBy(built), stillReadable: undefined, recoveryKey } }
+      return { built, result: { ...appliedBy(built), residualAccess: undefined, recoveryKey } }
     })
   }
   const changed = await rekeying(session, author, ({ keyring }) => {
@@ -145,20 +145,20 @@ function rekeying(
     const planned = plan(snapshot)
     if (planned === undefined) return { built: undefined, result: unchanged }
     const { changes, loses } = planned
-    const stillReadable = loses.length === 0 ? undefined : await readableSoFar(session, loses)
+    const residualAccess = loses.length === 0 ? undefined : await residualAccessOf(session, loses)
     const built = await changeEpoch(session, changes, author)
-    return { built, result: { ...appliedBy(built), stillReadable } }
+    return { built, result: { ...appliedBy(built), residualAccess } }
   }
   return session.writing(write, true)
 }
 
-const unchanged: KeysChanged = { commit: undefined, versionIds: [], stillReadable: undefined }
+const unchanged: KeysChanged = { commit: undefined, versionIds: [], residualAccess: undefined }
 
 /** What the keys of before open, the record that replaces them too: it is sealed under them. */
-async function readableSoFar(
+async function residualAccessOf(
   session: StoreSession,
   loses: Rekeying['loses'],
-): Promise<StillReadable> {
+): Promise<ResidualAccess> {
   const { snapshot, contents } = session
   const history = await session.historyNow()
   const keyrings = readKeyrings(contents, history)

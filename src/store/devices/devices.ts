@@ -13,8 +13,8 @@ import {
   keysOfDevices,
   readableWith,
   readKeyrings,
-  type StillReadable,
-} from './still-readable.ts'
+  type ResidualAccess,
+} from './residual-access.ts'
 
 /** The commit that brought a device, or took its access. */
 export interface DeviceEvent {
@@ -43,7 +43,7 @@ export interface Device {
   /** False for one that may write nothing: `unacknowledged` cannot become empty then. */
   readonly canAcknowledge: boolean
   /** Of a removed device only. */
-  readonly stillReadable: StillReadable | undefined
+  readonly residualAccess: ResidualAccess | undefined
 }
 
 interface DeviceSource {
@@ -83,7 +83,7 @@ export function listDevices(
         isThis,
         unacknowledged: unacknowledged.map((commit) => eventOf({ commit })),
         canAcknowledge: removed === undefined && mayStillWrite(role, state?.forked ?? false),
-        stillReadable:
+        residualAccess:
           removed && readableWith(keysOfDevices([deviceId], keyrings), snapshot, history, keyrings),
       }
     })

@@ -71,7 +71,7 @@ describe('a device that is added by its card', () => {
       added: { time: 1000, commit: (await store.status()).head },
       lastRecord: undefined,
       isForked: false,
-      stillReadable: undefined,
+      residualAccess: undefined,
     })
   })
 
@@ -94,10 +94,10 @@ describe('a device that is added by its card', () => {
 describe('removing devices', () => {
   test('begins an epoch that they cannot open, and says what they still read', async () => {
     await add(second, 'writer')
-    const { stillReadable } = await store
+    const { residualAccess } = await store
       .as(author)
       .devices.remove([formatId('device', second.deviceId)])
-    expect(stillReadable).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
+    expect(residualAccess).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
     await create('/b', 'second')
     expect((await store.status()).epochs).toBe(2)
     await store.close()
@@ -111,7 +111,7 @@ describe('removing devices', () => {
     await create('/b', 'b')
     await store.as(author).devices.remove([formatId('device', second.deviceId)])
     const readable = async (): Promise<unknown> =>
-      (await store.devices.list()).at(-1)?.stillReadable
+      (await store.devices.list()).at(-1)?.residualAccess
     expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 2 })
     await create('/c', 'c')
     expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 2 })
@@ -122,7 +122,7 @@ describe('removing devices', () => {
   test('an auditor is told to have read no memory', async () => {
     await add(second, 'auditor')
     const changed = await store.as(author).devices.remove([formatId('device', second.deviceId)])
-    expect(changed.stillReadable).toEqual({ commits: 4, commitsWithContents: 0, memories: 0 })
+    expect(changed.residualAccess).toEqual({ commits: 4, commitsWithContents: 0, memories: 0 })
   })
 
   test('several go in one commit; one that is none stops all', async () => {
@@ -164,7 +164,7 @@ describe('changing a role', () => {
     await add(second, 'reader')
     const id = formatId('device', second.deviceId)
     const changed = await store.as(author).devices.changeRole(id, 'writer')
-    expect(changed).toMatchObject({ stillReadable: undefined })
+    expect(changed).toMatchObject({ residualAccess: undefined })
     expect(await store.as(author).devices.changeRole(id, 'writer')).toMatchObject({
       commit: undefined,
     })
@@ -181,7 +181,7 @@ describe('changing a role', () => {
     await add(second, 'writer')
     const id = formatId('device', second.deviceId)
     const changed = await store.as(author).devices.changeRole(id, 'auditor')
-    expect(changed.stillReadable).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
+    expect(changed.residualAccess).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
     await store.close()
     expect(await outcome(openAs(second))).toBe('permission_denied')
     store = await reopen(place)
@@ -217,8 +217,8 @@ describe('who is no owner', () => {
 
 describe('a new recovery key', () => {
   test('replaces the old one in a new epoch', async () => {
-    const { recoveryKey, stillReadable } = await store.as(author).keys.makeRecoveryKey()
-    expect(stillReadable).toEqual({ commits: 3, commitsWithContents: 3, memories: 1 })
+    const { recoveryKey, residualAccess } = await store.as(author).keys.makeRecoveryKey()
+    expect(residualAccess).toEqual({ commits: 3, commitsWithContents: 3, memories: 1 })
     await store.close()
     expect(await outcome(openWith(place.recoveryKey))).toBe('wrong_key')
     const theirs = await openWith(recoveryKey)

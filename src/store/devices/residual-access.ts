@@ -11,7 +11,7 @@ import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 
-export interface StillReadable {
+export interface ResidualAccess {
   /** Whose records it opens: who did what when. */
   readonly commits: number
   /** Whose contents and paths it opens, too: fewer where it was an auditor. */
@@ -79,7 +79,7 @@ export function readableWith(
   snapshot: Snapshot,
   history: History,
   keyrings: readonly KeyringEvent[],
-): StillReadable {
+): ResidualAccess {
   const versions = [...snapshot.current.live()]
   return {
     commits: countSealedUnder(records, history, keyrings),

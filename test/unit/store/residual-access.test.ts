@@ -18,7 +18,7 @@ import { decodeRecord, recordHash } from '../../../src/format/record.ts'
 import type { AuditKeys, EpochKeys } from '../../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import { openAuditKeyring, openKeyring } from '../../../src/keys/keyring.ts'
-import type { StillReadable } from '../../../src/store/devices/still-readable.ts'
+import type { ResidualAccess } from '../../../src/store/devices/residual-access.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
 import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
@@ -40,12 +40,12 @@ async function write(path: string, into: MemoryStore = store): Promise<void> {
   await into.as(author).apply([{ type: 'create', path, content: path }])
 }
 
-async function listed(): Promise<StillReadable | undefined> {
-  return (await store.devices.list()).find(({ deviceId }) => deviceId === id)?.stillReadable
+async function listed(): Promise<ResidualAccess | undefined> {
+  return (await store.devices.list()).find(({ deviceId }) => deviceId === id)?.residualAccess
 }
 
 /** Each role in turn, a memory written in each, then none. */
-async function pass(roles: readonly Role[]): Promise<StillReadable | undefined> {
+async function pass(roles: readonly Role[]): Promise<ResidualAccess | undefined> {
   const [first = 'writer', ...later] = roles
   await store.as(author).devices.add(formatDeviceCard(other), first)
   await write('/as-0')
@@ -53,8 +53,8 @@ async function pass(roles: readonly Role[]): Promise<StillReadable | undefined> 
     await store.as(author).devices.changeRole(id, role)
     await write(`/as-${index + 1}`)
   }
-  const { stillReadable } = await store.as(author).devices.remove([id])
-  return stillReadable
+  const { residualAccess } = await store.as(author).devices.remove([id])
+  return residualAccess
 }
 
 describe('a removed device', () => {
@@ -100,8 +100,8 @@ describe('a removed device', () => {
     })
     expect(await contentsOf(old)).toEqual({ '/before': '/before' })
     await old.close()
-    expect(lowered.stillReadable).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
-    expect(removed.stillReadable).toEqual({ commits: 6, commitsWithContents: 4, memories: 1 })
+    expect(lowered.residualAccess).toEqual({ commits: 4, commitsWithContents: 4, memories: 1 })
+    expect(removed.residualAccess).toEqual({ commits: 6, commitsWithContents: 4, memories: 1 })
     await store.close()
   })
 })
@@ -112,10 +112,10 @@ test('several together read what any of them does', async () => {
   await store.as(author).devices.add(formatDeviceCard(auditor), 'auditor')
   await store.as(author).devices.changeRole(id, 'auditor')
   await write('/hidden')
-  const { stillReadable } = await store
+  const { residualAccess } = await store
     .as(author)
     .devices.remove([id, formatId('device', auditor.deviceId)])
-  expect(stillReadable).toEqual({ commits: 7, commitsWithContents: 5, memories: 1 })
+  expect(residualAccess).toEqual({ commits: 7, commitsWithContents: 5, memories: 1 })
   await store.close()
 })
 
@@ -136,12 +136,12 @@ test('a device that one side removed reads nothing of an epoch of the other side
   const { commits, epochs } = await first.store.status()
   expect(epochs).toBe(4)
   await Promise.all([first, second].map((clone) => clone.store.close()))
-  expect(device?.stillReadable).toEqual(await tried(directory, first.store.id, other))
-  expect(device?.stillReadable?.commits).toBeLessThan(commits)
+  expect(device?.residualAccess).toEqual(await tried(directory, first.store.id, other))
+  expect(device?.residualAccess?.commits).toBeLessThan(commits)
 })
 
 /** Opens all that there is with every key that was ever sealed to an identity. */
-async function tried(directory: string, name: string, identity: Identity): Promise<StillReadable> {
+async function tried(directory: string, name: string, identity: Identity): Promise<ResidualAccess> {
   const storeId = parseId('store', name)
   const audit = new Map<string, AuditKeys>()
   const full = new Map<string, EpochKeys>()

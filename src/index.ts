@@ -89,11 +89,11 @@ export type {
   RedactionRequest,
   RedactionSelection,
 } from './store/redaction/redaction-plan.ts'
-export type { RestoreRequest, Reversal, RollbackRequest } from './store/revert/restoration.ts'
-export type { LeftAlone, LeftReason, ReversalStep } from './store/revert/reversal-plan.ts'
+export type { RestoreRequest, Revert, RollbackRequest } from './store/revert/restore.ts'
+export type { LeftAlone, LeftReason, RevertStep } from './store/revert/revert-plan.ts'
 export type { TextState } from './store/history/history-diff.ts'
 export type { Expiry, ExpiryRule } from './store/changes/retention.ts'
-export type { ReversalOptions } from './store/revert/reversal.ts'
+export type { RevertOptions } from './store/revert/revert.ts'
 export type { ResidualAccess } from './store/devices/residual-access.ts'
 export type { OutcomeKind } from './store/merge/draft.ts'
 export type { MergeOutcome } from './store/merge/plan.ts'

@@ -12,7 +12,7 @@ import { measureCompaction } from './sections/compaction.ts'
 import { measureConcurrent } from './sections/concurrent.ts'
 import { measureHistory } from './sections/history.ts'
 import { measureRedaction } from './sections/redaction.ts'
-import { measureReversal } from './sections/reversal.ts'
+import { measureRevert } from './sections/revert.ts'
 import { measureSync } from './sections/sync.ts'
 import { measureVerification } from './sections/verification.ts'
 import { measureViews } from './sections/views.ts'
@@ -32,7 +32,7 @@ const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>>
   concurrent: ({ context }) => measureConcurrent(context),
   views: ({ context }) => measureViews(context),
   redaction: async ({ site }) => measureRedaction(await site()),
-  reversal: async ({ site }) => measureReversal(await site()),
+  revert: async ({ site }) => measureRevert(await site()),
   verification: async ({ site }) => measureVerification(await site()),
   compaction: async ({ site }) => measureCompaction(await site()),
   sync: async ({ site }) => measureSync(await site()),

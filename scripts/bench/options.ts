@@ -17,7 +17,7 @@ export interface Scale {
   readonly rootViews: number
   readonly commits: number
   readonly memories: number
-  /** How many changes the reversals go back, and the nearer redaction. */
+  /** How many changes the reverts go back, and the nearer redaction. */
   readonly recent: number
   readonly opens: number
   /** Copies of the long history that each rewriting of ours is measured on. */
@@ -89,7 +89,7 @@ export const sectionNames = [
   'concurrent',
   'views',
   'redaction',
-  'reversal',
+  'revert',
   'verification',
   'compaction',
   'sync',

@@ -31,7 +31,7 @@ export interface TaskAnswer {
   readonly whole: number
   /** Commits that were verified, objects that were erased, memories that were moved … */
   readonly done: number
-  /** Memories that a reversal left alone. */
+  /** Memories that a revert left alone. */
   readonly left: number
   readonly rssMax: number
 }

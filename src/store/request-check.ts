@@ -4,7 +4,7 @@
 import { StoreError } from '../errors.ts'
 import type { BlameOptions } from './history/blame.ts'
 import type { Point } from './history/points.ts'
-import type { RestoreRequest, RollbackRequest } from './revert/restoration.ts'
+import type { RestoreRequest, RollbackRequest } from './revert/restore.ts'
 
 /** An object of any kind; `what` begins the sentence. Throws `invalid_input`. */
 export function checkObject<T>(value: T, what: string): T {

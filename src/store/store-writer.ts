@@ -27,11 +27,11 @@ import {
   planRestore,
   planRollback,
   type RestoreRequest,
-  type Reversal,
+  type Revert,
   type RollbackRequest,
-} from './revert/restoration.ts'
-import type { ReversalSource } from './revert/reversal-plan.ts'
-import { type ReversalOptions, reverse } from './revert/reversal.ts'
+} from './revert/restore.ts'
+import type { RevertSource } from './revert/revert-plan.ts'
+import { type RevertOptions, revert } from './revert/revert.ts'
 import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
 import type { StoreSyncOptions } from './sync/options.ts'
@@ -89,25 +89,25 @@ export class StoreWriter {
   }
 
   /** Puts one memory, also a deleted one, back into a state of its past: a change as any other. */
-  restore(request: RestoreRequest, options: ReversalOptions = {}): Promise<Reversal> {
-    return this.#reverse((source) => planRestore(source, checkRestore(request)), options)
+  restore(request: RestoreRequest, options: RevertOptions = {}): Promise<Revert> {
+    return this.#revert((source) => planRestore(source, checkRestore(request)), options)
   }
 
   /** Puts all memories, or those below a path, back into a state of the past, in one commit. */
-  rollback(request: RollbackRequest, options: ReversalOptions = {}): Promise<Reversal> {
-    return this.#reverse((source) => planRollback(source, checkRollback(request)), options)
+  rollback(request: RollbackRequest, options: RevertOptions = {}): Promise<Revert> {
+    return this.#revert((source) => planRollback(source, checkRollback(request)), options)
   }
 
   /**
    * Takes back what an actor or a session wrote, in one commit, and keeps what others wrote since.
    * What cannot be told apart is left and listed.
    */
-  undo(request: UndoRequest, options: ReversalOptions = {}): Promise<Reversal> {
-    const plan = async (source: ReversalSource) => {
+  undo(request: UndoRequest, options: RevertOptions = {}): Promise<Revert> {
+    const plan = async (source: RevertSource) => {
       const { planUndo } = await import('./revert/undo.ts')
       return planUndo(source, checkObject(request, 'An undo'))
     }
-    return this.#reverse(plan, options)
+    return this.#revert(plan, options)
   }
 
   /**
@@ -135,8 +135,8 @@ export class StoreWriter {
     return syncStore(this.#session, this.#author, options)
   }
 
-  async #reverse(plan: Parameters<typeof reverse>[1], options: ReversalOptions): Promise<Reversal> {
-    return reverse(this.#session, plan, this.#author, checkObject(options, 'The options'))
+  async #revert(plan: Parameters<typeof revert>[1], options: RevertOptions): Promise<Revert> {
+    return revert(this.#session, plan, this.#author, checkObject(options, 'The options'))
   }
 }
 

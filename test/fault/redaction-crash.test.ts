@@ -1,4 +1,4 @@
-// Redaction, compaction and reversals, as the store does them, with a death, a power failure or an
+// Redaction, compaction and reverts, as the store does them, with a death, a power failure or an
 // error of the disk at every single operation. Afterwards the store is the old one or the new one:
 // it verifies, it can be written, the call can be repeated; and where the new one holds, one close
 // later no file has anything of what was erased.

@@ -12,12 +12,12 @@ import { History } from '../../src/store/history/history.ts'
 import { openPast, type PastView } from '../../src/store/history/past.ts'
 import type { Point } from '../../src/store/history/points.ts'
 import { appendSegment, encodeSegment } from '../../src/store/local/history-segment.ts'
-import { planRollback } from '../../src/store/revert/restoration.ts'
-import type { ReversalPlan } from '../../src/store/revert/reversal-plan.ts'
+import { planRollback } from '../../src/store/revert/restore.ts'
+import type { RevertPlan } from '../../src/store/revert/revert-plan.ts'
 import { planUndo } from '../../src/store/revert/undo.ts'
 import { snapshotAt } from '../../src/store/verify/snapshot-at.ts'
 import { atOnce } from '../../src/time-slice.ts'
-import { reversalSource } from '../support/apart.ts'
+import { revertSource } from '../support/apart.ts'
 import { type Branches, inCanonicalOrder, type MemoryThen, type Node } from '../support/branches.ts'
 import { commitsOf, versionsOf } from '../support/histories.ts'
 import { full, seed } from '../support/seed.ts'
@@ -116,7 +116,7 @@ async function checkLines({ branches, head, origins }: Grown, history: History):
 }
 
 /** What is there once a plan is carried out, by memory. */
-function carriedOut({ head }: Grown, { steps }: ReversalPlan): ReadonlyMap<string, string> {
+function carriedOut({ head }: Grown, { steps }: RevertPlan): ReadonlyMap<string, string> {
   const texts = new Map<string, string>()
   for (const [memoryId, memory] of head.memories) {
     if (memory !== undefined) texts.set(formatId('memory', memoryId), memory.content)
@@ -262,7 +262,7 @@ test('a rollback brings back the state of any commit', async () => {
     async (world) => {
       const grown = await grow(world)
       const history = await historyUpTo(grown.branches, grown.head)
-      const source = reversalSource(grown.branches, history, grown.head)
+      const source = revertSource(grown.branches, history, grown.head)
       for (const { oid, memories } of grown.head.past) {
         const plan = await planRollback(source, { to: { commit: oid } })
         expect(plan.left).toEqual([])
@@ -288,7 +288,7 @@ test.each([
         const grown = await grow(world)
         const history = await historyUpTo(grown.branches, grown.head)
         const session = sessionName(number)
-        const plan = await planUndo(reversalSource(grown.branches, history, grown.head), {
+        const plan = await planUndo(revertSource(grown.branches, history, grown.head), {
           session,
         })
         const gone = grown.linesOf.get(session) ?? new Set()

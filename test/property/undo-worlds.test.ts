@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import type { Author, Change, MemoryStore } from '../../src/index.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, newStore } from '../support/stores.ts'
-import { readState, textKey } from './reversal-model.ts'
+import { readState, textKey } from './revert-model.ts'
 
 const intruder: Author = { actor: { type: 'session', id: 'intruder' } }
 const others: Author = { actor: { type: 'user', id: 'others' } }

@@ -4,7 +4,7 @@ import { formatId } from '../../src/format/id.ts'
 import { catchUp } from '../../src/store/history/catch-up.ts'
 import { readMemory, readVersionContent } from '../../src/store/history/contents.ts'
 import { History } from '../../src/store/history/history.ts'
-import type { ReversalSource } from '../../src/store/revert/reversal-plan.ts'
+import type { RevertSource } from '../../src/store/revert/revert-plan.ts'
 import { Branches, type MemoryThen, type Node, type Step } from './branches.ts'
 import { idOf } from './forge-seal.ts'
 
@@ -25,11 +25,7 @@ export function thenOf(node: Node, memory: string): MemoryThen {
   return found
 }
 
-export function reversalSource(
-  { contents }: Branches,
-  history: History,
-  head: Node,
-): ReversalSource {
+export function revertSource({ contents }: Branches, history: History, head: Node): RevertSource {
   return {
     history,
     snapshot: head.snapshot,

@@ -71,7 +71,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/merge': ['merge-input', 'plan'],
   'store/redaction': ['absence', 'acknowledgement', 'redaction', 'redaction-plan', 'rewrite'],
   'store/repair': ['repair', 'report'],
-  'store/revert': ['restoration', 'reversal', 'reversal-plan', 'undo'],
+  'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],
   'store/session': [
     'freshness',
     'one-state',

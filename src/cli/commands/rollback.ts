@@ -3,9 +3,9 @@
 
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Reversal } from '../../store/revert/restoration.ts'
-import type { LeftAlone } from '../../store/revert/reversal-plan.ts'
-import type { ReversalOptions } from '../../store/revert/reversal.ts'
+import type { Revert } from '../../store/revert/restore.ts'
+import type { LeftAlone } from '../../store/revert/revert-plan.ts'
+import type { RevertOptions } from '../../store/revert/revert.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -28,7 +28,7 @@ import { changeJson } from './diff.ts'
 const LEFT_ALONE = 4
 
 /** Plans, and does it unless that is all that was asked for. */
-type Reverse = (dryRun: boolean) => Promise<Reversal>
+type RunRevert = (dryRun: boolean) => Promise<Revert>
 
 export function restore(context: Context, input: Input): Promise<Answer> {
   const named = input.argument(0)
@@ -37,11 +37,11 @@ export function restore(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
     const to = await getPoint(context, input, 'to', store)
-    const reverse = withOptions(context, 'Restoring', (options) =>
+    const revert = withOptions(context, 'Restoring', (options) =>
       store.as(author).restore({ memory, to }, options),
     )
     const dryRun = input.flag('dry-run')
-    return answerOf(inkOf(context, input), await reverse(dryRun), dryRun)
+    return answerOf(inkOf(context, input), await revert(dryRun), dryRun)
   })
 }
 
@@ -51,10 +51,10 @@ export function rollback(context: Context, input: Input): Promise<Answer> {
   const author = selectingAuthorOf(context, input)
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
-    const reverse = await reversalOf(context, input, store, { author, undo })
-    if (input.flag('dry-run')) return answerOf(ink, await reverse(true), true)
-    if (canAsk(context) && !input.flag('yes')) await agree(context, await reverse(true))
-    return answerOf(ink, await reverse(false), false)
+    const revert = await revertOf(context, input, store, { author, undo })
+    if (input.flag('dry-run')) return answerOf(ink, await revert(true), true)
+    if (canAsk(context) && !input.flag('yes')) await agree(context, await revert(true))
+    return answerOf(ink, await revert(false), false)
   })
 }
 
@@ -76,12 +76,12 @@ function checkWords(input: Input): void {
   if (given('path') !== undefined) throw usageError('--path needs --to', 'rollback')
 }
 
-async function reversalOf(
+async function revertOf(
   context: Context,
   input: Input,
   store: MemoryStore,
   { author, undo }: { readonly author: Author; readonly undo: UndoRequest },
-): Promise<Reverse> {
+): Promise<RunRevert> {
   const to = await pointOf(context, input, 'to', store)
   if (to !== undefined) {
     const path = input.text('path')
@@ -110,15 +110,15 @@ function undoRequestOf(context: Context, input: Input): UndoRequest {
 function withOptions(
   context: Context,
   title: string,
-  reverse: (options: ReversalOptions) => Promise<Reversal>,
-): Reverse {
+  revert: (options: RevertOptions) => Promise<Revert>,
+): RunRevert {
   const { signal } = context.interrupts
   return (dryRun) =>
-    withProgress(context, title, (progress) => reverse({ dryRun, signal, progress }))
+    withProgress(context, title, (progress) => revert({ dryRun, signal, progress }))
 }
 
 /** Shows what would be done, and goes on only after a yes. */
-async function agree(context: Context, plan: Reversal): Promise<void> {
+async function agree(context: Context, plan: Revert): Promise<void> {
   if (plan.steps.length === 0) return
   const lines = [...plan.steps.map(stepText), ...plan.left.map(leftText)]
   const count = countText(plan.steps.length, 'memory', 'memories')
@@ -127,8 +127,8 @@ async function agree(context: Context, plan: Reversal): Promise<void> {
   throw declined('nothing was changed')
 }
 
-function answerOf(ink: Ink, reversal: Reversal, dryRun: boolean): Answer {
-  const { steps, left, commit, versionIds } = reversal
+function answerOf(ink: Ink, revert: Revert, dryRun: boolean): Answer {
+  const { steps, left, commit, versionIds } = revert
   const count = countText(steps.length, 'memory', 'memories')
   const head =
     steps.length === 0
@@ -154,7 +154,7 @@ function answerOf(ink: Ink, reversal: Reversal, dryRun: boolean): Answer {
   }
 }
 
-function stepText(step: Reversal['steps'][number]): string {
+function stepText(step: Revert['steps'][number]): string {
   return `${step.operation.padEnd(8)}  ${nameOf(step)}`
 }
 

@@ -11,9 +11,9 @@ import {
   type Goal,
   type LazyText,
   type LeftReason,
-  type ReversalSource,
+  type RevertSource,
   textOf,
-} from './reversal-plan.ts'
+} from './revert-plan.ts'
 
 /** What a memory is after a version, or would be without those that are undone. */
 type State =
@@ -39,7 +39,7 @@ const nothing: Replayed = { after: absent, without: absent }
  * The text that a memory would have, undefined if it would not exist, or why that cannot be said.
  */
 export function replay(
-  source: ReversalSource,
+  source: RevertSource,
   memoryId: string,
   isUndone: (entry: VersionEntry) => boolean,
 ): Pick<Goal, 'text'> | LeftReason {
@@ -77,14 +77,14 @@ function withJoined(history: History, memoryId: string): readonly VersionEntry[]
 }
 
 class Replay {
-  readonly #source: ReversalSource
+  readonly #source: RevertSource
   readonly #isUndone: (entry: VersionEntry) => boolean
   /** By version. */
   readonly #done: Map<string, Replayed> = new Map()
   /** How often each is asked for yet: states hold texts, so none is kept longer than that. */
   readonly #uses: Map<string, number> = new Map()
 
-  constructor(source: ReversalSource, isUndone: (entry: VersionEntry) => boolean) {
+  constructor(source: RevertSource, isUndone: (entry: VersionEntry) => boolean) {
     this.#source = source
     this.#isUndone = isUndone
   }
@@ -233,7 +233,7 @@ function findSame(common: LazyText, a: LazyText, b: LazyText): LazyText | undefi
   return a.sha256 === common.sha256 ? b : undefined
 }
 
-function stateAfter(source: ReversalSource, entry: VersionEntry): State {
+function stateAfter(source: RevertSource, entry: VersionEntry): State {
   if (entry.operation === 'deleted') return absent
   const text = textOf(source, entry)
   if (text === undefined) return { kind: 'erased', versionId: entry.versionId }

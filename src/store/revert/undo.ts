@@ -16,9 +16,9 @@ import {
   leaveBlocked,
   type LeftAlone,
   leftAlone,
-  type ReversalPlan,
-  type ReversalSource,
-} from './reversal-plan.ts'
+  type RevertPlan,
+  type RevertSource,
+} from './revert-plan.ts'
 
 /** Whose versions are undone. All given conditions must hold; an actor or a session is needed. */
 export interface UndoRequest {
@@ -30,10 +30,7 @@ export interface UndoRequest {
 }
 
 /** Every memory to the state that it would have without some versions. */
-export async function planUndo(
-  source: ReversalSource,
-  request: UndoRequest,
-): Promise<ReversalPlan> {
+export async function planUndo(source: RevertSource, request: UndoRequest): Promise<RevertPlan> {
   checkRequest(request)
   const isUndone = (entry: VersionEntry): boolean => matches(source.history, entry.commit, request)
   const touched = await inSlices(touchedBy(source, isUndone))
@@ -54,7 +51,7 @@ export async function planUndo(
 
 /** The memories that have undone versions, and those that a merge put such memories into. */
 function* touchedBy(
-  { history }: ReversalSource,
+  { history }: RevertSource,
   isUndone: (entry: VersionEntry) => boolean,
 ): Generator<undefined, ReadonlySet<string>> {
   const touched = new Set<string>()

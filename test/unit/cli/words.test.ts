@@ -142,7 +142,7 @@ describe('on the screen', () => {
     expect(progressLine('Work', done, total, 8000)).toBe(line)
   })
 
-  test('control characters and reversals are visible, newlines and tabs are kept', () => {
+  test('control characters and reverts are visible, newlines and tabs are kept', () => {
     expect(visible('a\tb\n\u001b[2J\u009b\u202e\r')).toBe(
       String.raw`a` + '\tb\n' + String.raw`\x{1b}[2J\x{9b}\x{202e}\x{d}`,
     )

@@ -167,7 +167,7 @@ describe('the reason of a change', () => {
   })
 })
 
-test('a dry run of a reversal is refused as the reversal is', async () => {
+test('a dry run of a revert is refused as the revert is', async () => {
   let clock = now
   const { store } = await newStore({ clock: () => clock })
   await store.as(author).apply([{ type: 'create', path: '/a', content: aws }])

@@ -8,7 +8,7 @@ import { catchUp } from '../../../src/store/history/catch-up.ts'
 import { compareMoments } from '../../../src/store/history/history-diff.ts'
 import { openPast } from '../../../src/store/history/past.ts'
 import { findVersions } from '../../../src/store/history/versions.ts'
-import { planRestore } from '../../../src/store/revert/restoration.ts'
+import { planRestore } from '../../../src/store/revert/restore.ts'
 import { planUndo } from '../../../src/store/revert/undo.ts'
 import { snapshotAt } from '../../../src/store/verify/snapshot-at.ts'
 import { atOnce } from '../../../src/time-slice.ts'
@@ -16,7 +16,7 @@ import {
   apart,
   historyAt,
   joined,
-  reversalSource,
+  revertSource,
   type Texts,
   thenOf,
   versionOf,
@@ -134,7 +134,7 @@ describe('a view of a time when clones were apart', () => {
 
 test('a restore puts back either input of a merge', async () => {
   const { branches, ours, theirs, merge } = await apart(both)
-  const source = reversalSource(branches, await historyAt(branches, merge), merge)
+  const source = revertSource(branches, await historyAt(branches, merge), merge)
   for (const [node, content] of [
     [ours, both.ours],
     [theirs, both.theirs],
@@ -249,7 +249,7 @@ describe('undo', () => {
     },
   ])('of $name', async ({ undo, becomes, ...texts }) => {
     const { branches, merge } = await apart(texts)
-    const source = reversalSource(branches, await historyAt(branches, merge), merge)
+    const source = revertSource(branches, await historyAt(branches, merge), merge)
     const { steps, left } = await planUndo(source, { session: undo })
     const isLeft = typeof becomes === 'object' && becomes !== null
     expect(left.map(({ reason }) => reason)).toEqual(isLeft ? [becomes.left] : [])
@@ -274,7 +274,7 @@ describe('undo', () => {
       return { path: '/m', content: 'poison\na\nb\nc\nd\nE of ours\nE of theirs\n' }
     })
     if (merge === undefined) throw new Error('The sides are not apart')
-    const source = reversalSource(branches, await historyAt(branches, merge), merge)
+    const source = revertSource(branches, await historyAt(branches, merge), merge)
     const { steps, left } = await planUndo(source, { session: 'poison' })
     expect(left).toEqual([])
     expect(steps.map(({ after }) => after?.content)).toEqual([
@@ -286,7 +286,7 @@ describe('undo', () => {
     const { branches, theirs, merge } = await apart(both)
     const history = await historyAt(branches, merge)
     history.applyRedaction(new Map(), new Set([theirs.rows[0]?.versionId ?? '']))
-    const source = reversalSource(branches, history, merge)
+    const source = revertSource(branches, history, merge)
     const { steps, left } = await planUndo(source, { session: 'ours' })
     // Our side is as it was before then, so the merge would have been their text: erased.
     expect([steps, left.map(({ reason }) => reason)]).toEqual([[], ['redacted']])
@@ -297,7 +297,7 @@ describe('undo', () => {
     { session: 'ours', becomes: ['theirs\n'] },
   ])('of $session in a memory that two became', async ({ session, becomes }) => {
     const { branches, merge } = await joined()
-    const source = reversalSource(branches, await historyAt(branches, merge), merge)
+    const source = revertSource(branches, await historyAt(branches, merge), merge)
     const { steps, left } = await planUndo(source, { session })
     expect(left).toEqual([])
     expect(steps.map(({ after }) => after?.content)).toEqual(becomes)

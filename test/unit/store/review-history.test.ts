@@ -1,4 +1,4 @@
-// Redaction beside a second handle of the store, and reversals over what was redacted: cases that a
+// Redaction beside a second handle of the store, and reverts over what was redacted: cases that a
 // review found. What a redaction erased must not come back, and nothing may look damaged or lost.
 
 import { describe, expect, test } from 'vitest'

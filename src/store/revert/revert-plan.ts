@@ -1,6 +1,6 @@
-// What every reversal has in common, from the states that memories are to have to a plan with their
+// What every revert has in common, from the states that memories are to have to a plan with their
 // texts: what changes nothing is dropped, what cannot be placed is left, texts are read last. Which
-// states those are is decided in restoration.ts and undo.ts.
+// states those are is decided in restore.ts and undo.ts.
 
 import type { Operation } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
@@ -16,7 +16,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import { findBlocked } from './path-claims.ts'
 
 /** What a plan is made from. The history reaches up to the snapshot. */
-export interface ReversalSource {
+export interface RevertSource {
   readonly history: History
   readonly snapshot: Snapshot
   /**
@@ -44,9 +44,9 @@ export interface Goal {
   readonly text: LazyText | undefined
 }
 
-export interface ReversalPlan {
+export interface RevertPlan {
   readonly states: readonly StateChange[]
-  readonly steps: readonly ReversalStep[]
+  readonly steps: readonly RevertStep[]
   readonly left: readonly LeftAlone[]
   /** The reason of the change, if its author gives none. */
   readonly note: string
@@ -54,15 +54,15 @@ export interface ReversalPlan {
 
 /** Reads the texts. Throws `change_too_large` before it does. */
 export async function completePlan(
-  source: ReversalSource,
+  source: RevertSource,
   goals: readonly Goal[],
   left: readonly LeftAlone[],
   note: string,
-): Promise<ReversalPlan> {
+): Promise<RevertPlan> {
   const wanted = goals.filter((goal) => !isReached(source.snapshot, goal))
   checkRowCount(wanted.length)
   const states: StateChange[] = []
-  const steps: ReversalStep[] = []
+  const steps: RevertStep[] = []
   for (const [index, { memoryId, text }] of wanted.entries()) {
     if (index % READS === 0) await source.report(index, wanted.length)
     const target = text && { path: text.path, content: text.read() }
@@ -78,7 +78,7 @@ const READS = 64
 
 /** Takes out what cannot be placed. */
 export async function leaveBlocked(
-  { snapshot }: ReversalSource,
+  { snapshot }: RevertSource,
   goals: readonly Goal[],
 ): Promise<{ readonly goals: readonly Goal[]; readonly left: readonly LeftAlone[] }> {
   const destinations = goals.map(({ memoryId, text }) => ({ memoryId, path: text?.path }))
@@ -101,7 +101,7 @@ export function leftAlone(
 
 /** The text of a version, undefined for a deletion and once redacted; `at` as in `readVersion`. */
 export function textOf(
-  source: ReversalSource,
+  source: RevertSource,
   entry: VersionEntry,
   at?: CommitEntry,
 ): LazyText | undefined {
@@ -123,10 +123,10 @@ function isReached(snapshot: Snapshot, { memoryId, text }: Goal): boolean {
 }
 
 function describeStep(
-  source: ReversalSource,
+  source: RevertSource,
   memoryId: string,
   after: TextState | undefined,
-): ReversalStep {
+): RevertStep {
   const live = source.snapshot.current.get(memoryId)?.live
   const before = live && { path: live.path, content: source.readMemory(live) }
   const operation = operationOf(before, after)
@@ -139,7 +139,7 @@ function operationOf(before: TextState | undefined, after: TextState | undefined
 }
 
 /** Of two memories at one path, the one that leaves it comes first. */
-function byPath(a: ReversalStep, b: ReversalStep): number {
+function byPath(a: RevertStep, b: RevertStep): number {
   const comes = Number(a.after !== undefined) - Number(b.after !== undefined)
   return compare(pathOf(a), pathOf(b)) || comes || compare(a.memoryId, b.memoryId)
 }
@@ -148,7 +148,7 @@ function byMemory(a: LeftAlone, b: LeftAlone): number {
   return compare(a.path ?? '', b.path ?? '') || compare(a.memoryId, b.memoryId)
 }
 
-function pathOf({ before, after }: ReversalStep): string {
+function pathOf({ before, after }: RevertStep): string {
   return (after ?? before)?.path ?? ''
 }
 
@@ -157,8 +157,8 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-/** What a reversal does to one memory. */
-export interface ReversalStep {
+/** What a revert does to one memory. */
+export interface RevertStep {
   /** `mem_…` */
   readonly memoryId: string
   readonly operation: Operation
@@ -176,7 +176,7 @@ export type LeftReason =
   /** Another memory is at, above or below the path. */
   | 'path_taken'
 
-/** A memory that a reversal concerns and that stays as it is. */
+/** A memory that a revert concerns and that stays as it is. */
 export interface LeftAlone {
   /** `mem_…` */
   readonly memoryId: string

@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/errors.ts'
 import type { Author, Change, MemoryStore, Version } from '../../src/index.ts'
-import type { Reversal } from '../../src/store/revert/restoration.ts'
+import type { Revert } from '../../src/store/revert/restore.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, newStore, type TestPlace } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
@@ -18,7 +18,7 @@ import {
   type ObservedCommit,
   type State,
   textKey,
-} from './reversal-model.ts'
+} from './revert-model.ts'
 
 const actors: readonly Author[] = [
   { actor: { type: 'user', id: 'ada' }, session: 'sess_1' },
@@ -221,7 +221,7 @@ class Trial {
     const before = this.observed.state
     const point = { versionId: old.versionId }
     const taken = { memoryId, path: old.path, reason: 'path_taken' as const }
-    let made: Reversal | undefined
+    let made: Revert | undefined
     try {
       made = await this.store.as(writerOf(to)).restore({ memory: memoryId, to: point })
     } catch (error) {
@@ -255,7 +255,7 @@ class Trial {
     id: string,
     chain: readonly Version[],
     session: string,
-    made: Reversal,
+    made: Revert,
     before: State,
   ): Promise<void> {
     const now = textKey(this.observed.state.get(id))
@@ -300,7 +300,7 @@ class Trial {
   }
 
   /** Steps say what has changed; what is left has not changed, and for a true reason. */
-  #expectReport(made: Reversal, before: State): void {
+  #expectReport(made: Revert, before: State): void {
     const { state } = this.observed
     const changed = this.observed.changedSince(before)
     expect(new Set(made.steps.map(({ memoryId }) => memoryId))).toEqual(changed)

@@ -7,7 +7,7 @@ import { bytes, digits, milliseconds, summarize } from '../statistics.ts'
 import type { Task, TaskAnswer } from '../task-child.ts'
 import { memoryBound, runTask } from '../task.ts'
 
-export async function measureReversal(site: Site): Promise<Section> {
+export async function measureRevert(site: Site): Promise<Section> {
   const { context, size } = site
   const { recent, rewrites } = context.scale
   const [target] = await replacedVersions(site, [recent])

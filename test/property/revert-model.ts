@@ -1,8 +1,8 @@
-// A plain model for reversals: keeps every state that a store has been in, as it was read right
+// A plain model for reverts: keeps every state that a store has been in, as it was read right
 // after each commit, and says by itself which paths are in each other's way.
 
 import type { MemoryStore, Version } from '../../src/index.ts'
-import type { LeftAlone } from '../../src/store/revert/reversal-plan.ts'
+import type { LeftAlone } from '../../src/store/revert/revert-plan.ts'
 
 export interface ModelText {
   readonly path: string
@@ -63,7 +63,7 @@ function doOverlap(a: string, b: string): boolean {
   return isAtOrBelow(a, b) || isAtOrBelow(b, a)
 }
 
-/** Whether a path that a reversal calls taken is: by what is there, or by one that wants it too. */
+/** Whether a path that a revert calls taken is: by what is there, or by one that wants it too. */
 export function isReallyTaken(taken: LeftAlone, state: State, left: readonly LeftAlone[]): boolean {
   const { path, memoryId } = taken
   if (path === undefined) return false

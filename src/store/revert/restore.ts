@@ -1,6 +1,6 @@
 // Plans that put a memory back to one of its versions, or a whole directory to a moment. Pure:
-// reads the past, changes nothing. Nothing of the history goes: a reversal is an ordinary change on
-// top (reversal.ts), which can be reversed too.
+// reads the past, changes nothing. Nothing of the history goes: a revert is an ordinary change on
+// top (revert.ts), which can be reverted too.
 
 import { StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
@@ -18,16 +18,16 @@ import {
   leaveBlocked,
   type LeftAlone,
   leftAlone,
-  type ReversalPlan,
-  type ReversalSource,
-  type ReversalStep,
+  type RevertPlan,
+  type RevertSource,
+  type RevertStep,
   textOf,
-} from './reversal-plan.ts'
+} from './revert-plan.ts'
 
 /** What was done or, without a commit, would be done; no steps: nothing has to change. */
-export interface Reversal extends Applied {
+export interface Revert extends Applied {
   /** By path. */
-  readonly steps: readonly ReversalStep[]
+  readonly steps: readonly RevertStep[]
   readonly left: readonly LeftAlone[]
 }
 
@@ -48,9 +48,9 @@ export interface RollbackRequest {
  * none, `redacted`, `invalid_input` for a deletion or a version of another memory.
  */
 export async function planRestore(
-  source: ReversalSource,
+  source: RevertSource,
   request: RestoreRequest,
-): Promise<ReversalPlan> {
+): Promise<RevertPlan> {
   const { memory, to } = request
   const memoryId = findMemory(source, memory)
   const text = textOf(source, getRestorable(source.history, memoryId, to))
@@ -62,9 +62,9 @@ export async function planRestore(
 
 /** Every memory to its state at a moment; what has been created since is deleted. */
 export async function planRollback(
-  source: ReversalSource,
+  source: RevertSource,
   request: RollbackRequest,
-): Promise<ReversalPlan> {
+): Promise<RevertPlan> {
   const { to, path = '/' } = request
   const directory = path === '/' ? path : checkPath(path)
   const moment = momentOf(source.history, to)
@@ -91,7 +91,7 @@ export async function planRollback(
 }
 
 /** By id or by path: the memory that is there, else the one that was there last. */
-function findMemory({ history, snapshot }: ReversalSource, memory: string): string {
+function findMemory({ history, snapshot }: RevertSource, memory: string): string {
   if (memory.startsWith('mem_')) {
     const memoryId = parseId('memory', memory)
     if (history.firstOf(memoryId) !== undefined) return memoryId

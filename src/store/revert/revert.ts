@@ -1,4 +1,4 @@
-// Carries out a reversal (restoration.ts, undo.ts): plans it under the writer lock on the newest
+// Carries out a revert (restore.ts, undo.ts): plans it under the writer lock on the newest
 // head and on a history that reaches up to it, and makes one commit of it, or only says what it
 // would do. Nothing in between: a plan that cannot be done changes nothing.
 
@@ -16,10 +16,10 @@ import { RecentObjects } from '../history/recent-objects.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
-import type { Reversal } from './restoration.ts'
-import type { ReversalPlan, ReversalSource } from './reversal-plan.ts'
+import type { Revert } from './restore.ts'
+import type { RevertPlan, RevertSource } from './revert-plan.ts'
 
-export interface ReversalOptions extends Omit<WorkOptions, 'onCommit'> {
+export interface RevertOptions extends Omit<WorkOptions, 'onCommit'> {
   /** Says what would be done, and does nothing. */
   readonly dryRun?: boolean | undefined
 }
@@ -28,12 +28,12 @@ export interface ReversalOptions extends Omit<WorkOptions, 'onCommit'> {
  * Plans and commits. Rejects as `StoreWriter.apply` does, with what the plan throws, and with
  * `cancelled`; then nothing has changed.
  */
-export async function reverse(
+export async function revert(
   session: StoreSession,
-  plan: (source: ReversalSource) => Promise<ReversalPlan>,
+  plan: (source: RevertSource) => Promise<RevertPlan>,
   author: Author,
-  options: ReversalOptions = {},
-): Promise<Reversal> {
+  options: RevertOptions = {},
+): Promise<Revert> {
   const checked = checkAuthor(author)
   if (options.dryRun === true) {
     return session.planning(async () => {
@@ -43,7 +43,7 @@ export async function reverse(
       return { commit: undefined, versionIds: [], steps, left }
     })
   }
-  const write: Build<Reversal> = async () => {
+  const write: Build<Revert> = async () => {
     checkMayWrite(session.snapshot, session.identity.deviceId, 'change')
     const { planned, rows, time } = await planRows(session, plan, options)
     const { steps, left, note } = planned
@@ -62,10 +62,10 @@ export async function reverse(
 
 async function planRows(
   session: StoreSession,
-  plan: (source: ReversalSource) => Promise<ReversalPlan>,
-  options: ReversalOptions,
+  plan: (source: RevertSource) => Promise<RevertPlan>,
+  options: RevertOptions,
 ): Promise<{
-  readonly planned: ReversalPlan
+  readonly planned: RevertPlan
   readonly rows: readonly PlannedRow[]
   readonly time: number
 }> {
@@ -79,10 +79,7 @@ async function planRows(
   return { planned, rows, time }
 }
 
-async function openSource(
-  session: StoreSession,
-  options: ReversalOptions,
-): Promise<ReversalSource> {
+async function openSource(session: StoreSession, options: RevertOptions): Promise<RevertSource> {
   const { snapshot } = session
   const contents = { ...session.contents, objects: new RecentObjects(session.contents.objects) }
   return {
@@ -103,7 +100,7 @@ async function openSource(
 }
 
 /** Memory Stores API §5.7: an archived store can be read and emptied, not written. */
-function checkNotArchived(archivedAt: number | undefined, { states }: ReversalPlan): void {
+function checkNotArchived(archivedAt: number | undefined, { states }: RevertPlan): void {
   if (archivedAt === undefined || states.every(({ target }) => target === undefined)) return
   throw new StoreError('store_archived', 'The store is archived: it can be read and emptied only')
 }

@@ -1,5 +1,5 @@
 // Restore and rollback through the façade: which state a memory gets, what is refused or left, and
-// that a reversal is a change like any other.
+// that a revert is a change like any other.
 
 import { describe, expect, test } from 'vitest'
 import type { Change, MemoryStore } from '../../../src/index.ts'
@@ -340,7 +340,7 @@ describe('rollback', () => {
   })
 })
 
-test('reversals beside other commands of one turn build on one another', async () => {
+test('reverts beside other commands of one turn build on one another', async () => {
   const { store, times } = await written([create('/a', '1')], [edit('/a', '2')])
   const [, rolledBack, , restored] = await Promise.all([
     store.as(author).apply([create('/b', 'b')]),
@@ -355,7 +355,7 @@ test('reversals beside other commands of one turn build on one another', async (
   await store.close()
 })
 
-test('a cancelled reversal changes nothing; progress is told', async () => {
+test('a cancelled revert changes nothing; progress is told', async () => {
   const { store, times } = await written([create('/a', '1')], [edit('/a', '2')])
   const { head } = await store.status()
   const request = { to: { time: times[0] ?? 0 } }
@@ -373,7 +373,7 @@ test('a cancelled reversal changes nothing; progress is told', async () => {
   await store.close()
 })
 
-test('what a reversal wrote is there after reopening, for stock git too', async () => {
+test('what a revert wrote is there after reopening, for stock git too', async () => {
   const { store, place } = await newStore()
   const { versionIds } = await store.as(author).apply([create('/a', '1')])
   await store.as(author).apply([remove('/a')])

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Disk } from '../../src/disk/disk.ts'
 import { asAmount, runPackJob } from '../../src/git/maintenance/pack-job.ts'
-import { asHalfPack } from '../../src/git/pack/pack-file.ts'
+import { asTemporaryPack } from '../../src/git/pack/pack-file.ts'
 import type { Packer } from '../../src/git/pack/packer.ts'
 
 /** `repository` is the store's directory. */
@@ -16,7 +16,7 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
       await runPackJob(disk, { kind: 'write', directory, objects })
     },
     async stage(objects) {
-      return asHalfPack(await runPackJob(disk, { kind: 'stage', directory, objects }))
+      return asTemporaryPack(await runPackJob(disk, { kind: 'stage', directory, objects }))
     },
     async merge(names) {
       await runPackJob(disk, { kind: 'merge', directory, names })
@@ -26,7 +26,7 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
         isCancelled: () => signal?.aborted === true,
         progress: (done: number, total: number) => progress?.(done, total),
       }
-      return asHalfPack(await runPackJob(disk, { kind: 'index', directory, token }, watch))
+      return asTemporaryPack(await runPackJob(disk, { kind: 'index', directory, token }, watch))
     },
     async filter(dead) {
       await runPackJob(disk, { kind: 'filter', directory, dead: dead.bytes })

@@ -15,7 +15,12 @@ import type {
 import type { GitObject, Oid } from '../objects/object.ts'
 import { IncomingPack, purgedMeanwhile, receiveLimits, refusal } from '../pack/incoming-pack.ts'
 import { corruptPack } from '../pack/pack-entry.ts'
-import { discardHalfPack, type HalfPack, publishPacks, temporaryPath } from '../pack/pack-file.ts'
+import {
+  discardTemporaryPack,
+  type TemporaryPack,
+  publishPacks,
+  temporaryPath,
+} from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import { PagedIndex } from '../pack/paged-index.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
@@ -128,7 +133,7 @@ export class DiskExchange implements PackExchange {
     rescan()
   }
 
-  #checkTip({ token }: HalfPack, tip: Oid): void {
+  #checkTip({ token }: TemporaryPack, tip: Oid): void {
     const path = temporaryPath(this.#parts.directory, 'idx', token)
     const index = PagedIndex.open(this.#disk, path)
     if (index === undefined) throw purgedMeanwhile()
@@ -139,7 +144,7 @@ export class DiskExchange implements PackExchange {
   }
 
   /** Under the writer lock, so that nobody takes the index for one without a pack. */
-  async #publish(half: HalfPack): Promise<void> {
+  async #publish(half: TemporaryPack): Promise<void> {
     const { directory } = this.#parts
     const files = new Set(this.#disk.list(directory))
     // A purge takes temporary files, whose objects it cannot look at.
@@ -148,7 +153,7 @@ export class DiskExchange implements PackExchange {
     }
     const isStored = files.has(`${half.name}.pack`) && files.has(`${half.name}.idx`)
     // Of one name, so of the same bytes.
-    if (isStored) discardHalfPack(this.#disk, directory, half.token)
+    if (isStored) discardTemporaryPack(this.#disk, directory, half.token)
     else await publishPacks(this.#disk, directory, [half])
   }
 

@@ -1,4 +1,4 @@
-// Objects that wait on the disk for the transition that brings them: half packs, which nobody reads
+// Objects that wait on the disk for the transition that brings them: temporary packs, which nobody reads
 // and which a checkpoint sweeps up if this process dies. One is written at a time, while the caller
 // goes on. Must be used by the holder of the writer lock alone.
 
@@ -6,7 +6,7 @@ import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { journalTransitionBytesMax } from '../../limits.ts'
 import type { Transition } from '../object-store.ts'
-import { discardHalfPack, type HalfPack, publishPacks } from '../pack/pack-file.ts'
+import { discardTemporaryPack, type TemporaryPack, publishPacks } from '../pack/pack-file.ts'
 import type { PackObject } from '../pack/pack-writer.ts'
 import type { Packer } from '../pack/packer.ts'
 
@@ -16,7 +16,7 @@ export class Staging {
   readonly #directory: string
   readonly #packer: Packer
   #running: Promise<void> | undefined
-  #packs: HalfPack[] = []
+  #packs: TemporaryPack[] = []
   #failure: { readonly error: unknown } | undefined
 
   constructor(disk: Disk, directory: string, packer: Packer) {
@@ -44,10 +44,10 @@ export class Staging {
   }
 
   /** The packs of all that was added, with no name that a pack of the store has already. */
-  async fresh(): Promise<readonly HalfPack[]> {
+  async fresh(): Promise<readonly TemporaryPack[]> {
     await this.#settled()
     const files = new Set(this.#disk.list(this.#directory))
-    const isStored = ({ name }: HalfPack): boolean => {
+    const isStored = ({ name }: TemporaryPack): boolean => {
       return files.has(`${name}.pack`) && files.has(`${name}.idx`)
     }
     // Of one name, so of the same bytes: the temporary files are of no use.
@@ -57,7 +57,7 @@ export class Staging {
   }
 
   /** Makes the packs visible and forgets them. */
-  async publish(packs: readonly HalfPack[]): Promise<void> {
+  async publish(packs: readonly TemporaryPack[]): Promise<void> {
     await publishPacks(this.#disk, this.#directory, packs)
     this.#packs = []
   }
@@ -90,7 +90,7 @@ export class Staging {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
-  #discard({ token }: HalfPack): void {
-    discardHalfPack(this.#disk, this.#directory, token)
+  #discard({ token }: TemporaryPack): void {
+    discardTemporaryPack(this.#disk, this.#directory, token)
   }
 }

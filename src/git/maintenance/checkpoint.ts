@@ -12,7 +12,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { CompactOptions, ObjectAmount, PackStatus } from '../object-store.ts'
 import { findLinks, type Oid } from '../objects/object.ts'
 import { sweepIncoming } from '../pack/incoming-pack.ts'
-import { halfPackPattern } from '../pack/pack-file.ts'
+import { temporaryPackPattern } from '../pack/pack-file.ts'
 import { removeLoneIndexes } from '../pack/pack-removal.ts'
 import type { Packer } from '../pack/packer.ts'
 import { type Branch, branchName } from '../refs/branch.ts'
@@ -185,17 +185,17 @@ export class Checkpointer {
     await exclusive(async () => {
       const tracking = trackingRefs(files.disk, files.directory)
       await sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
-      await this.#removeHalfPacks()
+      await this.#removeTemporaryPacks()
       if (final) await journal.truncate()
     })
   }
 
   /** All but those that come in are written under one of the two locks; git's have other names. */
-  async #removeHalfPacks(): Promise<void> {
+  async #removeTemporaryPacks(): Promise<void> {
     const { disk, directory, ownDirectory } = this.#parts.files
     const packDirectory = `${directory}/objects/pack`
     for (const name of disk.list(packDirectory)) {
-      if (halfPackPattern.test(name)) disk.remove(`${packDirectory}/${name}`)
+      if (temporaryPackPattern.test(name)) disk.remove(`${packDirectory}/${name}`)
     }
     await sweepIncoming(disk, packDirectory, ownDirectory)
     removeLoneIndexes(disk, packDirectory)

@@ -8,10 +8,10 @@ import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount, PackStatus } from '../object-store.ts'
 import { OidList } from '../objects/oid-list.ts'
 import { indexIncoming } from '../pack/incoming-pack.ts'
-import type { HalfPack } from '../pack/pack-file.ts'
+import type { TemporaryPack } from '../pack/pack-file.ts'
 import { filterPacks } from '../pack/pack-filter.ts'
 import { orderForPack } from '../pack/pack-order.ts'
-import { type PackObject, writeHalfPack, writePack } from '../pack/pack-writer.ts'
+import { type PackObject, writeTemporaryPack, writePack } from '../pack/pack-writer.ts'
 import { type CompactionJob, compactPacks } from './compaction.ts'
 import { mergePacks } from './pack-merge.ts'
 import { surveyPacks } from './survey.ts'
@@ -42,7 +42,7 @@ export type PackJob =
     }
 
 /** A pack that was made; what a `survey` found. */
-export type PackResult = PackStatus | HalfPack | ObjectAmount | undefined
+export type PackResult = PackStatus | TemporaryPack | ObjectAmount | undefined
 
 /** What a `survey` came back with. */
 export function asAmount(result: PackResult): ObjectAmount {
@@ -70,6 +70,6 @@ export async function runPackJob(
   }
   const ordered = atOnce(orderForPack(job.objects))
   return job.kind === 'stage'
-    ? writeHalfPack(disk, directory, ordered)
+    ? writeTemporaryPack(disk, directory, ordered)
     : writePack(disk, directory, ordered)
 }

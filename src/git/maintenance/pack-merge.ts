@@ -5,7 +5,7 @@
 
 import type { Disk } from '../../disk/disk.ts'
 import type { PackStatus } from '../object-store.ts'
-import { type HalfPack, PackFile, publishPacks } from '../pack/pack-file.ts'
+import { type TemporaryPack, PackFile, publishPacks } from '../pack/pack-file.ts'
 import {
   type IndexMerge,
   type MergedRow,
@@ -54,7 +54,7 @@ export async function mergePacks(
   names: readonly string[],
 ): Promise<PackStatus | undefined> {
   const packs: Pack[] = []
-  let merged: HalfPack
+  let merged: TemporaryPack
   try {
     openPacks(disk, directory, names, packs)
     if (packs.length < 2) return undefined
@@ -93,7 +93,7 @@ async function writeMerged(
   disk: Disk,
   directory: string,
   packs: readonly Pack[],
-): Promise<HalfPack> {
+): Promise<TemporaryPack> {
   const indexes = packs.map(({ index }) => index)
   const merge = mergeIndexes(indexes)
   const file = new PackFile(disk, directory, merge.count)

@@ -9,7 +9,7 @@ import { StoreError } from '../../errors.ts'
 import { KIBIBYTE } from '../../limits.ts'
 import { findWorker } from '../../worker-url.ts'
 import type { CompactOptions } from '../object-store.ts'
-import { asHalfPack, temporaryPath } from '../pack/pack-file.ts'
+import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import { asAmount, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
 import { encodeRequest, type PackReply, type PackThreadData, transferOf } from './pack-message.ts'
@@ -27,13 +27,13 @@ export function workerPacker(directory: string): Packer {
       await runWhereFaster({ kind: 'write', directory, objects })
     },
     async stage(objects) {
-      return asHalfPack(await runWhereFaster({ kind: 'stage', directory, objects }))
+      return asTemporaryPack(await runWhereFaster({ kind: 'stage', directory, objects }))
     },
     async merge(names) {
       await runWhereFaster({ kind: 'merge', directory, names })
     },
     async index(token, options) {
-      return asHalfPack(await runWhereFaster({ kind: 'index', directory, token }, options))
+      return asTemporaryPack(await runWhereFaster({ kind: 'index', directory, token }, options))
     },
     async filter(dead) {
       await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes })

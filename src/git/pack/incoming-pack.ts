@@ -14,11 +14,11 @@ import { packBytesMax, packObjectsMax } from '../../limits.ts'
 import type { ReceiveLimits } from '../exchange.ts'
 import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
 import {
-  discardHalfPack,
-  type HalfPack,
+  discardTemporaryPack,
+  type TemporaryPack,
   packNameOf,
   temporaryPath,
-  writeHalfIndex,
+  writeTemporaryIndex,
 } from './pack-file.ts'
 import { checkPack } from './pack-resolve.ts'
 
@@ -111,7 +111,7 @@ export class IncomingPack {
   /** Removes what there is of it. */
   abandon(): void {
     this.#close()
-    discardHalfPack(this.#disk, this.#directory, this.token)
+    discardTemporaryPack(this.#disk, this.#directory, this.token)
   }
 
   #close(): void {
@@ -140,7 +140,7 @@ export async function indexIncoming(
   directory: string,
   token: string,
   watch: WorkWatch,
-): Promise<HalfPack> {
+): Promise<TemporaryPack> {
   const fd = disk.openExisting(temporaryPath(directory, 'pack', token), 'r')
   if (fd === undefined) throw purgedMeanwhile()
   try {
@@ -149,7 +149,7 @@ export async function indexIncoming(
     disk.read(fd, checksum, size - packTrailerBytes)
     const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
     const { objects, encodeIndex } = checkPack({ size, read }, watch)
-    await writeHalfIndex(disk, directory, token, encodeIndex(checksum))
+    await writeTemporaryIndex(disk, directory, token, encodeIndex(checksum))
     return { name: packNameOf(checksum), objects, bytes: size, token }
   } finally {
     disk.close(fd)

@@ -1,6 +1,6 @@
 // The bytes of a pack on their way to the disk: under temporary names that git knows how to sweep,
 // synced, then renamed, the pack last, so that a pack is seen whole or not at all. Between the two
-// it is a half pack, which nobody reads. Must not know what entries are.
+// it is a temporary pack, which nobody reads. Must not know what entries are.
 
 import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -11,13 +11,13 @@ import { HashedFile } from './hashed-file.ts'
 import { encodePackHeader } from './pack-entry.ts'
 
 /** A whole, durable pack that is not visible yet. */
-export interface HalfPack extends PackStatus {
+export interface TemporaryPack extends PackStatus {
   /** In its temporary names. */
   readonly token: string
 }
 
-/** What half packs of this engine are called, and no other program's. */
-export const halfPackPattern: RegExp = /^tmp_(pack|idx)_[0-9a-f]{16}$/
+/** What temporary packs of this engine are called, and no other program's. */
+export const temporaryPackPattern: RegExp = /^tmp_(pack|idx)_[0-9a-f]{16}$/
 
 export class PackFile {
   readonly #disk: Disk
@@ -48,14 +48,14 @@ export class PackFile {
   }
 
   /** Makes the pack durable, and the index that `encodeIndex` makes for the pack's checksum. */
-  finish(encodeIndex: (checksum: Uint8Array) => Uint8Array): Promise<HalfPack> {
+  finish(encodeIndex: (checksum: Uint8Array) => Uint8Array): Promise<TemporaryPack> {
     return this.#finish((checksum) => {
-      return writeHalfIndex(this.#disk, this.#directory, this.#token, encodeIndex(checksum))
+      return writeTemporaryIndex(this.#disk, this.#directory, this.#token, encodeIndex(checksum))
     })
   }
 
   /** As `finish`, but the index is written bit by bit, up to its own checksum. */
-  finishWith(writeIndex: (file: HashedFile, checksum: Uint8Array) => void): Promise<HalfPack> {
+  finishWith(writeIndex: (file: HashedFile, checksum: Uint8Array) => void): Promise<TemporaryPack> {
     return this.#finish(async (checksum) => {
       const path = temporaryPath(this.#directory, 'idx', this.#token)
       const file = new HashedFile(this.#disk, path)
@@ -71,10 +71,10 @@ export class PackFile {
   /** Removes what was written. */
   abandon(): void {
     this.#file.close()
-    discardHalfPack(this.#disk, this.#directory, this.#token)
+    discardTemporaryPack(this.#disk, this.#directory, this.#token)
   }
 
-  async #finish(writeIndex: (checksum: Uint8Array) => Promise<void>): Promise<HalfPack> {
+  async #finish(writeIndex: (checksum: Uint8Array) => Promise<void>): Promise<TemporaryPack> {
     const checksum = await this.#file.finish()
     const bytes = this.#file.offset
     await writeIndex(checksum)
@@ -82,8 +82,8 @@ export class PackFile {
   }
 }
 
-/** The index of a half pack, durable when it resolves. */
-export async function writeHalfIndex(
+/** The index of a temporary pack, durable when it resolves. */
+export async function writeTemporaryIndex(
   disk: Disk,
   directory: string,
   token: string,
@@ -98,11 +98,11 @@ export async function writeHalfIndex(
   }
 }
 
-/** Makes half packs visible; their names are durable when it resolves. */
+/** Makes temporary packs visible; their names are durable when it resolves. */
 export async function publishPacks(
   disk: Disk,
   directory: string,
-  packs: readonly HalfPack[],
+  packs: readonly TemporaryPack[],
 ): Promise<void> {
   if (packs.length === 0) return
   for (const { name, token } of packs) {
@@ -114,14 +114,16 @@ export async function publishPacks(
   await disk.syncDirectory(directory)
 }
 
-/** Removes a half pack, or what there is of it. */
-export function discardHalfPack(disk: Disk, directory: string, token: string): void {
+/** Removes a temporary pack, or what there is of it. */
+export function discardTemporaryPack(disk: Disk, directory: string, token: string): void {
   disk.remove(temporaryPath(directory, 'pack', token))
   disk.remove(temporaryPath(directory, 'idx', token))
 }
 
 /** What a `stage` job came back with. */
-export function asHalfPack(pack: PackStatus | HalfPack | ObjectAmount | undefined): HalfPack {
+export function asTemporaryPack(
+  pack: PackStatus | TemporaryPack | ObjectAmount | undefined,
+): TemporaryPack {
   assert(pack !== undefined && 'token' in pack, 'a staged pack has a token')
   return pack
 }
@@ -130,7 +132,7 @@ export function packNameOf(checksum: Uint8Array): string {
   return `pack-${toHex(checksum)}`
 }
 
-/** Where a half pack, or its index, is meanwhile. */
+/** Where a temporary pack, or its index, is meanwhile. */
 export function temporaryPath(directory: string, kind: 'pack' | 'idx', token: string): string {
   return `${directory}/tmp_${kind}_${token}`
 }

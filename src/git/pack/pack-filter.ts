@@ -19,7 +19,7 @@ import {
   encodeOffsetDeltaHeader,
   entryTypeAt,
 } from './pack-entry.ts'
-import { type HalfPack, PackFile, publishPacks } from './pack-file.ts'
+import { type TemporaryPack, PackFile, publishPacks } from './pack-file.ts'
 import { encodePackIndex, type PackIndex } from './pack-index.ts'
 import { PackLayout } from './pack-layout.ts'
 import { removePacks } from './pack-removal.ts'
@@ -127,7 +127,7 @@ class PackFilter {
     this.#window = Buffer.allocUnsafeSlow(Math.min(windowBytes, pack.bytes))
   }
 
-  async write(disk: Disk, directory: string): Promise<HalfPack> {
+  async write(disk: Disk, directory: string): Promise<TemporaryPack> {
     const file = new PackFile(disk, directory, this.#pack.index.count - this.#doomed.count)
     try {
       this.#runAt = this.#layout.offsetOf(0)

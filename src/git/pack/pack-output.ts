@@ -4,7 +4,7 @@
 import { crc32 } from 'node:zlib'
 import type { Disk } from '../../disk/disk.ts'
 import type { PackStatus } from '../object-store.ts'
-import { type HalfPack, PackFile, publishPacks } from './pack-file.ts'
+import { type TemporaryPack, PackFile, publishPacks } from './pack-file.ts'
 import { PackIndexBuilder } from './pack-index.ts'
 
 export class PackOutput {
@@ -34,13 +34,13 @@ export class PackOutput {
   }
 
   /** Makes the pack durable; nobody sees it before `publishPacks`. */
-  finishHalf(): Promise<HalfPack> {
+  finishTemporary(): Promise<TemporaryPack> {
     return this.#file.finish((checksum) => this.#index.encode(checksum))
   }
 
   /** Makes the pack durable and visible. */
   async finish(): Promise<PackStatus> {
-    const half = await this.finishHalf()
+    const half = await this.finishTemporary()
     await publishPacks(this.#disk, this.#directory, [half])
     const { name, objects, bytes } = half
     return { name, objects, bytes }
@@ -64,13 +64,13 @@ export function writeWithOutput(
 }
 
 /** As `writeWithOutput`, for a pack that nobody sees yet. */
-export function writeHalfWithOutput(
+export function writeTemporaryWithOutput(
   output: PackOutput,
   fill: (output: PackOutput) => void,
-): Promise<HalfPack> {
+): Promise<TemporaryPack> {
   return orAbandon(output, () => {
     fill(output)
-    return output.finishHalf()
+    return output.finishTemporary()
   })
 }
 

@@ -16,8 +16,8 @@ import {
   encodeOffsetDeltaHeader,
   encodeRefDeltaHeader,
 } from './pack-entry.ts'
-import type { HalfPack } from './pack-file.ts'
-import { PackOutput, writeHalfWithOutput, writeWithOutput } from './pack-output.ts'
+import type { TemporaryPack } from './pack-file.ts'
+import { PackOutput, writeTemporaryWithOutput, writeWithOutput } from './pack-output.ts'
 
 /** As `git gc`: a reader applies at most this many deltas for one object. */
 const depthMax = 50
@@ -51,13 +51,13 @@ export async function writePack(
 }
 
 /** As `writePack`; nobody sees the pack before `publishPacks`. */
-export async function writeHalfPack(
+export async function writeTemporaryPack(
   disk: Disk,
   directory: string,
   objects: readonly PackInput[],
-): Promise<HalfPack> {
+): Promise<TemporaryPack> {
   const unique = withoutRepetitions(objects)
-  return writeHalfWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
+  return writeTemporaryWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
     atOnce(writeObjects(output, unique))
   })
 }

@@ -19,7 +19,7 @@ import {
 } from './purge-intent.ts'
 
 /** As `atomicWrite` names a file that is not whole yet. */
-const halfSuffix = '.tmp'
+const temporarySuffix = '.tmp'
 
 export interface PurgeIntentsParts {
   readonly disk: Disk
@@ -89,7 +89,7 @@ export class PurgeIntents {
    */
   async settle(head: Oid | undefined): Promise<boolean> {
     const names = this.#load()
-    this.#sweepHalf()
+    this.#sweepTemporary()
     if (names.length === 0) return false
     const absent = this.#judge(head)
     if (absent.length > 0) {
@@ -121,8 +121,8 @@ export class PurgeIntents {
   #load(): readonly string[] {
     const { disk, ownDirectory } = this.#parts
     const files = disk.list(ownDirectory).filter((name) => intentPattern.test(name))
-    this.#half = files.filter((name) => name.endsWith(halfSuffix))
-    const names = files.filter((name) => !name.endsWith(halfSuffix))
+    this.#half = files.filter((name) => name.endsWith(temporarySuffix))
+    const names = files.filter((name) => !name.endsWith(temporarySuffix))
     for (const name of this.#known.keys()) if (!names.includes(name)) this.#forget(name)
     for (const name of names) {
       if (!this.#known.has(name)) this.#known.set(name, this.#findIntent(name))
@@ -160,7 +160,7 @@ export class PurgeIntents {
   }
 
   /** What a dead writer has not finished: nobody else writes one under the writer lock. */
-  #sweepHalf(): void {
+  #sweepTemporary(): void {
     const { disk, ownDirectory } = this.#parts
     for (const name of this.#half) disk.remove(`${ownDirectory}/${name}`)
     this.#half = []

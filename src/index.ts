@@ -33,7 +33,7 @@ export type {
   ObjectAmount,
   PackStatus,
   StorageStatus,
-  Surplus,
+  Reclaimable,
 } from './git/object-store.ts'
 export type { Remote } from './git/exchange.ts'
 export type { Page, PageQuery, Paged } from './page.ts'

@@ -37,7 +37,7 @@ export interface ObjectAmount {
 export const noObjects: ObjectAmount = { objects: 0, bytes: 0 }
 
 /** What is stored and not needed, as far as that shows without reading the history. */
-export interface Surplus {
+export interface Reclaimable {
   /** Of redacted versions, all copies: the next checkpoint erases them. */
   readonly erased: ObjectAmount
   /** Further copies of other objects, in another pack or loose: a compaction keeps one of each. */
@@ -110,7 +110,7 @@ export interface ObjectStore {
    */
   compact(options?: CompactOptions): Promise<void>
   /** Looks at indexes alone: milliseconds, unless several large packs hold the same objects. */
-  surplus(): Surplus
+  reclaimable(): Reclaimable
   /**
    * What is stored and no ref leads to; no command of this store removes it, `git gc` does.
    * Checkpoints first, and reads every commit and tree. Throws `cancelled`, `locked`, or the code

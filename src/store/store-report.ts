@@ -5,7 +5,7 @@ import { hasCode } from '../errors.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
-import type { StorageStatus, Surplus } from '../git/object-store.ts'
+import type { StorageStatus, Reclaimable } from '../git/object-store.ts'
 import { roleOf } from './access/authority.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
@@ -41,7 +41,7 @@ export interface StoreStatus {
   readonly settings: Settings
   readonly storage: StorageStatus
   /** What the next checkpoint or a compaction would free. */
-  readonly surplus: Surplus
+  readonly reclaimable: Reclaimable
   readonly remotes: readonly RemoteStatus[]
   /** Whether the clock and the newest record are far apart: undefined if they are not. */
   readonly clockLeap: ClockLeap | undefined
@@ -93,7 +93,7 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       epochs: epochs.size,
       settings: snapshot.settings.value,
       storage: objects.status(),
-      surplus: objects.surplus(),
+      reclaimable: objects.reclaimable(),
       remotes,
       clockLeap: session.clock.findLeap(snapshot),
     }

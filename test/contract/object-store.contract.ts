@@ -174,21 +174,21 @@ export function describeObjectStore(kind: string, create: () => Promise<ObjectSt
       await store.close()
     })
 
-    test('what is dead is surplus until a checkpoint, what is unreachable for longer', async () => {
+    test('the dead is reclaimable until a checkpoint, the unreachable for longer', async () => {
       const store = await create()
       const transitions = new TestHistory(13).take(8)
       await store.exclusive(() => store.commit(transitions))
       await store.checkpoint()
-      expect(store.surplus().erased).toEqual({ objects: 0, bytes: 0 })
+      expect(store.reclaimable().erased).toEqual({ objects: 0, bytes: 0 })
       const { transition, dead } = eraseBlob(transitions, 2)
       const [extra] = new TestHistory(14).next().objects
       if (extra === undefined) throw new Error()
       const objects = [...transition.objects, extra]
       await store.exclusive(() => store.commit([{ ...transition, objects }]))
-      expect(store.surplus().erased.objects).toBe(dead.size)
-      expect(store.surplus().erased.bytes).toBeGreaterThan(700)
+      expect(store.reclaimable().erased.objects).toBe(dead.size)
+      expect(store.reclaimable().erased.bytes).toBeGreaterThan(700)
       expect((await store.findUnreachable()).objects).toBe(1)
-      expect(store.surplus().erased).toEqual({ objects: 0, bytes: 0 })
+      expect(store.reclaimable().erased).toEqual({ objects: 0, bytes: 0 })
       await store.close()
     })
 

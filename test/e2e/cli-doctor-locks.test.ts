@@ -51,7 +51,7 @@ test('doctor says whether who holds the lock runs, is stopped or has ended', asy
 
   const running = await doctor(home)
   expect(running['Lock']).toMatchObject({ level: 'ok', found: `${who}, which runs` })
-  expect(running['Surplus']?.found).toContain('not counted: another process holds a lock')
+  expect(running['Reclaimable']?.found).toContain('not counted: another process holds a lock')
 
   holder.kill('SIGSTOP')
   const stopped = await doctor(home)
@@ -60,13 +60,13 @@ test('doctor says whether who holds the lock runs, is stopped or has ended', asy
     found: `${who}, which is stopped or too busy to answer`,
     fix: expect.stringContaining(`kill -CONT ${holder.pid}`),
   })
-  expect(stopped['Surplus']?.found).toContain('not counted')
+  expect(stopped['Reclaimable']?.found).toContain('not counted')
 
   holder.kill('SIGKILL')
   await once(holder, 'close')
   const gone = await doctor(home)
   expect(gone['Lock']).toMatchObject({ level: 'ok', found: expect.stringContaining('has ended') })
-  expect(gone['Surplus']).toMatchObject({ level: 'ok', found: expect.stringContaining('none') })
+  expect(gone['Reclaimable']).toMatchObject({ level: 'ok', found: expect.stringContaining('none') })
 })
 
 test.skipIf(containers.missing)(

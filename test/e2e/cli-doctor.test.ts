@@ -76,11 +76,11 @@ describe('doctor', () => {
     await home.ok('create', 'a.md', '--text', 'a')
     const clean = await home.json('doctor')
     const none = { objects: 0, bytes: 0 }
-    expect(clean['surplus']).toEqual({ erased: none, repeated: none, unreachable: none })
+    expect(clean['reclaimable']).toEqual({ erased: none, repeated: none, unreachable: none })
     git(['commit-tree', '-m', 'lost', 'main^{tree}'], home.store)
-    const { surplus } = await home.json('doctor')
-    expect(surplus).toMatchObject({ repeated: none, unreachable: { objects: 1 } })
-    expect(await home.ok('doctor')).toMatch(/^ok {4}Surplus {11}1 unreachable object, \d+ B$/m)
+    const { reclaimable } = await home.json('doctor')
+    expect(reclaimable).toMatchObject({ repeated: none, unreachable: { objects: 1 } })
+    expect(await home.ok('doctor')).toMatch(/^ok {4}Reclaimable {11}1 unreachable object, \d+ B$/m)
     expect(await home.ok('status')).toMatch(
       /^To free {4}nothing; `gitlocket doctor` looks closer$/m,
     )

@@ -143,11 +143,11 @@ describe('sizes', () => {
         pack_bytes: expect.any(Number),
         cache_bytes: expect.any(Number),
         objects_to_erase: 0,
-        surplus: { erased: { objects: 0, bytes: 0 }, repeated: { objects: 0, bytes: 0 } },
+        reclaimable: { erased: { objects: 0, bytes: 0 }, repeated: { objects: 0, bytes: 0 } },
       },
     })
     const checks = await home.ok('doctor')
     expect(checks).toMatch(/^ok {4}Redaction +nothing waits to be erased$/m)
-    expect(checks).toMatch(/^ok {4}Surplus +none: every object is stored once, and needed$/m)
+    expect(checks).toMatch(/^ok {4}Reclaimable +none: every object is stored once, and needed$/m)
   })
 })

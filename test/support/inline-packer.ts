@@ -38,8 +38,8 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
       }
       await runPackJob(disk, { kind: 'compact', directory, names, heads }, watch)
     },
-    async survey(names, heads) {
-      return asAmount(await runPackJob(disk, { kind: 'survey', directory, names, heads }))
+    async measureUnreachable(names, heads) {
+      return asAmount(await runPackJob(disk, { kind: 'unreachable', directory, names, heads }))
     },
     async close() {},
   }
@@ -55,7 +55,8 @@ export function joiningPacker(disk: Disk, repository: string): Packer {
     index: (token, options) => packer().index(token, options),
     filter: (dead) => packer().filter(dead),
     compact: (names, heads, options) => packer().compact(names, heads, options),
-    survey: (names, heads, options) => packer().survey(names, heads, options),
+    measureUnreachable: (names, heads, options) =>
+      packer().measureUnreachable(names, heads, options),
     close: () => packer().close(),
   }
 }

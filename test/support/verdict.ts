@@ -110,7 +110,7 @@ export function readOnlyObjects(objects: ReadonlyMap<Oid, GitObject>, head: Oid)
     checkpoint: readOnly,
     objectIds: () => objects.keys(),
     status: readOnly,
-    surplus: readOnly,
+    reclaimable: readOnly,
     findUnreachable: readOnly,
     close: readOnly,
     get exchange(): never {

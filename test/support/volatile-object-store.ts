@@ -4,7 +4,7 @@
 import { toHex } from '../../src/bytes.ts'
 import { assert, StoreError } from '../../src/errors.ts'
 import type { PackExchange } from '../../src/git/exchange.ts'
-import { measureUnreachable, type SurveySource } from '../../src/git/maintenance/survey.ts'
+import { measureUnreachable, type ReachableSource } from '../../src/git/maintenance/unreachable.ts'
 import {
   checkTransitions,
   type CompactOptions,
@@ -12,7 +12,7 @@ import {
   type ObjectAmount,
   type ObjectStore,
   type StorageStatus,
-  type Surplus,
+  type Reclaimable,
   type Transition,
 } from '../../src/git/object-store.ts'
 import type { GitObject, NewObject, Oid } from '../../src/git/objects/object.ts'
@@ -95,7 +95,7 @@ class VolatileObjectStore implements ObjectStore {
     return this.#objects.keys()
   }
 
-  surplus(): Surplus {
+  reclaimable(): Reclaimable {
     this.#assertOpen()
     const dead = [...this.#dead].flatMap((oid) => this.#objects.get(oid) ?? [])
     const bytes = dead.reduce((sum, { body }) => sum + body.length, 0)
@@ -111,7 +111,7 @@ class VolatileObjectStore implements ObjectStore {
       assert(object !== undefined, 'a number is that of an object')
       return object
     }
-    const source: SurveySource = {
+    const source: ReachableSource = {
       end: oids.length,
       count: oids.length,
       find: (oid) => numbers.get(toHex(oid)),

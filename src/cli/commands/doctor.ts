@@ -30,7 +30,7 @@ export async function doctor(context: Context, input: Input): Promise<Answer> {
         found,
         fix: fix ?? null,
       })),
-      surplus: store.surplus ?? null,
+      reclaimable: store.reclaimable ?? null,
     },
     exitCode: failure?.exitCode ?? 0,
   }

@@ -12,8 +12,8 @@ import { cacheBytes } from '../disk-usage.ts'
 import { readTextFile } from '../files.ts'
 import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
+import { erasedText, repeatedText, reclaimableJson } from '../reclaimable.ts'
 import { countText, numberText, sizeText } from '../sizes.ts'
-import { erasedText, repeatedText, surplusJson } from '../surplus.ts'
 import { clockText } from '../times.ts'
 import { timestamp } from '../wire.ts'
 import { packedBytes, storageJson } from './compact.ts'
@@ -101,8 +101,8 @@ function statusText(context: Context, found: StoreStatus): string {
     `Packs      ${packs.length}, ${sizeText(packedBytes(storage))}`,
     `Journal    ${waiting} not packed yet, ${sizeText(journalBytes)}`,
     `Caches     ${sizeText(cacheBytes(context.environment))}, sealed`,
-    `To free    ${repeatedText(found.surplus) ?? 'nothing; `gitlocket doctor` looks closer'}`,
-    ...(purgePending === 0 ? [] : [`To erase   ${erasedText(purgePending, found.surplus)}`]),
+    `To free    ${repeatedText(found.reclaimable) ?? 'nothing; `gitlocket doctor` looks closer'}`,
+    ...(purgePending === 0 ? [] : [`To erase   ${erasedText(purgePending, found.reclaimable)}`]),
     ...clock,
     ...archived,
     '',
@@ -153,7 +153,7 @@ function statusJson(context: Context, found: StoreStatus): Readonly<Record<strin
     storage: {
       ...storageJson(storage),
       cache_bytes: cacheBytes(context.environment),
-      surplus: surplusJson(found.surplus),
+      reclaimable: reclaimableJson(found.reclaimable),
     },
   }
 }

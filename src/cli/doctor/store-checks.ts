@@ -13,8 +13,14 @@ import type { Context } from '../context.ts'
 import { cacheBytes, cacheDirectory, diskUsage } from '../disk-usage.ts'
 import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
+import {
+  amountJson,
+  erasedText,
+  repeatedText,
+  reclaimableJson,
+  unreachableText,
+} from '../reclaimable.ts'
 import { countText, sizeText } from '../sizes.ts'
-import { amountJson, erasedText, repeatedText, surplusJson, unreachableText } from '../surplus.ts'
 import { clockText } from '../times.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
 import { checkJournals } from './journal-checks.ts'
@@ -23,19 +29,19 @@ import { checkLocks } from './lock-checks.ts'
 const TAMPERED = 11
 const PACKS_MANY = 50
 /** From when on it is worth doing something about: so much, and such a part of the packs. */
-const SURPLUS_BYTES = 10_000_000
-const SURPLUS_SHARE = 0.1
+const RECLAIMABLE_BYTES = 10_000_000
+const RECLAIMABLE_SHARE = 0.1
 
 interface StoreCheck {
   readonly findings: readonly Finding[]
   /** Undefined for a store that cannot be opened. */
-  readonly surplus: Readonly<Record<string, unknown>> | undefined
+  readonly reclaimable: Readonly<Record<string, unknown>> | undefined
 }
 
 export async function checkStore(context: Context): Promise<StoreCheck> {
   const locks = await checkLocks(context.environment.storeDirectory)
   const findings: Finding[] = []
-  let surplus: StoreCheck['surplus']
+  let reclaimable: StoreCheck['reclaimable']
   try {
     const { status, unreachable } = await withStore(context, async (store) => {
       // The status first: the search checkpoints, which erases what waits for it.
@@ -47,15 +53,15 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
     findings.push(ok('Store', `${status.storeId}, ${status.role}`))
     findings.push(checkClock(status), checkPacks(status), checkPurge(status))
     findings.push(...checkPutAside(status))
-    findings.push(checkSurplus(status, unreachable), checkSize(context, status))
+    findings.push(checkReclaimable(status, unreachable), checkSize(context, status))
     const found = 'error' in unreachable ? null : amountJson(unreachable)
-    surplus = { ...surplusJson(status.surplus), unreachable: found }
+    reclaimable = { ...reclaimableJson(status.reclaimable), unreachable: found }
   } catch (error) {
     findings.push(failed('Store', error))
     if (hasCode(error, 'journal_corrupt')) findings.push(...checkJournals(context.environment))
   }
   findings.push(...locks.findings, checkCaches(context), checkGit(context))
-  return { findings, surplus }
+  return { findings, reclaimable }
 }
 
 type Unreachable = ObjectAmount | { readonly error: StoreError }
@@ -94,10 +100,10 @@ function checkPacks({ storage }: StoreStatus): Finding {
 }
 
 /** Objects of redacted versions go at a checkpoint, unless something keeps it from working. */
-function checkPurge({ storage, surplus }: StoreStatus): Finding {
+function checkPurge({ storage, reclaimable }: StoreStatus): Finding {
   const { purgePending } = storage
   if (purgePending === 0) return ok('Redaction', 'nothing waits to be erased')
-  const found = `${erasedText(purgePending, surplus)}, to be erased`
+  const found = `${erasedText(purgePending, reclaimable)}, to be erased`
   return warn('Redaction', found, '`gitlocket compact` erases them')
 }
 
@@ -109,8 +115,11 @@ function checkPutAside({ storage: { putAside } }: StoreStatus): readonly Finding
 }
 
 /** Measured, all of it; what better deltas would save shows only when they are made. */
-function checkSurplus({ surplus, storage }: StoreStatus, unreachable: Unreachable): Finding {
-  const check = 'Surplus'
+function checkReclaimable(
+  { reclaimable, storage }: StoreStatus,
+  unreachable: Unreachable,
+): Finding {
+  const check = 'Reclaimable'
   if ('error' in unreachable) {
     const { error } = unreachable
     if (error.code === 'object_corrupt' || error.code === 'pack_corrupt') {
@@ -119,12 +128,13 @@ function checkSurplus({ surplus, storage }: StoreStatus, unreachable: Unreachabl
     const fix = 'Run `gitlocket doctor` again when nothing else uses the store'
     return warn(check, `unreachable objects were not counted: ${error.message}`, fix)
   }
-  const copies = repeatedText(surplus)
+  const copies = repeatedText(reclaimable)
   const lost = unreachableText(unreachable)
   const found = [copies, lost].filter((part) => part !== undefined).join('; ')
   if (found === '') return ok(check, 'none: every object is stored once, and needed')
-  const bytes = surplus.repeated.bytes + unreachable.bytes
-  if (bytes < Math.max(SURPLUS_BYTES, packedBytes(storage) * SURPLUS_SHARE)) return ok(check, found)
+  const bytes = reclaimable.repeated.bytes + unreachable.bytes
+  if (bytes < Math.max(RECLAIMABLE_BYTES, packedBytes(storage) * RECLAIMABLE_SHARE))
+    return ok(check, found)
   const fixes = [
     ...(copies === undefined ? [] : ['`gitlocket compact` drops the copies']),
     ...(lost === undefined ? [] : ['`git gc --prune=now` in the store drops what is unreachable']),

@@ -19,7 +19,7 @@ import {
   type ObjectAmount,
   type ObjectStore,
   type StorageStatus,
-  type Surplus,
+  type Reclaimable,
   type Transition,
 } from '../object-store.ts'
 import type { GitObject, NewObject, Oid } from '../objects/object.ts'
@@ -252,15 +252,15 @@ class DiskObjectStore implements ObjectStore {
     return this.#report.status(this.head)
   }
 
-  surplus(): Surplus {
+  reclaimable(): Reclaimable {
     this.refresh()
-    return this.#report.surplus(this.head)
+    return this.#report.reclaimable(this.head)
   }
 
   async findUnreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
     this.#assertNotClosing()
     return this.#compaction.take(options, (how) => {
-      return this.#checkpointer.survey(this.#lockWaitMs, how)
+      return this.#checkpointer.measureUnreachable(this.#lockWaitMs, how)
     })
   }
 

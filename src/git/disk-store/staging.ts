@@ -1,6 +1,6 @@
-// Objects that wait on the disk for the transition that brings them: temporary packs, which nobody reads
-// and which a checkpoint sweeps up if this process dies. One is written at a time, while the caller
-// goes on. Must be used by the holder of the writer lock alone.
+// Objects that wait on the disk for the transition that brings them: temporary packs, which nobody
+// reads and which a checkpoint sweeps up if this process dies. One is written at a time, while the
+// caller goes on. Must be used by the holder of the writer lock alone.
 
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'

@@ -7,8 +7,8 @@ import { filesBelow } from '../../disk/file-sweep.ts'
 import type { ProcessLock } from '../../disk/process-lock.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { BackgroundCheckpoint } from '../maintenance/background-checkpoint.ts'
-import { measureEntries, measureLoose, measureRepeated, sumOf } from '../maintenance/surplus.ts'
-import type { StorageStatus, Surplus } from '../object-store.ts'
+import { measureEntries, measureLoose, measureRepeated, sumOf } from '../maintenance/reclaimable.ts'
+import type { StorageStatus, Reclaimable } from '../object-store.ts'
 import { countLooseObjects } from '../objects/loose-object.ts'
 import type { Oid } from '../objects/object.ts'
 import type { PackSet } from '../pack/pack-set.ts'
@@ -49,7 +49,7 @@ export class StorageReport {
   }
 
   /** An erased object counts with all its copies, and is no copy of anything. */
-  surplus(head: Oid | undefined): Surplus {
+  reclaimable(head: Oid | undefined): Reclaimable {
     const { disk, directory, packs, intents } = this.#parts
     const dead = intents.pendingObjects(head)
     const isDead = (oid: Uint8Array): boolean => dead.some((list) => list.has(oid))

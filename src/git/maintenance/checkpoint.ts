@@ -76,14 +76,17 @@ export class Checkpointer {
   }
 
   /** What no ref leads to once all is packed; undefined if another process packs for too long. */
-  async survey(waitMs: number, options: CompactOptions): Promise<ObjectAmount | undefined> {
+  async measureUnreachable(
+    waitMs: number,
+    options: CompactOptions,
+  ): Promise<ObjectAmount | undefined> {
     let found: ObjectAmount | undefined
     await this.#hold(waitMs, async () => {
       await this.#packAndPurge(false)
       const { packer, packs, reload } = this.#parts
       reload()
       const names = packs().map(({ name }) => name)
-      found = await packer.survey(names, this.#heads(), options)
+      found = await packer.measureUnreachable(names, this.#heads(), options)
     })
     return found
   }

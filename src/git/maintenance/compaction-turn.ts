@@ -1,6 +1,6 @@
-// A compaction, or a survey, from the point of view of the handle that was asked for one: waits for
-// what packs already, and ends early if the handle closes, which has to wait for it. Must not know
-// packs.
+// A compaction, or a measurement of what is unreachable, as the handle sees it that was asked for
+// one: waits for what packs already, and ends early if the handle closes, which has to wait for it.
+// Must not know packs.
 
 import { StoreError } from '../../errors.ts'
 import type { CompactOptions } from '../object-store.ts'

@@ -14,7 +14,7 @@ import { orderForPack } from '../pack/pack-order.ts'
 import { type PackObject, writeTemporaryPack, writePack } from '../pack/pack-writer.ts'
 import { type CompactionJob, compactPacks } from './compaction.ts'
 import { mergePacks } from './pack-merge.ts'
-import { surveyPacks } from './survey.ts'
+import { measureUnreachableInPacks } from './unreachable.ts'
 
 export type PackJob =
   | {
@@ -33,7 +33,7 @@ export type PackJob =
       readonly dead: Uint8Array
     }
   | (CompactionJob & { readonly kind: 'compact' })
-  | (CompactionJob & { readonly kind: 'survey' })
+  | (CompactionJob & { readonly kind: 'unreachable' })
   | {
       /** Checks and indexes a pack that came in under temporary names. */
       readonly kind: 'index'
@@ -41,18 +41,18 @@ export type PackJob =
       readonly token: string
     }
 
-/** A pack that was made; what a `survey` found. */
+/** A pack that was made; what `unreachable` measured. */
 export type PackResult = PackStatus | TemporaryPack | ObjectAmount | undefined
 
-/** What a `survey` came back with. */
+/** What `unreachable` came back with. */
 export function asAmount(result: PackResult): ObjectAmount {
-  assert(result !== undefined, 'a survey finds an amount')
+  assert(result !== undefined, 'what is unreachable is an amount')
   return { objects: result.objects, bytes: result.bytes }
 }
 
 /**
  * The new pack; undefined if there was nothing left to merge, and after a `filter`. What may take
- * long is watched: `compact`, `index` and `survey`.
+ * long is watched: `compact`, `index` and `unreachable`.
  */
 export async function runPackJob(
   disk: Disk,
@@ -62,7 +62,7 @@ export async function runPackJob(
   const { directory } = job
   if (job.kind === 'merge') return mergePacks(disk, directory, job.names)
   if (job.kind === 'compact') return compactPacks(disk, job, watch)
-  if (job.kind === 'survey') return surveyPacks(disk, job, watch)
+  if (job.kind === 'unreachable') return measureUnreachableInPacks(disk, job, watch)
   if (job.kind === 'index') return indexIncoming(disk, directory, job.token, watch)
   if (job.kind === 'filter') {
     await filterPacks(disk, directory, new OidList(job.dead))

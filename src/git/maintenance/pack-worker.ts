@@ -41,8 +41,10 @@ export function workerPacker(directory: string): Packer {
     async compact(names, heads, options) {
       await runWhereFaster({ kind: 'compact', directory, names, heads }, options)
     },
-    async survey(names, heads, options) {
-      return asAmount(await runWhereFaster({ kind: 'survey', directory, names, heads }, options))
+    async measureUnreachable(names, heads, options) {
+      return asAmount(
+        await runWhereFaster({ kind: 'unreachable', directory, names, heads }, options),
+      )
     },
     async close() {},
   }

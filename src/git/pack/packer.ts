@@ -16,7 +16,7 @@ export interface Packer {
   /** Makes one pack of these and of all loose objects; `heads` are the commits to walk from. */
   compact(names: readonly string[], heads: readonly Oid[], options: CompactOptions): Promise<void>
   /** What none of `heads` leads to, in these packs and all loose objects. */
-  survey(
+  measureUnreachable(
     names: readonly string[],
     heads: readonly Oid[],
     options: CompactOptions,

@@ -64,6 +64,6 @@ test('the thread counts what no head leads to', async () => {
   systemDisk.makeDirectory(directory)
   const lost = object('blob', noise('lost', 300))
   const { name } = await writePack(systemDisk, directory, [...objects, lost])
-  const job = { kind: 'survey' as const, directory, names: [name], heads: [head] }
+  const job = { kind: 'unreachable' as const, directory, names: [name], heads: [head] }
   expect(await packInWorker(job)).toMatchObject({ objects: 1 })
 })

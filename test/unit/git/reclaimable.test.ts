@@ -48,11 +48,11 @@ function unreachableIn({ run }: Place): readonly string[] {
   return lines.filter((line) => line !== '').map((line) => line.split(' ')[2] ?? '')
 }
 
-describe('surplus', () => {
+describe('reclaimable', () => {
   test('a store that nobody interfered with has none', async () => {
     const place = await prepareStore()
     await opened(place, async (store) => {
-      expect(store.surplus()).toEqual({ erased: none, repeated: none })
+      expect(store.reclaimable()).toEqual({ erased: none, repeated: none })
       expect(await store.findUnreachable()).toEqual(none)
     })
   })
@@ -67,14 +67,14 @@ describe('surplus', () => {
     if (last === undefined) throw new Error('the history has no objects')
     const looseBytes = writeLoose(place, last.oid, last.type, last.body)
     await opened(place, async (store) => {
-      const { repeated, erased } = store.surplus()
+      const { repeated, erased } = store.reclaimable()
       expect(erased).toEqual(none)
       expect(repeated.objects).toBe(copies.length + 1)
       // All but the header and the checksum of the pack.
       expect(repeated.bytes).toBe(copied.bytes - 12 - 20 + looseBytes)
       expect(await store.findUnreachable()).toEqual(none)
       await store.compact()
-      expect(store.surplus().repeated).toEqual(none)
+      expect(store.reclaimable().repeated).toEqual(none)
     })
   })
 
@@ -83,7 +83,7 @@ describe('surplus', () => {
     const packs = join(place.directory, 'objects/pack')
     const { name } = await writePack(systemDisk, packs, objects.slice(0, 12))
     place.write(`objects/pack/${name}.keep`, '')
-    await opened(place, async (store) => expect(store.surplus().repeated).toEqual(none))
+    await opened(place, async (store) => expect(store.reclaimable().repeated).toEqual(none))
   })
 
   test('what a redaction has declared dead counts until the checkpoint, copies too', async () => {
@@ -92,12 +92,12 @@ describe('surplus', () => {
     await writePack(systemDisk, join(place.directory, 'objects/pack'), dead.slice(0, 3))
     await opened(place, async (store) => {
       await commitErasure(store, erasure)
-      const { erased, repeated } = store.surplus()
+      const { erased, repeated } = store.reclaimable()
       expect(erased.objects).toBe(dead.length + 3)
       expect(erased.bytes).toBeGreaterThan(700)
       expect(repeated).toEqual(none)
       await store.checkpoint()
-      expect(store.surplus()).toEqual({ erased: none, repeated: none })
+      expect(store.reclaimable()).toEqual({ erased: none, repeated: none })
     })
   })
 })
@@ -142,7 +142,7 @@ describe('unreachable objects', () => {
       const { objects: count, bytes } = await store.findUnreachable()
       expect(count).toBe(new Set(oids).size)
       expect(bytes).toBeGreaterThan(6 * 700)
-      expect(store.surplus()).toEqual({ erased: none, repeated: none })
+      expect(store.reclaimable()).toEqual({ erased: none, repeated: none })
     })
     await stranger.close()
     place.run('gc', '--prune=now', '--quiet')

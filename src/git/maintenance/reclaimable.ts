@@ -1,5 +1,5 @@
 // What a repository stores and could do without, as far as its indexes tell: copies, and entries of
-// given objects. What no ref leads to is the business of survey.ts, which reads the objects.
+// given objects. What no ref leads to is the business of unreachable.ts, which reads the objects.
 // Measures entries as they are stored; must not remove anything.
 
 import type { Disk } from '../../disk/disk.ts'

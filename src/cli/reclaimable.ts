@@ -5,16 +5,16 @@ import type { ObjectAmount } from '../git/object-store.ts'
 import type { StoreStatus } from '../store/store-report.ts'
 import { countText, sizeText } from './sizes.ts'
 
-type Surplus = StoreStatus['surplus']
+type Reclaimable = StoreStatus['reclaimable']
 
 /** `12 objects of redacted versions, 3.4 kB` */
-export function erasedText(pending: number, { erased }: Surplus): string {
+export function erasedText(pending: number, { erased }: Reclaimable): string {
   const count = countText(pending, 'object', 'objects')
   return `${count} of redacted versions, ${sizeText(erased.bytes)} in packs`
 }
 
 /** `12 copies of objects, 3.4 kB`; undefined for none. */
-export function repeatedText({ repeated }: Surplus): string | undefined {
+export function repeatedText({ repeated }: Reclaimable): string | undefined {
   return amountText(repeated, 'copy of an object', 'copies of objects')
 }
 
@@ -32,7 +32,10 @@ function amountText(
 }
 
 /** Plain objects, since an amount may be more than that. */
-export function surplusJson({ erased, repeated }: Surplus): Readonly<Record<string, unknown>> {
+export function reclaimableJson({
+  erased,
+  repeated,
+}: Reclaimable): Readonly<Record<string, unknown>> {
   return { erased: amountJson(erased), repeated: amountJson(repeated) }
 }
 

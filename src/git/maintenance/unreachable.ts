@@ -19,7 +19,7 @@ import type { CompactionJob } from './compaction.ts'
 const tickObjects = 1024
 
 /** Objects, some of them perhaps more than once, and what each takes. */
-export interface SurveySource extends WalkSource {
+export interface ReachableSource extends WalkSource {
   /** Whether the number is a further copy, which `find` never gives. */
   isRepeated(number: number): boolean
   bytesOf(number: number): number
@@ -29,7 +29,7 @@ export interface SurveySource extends WalkSource {
  * What none of `heads` leads to, packed or loose, each object once. Throws `pack_corrupt` or
  * `object_corrupt` if something on the way is damaged, and `cancelled`.
  */
-export function surveyPacks(
+export function measureUnreachableInPacks(
   disk: Disk,
   { directory, names, heads }: CompactionJob,
   watch: WorkWatch,
@@ -49,7 +49,7 @@ export function surveyPacks(
 
 /** What none of `heads` leads to, each object once. */
 export function measureUnreachable(
-  source: SurveySource,
+  source: ReachableSource,
   heads: readonly Oid[],
   watch: WorkWatch,
 ): ObjectAmount {
@@ -64,7 +64,7 @@ export function measureUnreachable(
 }
 
 /** By number: 1 for what the heads lead to. */
-function reachedFrom(source: SurveySource, heads: readonly Oid[], watch: WorkWatch): Uint8Array {
+function reachedFrom(source: ReachableSource, heads: readonly Oid[], watch: WorkWatch): Uint8Array {
   const reached = new Uint8Array(source.end)
   let done = 0
   report(watch, done, source.count)
@@ -102,7 +102,7 @@ interface Tip {
 
 /** What a ref leads to, past its tags, which are marked; undefined for what is not there. */
 function behindTags(
-  source: SurveySource,
+  source: ReachableSource,
   head: Uint8Array,
   mark: (number: number) => void,
 ): Tip | undefined {
@@ -124,7 +124,7 @@ function report(watch: WorkWatch, done: number, total: number): void {
 }
 
 /** All packs and the loose objects, which have the highest numbers. */
-class StoredSource implements SurveySource {
+class StoredSource implements ReachableSource {
   readonly end: number
   readonly count: number
   readonly #disk: Disk

@@ -92,7 +92,7 @@ export const deltaCacheBytes: number = 16 * MEBIBYTE
 export const packIndexBytesMax: number = 2 * MEBIBYTE
 /** How long a writer waits for another by default. */
 export const lockWaitMsDefault: number = 30_000
-/** How long an erasure waits at least for who packs the store: a compaction takes a minute. */
+/** How long an erasure waits at least for who packs the store: a repack takes a minute. */
 export const purgeWaitMs: number = 300_000
 
 /** The memory tool: a file with more lines is not shown. */

@@ -8,7 +8,7 @@ import { type Options, parseOptions, type SectionName, usage } from './options.t
 import { renderReport, type Section } from './report.ts'
 import { type RunContext, runContext } from './run-context.ts'
 import { measureCommands } from './sections/commands.ts'
-import { measureCompaction } from './sections/compaction.ts'
+import { measureCompact } from './sections/compact.ts'
 import { measureConcurrent } from './sections/concurrent.ts'
 import { measureHistory } from './sections/history.ts'
 import { measureRedaction } from './sections/redaction.ts'
@@ -34,7 +34,7 @@ const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>>
   redaction: async ({ site }) => measureRedaction(await site()),
   revert: async ({ site }) => measureRevert(await site()),
   verification: async ({ site }) => measureVerification(await site()),
-  compaction: async ({ site }) => measureCompaction(await site()),
+  compact: async ({ site }) => measureCompact(await site()),
   sync: async ({ site }) => measureSync(await site()),
   history: async ({ site }) => measureHistory(await site()),
 }

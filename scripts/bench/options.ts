@@ -91,7 +91,7 @@ export const sectionNames = [
   'redaction',
   'revert',
   'verification',
-  'compaction',
+  'compact',
   'sync',
   'history',
 ] as const

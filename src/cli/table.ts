@@ -164,7 +164,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'compact',
-    summary: 'Rewrite all packs into one, as small as it gets',
+    summary: 'Make one pack of all packs and loose objects',
     positionals: [],
     options: [],
     notes: [

@@ -40,7 +40,7 @@ export const noObjects: ObjectAmount = { objects: 0, bytes: 0 }
 export interface Reclaimable {
   /** Of redacted versions, all copies: the next checkpoint erases them. */
   readonly erased: ObjectAmount
-  /** Further copies of other objects, in another pack or loose: a compaction keeps one of each. */
+  /** Further copies of other objects, in another pack or loose: a repack keeps one of each. */
   readonly repeated: ObjectAmount
 }
 
@@ -104,7 +104,7 @@ export interface ObjectStore {
    */
   checkpoint(): Promise<void>
   /**
-   * Checkpoints, then makes one pack of all that is packed or loose, with the best deltas. Drops
+   * Checkpoints, then makes one pack of all that is packed or loose, each object once. Drops
    * nothing; writers go on meanwhile. Throws `cancelled`, with all objects where they were, if the
    * signal is aborted or the store closed before the new pack is whole. Not inside `exclusive`.
    */

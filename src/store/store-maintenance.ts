@@ -5,7 +5,7 @@ import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import type { AbsenceOptions, AbsenceReport } from './redaction/absence.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
-import { type Compaction, type VerifyReport, verifyStore } from './store-report.ts'
+import { type CompactReport, type VerifyReport, verifyStore } from './store-report.ts'
 import type { VerifyOptions } from './verify/verify.ts'
 
 export class StoreMaintenance {
@@ -43,8 +43,8 @@ export class StoreMaintenance {
     return this.#session.checkpoint()
   }
 
-  /** Makes one pack of everything, with the best deltas. Writers go on meanwhile. */
-  async compact(options: CompactOptions = {}): Promise<Compaction> {
+  /** Makes one pack of everything, each object once. Writers go on meanwhile. */
+  async compact(options: CompactOptions = {}): Promise<CompactReport> {
     const { objects } = this.#session
     const before = objects.status()
     await objects.compact(options)

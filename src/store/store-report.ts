@@ -13,7 +13,7 @@ import type { RemoteStatus } from './sync/remote-status.ts'
 import { verifyHistory, type VerifyOptions } from './verify/verify.ts'
 
 /** What is stored where, before and after. */
-export interface Compaction {
+export interface CompactReport {
   readonly before: StorageStatus
   readonly after: StorageStatus
 }
@@ -40,7 +40,7 @@ export interface StoreStatus {
   readonly epochs: number
   readonly settings: Settings
   readonly storage: StorageStatus
-  /** What the next checkpoint or a compaction would free. */
+  /** What the next checkpoint or a repack would free. */
   readonly reclaimable: Reclaimable
   readonly remotes: readonly RemoteStatus[]
   /** Whether the clock and the newest record are far apart: undefined if they are not. */

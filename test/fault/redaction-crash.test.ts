@@ -1,4 +1,4 @@
-// Redaction, compaction and reverts, as the store does them, with a death, a power failure or an
+// Redaction, repacking and reverts, as the store does them, with a death, a power failure or an
 // error of the disk at every single operation. Afterwards the store is the old one or the new one:
 // it verifies, it can be written, the call can be repeated; and where the new one holds, one close
 // later no file has anything of what was erased.
@@ -167,7 +167,7 @@ const scenarios: readonly Scenario[] = [
     errors: [broken],
   },
   {
-    name: 'a compaction with an erasing that a dead process has left to do',
+    name: 'a repack with an erasing that a dead process has left to do',
     prepare: prepareCutOff,
     act: compact,
     erases: true,
@@ -178,7 +178,7 @@ const scenarios: readonly Scenario[] = [
     errors: [],
   },
   {
-    name: 'a compaction',
+    name: 'a repack',
     prepare: prepareSmall,
     act: compact,
     erases: false,

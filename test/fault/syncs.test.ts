@@ -253,7 +253,7 @@ test('that what was erased is gone, in every file', async () => {
   expect(readFileSync(reflog, 'latin1')).not.toContain(dead)
 })
 
-test('that what was erased is gone, where it was a loose object before a compaction', async () => {
+test('that what was erased is gone, where it was a loose object before a repack', async () => {
   const directory = await newStore()
   writeLooseSecret(directory)
   const disk = new FaultyDisk()

@@ -31,12 +31,12 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
     async filter(dead) {
       await runPackJob(disk, { kind: 'filter', directory, dead: dead.bytes })
     },
-    async compact(names, heads, { signal, progress }) {
+    async compact(names, { signal, progress }) {
       const watch = {
         isCancelled: () => signal?.aborted === true,
         progress: (done: number, total: number) => progress?.(done, total),
       }
-      await runPackJob(disk, { kind: 'compact', directory, names, heads }, watch)
+      await runPackJob(disk, { kind: 'compact', directory, names }, watch)
     },
     async measureUnreachable(names, heads) {
       return asAmount(await runPackJob(disk, { kind: 'unreachable', directory, names, heads }))
@@ -54,7 +54,7 @@ export function joiningPacker(disk: Disk, repository: string): Packer {
     merge: (names) => packer().merge(names),
     index: (token, options) => packer().index(token, options),
     filter: (dead) => packer().filter(dead),
-    compact: (names, heads, options) => packer().compact(names, heads, options),
+    compact: (names, options) => packer().compact(names, options),
     measureUnreachable: (names, heads, options) =>
       packer().measureUnreachable(names, heads, options),
     close: () => packer().close(),

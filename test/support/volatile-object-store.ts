@@ -86,7 +86,7 @@ class VolatileObjectStore implements ObjectStore {
 
   /** There are no packs. */
   async compact({ signal }: CompactOptions = {}): Promise<void> {
-    if (signal?.aborted === true) throw new StoreError('cancelled', 'The compaction was cancelled')
+    if (signal?.aborted === true) throw new StoreError('cancelled', 'The repack was cancelled')
     await this.checkpoint()
   }
 

@@ -1,5 +1,5 @@
 // What stock git and git-filter-repo do to a whole repository: the peers of redaction and
-// compaction. Each takes a closed bare repository, alters it, and gives milliseconds.
+// repack. Each takes a closed bare repository, alters it, and gives milliseconds.
 
 import { writeFileSync } from 'node:fs'
 import { findVersion, run } from '../machine.ts'

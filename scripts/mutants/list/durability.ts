@@ -18,13 +18,13 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/maintenance/compaction-loose.ts',
+    file: 'git/maintenance/loose-packing.ts',
     mutants: [
       {
         line: 'await sweep.sync()',
         becomes: '',
         test: syncs,
-        name: 'that what was erased is gone, where it was a loose object before a compaction',
+        name: 'that what was erased is gone, where it was a loose object before a repack',
       },
     ],
   },

@@ -1,5 +1,4 @@
-// `compact`: all packs into one, with the best deltas. Drops nothing but what redactions have
-// condemned.
+// `compact`: one pack of all. Drops nothing but what redactions have condemned.
 
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { Answer } from '../command.ts'

@@ -11,7 +11,7 @@ import { journalBytesMax, journalWaitBytes, lockWaitMsDefault, purgeWaitMs } fro
 import { Journal } from '../journal/journal.ts'
 import { BackgroundCheckpoint } from '../maintenance/background-checkpoint.ts'
 import { Checkpointer } from '../maintenance/checkpoint.ts'
-import { CompactionTurn, packedElsewhereError } from '../maintenance/compaction-turn.ts'
+import { MaintenanceTurn, packedElsewhereError } from '../maintenance/maintenance-turn.ts'
 import { workerPacker } from '../maintenance/pack-worker.ts'
 import {
   checkTransitions,
@@ -91,7 +91,7 @@ class DiskObjectStore implements ObjectStore {
   readonly #intents: PurgeIntents
   readonly #checkpointer: Checkpointer
   readonly #background: BackgroundCheckpoint
-  readonly #compaction: CompactionTurn
+  readonly #maintenance: MaintenanceTurn
   readonly #report: StorageReport
   readonly #lockWaitMs: number
   #settled = false
@@ -142,7 +142,7 @@ class DiskObjectStore implements ObjectStore {
       run: () => this.#checkpointer.run(0, false),
     })
     this.exchange = this.#createExchange(packDirectory)
-    this.#compaction = new CompactionTurn(this.#background)
+    this.#maintenance = new MaintenanceTurn(this.#background)
     this.#report = new StorageReport({
       disk,
       directory: `${directory}/objects`,
@@ -233,7 +233,7 @@ class DiskObjectStore implements ObjectStore {
 
   async compact(options: CompactOptions = {}): Promise<void> {
     this.#assertNotClosing()
-    await this.#compaction.take(options, (how) => {
+    await this.#maintenance.take(options, (how) => {
       return this.#checkpointer.compact(this.#lockWaitMs, how)
     })
   }
@@ -259,7 +259,7 @@ class DiskObjectStore implements ObjectStore {
 
   async findUnreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
     this.#assertNotClosing()
-    return this.#compaction.take(options, (how) => {
+    return this.#maintenance.take(options, (how) => {
       return this.#checkpointer.measureUnreachable(this.#lockWaitMs, how)
     })
   }
@@ -271,7 +271,7 @@ class DiskObjectStore implements ObjectStore {
 
   async #close(): Promise<void> {
     await this.#background.stop()
-    await this.#compaction.stop()
+    await this.#maintenance.stop()
     await this.#writerLock.settled()
     try {
       // Another process that is packing all this time has the store open, and will close it too.

@@ -12,7 +12,7 @@ import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { OutgoingPack } from '../exchange.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
-import { CompactionSource } from '../pack/compaction-source.ts'
+import { MultiPack } from '../pack/multi-pack.ts'
 import {
   deflate,
   encodeEntryHeader,
@@ -58,7 +58,7 @@ export async function makeOutgoingPack(
   if (few !== undefined) return packInRam(few, parts.find, atReceiver)
   const packs = openPacks(parts, await parts.packs())
   try {
-    const copy = new PackCopy(parts, packs, await inSlices(CompactionSource.of(packs)))
+    const copy = new PackCopy(parts, packs, await inSlices(MultiPack.of(packs)))
     await copy.choose(first)
     await copy.choose({ [Symbol.iterator]: () => rest })
     await copy.measure()
@@ -174,7 +174,7 @@ class PackInRam implements OutgoingPack, EntrySink {
 
 class PackCopy implements OutgoingPack {
   readonly #packs: readonly Pack[]
-  readonly #source: CompactionSource
+  readonly #source: MultiPack
   readonly #find: OutgoingParts['find']
   /** By number in the source: 1 if it is asked for. */
   readonly #chosen: Uint8Array
@@ -183,7 +183,7 @@ class PackCopy implements OutgoingPack {
   readonly #others: Set<Oid> = new Set()
   #bytes = 0
 
-  constructor(parts: OutgoingParts, packs: readonly Pack[], source: CompactionSource) {
+  constructor(parts: OutgoingParts, packs: readonly Pack[], source: MultiPack) {
     this.#packs = packs
     this.#source = source
     this.#find = parts.find

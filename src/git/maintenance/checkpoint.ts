@@ -61,15 +61,15 @@ export class Checkpointer {
     }
   }
 
-  /** The same, with a compaction instead of a merge; undefined instead of false. */
+  /** The same, with all packs and loose objects instead of some; undefined instead of false. */
   async compact(waitMs: number, options: CompactOptions): Promise<true | undefined> {
     const done = await this.#hold(waitMs, async () => {
       await this.#packAndPurge(false)
-      const { packer, packs, branch, reload } = this.#parts
+      const { packer, packs, reload } = this.#parts
       reload()
-      const heads = branch.value === undefined ? [] : [branch.value]
-      const names = packs().map(({ name }) => name)
-      await packer.compact(names, heads, options)
+      const largestFirst = packs().toSorted((a, b) => b.objects - a.objects)
+      const names = largestFirst.map(({ name }) => name)
+      await packer.compact(names, options)
       reload()
     })
     return done || undefined

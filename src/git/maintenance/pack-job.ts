@@ -12,9 +12,14 @@ import type { TemporaryPack } from '../pack/pack-file.ts'
 import { filterPacks } from '../pack/pack-filter.ts'
 import { orderForPack } from '../pack/pack-order.ts'
 import { type PackObject, writeTemporaryPack, writePack } from '../pack/pack-writer.ts'
-import { type CompactionJob, compactPacks } from './compaction.ts'
-import { mergePacks } from './pack-merge.ts'
-import { measureUnreachableInPacks } from './unreachable.ts'
+import { compactPacks, mergePacks } from './pack-merge.ts'
+import { measureUnreachableInPacks, type UnreachableJob } from './unreachable.ts'
+
+interface MergeJob {
+  readonly directory: string
+  /** Of packs, the largest first. */
+  readonly names: readonly string[]
+}
 
 export type PackJob =
   | {
@@ -25,15 +30,15 @@ export type PackJob =
       /** Oldest first, the objects of a commit before it. */
       readonly objects: readonly PackObject[]
     }
-  | { readonly kind: 'merge'; readonly directory: string; readonly names: readonly string[] }
+  | (MergeJob & { readonly kind: 'merge' })
+  | (MergeJob & { readonly kind: 'compact' })
   | {
       /** Rewrites every pack without the `dead` objects: sorted oids of 20 bytes. */
       readonly kind: 'filter'
       readonly directory: string
       readonly dead: Uint8Array
     }
-  | (CompactionJob & { readonly kind: 'compact' })
-  | (CompactionJob & { readonly kind: 'unreachable' })
+  | (UnreachableJob & { readonly kind: 'unreachable' })
   | {
       /** Checks and indexes a pack that came in under temporary names. */
       readonly kind: 'index'
@@ -60,8 +65,8 @@ export async function runPackJob(
   watch: WorkWatch = unwatched,
 ): Promise<PackResult> {
   const { directory } = job
-  if (job.kind === 'merge') return mergePacks(disk, directory, job.names)
-  if (job.kind === 'compact') return compactPacks(disk, job, watch)
+  if (job.kind === 'merge') return mergePacks(disk, directory, job.names, watch)
+  if (job.kind === 'compact') return compactPacks(disk, directory, job.names, watch)
   if (job.kind === 'unreachable') return measureUnreachableInPacks(disk, job, watch)
   if (job.kind === 'index') return indexIncoming(disk, directory, job.token, watch)
   if (job.kind === 'filter') {

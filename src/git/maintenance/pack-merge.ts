@@ -1,9 +1,12 @@
-// Several packs into one, so that their number stays logarithmic. Entries are copied as they are,
+// Several packs into one: some of them, so that their number stays logarithmic, or with all loose
+// objects all of them, for `compact`. Entries are copied as they are,
 // but for the distances to their bases; what decides which packs is pure. Neither a pack nor an
 // index is ever in RAM. Must not judge which objects are needed, and removes nothing before the new
 // pack is durable.
 
+import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
 import type { PackStatus } from '../object-store.ts'
 import { type TemporaryPack, PackFile, publishPacks } from '../pack/pack-file.ts'
 import {
@@ -16,6 +19,7 @@ import {
 import { MergeSource } from '../pack/pack-merge-source.ts'
 import { removePacks } from '../pack/pack-removal.ts'
 import { Pack } from '../pack/pack.ts'
+import { packLooseObjects } from './loose-packing.ts'
 
 /** Each pack holds at least this many times the objects of all smaller ones together. */
 const growth = 2
@@ -45,20 +49,21 @@ export function planMerge(
 
 /**
  * Merges packs, then removes them. Resolves to the new pack, or to undefined with nothing changed
- * if fewer than two of them still exist: another process was faster. Throws `pack_corrupt`, with
- * nothing changed, if one is damaged.
+ * if fewer than two of them still exist: another process was faster, or git was told to keep them.
+ * Throws `pack_corrupt` or `cancelled`, with nothing changed.
  */
 export async function mergePacks(
   disk: Disk,
   directory: string,
   names: readonly string[],
+  watch: WorkWatch = unwatched,
 ): Promise<PackStatus | undefined> {
   const packs: Pack[] = []
   let merged: TemporaryPack
   try {
     openPacks(disk, directory, names, packs)
     if (packs.length < 2) return undefined
-    merged = await writeMerged(disk, directory, packs)
+    merged = await writeMerged(disk, directory, packs, watch)
     await publishPacks(disk, directory, [merged])
   } finally {
     for (const pack of packs) pack.close()
@@ -68,6 +73,26 @@ export async function mergePacks(
   const now = disk.stat(`${directory}/${merged.name}.pack`)?.mtimeMs ?? 0
   sweepTemporaries(disk, directory, now)
   return { name: merged.name, objects: merged.objects, bytes: merged.bytes }
+}
+
+/**
+ * Makes one pack of these, the largest first, and of all loose objects; packs that git was told to
+ * keep stay, and so does what no ref leads to. Throws as `mergePacks`.
+ */
+export async function compactPacks(
+  disk: Disk,
+  directory: string,
+  names: readonly string[],
+  watch: WorkWatch,
+): Promise<PackStatus | undefined> {
+  refuseIfCancelled(watch)
+  const loose = await packLooseObjects(disk, directory)
+  return mergePacks(disk, directory, [...names, ...loose], watch)
+}
+
+function refuseIfCancelled(watch: WorkWatch): void {
+  if (!watch.isCancelled()) return
+  throw new StoreError('cancelled', 'The merge was cancelled: all packs are as they were')
 }
 
 /** Where the progression begins: every pack before that index must be merged. */
@@ -93,12 +118,13 @@ async function writeMerged(
   disk: Disk,
   directory: string,
   packs: readonly Pack[],
+  watch: WorkWatch,
 ): Promise<TemporaryPack> {
   const indexes = packs.map(({ index }) => index)
   const merge = mergeIndexes(indexes)
   const file = new PackFile(disk, directory, merge.count)
   try {
-    const values = copyPacks(file, packs, merge)
+    const values = copyPacks(file, packs, merge, watch)
     return await file.finishWith((index, checksum) => {
       writeMergedIndex(index, { indexes, merge }, values, checksum)
     })
@@ -109,19 +135,30 @@ async function writeMerged(
 }
 
 /** Where everything went. */
-function copyPacks(file: PackFile, packs: readonly Pack[], merge: IndexMerge): RowValues {
+function copyPacks(
+  file: PackFile,
+  packs: readonly Pack[],
+  merge: IndexMerge,
+  watch: WorkWatch,
+): RowValues {
   const sources: MergeSource[] = []
   const oldOffset = ({ from, position }: MergedRow): number => {
     return packs[from]?.index.offsetAt(position) ?? NaN
   }
   const movedTo = (row: MergedRow): number => sources[row.from]?.movedTo(oldOffset(row)) ?? NaN
+  let done = 0
+  const total = packs.reduce((sum, { index }) => sum + index.count, 0)
   for (const [from, pack] of packs.entries()) {
     const dropped = new Map<number, number>()
     for (const { position, keptIn, keptAt } of merge.dropped[from] ?? []) {
       dropped.set(oldOffset({ from, position }), movedTo({ from: keptIn, position: keptAt }))
     }
     const source = new MergeSource(pack)
-    source.copy(file, dropped)
+    source.copy(file, dropped, (share) => {
+      refuseIfCancelled(watch)
+      watch.progress(done + Math.floor(share * pack.index.count), total)
+    })
+    done += pack.index.count
     sources.push(source)
   }
   return {

@@ -38,8 +38,8 @@ export function workerPacker(directory: string): Packer {
     async filter(dead) {
       await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes })
     },
-    async compact(names, heads, options) {
-      await runWhereFaster({ kind: 'compact', directory, names, heads }, options)
+    async compact(names, options) {
+      await runWhereFaster({ kind: 'compact', directory, names }, options)
     },
     async measureUnreachable(names, heads, options) {
       return asAmount(

@@ -10,13 +10,21 @@ import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount } from '../object-store.ts'
 import { looseObjectIds, looseObjectPath, readAnyLooseObject } from '../objects/loose-object.ts'
 import type { Oid } from '../objects/object.ts'
-import { CompactionSource } from '../pack/compaction-source.ts'
+import { MultiPack } from '../pack/multi-pack.ts'
 import { Pack, type PackedObject } from '../pack/pack.ts'
-import { walkCommits, type WalkSource, walkTrees } from './compaction-walk.ts'
-import type { CompactionJob } from './compaction.ts'
+import { walkCommits, type WalkSource, walkTrees } from './object-walk.ts'
 
 /** Between two looks at whoever waits. */
 const tickObjects = 1024
+
+export interface UnreachableJob {
+  /** `objects/pack`, absolute. */
+  readonly directory: string
+  /** All packs. */
+  readonly names: readonly string[]
+  /** What the refs lead to, and the journal. */
+  readonly heads: readonly Oid[]
+}
 
 /** Objects, some of them perhaps more than once, and what each takes. */
 export interface ReachableSource extends WalkSource {
@@ -31,7 +39,7 @@ export interface ReachableSource extends WalkSource {
  */
 export function measureUnreachableInPacks(
   disk: Disk,
-  { directory, names, heads }: CompactionJob,
+  { directory, names, heads }: UnreachableJob,
   watch: WorkWatch,
 ): ObjectAmount {
   const packs: Pack[] = []
@@ -85,7 +93,7 @@ function reachedFrom(source: ReachableSource, heads: readonly Oid[], watch: Work
   )
   for (const number of commits) reached[number] = 1
   const isKnown = (number: number): boolean => reached[number] === 1
-  const visitor = { isKnown, tree: (tree: { number: number }) => mark(tree.number), blob: mark }
+  const visitor = { isKnown, tree: mark, blob: mark }
   walkTrees(source, roots, visitor)
   for (const { number, type } of tips) {
     if (type === 'tree') walkTrees(source, Uint32Array.of(number), visitor)
@@ -129,7 +137,7 @@ class StoredSource implements ReachableSource {
   readonly count: number
   readonly #disk: Disk
   readonly #directory: string
-  readonly #packed: CompactionSource
+  readonly #packed: MultiPack
   readonly #loose: readonly Oid[]
   readonly #numbers: ReadonlyMap<Oid, number>
 
@@ -137,7 +145,7 @@ class StoredSource implements ReachableSource {
   constructor(disk: Disk, directory: string, packs: readonly Pack[]) {
     this.#disk = disk
     this.#directory = directory
-    this.#packed = atOnce(CompactionSource.of(packs))
+    this.#packed = atOnce(MultiPack.of(packs))
     this.#loose = looseObjectIds(disk, directory).filter((oid) => {
       return this.#packed.find(fromHex(oid)) === undefined
     })

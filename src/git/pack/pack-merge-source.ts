@@ -20,6 +20,8 @@ import { PackLayout } from './pack-layout.ts'
 import type { Pack } from './pack.ts'
 
 const windowBytes = 256 * KIBIBYTE
+/** Between two looks at whoever waits. */
+const tickEntries = 1024
 
 export class MergeSource {
   readonly #pack: Pack
@@ -42,12 +44,13 @@ export class MergeSource {
 
   /**
    * Appends the entries to `file`, without those at the old offsets of `dropped`, whose objects are
-   * at the new offsets there: before this pack, so that no cycle of deltas arises. Throws
-   * `pack_corrupt`.
+   * at the new offsets there: before this pack, so that no cycle of deltas arises. `tick` is told
+   * the share of the pack that is done, now and then. Throws `pack_corrupt`, and whatever `tick`
+   * throws.
    */
-  copy(file: PackFile, dropped: ReadonlyMap<number, number>): void {
-    if (dropped.size === 0) this.#copyAll(file)
-    else this.#copyEntries(file, dropped)
+  copy(file: PackFile, dropped: ReadonlyMap<number, number>, tick: (share: number) => void): void {
+    if (dropped.size === 0) this.#copyAll(file, tick)
+    else this.#copyEntries(file, dropped, tick)
     if (!equalBytes(this.#sha1.digest(), this.#pack.index.packChecksum)) {
       throw corruptPack('its bytes do not match its checksum')
     }
@@ -70,7 +73,7 @@ export class MergeSource {
     return this.#checksums.get(offset)
   }
 
-  #copyAll(file: PackFile): void {
+  #copyAll(file: PackFile, tick: (share: number) => void): void {
     this.#shiftFrom(packHeaderBytes, file.offset)
     for (let at = packHeaderBytes; at < this.#end;) {
       const bytes = this.#pack.readInto(at, this.#window)
@@ -78,12 +81,18 @@ export class MergeSource {
       this.#sha1.update(bytes)
       file.append(bytes)
       at += bytes.length
+      tick(at / this.#end)
     }
   }
 
-  #copyEntries(file: PackFile, dropped: ReadonlyMap<number, number>): void {
+  #copyEntries(
+    file: PackFile,
+    dropped: ReadonlyMap<number, number>,
+    tick: (share: number) => void,
+  ): void {
     const layout = new PackLayout(this.#pack)
     for (let rank = 0; rank < layout.count; rank += 1) {
+      if (rank % tickEntries === 0) tick(rank / layout.count)
       const start = layout.offsetOf(rank)
       const bytes = this.#entry(start, layout.offsetOf(rank + 1) - start)
       this.#sha1.update(bytes)

@@ -13,8 +13,8 @@ export interface Packer {
   /** As `write`, but nobody sees the pack before it is published. */
   stage(objects: readonly PackObject[]): Promise<TemporaryPack>
   merge(names: readonly string[]): Promise<void>
-  /** Makes one pack of these and of all loose objects; `heads` are the commits to walk from. */
-  compact(names: readonly string[], heads: readonly Oid[], options: CompactOptions): Promise<void>
+  /** Makes one pack of these, the largest first, and of all loose objects. */
+  compact(names: readonly string[], options: CompactOptions): Promise<void>
   /** What none of `heads` leads to, in these packs and all loose objects. */
   measureUnreachable(
     names: readonly string[],

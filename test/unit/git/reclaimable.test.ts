@@ -57,7 +57,7 @@ describe('reclaimable', () => {
     })
   })
 
-  test('copies in packs and loose ones count with their bytes until a compaction', async () => {
+  test('copies in packs and loose ones count with their bytes until a repack', async () => {
     const place = await prepareStore()
     const packs = join(place.directory, 'objects/pack')
     const copies = objects.slice(0, 12)

@@ -16,7 +16,7 @@ interface Packed {
   readonly rssMax?: number
 }
 
-export async function measureCompaction(site: Site): Promise<Section> {
+export async function measureCompact(site: Site): Promise<Section> {
   const { context } = site
   const large = await packBy(site, [compact, collect])
   const smallSite = await makeSite(context, 'small', context.scale.small)
@@ -58,7 +58,7 @@ function table(site: Site, packed: readonly Packed[], notes: readonly string[]):
     rssMax === undefined ? '' : bytes(rssMax),
   ])
   return {
-    title: `Compaction ${site.size}`,
+    title: `Repack ${site.size}`,
     columns: ['', 'seconds', 'bytes', 'of before', 'memory'],
     rows: [['before', '', bytes(before), percent(1), ''], ...rows],
     notes,

@@ -1,4 +1,4 @@
-// A compaction by another process, which holds the lock for packing from its beginning to its end:
+// A repack by another process, which holds the lock for packing from its beginning to its end:
 // what is asked for meanwhile.
 
 import { spawn } from 'node:child_process'
@@ -9,7 +9,7 @@ import { openDiskObjectStore } from '../../src/git/disk-store/disk-object-store.
 import { commitErasure, erasure, expectSound, prepareStore } from '../support/erasable-store.ts'
 import { expectErased } from '../support/erasure.ts'
 
-const program = fileURLToPath(new URL('../support/slow-compaction.mjs', import.meta.url))
+const program = fileURLToPath(new URL('../support/slow-compact.mjs', import.meta.url))
 const lockWaitMs = 100
 
 /** Resolves once the lock is held, to what resolves with the exit code. */

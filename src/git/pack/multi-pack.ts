@@ -1,7 +1,7 @@
-// All objects of several packs under one numbering: what a compaction reads from. Numbers follow
-// the packs in the order given and the entries in the order of the file; of an object that several
-// packs hold, the first copy counts. Columns of numbers and oids as bytes, nothing per object, so
-// that a million objects take forty megabytes. Must not write.
+// All objects of several packs under one numbering, to send them or to walk through them. Numbers
+// follow the packs in the order given and the entries in the order of the file; of an object that
+// several packs hold, the first copy counts. Columns of numbers and oids as bytes, nothing per
+// object, so that a million objects take forty megabytes. Must not write.
 
 import { crc32 } from 'node:zlib'
 import { toHex } from '../../bytes.ts'
@@ -25,7 +25,7 @@ export interface RawEntry {
   readonly deflated: Uint8Array
 }
 
-export class CompactionSource {
+export class MultiPack {
   /** One more than the highest number. */
   readonly end: number
   /** How many different objects there are. */
@@ -40,7 +40,7 @@ export class CompactionSource {
   }
 
   /** Yields after a moment's work, so that it can be done in slices. */
-  static *of(packs: readonly Pack[]): Generator<undefined, CompactionSource> {
+  static *of(packs: readonly Pack[]): Generator<undefined, MultiPack> {
     const parts: Part[] = []
     let end = 0
     let count = 0
@@ -51,7 +51,7 @@ export class CompactionSource {
       parts.push(part)
       end += part.count
     }
-    return new CompactionSource(parts, end, count)
+    return new MultiPack(parts, end, count)
   }
 
   /** The number of the object that these 20 bytes name. */
@@ -66,10 +66,6 @@ export class CompactionSource {
   /** Whether the number is a second copy, which `find` never gives. */
   isRepeated(number: number): boolean {
     return this.#partOf(number).isRepeated(number)
-  }
-
-  oidOf(number: number): Uint8Array {
-    return this.#partOf(number).oidOf(number)
   }
 
   /** What its entry takes in its pack. */

@@ -1,7 +1,6 @@
-// In which order a compaction takes objects, and which tree is whose base: commits from the heads
-// back by first parent, each tree after its successor at the same path, blobs as trees name them.
-// Reads objects only as a hint: what is malformed or missing is not followed, and whatever is not
-// reached is somebody else's business. Must not write.
+// A walk through all that some heads lead to: commits back by first parent, then their trees, each
+// compared with its successor at the same path, so that what both have is read once. What is
+// malformed or missing is not followed. Must not write.
 
 import { fromHex } from '../../bytes.ts'
 import { findLinks } from '../objects/object.ts'
@@ -60,16 +59,11 @@ export function walkCommits(
   return { commits: commits.slice(0, count), roots: roots.slice(0, count) }
 }
 
-export interface ReadObject {
-  readonly number: number
-  readonly body: Uint8Array
-}
-
 /** Whom a walk through trees tells what it finds. */
 export interface TreeVisitor {
   isKnown(number: number): boolean
-  /** A tree that was not known, and its successor at the same path, which was visited before. */
-  tree(tree: ReadObject, successor: ReadObject | undefined): void
+  /** One that was not known. */
+  tree(number: number): void
   /** May come again. */
   blob(number: number): void
 }
@@ -99,8 +93,8 @@ class TreeWalk {
     const tree = this.#read(number)
     if (tree === undefined) return
     const newer = successor === undefined ? undefined : this.#read(successor)
-    this.#visitor.tree(tree, newer)
-    this.#compare(tree.body, newer?.body ?? new Uint8Array(0), depth)
+    this.#visitor.tree(number)
+    this.#compare(tree, newer ?? new Uint8Array(0), depth)
   }
 
   /** Goes into what `newer` does not have: the rest was visited with it. */
@@ -117,8 +111,8 @@ class TreeWalk {
     }
   }
 
-  #read(number: number): ReadObject | undefined {
+  #read(number: number): Uint8Array | undefined {
     const { type, body } = this.#source.read(number)
-    return type === 'tree' ? { number, body } : undefined
+    return type === 'tree' ? body : undefined
   }
 }

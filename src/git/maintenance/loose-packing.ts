@@ -1,4 +1,4 @@
-// Loose objects into packs, so that a compaction finds them there: whole, since that comes next.
+// Loose objects into packs, so that a repack finds them there: whole, since that comes next.
 // What is damaged, or is a tag, stays where it is. Must not remove a file before its pack is
 // durable.
 

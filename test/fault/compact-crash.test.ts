@@ -1,4 +1,4 @@
-// A compaction dies, or the power fails, or the disk is full, at every single operation; it is
+// A repack dies, or the power fails, or the disk is full, at every single operation; it is
 // cancelled; others write and read meanwhile. No object is ever out of reach, and nothing is left.
 
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -53,7 +53,7 @@ test.each(failures)('%s, %d times, at each operation', async (code, times) => {
   expect(await countFaults(template, strike, stride.others)).toBeGreaterThan(60)
 })
 
-describe('beside a compaction in a thread', () => {
+describe('beside a repack in a thread', () => {
   test('another handle and this one write and read, and lose nothing', async () => {
     const { directory, history } = await largeStore()
     const [store, other] = [await openReal(directory), await openReal(directory)]
@@ -84,7 +84,8 @@ describe('beside a compaction in a thread', () => {
     const store = await openReal(directory)
     const before = packFiles(directory)
     const controller = new AbortController()
-    const work = store.compact({ signal: controller.signal, progress: () => controller.abort() })
+    const work = store.compact({ signal: controller.signal })
+    controller.abort()
     await expect(work).rejects.toSatisfy((error) => hasCode(error, 'cancelled'))
     expect(packFiles(directory)).toEqual(before)
     await store.compact()
@@ -151,7 +152,7 @@ async function countFaults(
 
 /** False if the scenario ended before the fault's turn came. */
 async function survives(template: string, fault: Fault): Promise<boolean> {
-  const directory = mkdtempSync(join(tmpdir(), 'gitlocket-compaction-'))
+  const directory = mkdtempSync(join(tmpdir(), 'gitlocket-compact-'))
   const disk = new FaultyDisk(fault)
   try {
     copyDirectory(template, directory)
@@ -171,7 +172,7 @@ async function survives(template: string, fault: Fault): Promise<boolean> {
   }
 }
 
-/** Two writes around a compaction; returns how many transitions are acknowledged. */
+/** Two writes around a repack; returns how many transitions are acknowledged. */
 async function act(directory: string, disk: FaultyDisk, history: TestHistory): Promise<number> {
   let acknowledged = preparedCommits
   const step = async (work: () => Promise<void>): Promise<void> => {

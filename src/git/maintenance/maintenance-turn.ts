@@ -1,4 +1,4 @@
-// A compaction, or a measurement of what is unreachable, as the handle sees it that was asked for
+// A repack, or a measurement of what is unreachable, as the handle sees it that was asked for
 // one: waits for what packs already, and ends early if the handle closes, which has to wait for it.
 // Must not know packs.
 
@@ -6,7 +6,7 @@ import { StoreError } from '../../errors.ts'
 import type { CompactOptions } from '../object-store.ts'
 import type { BackgroundCheckpoint } from './background-checkpoint.ts'
 
-export class CompactionTurn {
+export class MaintenanceTurn {
   readonly #background: BackgroundCheckpoint
   readonly #closing = new AbortController()
   #running: Promise<void> = Promise.resolve()

@@ -4,6 +4,7 @@
 
 import { StoreError } from '../errors.ts'
 import { branchName } from '../git/refs/branch.ts'
+import { checkedAdvertisement } from './advertisement.ts'
 import { statusFailure } from './http-failure.ts'
 import { HttpWire } from './http-wire.ts'
 import { PacketReader, protocolError } from './pkt-line.ts'
@@ -118,7 +119,9 @@ async function discover(
   // Loaded here alone: it takes as long as opening a store, which most processes only do.
   const { GitRemoteHTTP } = await import('isomorphic-git/managers')
   const found: unknown = await GitRemoteHTTP.discover({
-    http: wire,
+    http: {
+      request: async (request) => checkedAdvertisement(await wire.request(request), wire.secrets),
+    },
     service,
     url: wire.url,
     headers: {},
@@ -164,7 +167,7 @@ function translated(error: unknown, wire: Wire): unknown {
     return new StoreError('remote_auth', 'The remote asks for credentials, or accepts none of ours')
   }
   if (error.name === 'SmartHttpError' || error.name === 'ParseError') {
-    return protocolError(reportedError(error, wire) ?? 'its answer is no list of refs')
+    return protocolError('its answer is no list of refs')
   }
   if (error.name === 'EmptyServerResponseError') return protocolError('its answer is empty')
   return error
@@ -176,10 +179,4 @@ function httpError(data: unknown, wire: Wire): StoreError {
   const text =
     isData && 'response' in data && typeof data.response === 'string' ? data.response : ''
   return statusFailure(status, text, wire.secrets)
-}
-
-/** `ERR …`, which git sends instead of a list. */
-function reportedError(error: Error, wire: Wire): string | undefined {
-  const words = /received "(ERR [^]*)"\.$/.exec(error.message)?.[1]
-  return words === undefined ? undefined : `it says ${harmless(words.slice(4), wire.secrets)}`
 }

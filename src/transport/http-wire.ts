@@ -10,11 +10,11 @@ import {
 } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { rootCertificates } from 'node:tls'
-import { concatBytes, equalBytes } from '../bytes.ts'
+import { concatBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { Authenticator } from './credentials.ts'
 import { connectionFailure, statusFailure } from './http-failure.ts'
-import { flushPacket, protocolError, textOf } from './pkt-line.ts'
+import { protocolError, textOf } from './pkt-line.ts'
 import { withProxyHint } from './proxy.ts'
 import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
@@ -77,7 +77,6 @@ export class HttpWire implements Wire {
     const { statusCode = 0, statusMessage = '' } = answer
     const limit = statusCode === 200 ? advertisementBytesMax : errorBytesMax
     const bytes = await collect(this.#bodyOf(answer), limit)
-    if (statusCode === 200 && isAdvertisement(answer)) refuseTorn(bytes)
     return {
       url,
       method,
@@ -240,16 +239,6 @@ async function collect(chunks: AsyncIterable<Uint8Array>, limit: number): Promis
     parts.push(chunk)
   }
   return concatBytes(...parts)
-}
-
-function isAdvertisement({ headers }: IncomingMessage): boolean {
-  return /^application\/x-git-[a-z-]+-advertisement$/.test(headers['content-type'] ?? '')
-}
-
-/** GitRemoteHTTP takes a list of refs that was cut off for a shorter one. */
-function refuseTorn(bytes: Uint8Array): void {
-  if (equalBytes(bytes.subarray(-flushPacket.length), flushPacket)) return
-  throw protocolError('its list of refs has no end')
 }
 
 function plain({ headers }: IncomingMessage): Record<string, string> {

@@ -1,0 +1,29 @@
+// What a remote says first, read as git's packets before GitRemoteHTTP is given it: that takes a
+// list that was cut off for a shorter one, and gives an error of the remote only as part of a
+// message for people.
+
+import { concatBytes } from '../bytes.ts'
+import { PacketReader, protocolError, textOf } from './pkt-line.ts'
+import { harmless } from './server-text.ts'
+import { type Response, wholeBody } from './wire.ts'
+
+/** The same answer. Throws what the remote reports, `remote_protocol` or `remote_unreachable`. */
+export async function checkedAdvertisement(
+  answer: Response,
+  secrets: readonly string[],
+): Promise<Response> {
+  const type = answer.headers?.['content-type'] ?? ''
+  if (!/^application\/x-git-[a-z-]+-advertisement$/.test(type)) return answer
+  const chunks: Uint8Array[] = []
+  for await (const chunk of answer.body ?? []) chunks.push(chunk)
+  const body = concatBytes(...chunks)
+  const packets = new PacketReader(wholeBody(body))
+  let last: Uint8Array | 'flush' | undefined
+  for (let packet = await packets.read(); packet !== undefined; packet = await packets.read()) {
+    const text = packet === 'flush' ? '' : textOf(packet)
+    if (text.startsWith('ERR ')) throw protocolError(`it says ${harmless(text.slice(4), secrets)}`)
+    last = packet
+  }
+  if (last !== 'flush') throw protocolError('its list of refs has no end')
+  return { ...answer, body: wholeBody(body) }
+}

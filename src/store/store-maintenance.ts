@@ -2,7 +2,7 @@
 
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
-import type { AbsenceOptions, AbsenceReport } from './redaction/absence.ts'
+import type { ResidueOptions, ResidueReport } from './redaction/residue.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import { type CompactReport, type VerifyReport, verifyStore } from './store-report.ts'
@@ -33,9 +33,9 @@ export class StoreMaintenance {
   }
 
   /** Searches all that is stored, and the caches, for what was redacted. */
-  async findResidue(options: AbsenceOptions = {}): Promise<AbsenceReport> {
-    const { proveAbsence } = await import('./redaction/absence.ts')
-    return proveAbsence(this.#session, options)
+  async findResidue(options: ResidueOptions = {}): Promise<ResidueReport> {
+    const { findResidue } = await import('./redaction/residue.ts')
+    return findResidue(this.#session, options)
   }
 
   /** Makes everything visible to stock git. `close` does it too. */

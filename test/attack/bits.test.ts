@@ -15,9 +15,9 @@ import {
 import { zeroHash } from '../../src/format/record.ts'
 import { openKeyring } from '../../src/keys/keyring.ts'
 import { verifyDecodedCommit } from '../../src/store/commits/decoded-commit.ts'
-import { judgeDecoded } from '../../src/store/verify/judged-commit.ts'
+import { checkDecodedAlone } from '../../src/store/verify/context-free-check.ts'
 import { VerificationCursor } from '../../src/store/verify/verification-cursor.ts'
-import { verifyJudged } from '../../src/store/verify/verify-commit.ts'
+import { verifyChecked } from '../../src/store/verify/verify-commit.ts'
 import { verifyHistory, VersionMap } from '../../src/store/verify/verify.ts'
 import { atOnce } from '../../src/time-slice.ts'
 import { flipBit, seal } from '../support/forge-seal.ts'
@@ -175,7 +175,7 @@ test('T2: a record: each bit flipped by who holds the keys of the epoch is refus
     const commit = verifyDecodedCommit(storeId, epochs, '', bytes)
     const context = { ...source, redacted: new Set<string>(), versions: new VersionMap() }
     const cursor = new VerificationCursor(snapshot, new Map([['', 0]]), true)
-    atOnce(verifyJudged(context, snapshot, judgeDecoded(source, commit), cursor))
+    atOnce(verifyChecked(context, snapshot, checkDecodedAlone(source, commit), cursor))
     cursor.rewind()
   }
   expect(signed.length).toBe(507)

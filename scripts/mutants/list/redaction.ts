@@ -4,7 +4,7 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const redaction: readonly MutatedFile[] = [
   {
-    file: 'store/redaction/absence.ts',
+    file: 'store/redaction/residue.ts',
     mutants: [
       {
         line: 'return [...living, ...past]',

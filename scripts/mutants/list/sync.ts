@@ -125,7 +125,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/local/seen-remotes.ts',
+    file: 'store/local/remote-state-file.ts',
     mutants: [
       {
         line: 'Math.min(entry.intactBelow ?? height, height)',
@@ -231,7 +231,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/local/seen-remotes.ts',
+    file: 'store/local/remote-state-file.ts',
     mutants: [
       {
         line: 'const since = mark === undefined ? [] : rewrittenSince(file, mark)',

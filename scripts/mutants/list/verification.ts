@@ -281,7 +281,7 @@ export const verification: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/verify/judged-commit.ts',
+    file: 'store/verify/context-free-check.ts',
     mutants: [
       {
         line: `    checkDetail(row, detail)

@@ -9,13 +9,6 @@ import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Redaction } from '../../store/redaction/redaction.ts'
-import {
-  type Absence,
-  absenceExitCode,
-  absenceJson,
-  absenceLines,
-  proveAbsence,
-} from '../absence.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -31,6 +24,13 @@ import { loadHistory } from '../points.ts'
 import { withProgress } from '../progress.ts'
 import { askLine, canAsk, declined } from '../prompt.ts'
 import { checkSelects, selectionIn } from '../redaction-text.ts'
+import {
+  type Found,
+  residueExitCode,
+  residueJson,
+  residueLines,
+  searchResidue,
+} from '../residue.ts'
 import { countText } from '../sizes.ts'
 import { shortId, versionLine } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
@@ -211,7 +211,7 @@ async function finish(
   const file = input.text('certificate')
   if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
   const ids = certificate?.object_ids ?? []
-  const absence = input.flag('prove') ? await proveAbsence(context, store, ids) : undefined
+  const absence = input.flag('prove') ? await searchResidue(context, store, ids) : undefined
   const pending = (await store.status()).storage.purgePending
   return {
     text: [
@@ -227,9 +227,9 @@ async function finish(
       certificate: certificate ?? null,
       pending_devices: pendingDevices.map(pendingDeviceJson),
       objects_to_erase: pending,
-      ...(absence === undefined ? {} : { absence: absenceJson(absence) }),
+      ...(absence === undefined ? {} : { absence: residueJson(absence) }),
     },
-    exitCode: absence === undefined ? 0 : absenceExitCode(absence),
+    exitCode: absence === undefined ? 0 : residueExitCode(absence),
     ...(certificate === undefined ? {} : { note: warnings }),
   }
 }
@@ -260,9 +260,9 @@ function doneLines(
   plan: RedactionPlan,
   certificate: Redaction['certificate'],
   file: string | undefined,
-  absence: Absence | undefined,
+  absence: Found | undefined,
 ): readonly string[] {
-  const proof = absence === undefined ? [] : absenceLines(absence)
+  const proof = absence === undefined ? [] : residueLines(absence)
   const already = plan.already === 0 ? '' : `; ${plan.already} were redacted before`
   if (certificate === undefined) return [`Nothing to redact${already}`, ...proof]
   const { versions, old_head, new_head, object_ids } = certificate

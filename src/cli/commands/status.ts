@@ -4,7 +4,6 @@
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { RemoteStatus } from '../../store/sync/remote-status.ts'
-import { absenceExitCode, absenceJson, absenceLines, proveAbsence } from '../absence.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -13,6 +12,7 @@ import { readTextFile } from '../files.ts'
 import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { erasedText, repeatedText, reclaimableJson } from '../reclaimable.ts'
+import { residueExitCode, residueJson, residueLines, searchResidue } from '../residue.ts'
 import { countText, numberText, sizeText } from '../sizes.ts'
 import { clockText } from '../times.ts'
 import { timestamp } from '../wire.ts'
@@ -35,7 +35,7 @@ export function verify(context: Context, input: Input): Promise<Answer> {
       store.maintenance.verify({ progress, signal }),
     )
     const { commits, versions, memories, head } = report
-    const absence = ids === undefined ? undefined : await proveAbsence(context, store, ids)
+    const absence = ids === undefined ? undefined : await searchResidue(context, store, ids)
     const verified =
       `Verified ${countText(commits, 'commit', 'commits')}, ` +
       `${countText(versions, 'version', 'versions')} and ` +
@@ -43,9 +43,9 @@ export function verify(context: Context, input: Input): Promise<Answer> {
     const json = { verified: true, commits, versions, memories, head }
     if (absence === undefined) return { text: `${verified}\n`, json }
     return {
-      text: [verified, ...absenceLines(absence), ''].join('\n'),
-      json: { ...json, absence: absenceJson(absence) },
-      exitCode: absenceExitCode(absence),
+      text: [verified, ...residueLines(absence), ''].join('\n'),
+      json: { ...json, absence: residueJson(absence) },
+      exitCode: residueExitCode(absence),
     }
   }
   return withStore(context, work, { acceptRolledBack })

@@ -7,7 +7,6 @@ import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import { eraseAside, putAsideText } from '../absence.ts'
 import { packedBytes } from '../commands/compact.ts'
 import type { Context } from '../context.ts'
 import { cacheBytes, cacheDirectory, diskUsage } from '../disk-usage.ts'
@@ -20,6 +19,7 @@ import {
   reclaimableJson,
   unreachableText,
 } from '../reclaimable.ts'
+import { eraseAside, putAsideText } from '../residue.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { clockText } from '../times.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'

@@ -17,7 +17,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import { openDirectory } from '../../keys/keyring.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
 import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
-import type { JudgedCommit } from '../verify/checked-commit.ts'
+import type { CheckedCommit } from '../verify/checked-commit.ts'
 
 /** A version, by ids alone. */
 export interface AuditedVersion {
@@ -88,7 +88,7 @@ export class Trail {
     this.#source = source
   }
 
-  add(commit: JudgedCommit): void {
+  add(commit: CheckedCommit): void {
     const { oid, parents, record, hash } = commit
     const { kind, rows } = record
     const ofMemories = kind === 'redact' ? [] : rows
@@ -119,7 +119,7 @@ export class Trail {
       .map(({ entry }) => markRedacted(entry, gone))
   }
 
-  #readAccess({ tree, parents, hash }: JudgedCommit): AccessChange {
+  #readAccess({ tree, parents, hash }: CheckedCommit): AccessChange {
     const { objects, storeId, epochs } = this.#source
     const bytes = getBlob(objects, getEntry(getTree(objects, tree), 'keyring'), 'keyring_mismatch')
     const { epoch, directory } = openDirectory(bytes, storeId, epochs)

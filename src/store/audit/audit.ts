@@ -26,7 +26,7 @@ import {
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { getBlob } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import type { JudgedCommit } from '../verify/checked-commit.ts'
+import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { verifyHistory } from '../verify/verify.ts'
 import { type AuditEntry, Trail } from './audit-trail.ts'
 
@@ -108,7 +108,7 @@ export async function verifyTrail(
   const { epochs } = openAuditKeyring(keyring, storeId, identity)
   const source = { objects, storeId, epochs }
   const trail = new Trail(source)
-  const onCommit = (commit: JudgedCommit): void => trail.add(commit)
+  const onCommit = (commit: CheckedCommit): void => trail.add(commit)
   const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
   // A list of words that only this needs.
   const { headFingerprint } = await import('../../format/fingerprint.ts')

@@ -4,7 +4,7 @@
 import { equalBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { wasLeftLate } from '../access/late.ts'
+import { wasLeftLate } from '../access/post-revocation.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { VersionsBelow } from '../local/version-ids.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'

@@ -23,8 +23,8 @@ import { catchUp } from '../history/catch-up.ts'
 import { History } from '../history/history.ts'
 import { Anchor } from '../local/anchor.ts'
 import { readHistory } from '../local/history-cache.ts'
+import { RemoteStateFile } from '../local/remote-state-file.ts'
 import type { CacheFiles, CacheOwner } from '../local/sealed-cache.ts'
-import { SeenRemotes } from '../local/seen-remotes.ts'
 import { findState } from '../local/state-cache.ts'
 import { VersionIds } from '../local/version-ids.ts'
 import { getBlob, getTree } from '../snapshot/git-reads.ts'
@@ -133,12 +133,12 @@ export function localFiles(
 ): {
   readonly caches: CacheOwner
   readonly anchor: Anchor
-  readonly seenRemotes: SeenRemotes
+  readonly seenRemotes: RemoteStateFile
   readonly cacheDirectory: string
 } {
   const { caches, anchorFile, remotesFile, cacheDirectory } = localPlaces(options, storeId)
   const anchor = new Anchor(caches, anchorFile)
-  return { caches, anchor, seenRemotes: new SeenRemotes(caches, remotesFile), cacheDirectory }
+  return { caches, anchor, seenRemotes: new RemoteStateFile(caches, remotesFile), cacheDirectory }
 }
 
 /** Where this device keeps what belongs to it alone. Reads nothing. */

@@ -23,7 +23,7 @@ import { type ContentSource, readMemory } from '../history/contents.ts'
 import type { History } from '../history/history.ts'
 import { LocalFiles, type LocalFilesParts } from '../local/local-files.ts'
 import type { Reads } from '../local/reads.ts'
-import type { LeftLate, SeenRemotes } from '../local/seen-remotes.ts'
+import type { LeftLate, RemoteStateFile } from '../local/remote-state-file.ts'
 import type { Head, KeyringState, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { followHead } from './follow.ts'
 import { HeldHistory } from './held-history.ts'
@@ -39,7 +39,7 @@ export interface SessionParts extends LocalFilesParts {
   readonly random: Random
   /** The caller's own, beside that of the settings. */
   readonly guard: ContentGuard | undefined
-  readonly seenRemotes: SeenRemotes
+  readonly seenRemotes: RemoteStateFile
 }
 
 const SETTLE_AFTER_MS = 2000
@@ -51,7 +51,7 @@ export class StoreSession {
   readonly random: Random
   readonly clock: WriterClock
   readonly reads: Reads
-  readonly seenRemotes: SeenRemotes
+  readonly seenRemotes: RemoteStateFile
   readonly local: LocalFiles
   /** One sync at a time: each sends all that was acknowledged before it was asked for. */
   readonly syncs: Gate = new Gate()

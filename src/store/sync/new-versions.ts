@@ -8,7 +8,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
-import type { JudgedCommit } from '../verify/checked-commit.ts'
+import type { CheckedCommit } from '../verify/checked-commit.ts'
 
 interface NewVersion {
   readonly memoryId: string
@@ -29,7 +29,7 @@ interface Place {
 export class NewVersions {
   readonly #versions: Map<string, NewVersion> = new Map()
 
-  add(commit: JudgedCommit): void {
+  add(commit: CheckedCommit): void {
     const { record, hash } = commit
     if (record.kind === 'redact') return
     const place = { height: record.height, oid: commit.oid, record: () => hash }

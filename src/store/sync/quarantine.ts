@@ -8,7 +8,7 @@ import { mayHaveDetail, treeOf } from '../../format/commit-sections.ts'
 import { findAllLinks, type Oid } from '../../git/objects/object.ts'
 import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History, HistorySource } from '../history/history.ts'
-import { ResidueSearch } from '../redaction/absence.ts'
+import { ResidueSearch } from '../redaction/residue.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
 /** As far as this is looked for; a head that leads to more counts as not whole. */
@@ -64,7 +64,7 @@ function findNews(objects: ObjectSource, history: History, head: Oid): News | un
   return { commits, blobs: trees.blobs }
 }
 
-/** Judges what it alone leads to, as the search for residues does: all that is ours is clean. */
+/** Checks what it alone leads to, as the search for residues does: all that is ours is clean. */
 function leadsToErased(
   source: HistorySource,
   history: History,

@@ -12,13 +12,12 @@ import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
-import type { SeenHead } from '../local/seen-remotes.ts'
+import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import { chooseHaves } from './haves.ts'
 import { noteFetch, settleFetches } from './interrupted.ts'
-import type { KnownRemote } from './known-remote.ts'
-import type { LateChange } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
+import type { LateChange } from './post-revocation-changes.ts'
 import { canBeKept } from './quarantine.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { eraseBroughtBack } from './reconcile.ts'
@@ -32,7 +31,8 @@ import {
   showsStill,
   verifyRemoteHead,
 } from './remote-head.ts'
-import { findSound } from './salvage.ts'
+import type { RemoteState } from './remote-state.ts'
+import { findSound } from './sound-ancestors.ts'
 import { TakeOver } from './take-over.ts'
 
 /** What one look at a remote brought. */
@@ -54,10 +54,10 @@ export class Receiver {
   readonly #options: SyncOptions
   readonly #access: RemoteAccess
   readonly #exchange: PackExchange
-  readonly #known: KnownRemote
+  readonly #known: RemoteState
   readonly #takeOver: TakeOver
 
-  constructor(session: StoreSession, remote: Remote, known: KnownRemote, options: SyncOptions) {
+  constructor(session: StoreSession, remote: Remote, known: RemoteState, options: SyncOptions) {
     this.#session = session
     this.#remote = remote
     this.#options = options

@@ -3,7 +3,7 @@
 import type { Oid } from '../../git/objects/object.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import { addJoined, type JoinedKeyrings } from './joined-keyrings.ts'
-import type { LateChange } from './late-changes.ts'
+import type { LateChange } from './post-revocation-changes.ts'
 import type { SettingsOutcome } from './report.ts'
 
 /** What became of the two heads. */

@@ -9,7 +9,7 @@ import { assert, StoreError } from '../../errors.ts'
 import { findTreeEntry, type NewObject, type Oid } from '../../git/objects/object.ts'
 import type { NewKeyring } from '../../keys/keyring.ts'
 import { checkMayWrite, mayWrite, roleOf } from '../access/authority.ts'
-import { findInTime, inForce, isAllLetIn, isLate } from '../access/late.ts'
+import { findInTime, inForce, isAllUnauthorized, isLate } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildMerge, type BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -29,8 +29,8 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { describeJoin, joinFor } from './joined-keyrings.ts'
-import { readLateChanges } from './late-changes.ts'
 import { mergeInput } from './merge-source.ts'
+import { readLateChanges } from './post-revocation-changes.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { containsRecord, findRecord, type RemoteHead } from './remote-head.ts'
 import { builtOnRedacted, compareSettings } from './side-effects.ts'
@@ -180,7 +180,7 @@ class Reconciler {
     const source = this.#source()
     const tips = { ours: this.#session.snapshot, theirs: this.#theirs.snapshot }
     const { head } = tips.ours
-    if (missing.size === 0 && isAllLetIn(source, tips, divergence)) return true
+    if (missing.size === 0 && isAllUnauthorized(source, tips, divergence)) return true
     const { forOurs } = inForce(source, tips.ours, tips.theirs, divergence)
     if (!isLate(source, forOurs, head.commit)) return false
     if (missing.size === 0 && findInTime(source, forOurs, ours.commits) === undefined) return true

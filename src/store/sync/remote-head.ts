@@ -11,17 +11,17 @@ import { parseStoreFile } from '../../format/public-files.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { findKeyring, openHeadKeyring } from '../access/authority.ts'
-import { wasLeftLate } from '../access/late.ts'
+import { wasLeftLate } from '../access/post-revocation.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
-import type { SeenHead } from '../local/seen-remotes.ts'
+import type { SeenHead } from '../local/remote-state-file.ts'
 import type { VersionsBelow } from '../local/version-ids.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import { getBlob, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import type { JudgedCommit } from '../verify/checked-commit.ts'
+import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { type VerifiedAgain, verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
 import { NewVersions } from './new-versions.ts'
@@ -72,7 +72,7 @@ async function verifyHead(
   const records = new Map<string, Oid>()
   const versions = new NewVersions()
   const source = { objects, storeId, epochs }
-  const onCommit = (commit: JudgedCommit): void => {
+  const onCommit = (commit: CheckedCommit): void => {
     records.set(toHex(commit.hash), commit.oid)
     versions.add(commit)
   }

@@ -6,8 +6,8 @@ import type { Remote } from '../../git/exchange.ts'
 import { refusedName } from '../../git/refs/ref-list.ts'
 import { trackingRefName } from '../../git/refs/tracking-ref.ts'
 import type { StoreSession } from '../session/session.ts'
-import { KnownRemote } from './known-remote.ts'
 import { findOutgoing } from './outgoing.ts'
+import { RemoteState } from './remote-state.ts'
 
 export interface RemoteStatus extends Remote {
   /**
@@ -41,7 +41,7 @@ function findEvidence({ objects }: StoreSession, { name }: Remote): string | und
 }
 
 async function countUnsent(session: StoreSession, remote: Remote): Promise<number | undefined> {
-  const known = new KnownRemote(session, remote)
+  const known = new RemoteState(session, remote)
   const seen = known.seen()
   if (seen === undefined) return undefined
   const { commit } = await session.reading(({ head }) => head)

@@ -4,7 +4,7 @@ import type { Conflict } from '../history/conflicts.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'
-import type { LateChange } from './late-changes.ts'
+import type { LateChange } from './post-revocation-changes.ts'
 
 /** Commits that the remote took over, and bytes that went over the wire. */
 export interface Sent {

@@ -10,12 +10,12 @@ import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import { hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
-import type { KnownRemote } from './known-remote.ts'
-import type { LateChange } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
+import type { LateChange } from './post-revocation-changes.ts'
 import { Receiver } from './receive.ts'
 import { addResult, nothingMoved } from './reconcile-result.ts'
 import { findRecord } from './remote-head.ts'
+import type { RemoteState } from './remote-state.ts'
 import { type Moved, nothingSent } from './report.ts'
 import type { Sender } from './send.ts'
 
@@ -26,7 +26,7 @@ const PAUSE_MS = 100
 /** One remote, and who sends to it. */
 interface Peer {
   readonly remote: Remote
-  readonly known: KnownRemote
+  readonly known: RemoteState
   readonly sender: Sender
 }
 

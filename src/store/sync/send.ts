@@ -13,8 +13,8 @@ import type {
 import { hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
-import type { KnownRemote } from './known-remote.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
+import type { RemoteState } from './remote-state.ts'
 import { nothingSent, type Sent } from './report.ts'
 
 export interface SendOptions extends WorkOptions {
@@ -26,13 +26,13 @@ export interface SendOptions extends WorkOptions {
 export class Sender {
   readonly #session: StoreSession
   readonly #access: RemoteAccess
-  readonly #remote: KnownRemote
+  readonly #remote: RemoteState
   readonly #options: SendOptions
 
   constructor(
     session: StoreSession,
     access: RemoteAccess,
-    remote: KnownRemote,
+    remote: RemoteState,
     options: SendOptions,
   ) {
     this.#session = session

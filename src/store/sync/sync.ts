@@ -8,9 +8,9 @@ import type { Remote } from '../../git/exchange.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
-import { KnownRemote } from './known-remote.ts'
 import { chooseRemote, type StoreSyncOptions, type SyncOptions } from './options.ts'
 import { findPendingDevices } from './pending-devices.ts'
+import { RemoteState } from './remote-state.ts'
 import { type ChangedMemory, type Moved, nothingTaken, type SyncReport } from './report.ts'
 import { Sender } from './send.ts'
 
@@ -33,7 +33,7 @@ async function syncAlone(
   options: StoreSyncOptions,
 ): Promise<SyncReport> {
   const remote = chooseRemote(session.objects.exchange.remotes(), options.remote)
-  const known = new KnownRemote(session, remote)
+  const known = new RemoteState(session, remote)
   const redacted = await session.reading((snapshot) => snapshot.redacted.size)
   // Few remotes are damaged.
   const isRepair = options.repair === true && options.only !== 'pull'
@@ -66,7 +66,7 @@ function describeLive(current: CurrentVersion | undefined): readonly ChangedMemo
 
 async function moveBoth(
   session: StoreSession,
-  { remote, known }: { readonly remote: Remote; readonly known: KnownRemote },
+  { remote, known }: { readonly remote: Remote; readonly known: RemoteState },
   author: Author,
   options: SyncOptions,
 ): Promise<Moved> {

@@ -4,15 +4,15 @@
 
 import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { findLate, isLate, type LateHead } from '../access/late.ts'
+import { findLate, isLate, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History, HistorySource } from '../history/history.ts'
-import type { SeenHead } from '../local/seen-remotes.ts'
+import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { type LateChange, readLateChanges } from './late-changes.ts'
 import type { SyncOptions } from './options.ts'
+import { type LateChange, readLateChanges } from './post-revocation-changes.ts'
 import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { eraseBroughtBack, reconcile } from './reconcile.ts'
 import { isVerdict } from './rejected-head.ts'
@@ -81,7 +81,7 @@ export class TakeOver {
     for (;;) {
       const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
       const source = this.#sourceWith(theirs)
-      const how = { signal: this.#options.signal, alsoLetIn: this.#repairs }
+      const how = { signal: this.#options.signal, alsoUnauthorized: this.#repairs }
       const late = await findLate(source, tip, theirs.snapshot, how)
       const part = late === undefined ? theirs : await this.#findNewestInTime(source, history, late)
       if (part === undefined) {

@@ -26,7 +26,7 @@ export interface OpenedRow {
  * A commit with canonical bytes, a group signature and a well-formed record. Its methods refuse
  * when they are asked, so that the code of a refusal does not depend on who judged first.
  */
-export interface JudgedCommit {
+export interface CheckedCommit {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]

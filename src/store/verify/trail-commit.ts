@@ -10,9 +10,9 @@ import type { AuditKeys } from '../../keys/epoch.ts'
 import type { CommitSource, DecodedCommit } from '../commits/decoded-commit.ts'
 import { getTreeBody } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import type { JudgedCommit, OpenedRow } from './checked-commit.ts'
+import type { CheckedCommit, OpenedRow } from './checked-commit.ts'
 
-export class TrailCommit implements JudgedCommit {
+export class TrailCommit implements CheckedCommit {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]

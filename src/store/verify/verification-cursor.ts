@@ -8,8 +8,8 @@ import type { KeyringChange, ParentHead } from '../access/keyring-change.ts'
 import { compareSnapshots, type OtherTip, type Touched } from '../commits/divergence.ts'
 import { Frontier } from '../commits/frontier.ts'
 import { beforeGenesis, type Head, type Snapshot, type Undo } from '../snapshot/snapshot.ts'
-import type { JudgedCommit } from './checked-commit.ts'
-import type { Merging, Place } from './place.ts'
+import type { CheckedCommit } from './checked-commit.ts'
+import type { Merging, MergeContext } from './merge-context.ts'
 import type { Cursor, OwnPart, Verified } from './verify-commit.ts'
 
 /** A verified commit. */
@@ -59,7 +59,7 @@ export class VerificationCursor implements Cursor {
    * Moves the snapshot to the parent of a commit, or to that parent of a merge that was reached
    * last. If there is none, the snapshot stays, and the commit does not fit to it.
    */
-  enter(commit: JudgedCommit): Place {
+  enter(commit: CheckedCommit): MergeContext {
     const { parents } = commit
     const at = this.#path.findLastIndex(({ node }) => parents.includes(node.head.commit))
     if (at !== -1) this.#goBackTo(at)
@@ -72,7 +72,7 @@ export class VerificationCursor implements Cursor {
   }
 
   /** The snapshot has moved on to a commit. */
-  add(commit: JudgedCommit, { own, undo }: Verified): void {
+  add(commit: CheckedCommit, { own, undo }: Verified): void {
     const parents: Node[] = []
     for (const oid of commit.parents) {
       const onPath = this.#path.at(-1)?.node

@@ -1,4 +1,4 @@
-// Judges one commit against the history before it and moves the snapshot to it: the second half of
+// Checks one commit against the history before it and moves the snapshot to it: the second half of
 // FORMAT §8, but for the rows (verify-rows.ts). Every refusal has a code of its own; nothing here
 // returns a boolean.
 
@@ -34,8 +34,8 @@ import {
   type Snapshot,
   type Undo,
 } from '../snapshot/snapshot.ts'
-import type { JudgedCommit } from './checked-commit.ts'
-import type { Merging, Place } from './place.ts'
+import type { CheckedCommit } from './checked-commit.ts'
+import type { Merging, MergeContext } from './merge-context.ts'
 import { findMemory, readRows, type VerifyContext } from './verify-rows.ts'
 
 /** What a commit brought, and did not take from a parent. */
@@ -56,19 +56,19 @@ export interface Verified {
 /** Where a snapshot goes from commit to commit. */
 export interface Cursor {
   /** Moves the snapshot to a parent of a commit, if one was verified. */
-  enter(commit: JudgedCommit): Place
+  enter(commit: CheckedCommit): MergeContext
   /** The snapshot has moved on to the commit. */
-  add(commit: JudgedCommit, verified: Verified): void
+  add(commit: CheckedCommit, verified: Verified): void
 }
 
 /**
  * Verifies a commit after its parents; the snapshot, which is on the way, moves to it. In steps, a
  * few for each row: until the last one nobody may look at the snapshot.
  */
-export function* verifyJudged(
+export function* verifyChecked(
   context: VerifyContext,
   snapshot: Snapshot,
-  commit: JudgedCommit,
+  commit: CheckedCommit,
   cursor: Cursor,
 ): Generator<undefined, void> {
   try {
@@ -84,8 +84,8 @@ export function* verifyJudged(
 function* verifyInOrder(
   context: VerifyContext,
   snapshot: Snapshot,
-  commit: JudgedCommit,
-  place: Place,
+  commit: CheckedCommit,
+  place: MergeContext,
 ): Generator<undefined, Verified> {
   const { merging } = place
   const { record } = commit
@@ -116,7 +116,7 @@ function* verifyInOrder(
 /** Parents and height. A record without parents is genesis, and no other is (record-rules.ts). */
 function checkPosition(
   snapshot: Snapshot,
-  commit: JudgedCommit,
+  commit: CheckedCommit,
   merging: Merging | undefined,
 ): void {
   const { record } = commit
@@ -148,7 +148,7 @@ function areTwo(keyrings: KeyringsBefore): keyrings is TwoKeyrings {
 }
 
 /** The newest keyring of the past, and its epoch. */
-function checkKeyring(snapshot: Snapshot, commit: JudgedCommit, before: KeyringsBefore): void {
+function checkKeyring(snapshot: Snapshot, commit: CheckedCommit, before: KeyringsBefore): void {
   const { record, epoch } = commit
   const joins = joinsKeyrings(record)
   if (areTwo(before) && !joins) {
@@ -186,7 +186,7 @@ function checkNewKeyring(
 }
 
 /** The keyring that a record of kind 1 or 4 brings. */
-function readKeyring(context: VerifyContext, commit: JudgedCommit): KeyringState | undefined {
+function readKeyring(context: VerifyContext, commit: CheckedCommit): KeyringState | undefined {
   const { record, epoch } = commit
   if (!bringsKeyring(record.kind)) return undefined
   const oid = getEntry(getTree(context.objects, commit.tree), 'keyring')
@@ -204,7 +204,7 @@ function readKeyring(context: VerifyContext, commit: JudgedCommit): KeyringState
 function readSettings(
   context: VerifyContext,
   snapshot: Snapshot,
-  commit: JudgedCommit,
+  commit: CheckedCommit,
 ): SettingsState | undefined {
   const { record, epoch } = commit
   if (record.kind !== 'genesis' && record.kind !== 'settings') return undefined
@@ -221,7 +221,7 @@ function readSettings(
 }
 
 /** Sequence and chain of the device, in the record's own causal past. Its clock may go back. */
-function checkDeviceChain(before: DeviceState | undefined, commit: JudgedCommit): void {
+function checkDeviceChain(before: DeviceState | undefined, commit: CheckedCommit): void {
   const { record } = commit
   if (record.sequence === 0) {
     // Only a recovery identity may, and checkAuthor has said that this is one.
@@ -240,7 +240,7 @@ function checkDeviceChain(before: DeviceState | undefined, commit: JudgedCommit)
 function* moveSnapshot(
   context: VerifyContext,
   snapshot: Snapshot,
-  commit: JudgedCommit,
+  commit: CheckedCommit,
   own: OwnPart,
   merging: Merging | undefined,
 ): Generator<undefined, Undo> {

@@ -1,6 +1,6 @@
 // What crosses between verify-pool.ts and verify-worker.ts: the keys once, then what was found of
 // each batch of commits, in one buffer that is handed over. A commit that was refused crosses as
-// that alone and is judged again where the history is: every refusal arises in one place.
+// that alone and is checked again where the history is: every refusal arises in one place.
 
 import {
   ByteReader,
@@ -20,8 +20,8 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
 import { atOnce, inSlices } from '../../time-slice.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
-import type { JudgedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
-import { judgeCommit } from './judged-commit.ts'
+import type { CheckedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
+import { checkAlone } from './context-free-check.ts'
 
 /** Device id → signing key, of every device of the store. Keys never change (FORMAT §7.1). */
 export type SigningKeys = ReadonlyMap<string, Uint8Array>
@@ -36,7 +36,7 @@ export interface VerifyJob {
 }
 
 const REFUSED = 0
-const JUDGED = 1
+const CHECKED = 1
 const NO_DETAIL = 0
 const DELETION = 1
 const MEMORY = 2
@@ -44,8 +44,8 @@ const OID_LENGTH = 20
 const KID_LENGTH = 8
 const HASH_LENGTH = 32
 
-/** Judges commits as far as that needs no other one, and writes down what was found. */
-export function judgeBatch(
+/** Checks commits as far as that needs no other one, and writes down what was found. */
+export function checkBatch(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
@@ -54,7 +54,7 @@ export function judgeBatch(
 }
 
 /** The same on a thread that others need too. */
-export function judgeInSlices(
+export function checkInSlices(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
@@ -70,26 +70,26 @@ function* judging(
 ): Generator<undefined, OwnedBytes> {
   const writer = new ByteWriter()
   for (const oid of oids) {
-    const judged = yield* judgeFully(source, signingKeys, oid)
-    if (judged === undefined) writer.u8(REFUSED)
-    else writeJudged(writer.u8(JUDGED), judged)
+    const checked = yield* checkWhole(source, signingKeys, oid)
+    if (checked === undefined) writer.u8(REFUSED)
+    else writeChecked(writer.u8(CHECKED), checked)
     yield
   }
   return writer.bytes()
 }
 
-interface FullyJudged {
-  readonly commit: JudgedCommit
+interface CheckedWhole {
+  readonly commit: CheckedCommit
   readonly rows: readonly (OpenedRow | undefined)[]
 }
 
-function* judgeFully(
+function* checkWhole(
   source: CommitSource,
   signingKeys: SigningKeys,
   oid: Oid,
-): Generator<undefined, FullyJudged | undefined> {
+): Generator<undefined, CheckedWhole | undefined> {
   try {
-    const commit = judgeCommit(source, oid)
+    const commit = checkAlone(source, oid)
     const { deviceId, rows } = commit.record
     const signingKey = signingKeys.get(deviceId)
     if (signingKey === undefined) return undefined
@@ -107,7 +107,7 @@ function* judgeFully(
   }
 }
 
-function writeJudged(writer: ByteWriter, { commit, rows }: FullyJudged): void {
+function writeChecked(writer: ByteWriter, { commit, rows }: CheckedWhole): void {
   const { tree, parents, epoch, hash, body } = commit
   writer.raw(fromHex(tree)).u8(parents.length)
   for (const parent of parents) writer.raw(fromHex(parent))
@@ -133,13 +133,13 @@ function writeRow(writer: ByteWriter, row: OpenedRow | undefined): void {
     .u64(memory.created)
 }
 
-/** Reads what `judgeBatch` found about these commits. `source` judges what it refused. */
+/** Reads what `checkBatch` found about these commits. `source` checks what it refused. */
 export function decodeBatch(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
   message: Uint8Array,
-): Iterable<JudgedCommit> {
+): Iterable<CheckedCommit> {
   const reader = new ByteReader(message, misread)
   return readBatch(reader, source, signingKeys, oids)
 }
@@ -149,14 +149,14 @@ function* readBatch(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
-): Generator<JudgedCommit> {
+): Generator<CheckedCommit> {
   for (const oid of oids) {
-    if (reader.u8() === REFUSED) yield judgeCommit(source, oid)
-    else yield new JudgedElsewhere(reader, source, signingKeys, oid)
+    if (reader.u8() === REFUSED) yield checkAlone(source, oid)
+    else yield new CheckedElsewhere(reader, source, signingKeys, oid)
   }
 }
 
-class JudgedElsewhere implements JudgedCommit {
+class CheckedElsewhere implements CheckedCommit {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]
@@ -187,7 +187,7 @@ class JudgedElsewhere implements JudgedCommit {
 
   checkSignature(publicKey: Uint8Array): void {
     if (this.#signedBy !== undefined && equalBytes(publicKey, this.#signedBy)) return
-    judgeCommit(this.#source, this.oid).checkSignature(publicKey)
+    checkAlone(this.#source, this.oid).checkSignature(publicKey)
   }
 
   hasDetail(row: number): boolean {

@@ -1,5 +1,5 @@
 // Threads that judge commits beside this one. Owns how many there are and who gets which batch. A
-// thread that dies takes nothing with it: its batches are given back to be judged here.
+// thread that dies takes nothing with it: its batches are given back to be checked here.
 
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -15,7 +15,7 @@ const COMMITS_MIN = 2000
 const DEPTH = 2
 /**
  * What was read is garbage at once: more room would only be filled. A commit that needs more is
- * judged in the main thread, as after any death of a thread.
+ * checked in the main thread, as after any death of a thread.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 }
 
@@ -47,7 +47,7 @@ export class VerifyPool {
     return this.#threads.some(({ waiting }) => waiting.length < DEPTH)
   }
 
-  /** Delivers what `judgeBatch` finds; undefined if no thread is left that could say. */
+  /** Delivers what `checkBatch` finds; undefined if no thread is left that could say. */
   judge(oids: readonly Oid[], deliver: Deliver): void {
     const [thread] = this.#threads.toSorted((a, b) => a.waiting.length - b.waiting.length)
     if (thread === undefined) deliver(undefined)
@@ -74,7 +74,7 @@ export class VerifyPool {
       })
     })
     worker.on('message', (found: Uint8Array) => waiting.shift()?.(found))
-    // Whatever it died of, its batches are judged again here, where a real fault shows.
+    // Whatever it died of, its batches are checked again here, where a real fault shows.
     worker.once('error', () => this.#forget(worker))
     return { worker, waiting, exited }
   }

@@ -11,8 +11,8 @@ import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import type { JudgedCommit } from './checked-commit.ts'
-import type { Merging, Place } from './place.ts'
+import type { CheckedCommit } from './checked-commit.ts'
+import type { Merging, MergeContext } from './merge-context.ts'
 
 export interface VerifyContext extends CommitSource {
   /** R of FORMAT §8.1: every version that a redact record of this head names. */
@@ -31,8 +31,8 @@ interface Before {
 export function* readRows(
   context: VerifyContext,
   snapshot: Snapshot,
-  commit: JudgedCommit,
-  place: Place,
+  commit: CheckedCommit,
+  place: MergeContext,
 ): Generator<undefined, ReadonlyMap<string, CurrentVersion>> {
   const memories = new Map<string, CurrentVersion>()
   const { record } = commit
@@ -125,7 +125,7 @@ function checkBase(
 /** FORMAT §8.1: what is redacted is gone, and nothing else. */
 function isRedacted(
   context: VerifyContext,
-  commit: JudgedCommit,
+  commit: CheckedCommit,
   row: RecordRow,
   index: number,
 ): boolean {
@@ -143,7 +143,7 @@ function isRedacted(
 
 /** What a row makes of its memory: nothing, if it deletes it. */
 function readLive(
-  commit: JudgedCommit,
+  commit: CheckedCommit,
   row: RecordRow,
   index: number,
   before: Before,
@@ -170,7 +170,7 @@ function checkRedactTarget(
   context: VerifyContext,
   snapshot: Snapshot,
   row: RecordRow,
-  place: Place,
+  place: MergeContext,
 ): void {
   const memoryId = context.versions.findMemory(row.versionId)
   if (memoryId !== row.memoryId || place.isElsewhere(row.versionId)) {

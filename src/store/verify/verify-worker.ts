@@ -1,4 +1,4 @@
-// Entry of the threads that verify-pool.ts starts: judges the batches of commits that it is given,
+// Entry of the threads that verify-pool.ts starts: checks the batches of commits that it is given,
 // one by one, until it is told to end. Reads packs only, without any lock; what is not there, and
 // whatever it refuses, is for the other side to judge.
 
@@ -8,7 +8,7 @@ import { systemDisk } from '../../disk/disk.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { PackSet } from '../../git/pack/pack-set.ts'
 import { epochKeys, wipeEpoch } from '../../keys/epoch.ts'
-import { judgeBatch, type VerifyJob } from './verify-message.ts'
+import { checkBatch, type VerifyJob } from './verify-message.ts'
 
 await loadSodium()
 // The type is lost on the way; verify-pool.ts alone sets it.
@@ -24,7 +24,7 @@ const source = { objects: packs, storeId, epochs: new Map(epochs.map((one) => [o
 parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
   if (oids === undefined) end()
   else {
-    const found = judgeBatch(source, signingKeys, oids)
+    const found = checkBatch(source, signingKeys, oids)
     parentPort?.postMessage(found, [found.buffer])
   }
 })

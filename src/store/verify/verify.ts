@@ -20,16 +20,16 @@ import {
 } from '../snapshot/snapshot.ts'
 import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
-import type { JudgedCommit } from './checked-commit.ts'
+import type { CheckedCommit } from './checked-commit.ts'
+import { CommitCheckers, type CheckSource } from './commit-checkers.ts'
 import { findNewCommits, type NewCommits } from './new-commits.ts'
 import { VerificationCursor } from './verification-cursor.ts'
-import { verifyJudged } from './verify-commit.ts'
-import { Judges, type JudgingSource } from './verify-judges.ts'
+import { verifyChecked } from './verify-commit.ts'
 import type { VerifyContext } from './verify-rows.ts'
 
 export interface VerifyOptions extends WorkOptions {
   /** @internal Called with each commit once it is accepted. */
-  readonly onCommit?: ((commit: JudgedCommit) => void) | undefined
+  readonly onCommit?: ((commit: CheckedCommit) => void) | undefined
   /**
    * How many threads judge commits beside this one. Left out: one less than the machine has
    * processors, up to 3, where a history is long enough to be worth it.
@@ -37,7 +37,7 @@ export interface VerifyOptions extends WorkOptions {
   readonly threads?: number | undefined
 }
 
-type HistorySource = JudgingSource
+type HistorySource = CheckSource
 
 export interface VerifiedHistory {
   readonly snapshot: Snapshot
@@ -53,9 +53,9 @@ export async function verifyHistory(
   options: VerifyOptions = {},
 ): Promise<VerifiedHistory> {
   const { height } = parseLinks(readCommitBytes(source.objects, head))
-  const judges = new Judges(source, head, height + 1, options.threads)
+  const checkers = new CommitCheckers(source, head, height + 1, options.threads)
   try {
-    const meet = (oid: Oid): void => judges.meet(oid)
+    const meet = (oid: Oid): void => checkers.meet(oid)
     const found = await findNewCommits(source, head, isNeverKnown, -1, { ...options, meet })
     const { oids, redacted, children } = found ?? nothingNew
     const versions = new VersionMap()
@@ -64,10 +64,10 @@ export async function verifyHistory(
     const { objects, storeId, epochs } = source
     const context = { objects, storeId, epochs, redacted, versions }
     const cursor = new VerificationCursor(snapshot, children, false)
-    await verifyWith(judges, context, { snapshot, cursor, oids }, options)
+    await verifyWith(checkers, context, { snapshot, cursor, oids }, options)
     return { snapshot, versions, commits: oids.length }
   } finally {
-    await judges.close()
+    await checkers.close()
   }
 }
 
@@ -108,16 +108,16 @@ export async function verifyForward(
   options: VerifyOptions,
   accept?: () => Promise<void>,
 ): Promise<void> {
-  const judges = new Judges(context, oids.at(-1) ?? '', oids.length, options.threads)
+  const checkers = new CommitCheckers(context, oids.at(-1) ?? '', oids.length, options.threads)
   const cursor = new VerificationCursor(snapshot, children, true)
   try {
-    await verifyWith(judges, context, { snapshot, cursor, oids }, options)
+    await verifyWith(checkers, context, { snapshot, cursor, oids }, options)
     await accept?.()
   } catch (error) {
     cursor.rewind()
     throw error
   } finally {
-    await judges.close()
+    await checkers.close()
   }
 }
 
@@ -129,7 +129,7 @@ interface Task {
 }
 
 async function verifyWith(
-  judges: Judges,
+  checkers: CommitCheckers,
   context: VerifyContext,
   { snapshot, cursor, oids }: Task,
   options: VerifyOptions,
@@ -137,10 +137,10 @@ async function verifyWith(
   let done = 0
   const slice = new TimeSlice(options.signal)
   try {
-    for await (const batch of judges.inOrder(oids)) {
+    for await (const batch of checkers.inOrder(oids)) {
       for (const commit of batch) {
         // Not to be cancelled within a commit, with the snapshot on its way.
-        await inSlices(verifyJudged(context, snapshot, commit, cursor))
+        await inSlices(verifyChecked(context, snapshot, commit, cursor))
         options.onCommit?.(commit)
         done += 1
         if (slice.isOver()) await slice.next()

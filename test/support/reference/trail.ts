@@ -122,7 +122,7 @@ export function verifyTrail(repository: Repository, keys: TrailKeys): Trail {
   return { commits: walk.commits, redacted: walk.redacted, memories: all, directory }
 }
 
-/** Judges one record by what its parents left; returns what is in force after it. */
+/** Checks one record by what its parents left; returns what is in force after it. */
 function verifyRecord(
   repository: Repository,
   keys: TrailKeys,

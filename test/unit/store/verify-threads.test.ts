@@ -9,7 +9,7 @@ import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-sto
 import type { Oid } from '../../../src/git/objects/object.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import { createStore } from '../../../src/store/open.ts'
-import type { JudgingSource } from '../../../src/store/verify/verify-judges.ts'
+import type { CheckSource } from '../../../src/store/verify/commit-checkers.ts'
 import { verifyHistory, type VerifyOptions } from '../../../src/store/verify/verify.ts'
 import { type Fault, fields } from '../../support/forge-fault.ts'
 import { flipBit, idOf } from '../../support/forge-seal.ts'
@@ -41,7 +41,7 @@ function rowOf(index: number) {
 }
 
 interface Stored {
-  readonly source: JudgingSource
+  readonly source: CheckSource
   readonly head: Oid
   /** How many objects this thread has read. */
   readonly reads: () => number

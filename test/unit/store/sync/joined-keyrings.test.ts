@@ -324,7 +324,7 @@ describe('keyrings that changed apart and meet at', () => {
 })
 
 describe('whom an owner lets in who was removed on the other side', () => {
-  async function letIn(): Promise<Trio & { readonly n: Clone }> {
+  async function unauthorized(): Promise<Trio & { readonly n: Clone }> {
     const world = await trio()
     const { a, b, c, remote } = world
     await a.store.as(author).devices.remove([idOf(b)])
@@ -341,7 +341,7 @@ describe('whom an owner lets in who was removed on the other side', () => {
   }
 
   test('is left out by a repair, also by who had taken it over', async () => {
-    const { remote, a, c, w, n } = await letIn()
+    const { remote, a, c, w, n } = await unauthorized()
     await put(a, '/a.md', 'goes on\n')
     await a.store.as(author).sync({ repair: true })
     await syncAll([a, c, w])
@@ -352,7 +352,7 @@ describe('whom an owner lets in who was removed on the other side', () => {
   })
 
   test('is for people to decide once somebody else has built on it', async () => {
-    const { a, c } = await letIn()
+    const { a, c } = await unauthorized()
     await put(c, '/c.md', 'built on it\n')
     await sync(c)
     const repairing = a.store.as(author).sync({ repair: true })

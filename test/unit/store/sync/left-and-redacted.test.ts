@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'
 import { systemDisk } from '../../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../../src/index.ts'
-import { SeenRemotes } from '../../../../src/store/local/seen-remotes.ts'
+import { RemoteStateFile } from '../../../../src/store/local/remote-state-file.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import { firstClone, idOf, joinClone, sync, syncAll } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'
@@ -51,7 +51,7 @@ test('another remote that is put back to before what stays is found out', async 
 test('a remote is lowered by the leaving that concerns it, and by no earlier one', async () => {
   const identity = await generateIdentity()
   const owner = { disk: systemDisk, storeId: 'a'.repeat(32), identity, random: systemRandom }
-  const seen = new SeenRemotes(owner, `${temporaryDirectory()}/x.remotes`)
+  const seen = new RemoteStateFile(owner, `${temporaryDirectory()}/x.remotes`)
   const at = (height: number): { oid: string; height: number; record: Uint8Array } => {
     const record = new Uint8Array(32)
     new DataView(record.buffer).setUint32(0, height)

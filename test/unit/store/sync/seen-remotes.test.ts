@@ -5,21 +5,21 @@ import { beforeEach, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'
 import { systemDisk } from '../../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../../src/index.ts'
-import { SeenRemotes } from '../../../../src/store/local/seen-remotes.ts'
+import { RemoteStateFile } from '../../../../src/store/local/remote-state-file.ts'
 import { temporaryDirectory } from '../../../support/temporary.ts'
 
 const head = { oid: 'a'.repeat(40), height: 20, record: new Uint8Array(32) }
 const place = ['web', 'https://host.example/store.git'] as const
 
-let ours: SeenRemotes
-let theirs: SeenRemotes
+let ours: RemoteStateFile
+let theirs: RemoteStateFile
 
 beforeEach(async () => {
   const identity = await generateIdentity()
   const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
   const path = `${temporaryDirectory()}/remotes`
-  ours = new SeenRemotes(owner, path)
-  theirs = new SeenRemotes(owner, path)
+  ours = new RemoteStateFile(owner, path)
+  theirs = new RemoteStateFile(owner, path)
 })
 
 test.each([
@@ -49,7 +49,7 @@ test('a mark from before the file was lost leaves nothing intact', async () => {
   const mark = ours.mark()
   const identity = await generateIdentity()
   const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
-  const lost = new SeenRemotes(owner, `${temporaryDirectory()}/remotes`)
+  const lost = new RemoteStateFile(owner, `${temporaryDirectory()}/remotes`)
   await lost.note(...place, head, mark)
   expect(lost.find(...place)?.intactBelow).toBe(0)
 })

@@ -1,6 +1,6 @@
-// Judges the commits of a history by themselves, in order, for who judges them by their past: in
-// this thread as they are asked for, or with threads beside it that work ahead. Both ways give the
-// same values and the same refusals. What is ahead is bounded.
+// Checks each commit of a history by itself, in order, before it is checked against its past: in
+// this thread as it is asked for, or in other threads ahead of that. Both ways give the same values
+// and the same refusals. What is ahead is bounded.
 
 import { StoreError } from '../../errors.ts'
 import { zeroHash } from '../../format/record.ts'
@@ -9,20 +9,20 @@ import { opensContents } from '../../keys/epoch.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { findKeyring, readKeyringState } from '../access/authority.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
-import type { JudgedCommit } from './checked-commit.ts'
-import { judgeCommit } from './judged-commit.ts'
-import { decodeBatch, judgeInSlices, type SigningKeys } from './verify-message.ts'
+import type { CheckedCommit } from './checked-commit.ts'
+import { checkAlone } from './context-free-check.ts'
+import { decodeBatch, checkInSlices, type SigningKeys } from './verify-message.ts'
 import { VerifyPool, worthwhileThreads } from './verify-pool.ts'
 
-export interface JudgingSource extends CommitSource {
+export interface CheckSource extends CommitSource {
   readonly objects: CommitSource['objects'] & { readonly packDirectory?: string | undefined }
 }
 
 /** Commits that are given away together. */
 const BATCH = 128
-/** Batches that are judged ahead of the one that is asked for. */
+/** Batches that are checked ahead of the one that is asked for. */
 const AHEAD = 12
-/** Batches that are judged while the history is still walked: a megabyte or so each ten. */
+/** Batches that are checked while the history is still walked: a megabyte or so each ten. */
 const EARLY = 64
 
 /** A batch that was given away: what was found, once it is there. */
@@ -33,8 +33,8 @@ interface Task {
   found: Uint8Array | undefined
 }
 
-export class Judges {
-  readonly #source: JudgingSource
+export class CommitCheckers {
+  readonly #source: CheckSource
   readonly #signingKeys: SigningKeys
   readonly #pool: VerifyPool | undefined
   /** By the newest commit. */
@@ -46,7 +46,7 @@ export class Judges {
    * For a history of about so many commits that ends in `head`. `threads` is how many are started;
    * left out, as many as are worth it. `close` ends them.
    */
-  constructor(source: JudgingSource, head: Oid, commits: number, threads?: number) {
+  constructor(source: CheckSource, head: Oid, commits: number, threads?: number) {
     this.#source = source
     const { packDirectory } = source.objects
     const count = packDirectory === undefined ? 0 : (threads ?? worthwhileThreads(commits))
@@ -75,10 +75,10 @@ export class Judges {
    * Batch after batch of the commits that were met, oldest first. A refusal is thrown when its
    * commit is reached.
    */
-  async *inOrder(oids: readonly Oid[]): AsyncGenerator<Iterable<JudgedCommit>> {
+  async *inOrder(oids: readonly Oid[]): AsyncGenerator<Iterable<CheckedCommit>> {
     const batches = splitFromTheEnd(oids)
     for (const [index, batch] of batches.entries()) {
-      if (this.#pool === undefined) yield judgeHere(this.#source, batch)
+      if (this.#pool === undefined) yield checkHere(this.#source, batch)
       else yield await this.#take(batches.slice(index, index + AHEAD), this.#pool)
     }
   }
@@ -88,7 +88,7 @@ export class Judges {
   }
 
   /** The first of these batches; while a thread is at it, this one works at the others. */
-  async #take(batches: Batches, pool: VerifyPool): Promise<Iterable<JudgedCommit>> {
+  async #take(batches: Batches, pool: VerifyPool): Promise<Iterable<CheckedCommit>> {
     const [batch = []] = batches
     const name = nameOf(batch)
     for (;;) {
@@ -102,12 +102,12 @@ export class Judges {
     }
   }
 
-  #read({ oids, found }: Task): Iterable<JudgedCommit> {
-    if (found === undefined) return judgeHere(this.#source, oids)
+  #read({ oids, found }: Task): Iterable<CheckedCommit> {
+    if (found === undefined) return checkHere(this.#source, oids)
     return decodeBatch(this.#source, this.#signingKeys, oids, found)
   }
 
-  /** Judges one batch that nobody has, or waits for a thread if there is none. */
+  /** Checks one batch that nobody has, or waits for a thread if there is none. */
   async #work(batches: Batches): Promise<void> {
     const oids = this.#findFree(batches)
     if (oids === undefined) {
@@ -118,7 +118,7 @@ export class Judges {
     }
     const task: Task = { oids, done: false, found: undefined }
     this.#tasks.set(nameOf(oids), task)
-    task.found = await judgeInSlices(this.#source, this.#signingKeys, oids)
+    task.found = await checkInSlices(this.#source, this.#signingKeys, oids)
     task.done = true
     await new TimeSlice().next()
   }
@@ -147,8 +147,8 @@ export class Judges {
 
 type Batches = readonly (readonly Oid[])[]
 
-function* judgeHere(source: CommitSource, oids: readonly Oid[]): Generator<JudgedCommit> {
-  for (const oid of oids) yield judgeCommit(source, oid)
+function* checkHere(source: CommitSource, oids: readonly Oid[]): Generator<CheckedCommit> {
+  for (const oid of oids) yield checkAlone(source, oid)
 }
 
 /**

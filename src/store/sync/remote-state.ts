@@ -10,12 +10,12 @@ import type { Oid } from '../../git/objects/object.ts'
 import { refusedName } from '../../git/refs/ref-list.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { SeenHead } from '../local/seen-remotes.ts'
+import type { SeenHead } from '../local/remote-state-file.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import { findRecord } from './remote-head.ts'
 
-export class KnownRemote {
+export class RemoteState {
   readonly #session: StoreSession
   readonly #remote: Remote
   #mark: number | undefined

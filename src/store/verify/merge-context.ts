@@ -5,7 +5,7 @@ import type { ParentHead } from '../access/keyring-change.ts'
 import type { OtherParent } from '../commits/commit-context.ts'
 import type { OpenVersions } from '../commits/divergence.ts'
 
-export interface Place {
+export interface MergeContext {
   /** Of a commit with two parents that are verified, neither an ancestor of the other. */
   readonly merging?: Merging | undefined
   /** Whether a version was verified, but is not in the past of the commit. */

@@ -2,34 +2,34 @@
 // and report it alike.
 
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { AbsenceReport } from '../store/redaction/absence.ts'
+import type { ResidueReport } from '../store/redaction/residue.ts'
 import type { Context } from './context.ts'
 import { listOf } from './lists.ts'
 import { withProgress } from './progress.ts'
 import { countText, sizeText } from './sizes.ts'
 
-export type Absence = AbsenceReport
+export type Found = ResidueReport
 
 /** As for any store that is not what it claims to be. */
 const FOUND = 11
 
 /** `objectIds` must not be stored either: those that a certificate names. */
-export function proveAbsence(
+export function searchResidue(
   context: Context,
   store: MemoryStore,
   objectIds: readonly string[],
-): Promise<Absence> {
+): Promise<Found> {
   const { signal } = context.interrupts
   return withProgress(context, 'Searching for what was redacted', (progress) =>
     store.maintenance.findResidue({ progress, signal, objectIds }),
   )
 }
 
-export function absenceExitCode({ found }: Absence): number {
+export function residueExitCode({ found }: Found): number {
   return found.length === 0 ? 0 : FOUND
 }
 
-export function absenceLines(absence: Absence): readonly string[] {
+export function residueLines(absence: Found): readonly string[] {
   const { objects, journalBytes, cached, versions, pending, putAside, found } = absence
   const caches = countText(cached, 'version', 'versions')
   const places =
@@ -59,7 +59,7 @@ export function putAsideText(count: number): string {
 export const eraseAside: string =
   'delete that directory once nothing is missed, or the next redaction erases it'
 
-export function absenceJson(absence: Absence): Readonly<Record<string, unknown>> {
+export function residueJson(absence: Found): Readonly<Record<string, unknown>> {
   const { objects, journalBytes, cached, versions, pending, putAside, found } = absence
   return {
     objects,

@@ -20,12 +20,12 @@ import type { StoreSession } from '../session/session.ts'
 import { getTree } from '../snapshot/git-reads.ts'
 import { compareDistantTrees } from '../snapshot/tree-diff.ts'
 
-export interface AbsenceOptions extends WorkOptions {
+export interface ResidueOptions extends WorkOptions {
   /** Objects that must not be stored in any place, such as those of a certificate. */
   readonly objectIds?: readonly string[] | undefined
 }
 
-export interface AbsenceReport {
+export interface ResidueReport {
   /** How many redacted versions were searched for. */
   readonly versions: number
   /** How many objects were searched: in packs, loose and in the journal. */
@@ -56,10 +56,10 @@ type SearchSource = Omit<ContentSource, 'cache'>
 /** Objects that are looked at before other work runs, at most. */
 const BATCH = 256
 
-export async function proveAbsence(
+export async function findResidue(
   session: StoreSession,
-  options: AbsenceOptions,
-): Promise<AbsenceReport> {
+  options: ResidueOptions,
+): Promise<ResidueReport> {
   const history = await session.loadHistory(options)
   const redacted = await session.reading((snapshot) => new Set(snapshot.redacted))
   const placed = await placeBlobs(session.contents, history, options)

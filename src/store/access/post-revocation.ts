@@ -59,32 +59,35 @@ export interface LateHead {
 }
 
 /**
- * Undefined if the other head is not late here. With `alsoLetIn`, it is if all that cannot be taken
- * over is by devices that were let in on the other side by who might not.
+ * Undefined if the other head is not late here. With `alsoUnauthorized` it is late too if everything
+ * that cannot be taken over is by devices that were added on the other side without authority.
  */
 export async function findLate(
   source: CommitSource,
   snapshot: Tip,
   other: Tip,
-  { signal, alsoLetIn }: { readonly signal?: AbortSignal | undefined; readonly alsoLetIn: boolean },
+  {
+    signal,
+    alsoUnauthorized,
+  }: { readonly signal?: AbortSignal | undefined; readonly alsoUnauthorized: boolean },
 ): Promise<LateHead | undefined> {
   const { commit } = other.head
   const divergence = await findDivergence(source, snapshot.head.commit, commit, signal)
   const { ours, theirs } = divergence
   if (!ours.hasKeyring || theirs.commits.length === 0) return undefined
   const { forTheirs: newest } = inForce(source, snapshot, other, divergence)
-  if (alsoLetIn && theirs.hasKeyring) {
+  if (alsoUnauthorized && theirs.hasKeyring) {
     const [own, known] = [sideOf(source, other, theirs), sideOf(source, snapshot, ours)]
-    const letIn = findLetIn(source, theirs, own, known)
-    const candidates = theirs.commits.filter((oid) => !letIn.has(oid))
-    if (letIn.size > 0) return { commits: theirs.commits, candidates, newest }
+    const unauthorized = findUnauthorized(source, theirs, own, known)
+    const candidates = theirs.commits.filter((oid) => !unauthorized.has(oid))
+    if (unauthorized.size > 0) return { commits: theirs.commits, candidates, newest }
   }
   if (!isLate(source, newest, commit)) return undefined
   return { commits: theirs.commits, candidates: theirs.commits, newest }
 }
 
 /** Whether nothing of ours can stay: theirs has removed who let in whoever wrote it. */
-export function isAllLetIn(
+export function isAllUnauthorized(
   source: CommitSource,
   tips: Readonly<Record<'ours' | 'theirs', Pick<Tip, 'keyring'>>>,
   divergence: Divergence,
@@ -92,12 +95,13 @@ export function isAllLetIn(
   const { ours, theirs } = divergence
   if (!ours.hasKeyring || !theirs.hasKeyring) return false
   const [own, other] = [sideOf(source, tips.ours, ours), sideOf(source, tips.theirs, theirs)]
-  const letIn = findLetIn(source, ours, own, other)
+  const unauthorized = findUnauthorized(source, ours, own, other)
   // What stands below it may be late by itself: of a device that both know, and one has removed.
   const { directory } = inForce(source, tips.ours, tips.theirs, divergence).forOurs
   const newest = { directory, record: zeroHash }
   return (
-    letIn.size > 0 && ours.commits.every((oid) => letIn.has(oid) || isLate(source, newest, oid))
+    unauthorized.size > 0 &&
+    ours.commits.every((oid) => unauthorized.has(oid) || isLate(source, newest, oid))
   )
 }
 
@@ -124,7 +128,7 @@ async function isAllLate(source: CommitSource, before: Oid, after: Oid): Promise
   const kept = new Set(divergence.theirs.commits.map(hashOf))
   const lost = divergence.ours.commits.filter((oid) => !kept.has(hashOf(oid)))
   const [ours, theirs] = [tipAt(source, before), tipAt(source, after)]
-  if (isAllLetIn(source, { ours, theirs }, divergence)) return true
+  if (isAllUnauthorized(source, { ours, theirs }, divergence)) return true
   const { forOurs } = inForce(source, ours, theirs, divergence)
   return lost.every((oid) => isLate(source, forOurs, oid))
 }
@@ -151,7 +155,7 @@ function sideOf(
  * where a device wrote some of it that is one of the other side's: that is for people to decide, as
  * it is where both sides did so.
  */
-function findLetIn(
+function findUnauthorized(
   source: CommitSource,
   { commits }: OneSide,
   own: KeyringSide<CommittedChange>,
@@ -159,19 +163,20 @@ function findLetIn(
 ): ReadonlySet<Oid> {
   const late = new Set(lateChanges(own, other).map(({ oid }) => oid))
   if (late.size === 0 || lateChanges(other, own).length > 0) return nothing
-  const letIn = new Set<Oid>()
+  const unauthorized = new Set<Oid>()
   const { directory } = other.keyring
   for (const oid of commits.toReversed()) {
     const bytes = readCommitBytes(source.objects, oid)
-    const isOn = late.has(oid) || parseLinks(bytes).parents.some((parent) => letIn.has(parent))
+    const isOn =
+      late.has(oid) || parseLinks(bytes).parents.some((parent) => unauthorized.has(parent))
     if (!isOn) continue
-    letIn.add(oid)
+    unauthorized.add(oid)
     const { record, hash } = decodeCommit(source.storeId, source.epochs, oid, bytes)
     if (isInTime({ directory, record: zeroHash }, { record: hash, authorId: record.deviceId })) {
       return nothing
     }
   }
-  return letIn
+  return unauthorized
 }
 
 const nothing: ReadonlySet<Oid> = new Set()

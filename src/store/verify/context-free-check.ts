@@ -1,5 +1,5 @@
 // The first half of FORMAT §8: everything about a commit that needs no other commit. What it finds
-// is a plain value (`JudgedCommit`), so that a worker thread can find it as well; the second half,
+// is a plain value (`CheckedCommit`), so that a worker thread can find it as well; the second half,
 // verify-commit.ts, needs the past and asks here for nothing but values and refusals.
 
 import { equalBytes, toHex } from '../../bytes.ts'
@@ -21,16 +21,19 @@ import {
 } from '../commits/decoded-commit.ts'
 import { getBlob, getTreeBody, type ObjectSource } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import type { JudgedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
+import type { CheckedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
 import { TrailCommit } from './trail-commit.ts'
 
 /** Reads and judges a commit in this thread. */
-export function judgeCommit(source: CommitSource, oid: Oid): JudgedCommit {
+export function checkAlone(source: CommitSource, oid: Oid): CheckedCommit {
   const bytes = readCommitBytes(source.objects, oid)
-  return judgeDecoded(source, verifyDecodedCommit(source.storeId, source.epochs, oid, bytes))
+  return checkDecodedAlone(source, verifyDecodedCommit(source.storeId, source.epochs, oid, bytes))
 }
 
-export function judgeDecoded(source: CommitSource, commit: DecodedCommit<AuditKeys>): JudgedCommit {
+export function checkDecodedAlone(
+  source: CommitSource,
+  commit: DecodedCommit<AuditKeys>,
+): CheckedCommit {
   const { epoch } = commit
   if (!opensContents(epoch)) return new TrailCommit(source, commit)
   const whole = new CommitAlone(source, { ...commit, epoch })
@@ -40,7 +43,7 @@ export function judgeDecoded(source: CommitSource, commit: DecodedCommit<AuditKe
   return whole
 }
 
-class CommitAlone implements JudgedCommit {
+class CommitAlone implements CheckedCommit {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]

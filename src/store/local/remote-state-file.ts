@@ -71,7 +71,7 @@ const REWRITES_MAX = 64
 /** So many syncs that were cut off are remembered. */
 const FETCHES_MAX = 64
 
-export class SeenRemotes {
+export class RemoteStateFile {
   readonly #owner: CacheOwner
   readonly #place: CachePlace
 

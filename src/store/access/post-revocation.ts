@@ -59,7 +59,7 @@ export interface LateHead {
 }
 
 /**
- * Undefined if the other head is not late here. With `alsoUnauthorized` it is late too if everything
+ * Undefined if the other head is not late here. With `alsoUnauthorized` it is late too if all
  * that cannot be taken over is by devices that were added on the other side without authority.
  */
 export async function findLate(

@@ -236,13 +236,13 @@ export const sync: readonly MutatedFile[] = [
       {
         line: 'const since = mark === undefined ? [] : rewrittenSince(file, mark)',
         becomes: 'const since: number[] = []',
-        test: 'unit/store/sync/seen-remotes.test.ts',
+        test: 'unit/store/sync/remote-state-file.test.ts',
         name: 'a sync that found all of it intact',
       },
       {
         line: 'if (news < 0 || news > heights.length) return [0]',
         becomes: 'if (news < 0) return [0]',
-        test: 'unit/store/sync/seen-remotes.test.ts',
+        test: 'unit/store/sync/remote-state-file.test.ts',
         name: 'more redactions than are remembered leave nothing intact',
       },
     ],

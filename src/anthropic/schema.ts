@@ -9,31 +9,28 @@ export const memoryToolDescription: string =
   'Your memory: text files below /memories that last from one conversation to the next. View the ' +
   'directory before you begin, and write down what will matter later.'
 
-export interface MemoryToolSchema {
-  readonly type: 'object'
-  readonly properties: Readonly<Record<string, JsonSchema>>
-  readonly required: readonly string[]
+/**
+ * Fits what other libraries call a JSON Schema: an object of any properties, which only an alias
+ * is to TypeScript, or one whose lists may be changed.
+ */
+export type MemoryToolSchema = {
+  type: 'object'
+  properties: Record<string, JsonSchema>
+  required: string[]
 }
 
 /** As much of JSON Schema as the tool needs. */
 export interface JsonSchema {
-  readonly type: 'string' | 'integer' | 'array'
-  readonly description: string
-  readonly enum?: readonly string[]
-  readonly items?: { readonly type: 'integer' }
-  readonly minItems?: number
-  readonly maxItems?: number
-  readonly minimum?: number
+  type: 'string' | 'integer' | 'array'
+  description: string
+  enum?: string[]
+  items?: { type: 'integer' }
+  minItems?: number
+  maxItems?: number
+  minimum?: number
 }
 
-const names: readonly CommandName[] = [
-  'view',
-  'create',
-  'str_replace',
-  'insert',
-  'delete',
-  'rename',
-]
+const names: CommandName[] = ['view', 'create', 'str_replace', 'insert', 'delete', 'rename']
 
 /** Of the input of `MemoryTool.run`, and with its `command` of each handler. */
 export const memoryToolSchema: MemoryToolSchema = {

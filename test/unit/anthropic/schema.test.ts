@@ -1,5 +1,6 @@
 // The JSON Schema of the memory tool says what the operations take, no more and no less.
 
+import type Anthropic from '@anthropic-ai/sdk'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { commands } from '../../../src/anthropic/commands.ts'
@@ -29,4 +30,11 @@ test('its types are those that the operations take', () => {
       expect(schema).toMatchObject({ type: typeOf(name) })
     }
   }
+})
+
+test('it fits the types that other libraries have for a JSON Schema', () => {
+  const parameters: Record<string, unknown> = memoryToolSchema
+  const { required: lists }: { required?: string[] } = memoryToolSchema
+  const schema: Anthropic.Tool.InputSchema = memoryToolSchema
+  expect([parameters, lists]).toEqual([schema, schema.required])
 })

@@ -41,13 +41,22 @@ export async function toolError(
 
 let found: Promise<ToolErrorClass | undefined> | undefined
 
-/** The class of the SDK's ESM copy, or undefined if the SDK, an optional peer, is not installed. */
 function findToolError(): Promise<ToolErrorClass | undefined> {
-  found ??= import('@anthropic-ai/sdk/lib/tools/ToolError').then(
-    (module) => module.ToolError,
-    () => undefined,
-  )
+  found ??= importToolError()
   return found
+}
+
+/**
+ * The class of the SDK's ESM copy, or undefined if the SDK, an optional peer, is not installed. The
+ * `try` says so to bundlers: some refuse to build where a module is missing outside of one.
+ */
+async function importToolError(): Promise<ToolErrorClass | undefined> {
+  try {
+    const { ToolError } = await import('@anthropic-ai/sdk/lib/tools/ToolError')
+    return ToolError
+  } catch {
+    return undefined
+  }
 }
 
 /** Not enumerable, as the constructor of Error makes it. */

@@ -73,14 +73,15 @@ export type { Applied } from './store/changes/apply.ts'
 export type { CompactReport, StoreStatus, VerifyReport } from './store/store-report.ts'
 export type { MemoryInfo } from './store/snapshot/memory-info.ts'
 export type { Memory } from './store/snapshot/memory-info.ts'
-export { createStore, openStore } from './store/open.ts'
-export type { CreateOptions } from './store/open.ts'
+export { openStore } from './store/open.ts'
+export { createStore } from './store/create.ts'
+export type { CreateOptions } from './store/create.ts'
 export type {
   GuardOptions,
   OpenOptions,
   StoreEnvironment,
   StorePlaces,
-} from './store/session/open-session.ts'
+} from './store/session/open-options.ts'
 export type { PastView } from './store/history/past.ts'
 export type { Point } from './store/history/points.ts'
 export type { Redaction } from './store/redaction/redaction.ts'

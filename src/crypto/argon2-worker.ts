@@ -1,7 +1,7 @@
 // Entry of the worker thread that passphrase.ts starts: one Argon2id hash, then the end.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { type StretchJob, stretch } from './argon2.ts'
+import { stretch, type StretchJob } from './argon2.ts'
 
 // The type is lost on the way; passphrase.ts alone sets it.
 const job: StretchJob = workerData

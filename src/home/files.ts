@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { utf8Text } from '../bytes.ts'
-import { StoreError, type ErrorCode } from '../errors.ts'
+import { type ErrorCode, StoreError } from '../errors.ts'
 /** The text of a file, or undefined if it does not exist. */
 export function findTextFile(what: string, path: string): string | undefined {
   const bytes = attempt(`read ${what}`, path, () => {

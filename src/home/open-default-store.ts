@@ -4,7 +4,7 @@ import { loadSodium } from '../crypto/sodium.ts'
 import { StoreError } from '../errors.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
-import type { OpenOptions } from '../store/session/open-session.ts'
+import type { OpenOptions } from '../store/session/open-options.ts'
 import { findIdentity } from './identity-file.ts'
 import { defaultPlaces, type Variables } from './places.ts'
 

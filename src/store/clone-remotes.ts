@@ -7,7 +7,7 @@ import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { Remote } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import { parseRemoteUrl } from '../transport/remote-url.ts'
-import { readStoreId } from './session/open-session.ts'
+import { readStoreId } from './session/store-id.ts'
 import { addressOf } from './sync/clone-remote.ts'
 
 /**

@@ -9,7 +9,7 @@ import { parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
-import { localFiles, type StorePlaces, unlockOf } from './session/open-session.ts'
+import { localFiles, type StorePlaces, unlockOf } from './session/open-options.ts'
 import {
   addressOf,
   checkKeepsUp,

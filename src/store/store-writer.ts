@@ -31,7 +31,7 @@ import {
   type RollbackRequest,
 } from './revert/restore.ts'
 import type { RevertSource } from './revert/revert-plan.ts'
-import { type RevertOptions, revert } from './revert/revert.ts'
+import { revert, type RevertOptions } from './revert/revert.ts'
 import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
 import type { StoreSyncOptions } from './sync/options.ts'

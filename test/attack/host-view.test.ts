@@ -13,8 +13,8 @@ import {
   generateIdentity,
   type MemoryStore,
 } from '../../src/index.ts'
+import { createStore } from '../../src/store/create.ts'
 import { joinStore } from '../../src/store/join.ts'
-import { createStore } from '../../src/store/open.ts'
 import { countingRandom } from '../support/forge-seal.ts'
 import { everyByte, type HostView, readHostView, type ViewedCommit } from '../support/host-view.ts'
 import { git, sharedDirectory } from '../support/temporary.ts'

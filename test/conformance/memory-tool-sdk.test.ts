@@ -27,7 +27,7 @@ import {
   type MemoryToolProps,
 } from '../../src/anthropic/memory-tool.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
-import { createStore } from '../../src/store/open.ts'
+import { createStore } from '../../src/store/create.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { outcomeOf, rig } from './memory-tool/rig.ts'
 import { create } from './memory-tool/steps.ts'

@@ -3,7 +3,7 @@
 
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type SyncReport, type RemoteOptions } from '../../src/index.ts'
+import type { RemoteOptions, SyncReport } from '../../src/index.ts'
 import {
   bareRemote,
   checkWithGit,

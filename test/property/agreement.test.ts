@@ -28,10 +28,10 @@ import {
 } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
 import {
+  decodeIdentity,
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
-  decodeIdentity,
   parseRecoveryKey,
 } from '../../src/keys/identity.ts'
 import { pad } from '../support/forge-seal.ts'

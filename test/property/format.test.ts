@@ -30,10 +30,10 @@ import { type DecodedRecord, decodeRecord, signRecord } from '../../src/format/r
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
 import { decodeTree, encodeTree } from '../../src/git/objects/object.ts'
 import {
+  decodeIdentity,
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
-  decodeIdentity,
   parseRecoveryKey,
 } from '../../src/keys/identity.ts'
 import { full, seed } from '../support/seed.ts'

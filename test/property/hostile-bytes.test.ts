@@ -50,10 +50,10 @@ import {
 import { PackIndex, PackIndexBuilder } from '../../src/git/pack/pack-index.ts'
 import { parseGitConfig } from '../../src/git/refs/git-config.ts'
 import {
+  decodeIdentity,
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
-  decodeIdentity,
   parseRecoveryKey,
 } from '../../src/keys/identity.ts'
 import { full, seed } from '../support/seed.ts'

@@ -11,8 +11,8 @@ import {
   noObjects,
   type ObjectAmount,
   type ObjectStore,
-  type StorageStatus,
   type Reclaimable,
+  type StorageStatus,
   type Transition,
 } from '../../src/git/object-store.ts'
 import type { GitObject, NewObject, Oid } from '../../src/git/objects/object.ts'

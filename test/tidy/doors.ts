@@ -26,6 +26,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'repair/repository-survey',
   ],
   'store/commits': [
+    'ancestors',
     'ancestry',
     'author',
     'commit',
@@ -75,9 +76,11 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/session': [
     'freshness',
     'one-state',
+    'open-options',
     'open-session',
     'session',
     'steady-head',
+    'store-id',
     'writer',
     'writer-clock',
   ],

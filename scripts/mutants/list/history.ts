@@ -104,7 +104,7 @@ export const history: readonly MutatedFile[] = [
     file: 'store/session/session.ts',
     mutants: [
       {
-        line: 'if (this.#reads.isOver()) await this.#reads.next()',
+        line: 'if (this.#slice.isOver()) await this.#slice.next()',
         becomes: '',
         test: 'unit/store/slices.test.ts',
         name: 'reads that are awaited one after another, though none of them has to wait',

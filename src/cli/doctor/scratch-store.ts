@@ -8,8 +8,9 @@ import { systemRandom } from '../../crypto/random.ts'
 import { StoreError } from '../../errors.ts'
 import { formatIdentity, generateIdentity, type Identity } from '../../keys/identity.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
+import { createStore } from '../../store/create.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { createStore, openStore } from '../../store/open.ts'
+import { openStore } from '../../store/open.ts'
 import type { Canary } from './canaries.ts'
 
 /** What the search looks at, and when: called at each point of the store's life. */

@@ -15,8 +15,8 @@ import { withProgress } from '../progress.ts'
 import {
   amountJson,
   erasedText,
-  repeatedText,
   reclaimableJson,
+  repeatedText,
   unreachableText,
 } from '../reclaimable.ts'
 import { eraseAside, putAsideText } from '../residue.ts'

@@ -17,8 +17,8 @@ import { IncomingPack, purgedMeanwhile, receiveLimits, refusal } from '../pack/i
 import { corruptPack } from '../pack/pack-entry.ts'
 import {
   discardTemporaryPack,
-  type TemporaryPack,
   publishPacks,
+  type TemporaryPack,
   temporaryPath,
 } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'

@@ -18,8 +18,8 @@ import {
   type CompactOptions,
   type ObjectAmount,
   type ObjectStore,
-  type StorageStatus,
   type Reclaimable,
+  type StorageStatus,
   type Transition,
 } from '../object-store.ts'
 import type { GitObject, NewObject, Oid } from '../objects/object.ts'

@@ -6,7 +6,7 @@ import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { journalTransitionBytesMax } from '../../limits.ts'
 import type { Transition } from '../object-store.ts'
-import { discardTemporaryPack, type TemporaryPack, publishPacks } from '../pack/pack-file.ts'
+import { discardTemporaryPack, publishPacks, type TemporaryPack } from '../pack/pack-file.ts'
 import type { PackObject } from '../pack/pack-writer.ts'
 import type { Packer } from '../pack/packer.ts'
 

@@ -11,7 +11,7 @@ import { indexIncoming } from '../pack/incoming-pack.ts'
 import type { TemporaryPack } from '../pack/pack-file.ts'
 import { filterPacks } from '../pack/pack-filter.ts'
 import { orderForPack } from '../pack/pack-order.ts'
-import { type PackObject, writeTemporaryPack, writePack } from '../pack/pack-writer.ts'
+import { type PackObject, writePack, writeTemporaryPack } from '../pack/pack-writer.ts'
 import { compactPacks, mergePacks } from './pack-merge.ts'
 import { measureUnreachableInPacks, type UnreachableJob } from './unreachable.ts'
 

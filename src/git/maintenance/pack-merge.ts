@@ -8,7 +8,7 @@ import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import type { PackStatus } from '../object-store.ts'
-import { type TemporaryPack, PackFile, publishPacks } from '../pack/pack-file.ts'
+import { PackFile, publishPacks, type TemporaryPack } from '../pack/pack-file.ts'
 import {
   type IndexMerge,
   type MergedRow,

@@ -15,8 +15,8 @@ import type { ReceiveLimits } from '../exchange.ts'
 import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
 import {
   discardTemporaryPack,
-  type TemporaryPack,
   packNameOf,
+  type TemporaryPack,
   temporaryPath,
   writeTemporaryIndex,
 } from './pack-file.ts'

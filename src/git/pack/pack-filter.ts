@@ -19,7 +19,7 @@ import {
   encodeOffsetDeltaHeader,
   entryTypeAt,
 } from './pack-entry.ts'
-import { type TemporaryPack, PackFile, publishPacks } from './pack-file.ts'
+import { PackFile, publishPacks, type TemporaryPack } from './pack-file.ts'
 import { encodePackIndex, type PackIndex } from './pack-index.ts'
 import { PackLayout } from './pack-layout.ts'
 import { removePacks } from './pack-removal.ts'

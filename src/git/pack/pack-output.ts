@@ -4,7 +4,7 @@
 import { crc32 } from 'node:zlib'
 import type { Disk } from '../../disk/disk.ts'
 import type { PackStatus } from '../object-store.ts'
-import { type TemporaryPack, PackFile, publishPacks } from './pack-file.ts'
+import { PackFile, publishPacks, type TemporaryPack } from './pack-file.ts'
 import { PackIndexBuilder } from './pack-index.ts'
 
 export class PackOutput {

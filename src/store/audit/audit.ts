@@ -14,16 +14,14 @@ import { findKeyring, roleOf } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import { keepUp, pin } from '../session/freshness.ts'
 import {
-  checkExpected,
-  type StoreEnvironment,
-  getHead,
   localFiles,
   type OpenOptions,
-  type StorePlaces,
-  readStoreId,
   storageOf,
-} from '../session/open-session.ts'
+  type StoreEnvironment,
+  type StorePlaces,
+} from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
+import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
 import { getBlob } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'

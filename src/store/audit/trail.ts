@@ -20,14 +20,9 @@ import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/dec
 import { findDivergence, newestCommon } from '../commits/divergence.ts'
 import type { Anchor, VerifiedHead } from '../local/anchor.ts'
 import { checkFreshness } from '../session/freshness.ts'
-import {
-  checkExpected,
-  getHead,
-  localFiles,
-  readStoreId,
-  storageOf,
-} from '../session/open-session.ts'
+import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
+import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
 import { getBlob } from '../snapshot/git-reads.ts'
 import { addressOf, checkKeepsUp, fetchInto, nameOf } from '../sync/clone-remote.ts'
 import { chooseRemote, type RemoteOptions } from '../sync/options.ts'

@@ -4,13 +4,12 @@
 import type { Clock } from '../../clock.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { readKeyringState, readSettingsState } from '../access/authority.ts'
+import { ancestorsDownTo } from '../commits/ancestors.ts'
 import { type CommitCount, countOn } from '../commits/commit-count.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
-import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { History, type HistorySource } from '../history/history.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import type { Anchor } from './anchor.ts'
@@ -219,12 +218,11 @@ export class LocalFiles {
   #isPast(known: Pick<Head, 'commit' | 'height'>): boolean {
     const { objects } = this.#parts
     if (objects.head === undefined) return false
-    const reached = new Set([objects.head])
-    for (const oid of reached) {
+    let passed = 0
+    for (const { oid } of ancestorsDownTo(objects, objects.head, known.height)) {
       if (oid === known.commit) return true
-      if (reached.size > RECENT) return false
-      const { height, parents } = parseLinks(readCommitBytes(objects, oid))
-      if (height > known.height) for (const parent of parents) reached.add(parent)
+      passed += 1
+      if (passed > RECENT) return false
     }
     return false
   }

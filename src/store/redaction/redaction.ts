@@ -11,7 +11,7 @@ import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import type { StoreSession } from '../session/session.ts'
-import { type PendingDevice, otherDevices } from './acknowledgement.ts'
+import { otherDevices, type PendingDevice } from './acknowledgement.ts'
 import { type RedactionCertificate, signCertificate } from './certificate.ts'
 import {
   checkConfirmed,

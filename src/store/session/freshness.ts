@@ -1,27 +1,14 @@
 // Whether a store holds what this device has verified of it last (FORMAT §9), and remembering that.
 
-import { equalBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import { inSlices } from '../../time-slice.ts'
 import { wasLeftLate } from '../access/post-revocation.ts'
-import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
+import { containsRecord, type RecordSource } from '../commits/ancestors.ts'
 import type { Anchor } from '../local/anchor.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
-
-interface RecordSource {
-  readonly objects: ObjectSource
-  readonly storeId: string
-  readonly epochs: Epochs<AuditKeys>
-}
-
-interface StoreSource extends RecordSource {
-  readonly objects: ObjectStore
-}
+import type { StoreSource } from './store-id.ts'
 
 /** FORMAT §9: the head must contain the record that this device verified last. */
 export async function checkFreshness(
@@ -43,7 +30,7 @@ export async function checkFreshness(
  * verified last (FORMAT §7.4), the anchor goes back to the head.
  */
 export async function keepUp(
-  source: StoreSource,
+  source: StoreSource<AuditKeys>,
   anchor: Anchor,
   snapshot: Snapshot,
 ): Promise<void> {
@@ -61,31 +48,14 @@ export async function keepUp(
 }
 
 /**
- * Both parents of merges are looked behind: the record may be on either side. In steps, one for
- * each commit.
- */
-export function* containsRecord(
-  { objects, storeId, epochs }: RecordSource,
-  head: Oid,
-  { height, record }: { readonly height: number; readonly record: Uint8Array },
-): Generator<undefined, boolean> {
-  const reached = new Set([head])
-  for (const oid of reached) {
-    yield
-    const bytes = readCommitBytes(objects, oid)
-    const links = parseLinks(bytes)
-    if (links.height > height) for (const parent of links.parents) reached.add(parent)
-    if (links.height !== height) continue
-    if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, record)) return true
-  }
-  return false
-}
-
-/**
  * The first head that this device sees is trusted, and remembered. Throws `ref_conflict` if another
  * process has moved the branch to where it is left out.
  */
-export function pin(source: StoreSource, anchor: Anchor, { head }: Snapshot): Promise<void> {
+export function pin(
+  source: StoreSource<AuditKeys>,
+  anchor: Anchor,
+  { head }: Snapshot,
+): Promise<void> {
   const { objects } = source
   return lockedIfAllowed(objects, async () => {
     const now = objects.head

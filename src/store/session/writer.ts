@@ -2,11 +2,13 @@
 // commands that wait by then share one write to disk (group commit), each still its own commit. A
 // command's promise resolves only once its commit is durable.
 
-import type { ObjectStore, Transition } from '../../git/object-store.ts'
-import type { NewObject, Oid } from '../../git/objects/object.ts'
+import type { Transition } from '../../git/object-store.ts'
+import type { NewObject } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
+import type { CurrentState } from './current-state.ts'
+import type { Upkeep } from './upkeep.ts'
 
 /** Commands that share one fdatasync at most, by number and by bytes. */
 const BATCH_MAX = 128
@@ -26,27 +28,15 @@ interface Command {
   reject(error: unknown): void
 }
 
-export interface WriterHost {
-  readonly objects: ObjectStore
-  /** Runs work that moves the snapshot; no read happens meanwhile. */
-  locked<T>(work: () => Promise<T>): Promise<T>
-  /** Brings the snapshot to the head of the object store; called under the writer lock. */
-  catchUp(): Promise<void>
-  /** The commit before the next transition. */
-  head(): Oid
-  /** Told after each durable batch. */
-  written(commits: readonly BuiltCommit[]): void
-}
-
 export class Writer {
-  readonly #host: WriterHost
+  readonly #state: CurrentState
+  readonly #upkeep: Upkeep
   #queue: Command[] = []
-  /** Objects of the batch under way: a command may build on what one before it made. */
-  #made: Map<Oid, NewObject> = new Map()
   #running: Promise<void> | undefined
 
-  constructor(host: WriterHost) {
-    this.#host = host
+  constructor(state: CurrentState, upkeep: Upkeep) {
+    this.#state = state
+    this.#upkeep = upkeep
   }
 
   /** With `alone`, no other command is in the batch: what it builds on is on disk. */
@@ -65,15 +55,6 @@ export class Writer {
       })
       this.#running ??= this.#drain()
     })
-  }
-
-  /** Whether the batch under way has commits that are not on the disk. */
-  get hasMade(): boolean {
-    return this.#made.size > 0
-  }
-
-  findMade(oid: Oid): NewObject | undefined {
-    return this.#made.get(oid)
   }
 
   /** Resolves when all that was submitted before is done, whatever comes meanwhile. */
@@ -99,12 +80,10 @@ export class Writer {
 
   async #lockAndWrite(): Promise<void> {
     try {
-      await this.#host.objects.exclusive(() =>
-        this.#host.locked(async () => {
-          await this.#host.catchUp()
-          await this.#writeBatch()
-        }),
-      )
+      await this.#state.alone(async () => {
+        await this.#state.catchUp()
+        await this.#writeBatch()
+      })
     } catch (error) {
       // No lock or no trustworthy head: nobody in the queue can go on.
       for (const command of this.#queue.splice(0)) command.reject(error)
@@ -121,12 +100,12 @@ export class Writer {
       const command = this.#next(accepted)
       if (command === undefined) break
       if (slice.isOver()) await slice.next()
-      const expected = this.#host.head()
+      const expected = this.#state.snapshot.head.commit
       try {
         const built = await command.run()
         if (built !== undefined) {
           made.push(built)
-          for (const object of built.objects) this.#made.set(object.oid, object)
+          this.#state.addToBatch(built.objects)
           const { objects, dead } = built
           const next = built.head.commit
           transitions.push({ objects, expected, next, ...(dead && { dead }) })
@@ -140,8 +119,7 @@ export class Writer {
     try {
       await this.#store(transitions, made, accepted)
     } finally {
-      // Not cleared: V8 keeps what is new in a cleared map alive from the table that it had before.
-      this.#made = new Map()
+      this.#state.endBatch()
     }
   }
 
@@ -160,14 +138,14 @@ export class Writer {
     accepted: readonly Command[],
   ): Promise<void> {
     try {
-      if (transitions.length > 0) await this.#host.objects.commit(transitions)
+      if (transitions.length > 0) await this.#state.objects.commit(transitions)
     } catch (error) {
       for (const built of made.toReversed()) built.undo()
       for (const command of accepted) command.reject(error)
       return
     }
     for (const command of accepted) command.resolve()
-    this.#host.written(made)
+    this.#upkeep.written(made)
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type OpenOptions,
   type StoreEnvironment,
   type StorePlaces,
-} from '../session/open-session.ts'
+} from '../session/open-options.ts'
 import type { RemoteOptions } from './options.ts'
 import { readForeignStoreId } from './remote-head.ts'
 

@@ -32,7 +32,7 @@ import { describeJoin, joinFor } from './joined-keyrings.ts'
 import { mergeInput } from './merge-source.ts'
 import { readLateChanges } from './post-revocation-changes.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
-import { containsRecord, findRecord, type RemoteHead } from './remote-head.ts'
+import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
 import { builtOnRedacted, compareSettings } from './side-effects.ts'
 
 /**
@@ -135,7 +135,7 @@ class Reconciler {
     const news = without(theirs.redacted, ours.redacted)
     const erased = [...news].filter((id) => this.#history.find(id) !== undefined).length
     const missing = without(ours.redacted, theirs.redacted)
-    const oursIsPast = containsRecord(this.#session, this.#history, this.#theirs, ours.head)
+    const oursIsPast = includesRecord(this.#session, this.#history, this.#theirs, ours.head)
     await this.#rewriteOurs(news, oursIsPast)
     await this.#rewriteTheirs(missing)
     if (oursIsPast) {

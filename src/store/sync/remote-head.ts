@@ -118,7 +118,7 @@ export async function hasShown(
   theirs: RemoteHead,
   seen: SeenHead,
 ): Promise<boolean> {
-  if (containsRecord(session, history, theirs, seen)) return true
+  if (includesRecord(session, history, theirs, seen)) return true
   const { objects, storeId } = session
   const epochs = new Map([...session.epochs, ...theirs.epochs])
   const head = theirs.snapshot.head.commit
@@ -161,7 +161,7 @@ async function wasLate(
 }
 
 /** Whether one of our records is in the past of theirs, whatever its commit is called there. */
-export function containsRecord(
+export function includesRecord(
   source: HistorySource,
   history: History,
   { base, records }: Pick<RemoteHead, 'base' | 'records'>,

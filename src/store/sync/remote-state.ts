@@ -2,14 +2,12 @@
 // of ours it certainly has. Asks nobody.
 
 import type { WorkOptions } from '../../async.ts'
-import { equalBytes } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { refusedName } from '../../git/refs/ref-list.ts'
-import { TimeSlice } from '../../time-slice.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { inSlices } from '../../time-slice.ts'
+import { containsRecord } from '../commits/ancestors.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -52,22 +50,9 @@ export class RemoteState {
     return leads ? seen : undefined
   }
 
-  /** Back over all that was never sent, which may be much. */
-  async #leadsTo(head: Oid, wanted: SeenHead): Promise<boolean> {
-    const { objects, storeId, epochs } = this.#session
-    const reached = new Set([head])
-    const slice = new TimeSlice()
-    for (const oid of reached) {
-      const bytes = readCommitBytes(objects, oid)
-      const { height, parents } = parseLinks(bytes)
-      if (height > wanted.height) for (const parent of parents) reached.add(parent)
-      const isWanted =
-        height === wanted.height &&
-        equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, wanted.record)
-      if (isWanted) return true
-      if (slice.isOver()) await slice.next()
-    }
-    return false
+  /** Reads back over all that was never sent, which may be much. */
+  #leadsTo(head: Oid, wanted: SeenHead): Promise<boolean> {
+    return inSlices(containsRecord(this.#session, head, wanted))
   }
 
   /** Durably, and as the ref that git's tools look at. */

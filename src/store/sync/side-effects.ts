@@ -5,7 +5,7 @@ import { compareBytes } from '../../bytes.ts'
 import { zeroId } from '../../format/record.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { containsRecord, findRecord, type RemoteHead } from './remote-head.ts'
+import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
 import type { SettingsOutcome } from './report.ts'
 
 /** Of the heads as they are before they are made one. */
@@ -17,7 +17,7 @@ export function compareSettings(
 ): SettingsOutcome | undefined {
   const { settings: other } = theirs.snapshot
   if (findRecord(source, history, other) !== undefined) return undefined
-  if (containsRecord(source, history, theirs, ours)) return 'replaced'
+  if (includesRecord(source, history, theirs, ours)) return 'replaced'
   const order = ours.height - other.height || compareBytes(ours.record, other.record)
   return order > 0 ? 'kept' : 'replaced'
 }

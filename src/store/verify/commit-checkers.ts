@@ -11,7 +11,7 @@ import { findKeyring, readKeyringState } from '../access/authority.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
 import type { CheckedCommit } from './checked-commit.ts'
 import { checkAlone } from './context-free-check.ts'
-import { decodeBatch, checkInSlices, type SigningKeys } from './verify-message.ts'
+import { checkInSlices, decodeBatch, type SigningKeys } from './verify-message.ts'
 import { VerifyPool, worthwhileThreads } from './verify-pool.ts'
 
 export interface CheckSource extends CommitSource {

@@ -35,7 +35,7 @@ import {
   type Undo,
 } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from './checked-commit.ts'
-import type { Merging, MergeContext } from './merge-context.ts'
+import type { MergeContext, Merging } from './merge-context.ts'
 import { findMemory, readRows, type VerifyContext } from './verify-rows.ts'
 
 /** What a commit brought, and did not take from a parent. */

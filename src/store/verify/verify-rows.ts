@@ -12,7 +12,7 @@ import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from './checked-commit.ts'
-import type { Merging, MergeContext } from './merge-context.ts'
+import type { MergeContext, Merging } from './merge-context.ts'
 
 export interface VerifyContext extends CommitSource {
   /** R of FORMAT §8.1: every version that a redact record of this head names. */

@@ -21,7 +21,7 @@ import {
 import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
 import type { CheckedCommit } from './checked-commit.ts'
-import { CommitCheckers, type CheckSource } from './commit-checkers.ts'
+import { type CheckSource, CommitCheckers } from './commit-checkers.ts'
 import { findNewCommits, type NewCommits } from './new-commits.ts'
 import { VerificationCursor } from './verification-cursor.ts'
 import { verifyChecked } from './verify-commit.ts'

@@ -8,8 +8,8 @@ import type { Operation, OperationContext } from '../../../src/api/operations.ts
 import { parseInput } from '../../../src/api/schemas.ts'
 import type { ErrorDetails } from '../../../src/errors.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
+import { createStore } from '../../../src/store/create.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
-import { createStore } from '../../../src/store/open.ts'
 import { sharedDirectory } from '../../support/temporary.ts'
 
 const directory = sharedDirectory()

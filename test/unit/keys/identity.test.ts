@@ -5,11 +5,11 @@ import { signingSeed } from '../../../src/crypto/signature.ts'
 import { StoreError } from '../../../src/errors.ts'
 import { formatId } from '../../../src/format/id.ts'
 import {
+  decodeIdentity,
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
   generateRecoveryKey,
-  decodeIdentity,
   parseRecoveryKey,
 } from '../../../src/keys/identity.ts'
 import {

@@ -1,7 +1,7 @@
 // What differs between two moments of a store.
 
 import { describe, expect, test } from 'vitest'
-import { type Change, type MemoryStore } from '../../../src/index.ts'
+import type { Change, MemoryStore } from '../../../src/index.ts'
 import {
   compareMoments,
   type Difference,

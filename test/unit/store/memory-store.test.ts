@@ -4,11 +4,11 @@
 import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
-  type VersionFilter,
   type Change,
   createStore,
   generateIdentity,
   openStore,
+  type VersionFilter,
 } from '../../../src/index.ts'
 import { author, contentsOf, newStore, reopen } from '../../support/stores.ts'
 import { copyDirectory, git, temporaryDirectory } from '../../support/temporary.ts'

@@ -1,7 +1,7 @@
 // The store as it was: reads and listings at earlier commits, also while redactions go on.
 
 import { describe, expect, test } from 'vitest'
-import { type Change, type Author, type MemoryStore } from '../../../src/index.ts'
+import type { Author, Change, MemoryStore } from '../../../src/index.ts'
 import { openPast, type PastView } from '../../../src/store/history/past.ts'
 import type { Point } from '../../../src/store/history/points.ts'
 import { historyOf, type ReadHistory } from '../../support/histories.ts'

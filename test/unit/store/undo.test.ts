@@ -2,7 +2,7 @@
 // and what has to come out, or why it is left.
 
 import { describe, expect, test } from 'vitest'
-import { type UndoRequest, type Author, type Change, type MemoryStore } from '../../../src/index.ts'
+import type { Author, Change, MemoryStore, UndoRequest } from '../../../src/index.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 
 const good: Author = { actor: { type: 'user', id: 'good' }, session: 'sess_good' }

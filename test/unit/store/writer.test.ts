@@ -1,32 +1,34 @@
-// The queue of writers: who waits for what was submitted does not wait for what comes meanwhile.
+// The queue of writers: a checkpoint waits for what was submitted before it, not for what comes
+// meanwhile.
 
 import { expect, test } from 'vitest'
-import type { ObjectStore } from '../../../src/git/object-store.ts'
-import { Writer } from '../../../src/store/session/writer.ts'
-import { createVolatileObjectStore } from '../../support/volatile-object-store.ts'
-
-function writerOn(objects: ObjectStore): Writer {
-  return new Writer({
-    objects,
-    locked: (work) => work(),
-    catchUp: async () => undefined,
-    head: () => '',
-    written: () => undefined,
-  })
-}
+import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
+import { openSession } from '../../../src/store/session/open-session.ts'
+import { newStore } from '../../support/stores.ts'
 
 test('what was submitted is done while others go on submitting', async () => {
-  const writer = writerOn(createVolatileObjectStore())
+  const { store, place } = await newStore()
+  await store.close()
+  const { directory, stateDirectory, identity } = place
+  const objects = await openDiskObjectStore({ directory })
+  const { session } = await openSession(objects, { directory, stateDirectory, identity })
   let done = 0
+  let doneAtCheckpoint = Infinity
+  const checkpoint = objects.checkpoint.bind(objects)
+  objects.checkpoint = () => {
+    doneAtCheckpoint = done
+    return checkpoint()
+  }
   const keepBusy = async (): Promise<void> => {
     while (done < 100) {
-      await writer.submit(async () => ({ built: undefined, result: undefined }))
+      await session.writing(async () => ({ built: undefined, result: undefined }))
       done += 1
     }
   }
   // Two, so that the queue is never empty.
   const busy = Promise.all([keepBusy(), keepBusy()])
-  await writer.settled()
-  expect(done).toBeLessThan(10)
+  await session.checkpoint()
+  expect(doneAtCheckpoint).toBeLessThan(10)
   await busy
+  await session.close()
 })

@@ -5,12 +5,12 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../../src/format/id.ts'
 import {
-  type SyncReport,
   auditStore,
   generateIdentity,
   type Identity,
   openStore,
   type Role,
+  type SyncReport,
 } from '../../../../src/index.ts'
 import { type World, worldsOf } from '../../../support/clone-templates.ts'
 import {

@@ -1,0 +1,45 @@
+// Walks back from a head by height: every commit is higher than its parents, so that nothing below
+// the height that is looked for has to be read. Both parents of a merge are followed.
+
+import { equalBytes } from '../../bytes.ts'
+import { parseLinks } from '../../format/commit.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { AuditKeys } from '../../keys/epoch.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { decodeCommit, type Epochs, readCommitBytes } from './decoded-commit.ts'
+
+/** The head and its ancestors down to a height, and the parents of the lowest ones. */
+export function* ancestorsDownTo(
+  objects: ObjectSource,
+  head: Oid,
+  height: number,
+): Generator<{ readonly oid: Oid; readonly height: number; readonly bytes: Uint8Array }> {
+  const reached = new Set([head])
+  for (const oid of reached) {
+    const bytes = readCommitBytes(objects, oid)
+    const links = parseLinks(bytes)
+    if (links.height > height) for (const parent of links.parents) reached.add(parent)
+    yield { oid, height: links.height, bytes }
+  }
+}
+
+/** Where records are read from. */
+export interface RecordSource {
+  readonly objects: ObjectSource
+  readonly storeId: string
+  readonly epochs: Epochs<AuditKeys>
+}
+
+/** Whether the head or one of its ancestors is of this record. In steps, one for each commit. */
+export function* containsRecord(
+  { objects, storeId, epochs }: RecordSource,
+  head: Oid,
+  wanted: { readonly height: number; readonly record: Uint8Array },
+): Generator<undefined, boolean> {
+  for (const { oid, height, bytes } of ancestorsDownTo(objects, head, wanted.height)) {
+    yield
+    if (height !== wanted.height) continue
+    if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, wanted.record)) return true
+  }
+  return false
+}

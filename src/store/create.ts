@@ -1,0 +1,103 @@
+// Creating a store: its first keyring, genesis, and the files of this device.
+
+import type { Actor } from '../format/change-record.ts'
+import { zeroHash } from '../format/record.ts'
+import { checkSettings, type Settings } from '../format/settings.ts'
+import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
+import type { EpochKeys } from '../keys/epoch.ts'
+import { formatRecoveryKey, generateRecoveryKey } from '../keys/identity.ts'
+import { createKeyring } from '../keys/keyring.ts'
+import { contentBytesDefault, memoriesDefault } from '../limits.ts'
+import { checkActor } from './commits/author.ts'
+import { type BuiltCommit, buildGenesis } from './commits/commit.ts'
+import { sealSettings } from './devices/administration.ts'
+import { History } from './history/history.ts'
+import { VersionIds } from './local/version-ids.ts'
+import { MemoryStore } from './memory-store.ts'
+import {
+  environmentOf,
+  type GuardOptions,
+  localFiles,
+  storageOf,
+  type StoreEnvironment,
+  type StorePlaces,
+} from './session/open-options.ts'
+import { StoreSession } from './session/session.ts'
+import type { Snapshot } from './snapshot/snapshot.ts'
+
+export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironment {
+  /** Lets a new device join with a passphrase; at least 8 characters. */
+  readonly passphrase?: string
+  readonly limits?: { readonly contentBytes?: number; readonly memories?: number }
+  readonly name?: string
+  /** Who is recorded as the founder. */
+  readonly actor?: Actor
+}
+
+/**
+ * Makes a new store in an absent or empty directory and opens it. The recovery key is returned here
+ * and nowhere else. Throws `store_exists`, `invalid_input` or a storage code.
+ */
+export async function createStore(
+  options: CreateOptions,
+): Promise<{ readonly store: MemoryStore; readonly recoveryKey: string }> {
+  const { identity } = options
+  const environment = environmentOf(options)
+  const recoveryKey = generateRecoveryKey(environment.random)
+  const { storeId, epoch, built, snapshot } = await found(options, environment, recoveryKey)
+  const objects = await createDiskObjectStore({
+    directory: options.directory,
+    ...storageOf(options),
+  })
+  const files = localFiles(options, storeId)
+  try {
+    await objects.exclusive(async () => {
+      // Genesis has number 1, so the next one is asked for: 1 is never given again.
+      await files.anchor.reserve(1, snapshot.head)
+      const transition = { objects: built.objects, expected: undefined, next: built.head.commit }
+      await objects.commit([transition])
+    })
+    await objects.checkpoint()
+  } catch (error) {
+    await objects.close().catch(() => undefined)
+    throw error
+  }
+  const { commit } = snapshot.head
+  const versionIds = new VersionIds({ owner: files.caches, directory: files.cacheDirectory })
+  versionIds.restart(commit)
+  const epochs = new Map([[epoch.kid, epoch]])
+  const known = { cachedHeight: -1, counted: { commit, commits: 1 }, versionIds }
+  const parts = { objects, storeId, identity, epochs, snapshot, guard: options.guard }
+  const session = new StoreSession({ ...parts, ...files, ...known, ...environment }, new History())
+  return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(recoveryKey) }
+}
+
+/** The first keyring, settings and commit, in RAM. */
+async function found(
+  options: CreateOptions,
+  { clock, random }: Pick<Required<StoreEnvironment>, 'clock' | 'random'>,
+  recoveryKey: Uint8Array,
+): Promise<{
+  readonly storeId: string
+  readonly epoch: EpochKeys
+  readonly built: BuiltCommit
+  readonly snapshot: Snapshot
+}> {
+  const { identity, passphrase, actor } = options
+  const settings = checkSettings(initialSettings(options))
+  const founder = actor && checkActor(actor)
+  const keyring = await createKeyring({ identity, passphrase, recoveryKey, random })
+  const { storeId, epoch } = keyring
+  const { deviceId, signing: pair } = identity
+  const signer = { deviceId, pair, sequence: 1, previous: zeroHash }
+  const context = { storeId, epoch, signer, time: clock(), random }
+  const sealed = { bytes: sealSettings(context, settings), value: settings }
+  return { storeId, epoch, ...(await buildGenesis(context, keyring, sealed, founder)) }
+}
+
+function initialSettings(options: CreateOptions): Settings {
+  const { contentBytes = contentBytesDefault, memories = memoriesDefault } = options.limits ?? {}
+  const name = options.name ?? 'agent memory'
+  const limits = { contentBytes, memories }
+  return { name, description: '', metadata: {}, archivedAt: undefined, limits }
+}

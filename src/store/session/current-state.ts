@@ -1,0 +1,221 @@
+// What an open store knows of itself now: the verified snapshot, the epochs that open it and the
+// history as far as it was read. They move in turns, one after another, with our own commits and
+// with those of other processes. Must not decide what is written.
+
+import { Gate } from '../../async.ts'
+import { assert, StoreError } from '../../errors.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import type { NewObject, Oid } from '../../git/objects/object.ts'
+import type { EpochKeys } from '../../keys/epoch.ts'
+import type { Identity } from '../../keys/identity.ts'
+import { findKeyring, openHeadKeyring } from '../access/authority.ts'
+import type { Epochs } from '../commits/decoded-commit.ts'
+import type { CatchUpOptions } from '../history/catch-up.ts'
+import { ContentCache } from '../history/content-cache.ts'
+import type { ContentSource } from '../history/contents.ts'
+import type { History } from '../history/history.ts'
+import { LocalFiles, type LocalFilesParts } from '../local/local-files.ts'
+import type { RemoteStateFile } from '../local/remote-state-file.ts'
+import type { KeyringState, Snapshot, Undo } from '../snapshot/snapshot.ts'
+import { followHead } from './follow.ts'
+import { HeldHistory } from './held-history.ts'
+
+export interface StateParts extends LocalFilesParts {
+  readonly storeId: string
+  readonly identity: Identity
+  readonly epochs: ReadonlyMap<string, EpochKeys>
+  readonly snapshot: Snapshot
+  readonly seenRemotes: RemoteStateFile
+}
+
+export class CurrentState {
+  readonly objects: ObjectStore
+  readonly storeId: string
+  readonly identity: Identity
+  readonly seenRemotes: RemoteStateFile
+  readonly local: LocalFiles
+  readonly #gate = new Gate()
+  readonly #held: HeldHistory
+  readonly #cache = new ContentCache()
+  #epochs: Epochs
+  #snapshot: Snapshot
+  #rewrites = 0
+  /** Objects of the batch that is being written: a command may build on those of one before it. */
+  #batch: Map<Oid, NewObject> = new Map()
+
+  /** `history` is empty, or what opening has read of it. */
+  constructor(parts: StateParts, history: History) {
+    this.objects = parts.objects
+    this.storeId = parts.storeId
+    this.identity = parts.identity
+    this.seenRemotes = parts.seenRemotes
+    this.#epochs = parts.epochs
+    this.#snapshot = parts.snapshot
+    this.local = new LocalFiles(parts)
+    this.#held = new HeldHistory(history, {
+      read: (into, signal) => this.local.loadHistory(into, signal),
+      alone: (work) => this.alone(work),
+      write: (what) => this.local.keepHistory(this.#snapshot, what),
+    })
+  }
+
+  /** The newest snapshot. Between turns it may be ahead of the disk by a batch. */
+  get snapshot(): Snapshot {
+    return this.#snapshot
+  }
+
+  /** Whether a turn is taken or waited for. */
+  get isBusy(): boolean {
+    return !this.#gate.free
+  }
+
+  /** Whether the snapshot is that of the newest durable head. */
+  get isCurrent(): boolean {
+    return this.objects.head === this.#snapshot.head.commit
+  }
+
+  get epochs(): Epochs {
+    return this.#epochs
+  }
+
+  /** How often the history below the head was rewritten: what was read before may be erased. */
+  get rewrites(): number {
+    return this.#rewrites
+  }
+
+  /** The history as far as it is in RAM. */
+  get history(): History {
+    return this.#held.now
+  }
+
+  /** Where contents are read from: the batch that is being written, then the object store. */
+  get contents(): ContentSource {
+    const { storeId, epochs } = this
+    const read = (oid: Oid) => this.#batch.get(oid) ?? this.objects.read(oid)
+    return { objects: { read }, storeId, epochs, cache: this.#cache }
+  }
+
+  /** Whether the batch that is being written has objects. */
+  get hasBatch(): boolean {
+    return this.#batch.size > 0
+  }
+
+  addToBatch(objects: readonly NewObject[]): void {
+    for (const object of objects) this.#batch.set(object.oid, object)
+  }
+
+  endBatch(): void {
+    // Not cleared: V8 keeps the entries of a cleared map alive.
+    this.#batch = new Map()
+  }
+
+  /** Runs work that moves the snapshot; no read happens meanwhile. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#gate.run(work)
+  }
+
+  /** The same with the writer lock, which is taken first: no other process writes meanwhile. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.objects.exclusive(() => this.inTurn(work))
+  }
+
+  /** Moves the snapshot to the head of the object store. In a turn. */
+  async catchUp(): Promise<void> {
+    if (this.isCurrent) return
+    const { objects, storeId } = this
+    const { head } = objects
+    if (head === undefined) throw new StoreError('rolled_back', 'The history has disappeared')
+    // Kept only once the head that brought them is accepted (FORMAT §7.1).
+    const epochs = await this.#epochsOf(head)
+    const source = { objects, storeId, epochs }
+    const before = this.#snapshot
+    // The snapshot moves before these are called.
+    const { commit } = before.head
+    const fill = () => this.historyUpTo(commit, {})
+    const below = this.local.versionIds.below(source, commit, fill)
+    const findLeftFor = (record: Uint8Array) => this.seenRemotes.findLeftFor(record)
+    this.#snapshot = await followHead(source, before, head, { fill, below, findLeftFor })
+    if (this.#snapshot !== before) this.forgetAll()
+    this.#epochs = epochs
+  }
+
+  /** The history up to a head. */
+  async historyUpTo(head: Oid, options: CatchUpOptions): Promise<History> {
+    const history = await this.findHistory(head, options, () => true)
+    assert(history !== undefined, 'this head is wanted')
+    return history
+  }
+
+  /** The same; undefined, with nothing done, if `isWanted` is false when its turn comes. */
+  findHistory(
+    head: Oid,
+    options: CatchUpOptions,
+    isWanted: () => boolean,
+  ): Promise<History | undefined> {
+    return this.#held.upTo(this.contents, head, options, isWanted)
+  }
+
+  /** Adds an epoch that a keyring of our own begins; returns how to take it back. */
+  addEpoch(epoch: EpochKeys): Undo {
+    const before = this.#epochs
+    this.#epochs = new Map([...before, [epoch.kid, epoch]])
+    return () => {
+      this.#epochs = before
+    }
+  }
+
+  /** Replaces the snapshot by another verified one of this store; returns how to go back. */
+  adopt(snapshot: Snapshot, epochs: Epochs): Undo {
+    const [before, epochsBefore] = [this.#snapshot, this.#epochs]
+    this.#snapshot = snapshot
+    this.#epochs = epochs
+    return () => {
+      this.#snapshot = before
+      this.#epochs = epochsBefore
+    }
+  }
+
+  /** The epoch that new records are sealed under. */
+  currentEpoch(keyring: KeyringState = this.#snapshot.keyring): EpochKeys {
+    const epoch = this.#epochs.get(keyring.kid)
+    if (epoch !== undefined) return epoch
+    throw new StoreError('wrong_key', 'This identity has no key for the current epoch')
+  }
+
+  /** After a redaction of our own is durable: nothing in RAM shows what it erased any more. */
+  async forget(
+    oldHead: Oid,
+    rewritten: ReadonlyMap<number, Oid>,
+    versionIds: ReadonlySet<string>,
+  ): Promise<void> {
+    this.#cache.clear()
+    this.#rewrites += 1
+    await this.#held.forget(oldHead, rewritten, versionIds)
+  }
+
+  /** After redactions of others were adopted: the history is read again from git. */
+  forgetAll(): void {
+    this.#cache.clear()
+    this.#rewrites += 1
+    this.history.isSuperseded = true
+  }
+
+  /** Starts no work by itself any more. */
+  stop(): void {
+    this.#held.close()
+  }
+
+  /** Plaintexts leave RAM. */
+  clear(): void {
+    this.#cache.clear()
+  }
+
+  /** Opening a keyring is slow compared with a command, so only a new one is opened. */
+  async #epochsOf(head: Oid): Promise<Epochs> {
+    const { oid, kid } = this.#snapshot.keyring
+    const isSame = findKeyring(this.objects, head) === oid && this.#epochs.has(kid)
+    if (isSame) return this.#epochs
+    const unlock = { type: 'identity', identity: this.identity } as const
+    return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
+  }
+}

@@ -1,0 +1,112 @@
+// What a store is opened with, and where it and what belongs to it lie. Reads nothing.
+
+import type { Progress } from '../../async.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import { type Random, systemRandom } from '../../crypto/random.ts'
+import { type Disk, systemDisk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
+import { formatId } from '../../format/id.ts'
+import type { Packer } from '../../git/pack/packer.ts'
+import type { Identity } from '../../keys/identity.ts'
+import type { Unlock } from '../../keys/keyring.ts'
+import type { ContentGuard } from '../guard/guard.ts'
+import { Anchor } from '../local/anchor.ts'
+import { RemoteStateFile } from '../local/remote-state-file.ts'
+import type { CacheOwner } from '../local/sealed-cache.ts'
+
+/** Given anew with every opening; nothing of it is stored. */
+export interface GuardOptions {
+  /** Looks at every text before it is written, beside the guard that the settings may ask for. */
+  readonly guard?: ContentGuard
+}
+
+/** The system's, unless given. */
+export interface StoreEnvironment {
+  readonly clock?: Clock
+  /** @internal Replaced in tests. */
+  readonly random?: Random
+  /** @internal Replaced in tests. */
+  readonly disk?: Disk
+  /** @internal Where packs are made: a worker thread, unless given. */
+  readonly packer?: Packer
+}
+
+/** Where a store and what belongs to it lie. */
+export interface StorePlaces {
+  /** The bare repository. */
+  readonly directory: string
+  /** What must live outside the store: the anchor. One folder serves many stores. */
+  readonly stateDirectory: string
+  readonly identity: Identity
+}
+
+export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment {
+  /** One of these enrols an identity that is not a device of the store yet (FORMAT §7). */
+  readonly passphrase?: string
+  readonly recoveryKey?: string
+  /** `memstore_…`: refuse any other store, also one of the same device that took its place. */
+  readonly storeId?: string
+  /** Accept a store that was put back to an older state, once. */
+  readonly acceptRolledBack?: boolean
+  /** Reports the verification of a long history. */
+  readonly progress?: Progress
+  readonly signal?: AbortSignal
+}
+
+export function environmentOf(
+  options: StoreEnvironment,
+): Required<Omit<StoreEnvironment, 'packer'>> {
+  const { clock = systemClock, random = systemRandom, disk = systemDisk } = options
+  return { clock, random, disk }
+}
+
+export function storageOf(options: StoreEnvironment): StoreEnvironment {
+  const { disk, packer } = options
+  return { ...(disk && { disk }), ...(packer && { packer }) }
+}
+
+export function unlockOf(options: OpenOptions): Unlock {
+  const { identity, passphrase, recoveryKey } = options
+  if (passphrase !== undefined && recoveryKey !== undefined) {
+    throw new StoreError('invalid_input', 'Give a passphrase or a recovery key, not both')
+  }
+  if (passphrase !== undefined) return { type: 'passphrase', passphrase }
+  if (recoveryKey !== undefined) return { type: 'recovery', recoveryKey }
+  return { type: 'identity', identity }
+}
+
+export function localFiles(
+  options: StorePlaces & StoreEnvironment,
+  storeId: string,
+): {
+  readonly caches: CacheOwner
+  readonly anchor: Anchor
+  readonly seenRemotes: RemoteStateFile
+  readonly cacheDirectory: string
+} {
+  const { caches, anchorFile, remotesFile, cacheDirectory } = localPlaces(options, storeId)
+  const anchor = new Anchor(caches, anchorFile)
+  return { caches, anchor, seenRemotes: new RemoteStateFile(caches, remotesFile), cacheDirectory }
+}
+
+/** Where this device keeps what belongs to it alone. Reads nothing. */
+export function localPlaces(
+  options: StorePlaces & StoreEnvironment,
+  storeId: string,
+): {
+  readonly caches: CacheOwner
+  readonly anchorFile: string
+  readonly remotesFile: string
+  readonly cacheDirectory: string
+} {
+  const { identity, directory, stateDirectory } = options
+  const { disk, random } = environmentOf(options)
+  const device = formatId('device', identity.deviceId)
+  const state = `${stateDirectory}/${formatId('store', storeId)}/${device}`
+  return {
+    caches: { disk, storeId, identity, random },
+    anchorFile: `${state}.anchor`,
+    remotesFile: `${state}.remotes`,
+    cacheDirectory: `${directory}/gitlocket/cache/${device}`,
+  }
+}

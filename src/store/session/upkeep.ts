@@ -1,0 +1,77 @@
+// The work that nobody asks for: the anchor and the caches of this device are written when the
+// store is idle, when it has been busy for long, and when it closes. A failure loses nothing: the
+// earlier files are as good, only older.
+
+import { hasCode } from '../../errors.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import type { Head } from '../snapshot/snapshot.ts'
+import type { CurrentState } from './current-state.ts'
+
+const IDLE_MS = 2000
+
+export class Upkeep {
+  readonly #state: CurrentState
+  /** The newest head that is certainly on disk. */
+  #durable: Head | undefined
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(state: CurrentState) {
+    this.#state = state
+  }
+
+  /** After each durable batch. */
+  written(commits: readonly BuiltCommit[]): void {
+    if (commits.length === 0) return
+    const { local, snapshot } = this.#state
+    local.noteWritten(commits)
+    this.#durable = snapshot.head
+    clearTimeout(this.#timer)
+    if (this.#isStopped) return
+    if (local.isDue(snapshot, 'busy')) this.#running ??= this.#settleWhenBusy()
+    this.#timer = setTimeout(() => void this.#settle().catch(() => undefined), IDLE_MS)
+    this.#timer.unref()
+  }
+
+  /** After a long verification: the next open does not repeat it, even if this process dies. */
+  async keepVerified(): Promise<void> {
+    const { local, snapshot } = this.#state
+    if (local.isDue(snapshot, 'idle')) await this.#leave()
+  }
+
+  /** Writes after this are not followed by work of its own. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  /** Once no command runs: what is left to write before the store closes. */
+  async finish(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#running
+    const { local, snapshot, history } = this.#state
+    if (this.#durable !== undefined || local.hasNews(snapshot, history)) await this.#leave()
+  }
+
+  async #settleWhenBusy(): Promise<void> {
+    await this.#settle().catch(() => undefined)
+    this.#running = undefined
+  }
+
+  #settle(): Promise<void> {
+    const state = this.#state
+    return state.alone(() => state.local.settle(state.contents, this.#durable, state.snapshot))
+  }
+
+  /** What a reader may not do, or cannot while another process holds the lock, loses nothing. */
+  async #leave(): Promise<void> {
+    const state = this.#state
+    try {
+      await state.alone(() => {
+        return state.local.leave(state.contents, this.#durable, state.snapshot, state.history)
+      })
+    } catch (error) {
+      if (!hasCode(error, 'locked', 'storage_denied')) throw error
+    }
+  }
+}

@@ -14,6 +14,7 @@ import { sealSettings } from './devices/administration.ts'
 import { History } from './history/history.ts'
 import { VersionIds } from './local/version-ids.ts'
 import { MemoryStore } from './memory-store.ts'
+import { checkPlaces } from './request-check.ts'
 import {
   environmentOf,
   type GuardOptions,
@@ -41,7 +42,7 @@ export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironme
 export async function createStore(
   options: CreateOptions,
 ): Promise<{ readonly store: MemoryStore; readonly recoveryKey: string }> {
-  const { identity } = options
+  const { identity } = checkPlaces(options)
   const environment = environmentOf(options)
   const recoveryKey = generateRecoveryKey(environment.random)
   const { storeId, epoch, built, snapshot } = await found(options, environment, recoveryKey)

@@ -9,6 +9,7 @@ import { parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
+import { checkPlaces, checkText } from './request-check.ts'
 import { localFiles, type StorePlaces, unlockOf } from './session/open-options.ts'
 import {
   addressOf,
@@ -31,7 +32,8 @@ const ATTEMPTS = 5
  * nothing is left then.
  */
 export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
-  const { disk = systemDisk, random = systemRandom, directory } = options
+  const { disk = systemDisk, random = systemRandom, directory } = checkPlaces(options)
+  checkText(options.url, '`url`')
   const staged = new StagedClone(disk, random, directory)
   for (let attempt = 1; ; attempt += 1) {
     try {

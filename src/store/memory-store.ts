@@ -12,7 +12,7 @@ import { readMemory } from './history/contents.ts'
 import { openPast, type PastView } from './history/past.ts'
 import type { Point } from './history/points.ts'
 import { type ListedMemory, listMemories, type MemoryPrefix, type MemoryQuery } from './memories.ts'
-import { checkObject, checkPoint } from './request-check.ts'
+import { checkOptions, checkPoint } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
 import { describeMemory, type Memory } from './snapshot/memory-info.ts'
@@ -72,8 +72,11 @@ export class MemoryStore {
    * The file or directory at `path` and what lies up to `depth` levels below it, or undefined if
    * nothing is there. The root always exists.
    */
-  list(path: string, options: { depth?: number } = {}): Promise<DirectoryListing | undefined> {
-    const depth = options.depth ?? Number.POSITIVE_INFINITY
+  async list(
+    path: string,
+    options: { depth?: number } = {},
+  ): Promise<DirectoryListing | undefined> {
+    const { depth = Number.POSITIVE_INFINITY } = checkOptions(options)
     return this.#session.reading((snapshot) => {
       return listDirectory(snapshot, path === '/' ? path : checkPath(path), depth)
     })
@@ -88,7 +91,7 @@ export class MemoryStore {
 
   /** The store as it was at a point of its history. */
   async at(point: Point, options: WorkOptions = {}): Promise<PastView> {
-    return openPast(this.#session, checkPoint(point), checkObject(options, 'The options'))
+    return openPast(this.#session, checkPoint(point), checkOptions(options))
   }
 
   /**
@@ -96,7 +99,7 @@ export class MemoryStore {
    * alone, no texts. Ends when the store is closed, or by the signal.
    */
   watch(options: WatchOptions = {}): AsyncIterable<StoreChange, void> {
-    return watchStore(this.#session, checkObject(options, 'The options'))
+    return watchStore(this.#session, checkOptions(options))
   }
 
   status(): Promise<StoreStatus> {

@@ -1,8 +1,9 @@
-// Creating a store, and opening one (open-session.ts).
+// Opening a store. What it reads is in session/open-session.ts.
 
 import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import { enrolDevice } from './devices/administration.ts'
 import { MemoryStore } from './memory-store.ts'
+import { checkPlaces } from './request-check.ts'
 import { type OpenOptions, storageOf } from './session/open-options.ts'
 import { openSession } from './session/open-session.ts'
 import { onSteadyHead } from './session/steady-head.ts'
@@ -12,7 +13,8 @@ import { onSteadyHead } from './session/steady-head.ts'
  * `rolled_back`, a storage code, or the code of whatever verification refused.
  */
 export async function openStore(options: OpenOptions): Promise<MemoryStore> {
-  const objects = await openDiskObjectStore({ directory: options.directory, ...storageOf(options) })
+  const { directory } = checkPlaces(options)
+  const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
   try {
     // A redaction of another process erases what lies below the head that was read.
     const { session, opened } = await onSteadyHead(objects, () => openSession(objects, options))

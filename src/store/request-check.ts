@@ -4,12 +4,47 @@
 import { StoreError } from '../errors.ts'
 import type { BlameOptions } from './history/blame.ts'
 import type { Point } from './history/points.ts'
+import type { RedactionRequest } from './redaction/redaction-plan.ts'
 import type { RestoreRequest, RollbackRequest } from './revert/restore.ts'
+import type { StorePlaces } from './session/open-options.ts'
 
 /** An object of any kind; `what` begins the sentence. Throws `invalid_input`. */
 export function checkObject<T>(value: T, what: string): T {
   if (isObject(value)) return value
   throw invalid(`${what} must be an object`)
+}
+
+/** The options of a call. Throws `invalid_input`. */
+export function checkOptions<T>(options: T): T {
+  return checkObject(options, 'The options')
+}
+
+/** A string; `what` begins the sentence. Throws `invalid_input`. */
+export function checkText(value: string, what: string): string {
+  if (typeof value === 'string') return value
+  throw invalid(`${what} must be a string`)
+}
+
+/** Ids of devices. Throws `invalid_input`. */
+export function checkDeviceIds(deviceIds: readonly string[]): readonly string[] {
+  if (Array.isArray(deviceIds)) return deviceIds.map((id: string) => checkText(id, 'A device id'))
+  throw invalid('Device ids must be a list')
+}
+
+/** Which versions to redact. Throws `invalid_input`. */
+export function checkRedaction(request: RedactionRequest): RedactionRequest {
+  checkObject(checkObject(request, 'A redaction').select, 'What a redaction selects')
+  return request
+}
+
+/** Where a store lies and who opens it. Throws `invalid_input`. */
+export function checkPlaces<T extends StorePlaces>(options: T): T {
+  const { directory, stateDirectory, identity } = checkOptions(options)
+  checkText(directory, '`directory`')
+  checkText(stateDirectory, '`stateDirectory`')
+  // An identity that was parsed or generated here has all of its parts.
+  if (isObject(identity) && identity.secret instanceof Uint8Array) return options
+  throw invalid('`identity` must come from `generateIdentity` or `parseIdentity`')
 }
 
 /** Exactly one way to name a moment. Throws `invalid_input`. */

@@ -16,7 +16,14 @@ import {
   type VersionWithInputs,
 } from './history/versions.ts'
 import type { RedactionPlan, RedactionRequest } from './redaction/redaction-plan.ts'
-import { checkBlame, checkObject, checkPoint } from './request-check.ts'
+import {
+  checkBlame,
+  checkObject,
+  checkOptions,
+  checkPoint,
+  checkRedaction,
+  checkText,
+} from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 
 export class StoreHistory {
@@ -34,14 +41,15 @@ export class StoreHistory {
     const read = async (page?: string): Promise<Page<Version>> => {
       const query = { ...checkObject(asked, 'The filter'), page }
       const ask = (history: History): Promise<Page<Version>> =>
-        readVersions(history, this.#session.contents, query, options.signal)
-      return retryAfterRedaction(this.#session, ask, options)
+        readVersions(history, this.#session.contents, query, checkOptions(options).signal)
+      return retryAfterRedaction(this.#session, ask, checkOptions(options))
     }
     return paged(read, asked?.page)
   }
 
   /** One version with its content, and what a merge made it of. Rejects with `not_found`. */
   async version(versionId: string): Promise<VersionWithInputs> {
+    checkText(versionId, 'A version id')
     const history = await this.#session.loadHistory()
     return readVersionWithInputs(history, this.#session.contents, versionId)
   }
@@ -65,7 +73,7 @@ export class StoreHistory {
 
   /** What merges of clones have combined, newest first. */
   async conflicts(options: ConflictOptions = {}): Promise<readonly Conflict[]> {
-    return findConflicts(await this.#session.loadHistory(), options)
+    return findConflicts(await this.#session.loadHistory(), checkOptions(options))
   }
 
   /** What `redact` would erase, and what stands in its way. */
@@ -74,6 +82,6 @@ export class StoreHistory {
     options: WorkOptions = {},
   ): Promise<RedactionPlan> {
     const { planRedaction } = await import('./redaction/redaction.ts')
-    return planRedaction(this.#session, request, options)
+    return planRedaction(this.#session, checkRedaction(request), checkOptions(options))
   }
 }

@@ -3,6 +3,7 @@
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import type { ResidueOptions, ResidueReport } from './redaction/residue.ts'
+import { checkOptions } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import { type CompactReport, type VerifyReport, verifyStore } from './store-report.ts'
@@ -28,14 +29,14 @@ export class StoreMaintenance {
    * Verifies every commit from genesis on (FORMAT §8), reading git alone. Rejects with the code of
    * the first violation.
    */
-  verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    return verifyStore(this.#session, options)
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    return verifyStore(this.#session, checkOptions(options))
   }
 
   /** Searches all that is stored, and the caches, for what was redacted. */
   async findResidue(options: ResidueOptions = {}): Promise<ResidueReport> {
     const { findResidue } = await import('./redaction/residue.ts')
-    return findResidue(this.#session, options)
+    return findResidue(this.#session, checkOptions(options))
   }
 
   /** Makes everything visible to stock git. `close` does it too. */
@@ -47,7 +48,7 @@ export class StoreMaintenance {
   async compact(options: CompactOptions = {}): Promise<CompactReport> {
     const { objects } = this.#session
     const before = objects.status()
-    await objects.compact(options)
+    await objects.compact(checkOptions(options))
     return { before, after: objects.status() }
   }
 
@@ -55,13 +56,13 @@ export class StoreMaintenance {
    * What is stored and no ref leads to: refused fetches, lost races, what other programs left. It
    * stays until `git gc --prune=now` runs on the closed store. Reads every commit and tree.
    */
-  unreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
-    return this.#session.objects.findUnreachable(options)
+  async unreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
+    return this.#session.objects.findUnreachable(checkOptions(options))
   }
 
   /** Lines for git's `gpg.ssh.allowedSignersFile`, one per epoch. */
   async allowedSigners(): Promise<string> {
-    const epochs = [...this.#session.epochs.values()]
+    const epochs = await this.#session.reading(() => [...this.#session.epochs.values()])
     return epochs.map((epoch) => allowedSignersLine(epoch.group.publicKey)).join('')
   }
 }

@@ -1,6 +1,7 @@
 // `store.remotes`: where `sync` goes. Nothing here contacts a remote.
 
 import type { Remote } from '../git/exchange.ts'
+import { checkText } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 
 export class StoreRemotes {
@@ -13,17 +14,19 @@ export class StoreRemotes {
 
   /** As `git remote` shows them too. */
   async list(): Promise<readonly Remote[]> {
-    return this.#session.objects.exchange.remotes()
+    return this.#session.reading(() => this.#session.objects.exchange.remotes())
   }
 
   /** Names a remote: https, ssh or a path. Rejects with `invalid_input`. */
   async add(name: string, url: string): Promise<void> {
+    checkText(name, 'The name of a remote')
+    checkText(url, 'The address of a remote')
     const { parseRemoteUrl } = await import('../transport/remote-url.ts')
     return this.#session.objects.exchange.addRemote({ name, url: parseRemoteUrl(url).text })
   }
 
   /** Forgets a remote. Rejects with `not_found`. */
-  remove(name: string): Promise<void> {
-    return this.#session.objects.exchange.removeRemote(name)
+  async remove(name: string): Promise<void> {
+    return this.#session.objects.exchange.removeRemote(checkText(name, 'The name of a remote'))
   }
 }

@@ -22,7 +22,15 @@ import {
 } from './devices/device-changes.ts'
 import type { RedactionRequest } from './redaction/redaction-plan.ts'
 import type { Redaction } from './redaction/redaction.ts'
-import { checkObject, checkRestore, checkRollback } from './request-check.ts'
+import {
+  checkDeviceIds,
+  checkObject,
+  checkOptions,
+  checkRedaction,
+  checkRestore,
+  checkRollback,
+  checkText,
+} from './request-check.ts'
 import {
   planRestore,
   planRollback,
@@ -117,12 +125,13 @@ export class StoreWriter {
    */
   async redact(request: RedactionRequest, options: WorkOptions = {}): Promise<Redaction> {
     const { redact } = await import('./redaction/redaction.ts')
-    return redact(this.#session, request, this.#author, options)
+    return redact(this.#session, checkRedaction(request), this.#author, checkOptions(options))
   }
 
   /** Deletes memories by a rule of retention, as ordinary changes. Nothing runs by itself. */
   async expire(rule: ExpiryRule, options: { readonly dryRun?: boolean } = {}): Promise<Expiry> {
-    return expire(this.#session, this.#session.reads, rule, this.#author, options)
+    checkObject(rule, 'A rule of retention')
+    return expire(this.#session, this.#session.reads, rule, this.#author, checkOptions(options))
   }
 
   /**
@@ -132,11 +141,11 @@ export class StoreWriter {
    */
   async sync(options: StoreSyncOptions = {}): Promise<SyncReport> {
     const { syncStore } = await import('./sync/sync.ts')
-    return syncStore(this.#session, this.#author, options)
+    return syncStore(this.#session, this.#author, checkOptions(options))
   }
 
   async #revert(plan: Parameters<typeof revert>[1], options: RevertOptions): Promise<Revert> {
-    return revert(this.#session, plan, this.#author, checkObject(options, 'The options'))
+    return revert(this.#session, plan, this.#author, checkOptions(options))
   }
 }
 
@@ -160,13 +169,14 @@ export class DeviceWriter {
     role: Role,
     options: { readonly fingerprint?: string } = {},
   ): Promise<DeviceAdded> {
-    const { fingerprint } = options
+    const { fingerprint } = checkOptions(options)
+    checkText(card, 'A device card')
     return addDeviceByCard(this.#session, card, { role, fingerprint }, this.#author)
   }
 
   /** Gives a device, `dev_…`, another role. A new epoch begins. */
   async changeRole(deviceId: string, role: Role): Promise<KeysChanged> {
-    return changeRole(this.#session, deviceId, role, this.#author)
+    return changeRole(this.#session, checkText(deviceId, 'A device id'), role, this.#author)
   }
 
   /**
@@ -174,7 +184,7 @@ export class DeviceWriter {
    * is written from then on (FORMAT §7.3).
    */
   async remove(deviceIds: readonly string[]): Promise<KeysChanged> {
-    return removeDevices(this.#session, deviceIds, this.#author)
+    return removeDevices(this.#session, checkDeviceIds(deviceIds), this.#author)
   }
 }
 
@@ -204,7 +214,7 @@ export class KeyWriter {
    * in a new epoch, unless `keepOld` is given.
    */
   async makeRecoveryKey(options: { readonly keepOld?: boolean } = {}): Promise<RecoveryKeyMade> {
-    const keepOld = options.keepOld ?? false
+    const { keepOld = false } = checkOptions(options)
     return makeRecoveryKey(this.#session, { keepOld }, this.#author)
   }
 }

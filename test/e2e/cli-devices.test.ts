@@ -71,7 +71,7 @@ describe('device add', () => {
     const wrong = await home.call(['device', 'add', file, '--fingerprint', own])
     expect([wrong.exitCode, wrong.stderr]).toEqual([
       2,
-      expect.stringMatching(/another fingerprint/),
+      expect.stringMatching(/different fingerprint/),
     ])
     const unasked = await home.run(['device', 'add', file])
     expect([unasked.exitCode, unasked.stderr]).toEqual([2, expect.stringContaining(id)])

@@ -1,5 +1,5 @@
-// Changes of the keyring and of the settings: kinds 4 and 5 (FORMAT §6.1, §7). Each is an ordinary
-// commit that touches no memory.
+// Builds the commits that change the keyring or the settings: kinds 4 and 5 (FORMAT §6.1, §7). They
+// must not touch memories.
 
 import type { Sealed } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -47,7 +47,7 @@ async function changeSettings(
   return buildAdministration(context, snapshot, fields, { settings: { bytes, value } })
 }
 
-/** Admits a device; the epoch stays. */
+/** Adds a device; keeps the epoch. */
 export async function admitDevice(
   session: StoreSession,
   device: DeviceKeys,
@@ -58,7 +58,7 @@ export async function admitDevice(
   return extendKeyring(session, addDevice(opened, device, role, session.random), author)
 }
 
-/** Lets one more recovery key open the store; the epoch stays. */
+/** Adds a recovery key; keeps the epoch. */
 export async function admitRecoveryKey(
   session: StoreSession,
   recoveryKey: Uint8Array,
@@ -69,8 +69,8 @@ export async function admitRecoveryKey(
 }
 
 /**
- * Begins an epoch, with these changes. Slow where there is a new passphrase: Argon2id runs before
- * the commit is built.
+ * Begins an epoch with these changes. Slow with a new passphrase: Argon2id runs before the commit
+ * is built.
  */
 export async function changeEpoch(
   session: StoreSession,
@@ -88,7 +88,7 @@ export async function changeEpoch(
 }
 
 /**
- * Makes this session's identity a device, in the grade of the passphrase or recovery key that
+ * Adds this session's identity as a device, in the grade of the passphrase or recovery key that
  * opened the store. Does nothing if it is a device already.
  */
 export async function enrolDevice(session: StoreSession, opened: OpenedKeyring): Promise<void> {
@@ -96,7 +96,7 @@ export async function enrolDevice(session: StoreSession, opened: OpenedKeyring):
   if (recovery === undefined) return
   await session.writing(async () => {
     const { snapshot, identity, random, storeId } = session
-    if (roleOf(snapshot, identity.deviceId) !== undefined) return nothing
+    if (roleOf(snapshot, identity.deviceId) !== undefined) return nothingBuilt
     if (snapshot.keyring.kid !== opened.epoch.kid) {
       throw new StoreError('wrong_key', 'The passphrase or recovery key was replaced meanwhile')
     }
@@ -114,7 +114,7 @@ export async function enrolDevice(session: StoreSession, opened: OpenedKeyring):
   })
 }
 
-const nothing = { built: undefined, result: undefined }
+const nothingBuilt = { built: undefined, result: undefined }
 
 function buildKeyring(
   context: CommitContext,
@@ -131,7 +131,7 @@ function buildKeyring(
   return buildAdministration(context, session.snapshot, fields, { keyring: next })
 }
 
-/** The commit of a keyring that this device signs. */
+/** Builds the commit of a keyring, signed by this device. */
 async function extendKeyring(
   session: StoreSession,
   next: NewKeyring,
@@ -142,12 +142,12 @@ async function extendKeyring(
   return buildKeyring(context, session, next, author)
 }
 
-/** The keyring in force, for an owner. Throws `permission_denied`. */
+/** Opens the keyring in force for an owner. Throws `permission_denied`. */
 async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
   const { contents, storeId, identity, snapshot } = session
   checkMayWrite(snapshot, identity.deviceId, 'keyring')
   const unlock = { type: 'identity', identity } as const
-  // The head may be of the batch under way.
+  // Read through the session: the head may be in the current batch, not yet on disk.
   return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)
 }
 

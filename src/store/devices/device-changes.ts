@@ -1,6 +1,6 @@
-// Who may read and write from now on: devices come, go and change roles; passphrase and recovery
-// key change (FORMAT §7). Checks what is asked for and says what it cannot take back; the commits
-// are administration.ts's, the rules format/directory.ts's.
+// Changes of access: devices are added, removed and change roles; passphrase and recovery key are
+// replaced (FORMAT §7). Checks each request and reports the residual access. Must not build commits
+// (administration.ts does) or know the rules of a directory (format/directory.ts does).
 
 import { StoreError } from '../../errors.ts'
 import { parseDeviceCard } from '../../format/device-card.ts'
@@ -36,7 +36,7 @@ export interface DeviceAdded extends Applied {
 }
 
 export interface KeysChanged extends Applied {
-  /** What the change cannot take from who loses a key; undefined if nobody does. */
+  /** The access that remains to those who lose keys; undefined if nobody loses any. */
   readonly residualAccess: ResidualAccess | undefined
 }
 
@@ -45,7 +45,10 @@ export interface RecoveryKeyMade extends KeysChanged {
   readonly recoveryKey: string
 }
 
-/** `fingerprint`, `dev_…`: refuse any other device. Throws `invalid_input` for a bad card. */
+/**
+ * Adds the device of a card. Throws `invalid_input` for a bad card, or if `fingerprint`, `dev_…`,
+ * is of another device.
+ */
 export async function addDeviceByCard(
   session: StoreSession,
   card: string,
@@ -54,7 +57,10 @@ export async function addDeviceByCard(
 ): Promise<DeviceAdded> {
   const device = parseDeviceCard(card)
   if (fingerprint !== undefined && parseId('device', fingerprint) !== device.deviceId) {
-    throw new StoreError('invalid_input', 'The device card has another fingerprint than expected')
+    throw new StoreError(
+      'invalid_input',
+      'The device card has a different fingerprint than expected',
+    )
   }
   checkRole(role)
   return session.writing(async () => {
@@ -64,7 +70,7 @@ export async function addDeviceByCard(
   })
 }
 
-/** Does nothing if the device has the role. */
+/** Changes the role of a device; does nothing if it has that role. */
 export async function changeRole(
   session: StoreSession,
   deviceId: string,
@@ -81,20 +87,20 @@ export async function changeRole(
   })
 }
 
-/** All of them in one commit, or none. */
+/** Removes the devices in one commit: all of them, or none. */
 export async function removeDevices(
   session: StoreSession,
   deviceIds: readonly string[],
   author: Author,
 ): Promise<KeysChanged> {
   const removed = deviceIds.map((deviceId) => parseId('device', deviceId))
-  if (removed.length === 0) throw new StoreError('invalid_input', 'Name a device to be removed')
+  if (removed.length === 0) throw new StoreError('invalid_input', 'Name a device to remove')
   return rekeying(session, author, (snapshot) => {
     return { changes: { removed }, loses: removed.map((id) => getActive(snapshot, id)) }
   })
 }
 
-/** A text replaces the passphrase, null removes it. */
+/** Replaces the passphrase; null removes it. */
 export async function changePassphrase(
   session: StoreSession,
   passphrase: string | null,
@@ -106,7 +112,7 @@ export async function changePassphrase(
   })
 }
 
-/** `keepOld`: beside the recovery keys that there are; else instead of all of them. */
+/** Adds a recovery key with `keepOld`; otherwise it replaces all recovery keys. */
 export async function makeRecoveryKey(
   session: StoreSession,
   { keepOld }: { readonly keepOld: boolean },
@@ -127,13 +133,14 @@ export async function makeRecoveryKey(
   return { ...changed, recoveryKey }
 }
 
+/** The plan of a new epoch. */
 interface Rekeying {
   readonly changes: EpochChanges
-  /** Who had keys until now and has none of the new epoch. */
+  /** The entries that had keys before and get none of the new epoch. */
   readonly loses: readonly (DeviceEntry | RecoveryEntry)[]
 }
 
-/** Begins an epoch with what `plan` says on the newest snapshot; with nothing, does nothing. */
+/** Begins an epoch as `plan` decides on the newest snapshot; does nothing if it is undefined. */
 function rekeying(
   session: StoreSession,
   author: Author,
@@ -154,7 +161,7 @@ function rekeying(
 
 const unchanged: KeysChanged = { commit: undefined, versionIds: [], residualAccess: undefined }
 
-/** What the keys of before open, the record that replaces them too: it is sealed under them. */
+/** What the old keys open, including the record that replaces them, which is sealed under them. */
 async function residualAccessOf(
   session: StoreSession,
   loses: Rekeying['loses'],
@@ -179,7 +186,7 @@ async function residualAccessOf(
 function getActive({ keyring }: Snapshot, deviceId: string): DeviceEntry {
   const device = findDevice(keyring.directory, deviceId)
   if (device?.removed === 0) return device
-  const state = device === undefined ? 'is none of the store' : 'was removed before'
+  const state = device === undefined ? 'is not one of the store' : 'was removed before'
   throw new StoreError('invalid_input', `The device ${formatId('device', deviceId)} ${state}`)
 }
 

@@ -1,6 +1,5 @@
-// The devices of a store, for people: who is one, since when, in which role, what it has shown to
-// have taken over, and what it still reads if it was removed (FORMAT §7.1, §7.3). Reads the
-// directory and the keyrings of the history, changes nothing.
+// Lists the devices of a store for users: role, time added and removed, unacknowledged redactions,
+// and the residual access of removed ones (FORMAT §7.1, §7.3). Must not change anything.
 
 import { type DeviceEntry, findDevice, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
@@ -16,33 +15,33 @@ import {
   type ResidualAccess,
 } from './residual-access.ts'
 
-/** The commit that brought a device, or took its access. */
+/** The commit that added a device, removed it, or redacted versions. */
 export interface DeviceEvent {
   /** 40 hex digits. */
   readonly commit: string
-  /** ms since 1970, by the clock of who did it. */
+  /** ms since 1970, by the clock of the author. */
   readonly time: number
 }
 
 export interface Device {
   /** `dev_…`, the fingerprint. */
   readonly deviceId: string
-  /** What it is, or was when it was removed. */
+  /** Its current role, or the role that it had when it was removed. */
   readonly role: Role
   readonly added: DeviceEvent
   /** Undefined for an active device. */
   readonly removed: DeviceEvent | undefined
-  /** The time of its newest record; undefined if it has written nothing. */
+  /** The time of its newest record; undefined if it has written none. */
   readonly lastRecord: number | undefined
-  /** Whether two machines write in its name: it is refused until it is removed (FORMAT §8.2). */
+  /** Whether two machines write as this device, whose records are refused then (FORMAT §8.2). */
   readonly isForked: boolean
-  /** Whether it is the one that asks. */
+  /** Whether it is the device of this session. */
   readonly isThis: boolean
-  /** Redactions that an active device has not shown to have taken over, oldest first. */
+  /** Redactions that an active device has not acknowledged by a record, oldest first. */
   readonly unacknowledged: readonly DeviceEvent[]
-  /** False for one that may write nothing: `unacknowledged` cannot become empty then. */
+  /** False for a device that may not write: `unacknowledged` cannot become empty then. */
   readonly canAcknowledge: boolean
-  /** Of a removed device only. */
+  /** Defined for a removed device only. */
   readonly residualAccess: ResidualAccess | undefined
 }
 
@@ -51,14 +50,14 @@ interface DeviceSource {
   readonly identity: { readonly deviceId: string }
 }
 
-/** In the order in which they came, removed ones too. */
+/** All devices, including removed ones, in the order in which they were added. */
 export function listDevices(
   source: DeviceSource,
   snapshot: Snapshot,
   history: History,
 ): readonly Device[] {
   const keyrings = readKeyrings(source.contents, history)
-  // Not the snapshot's: another process may have added to that since.
+  // Not from the snapshot, which may be newer than the history.
   const newest = keyrings.at(-1)?.directory.devices ?? []
   return newest
     .flatMap((entry) => {
@@ -67,7 +66,7 @@ export function listDevices(
     })
     .toSorted((a, b) => a.added.position - b.added.position)
     .map(({ entry, added }) => {
-      const removed = findEvent(keyrings, entry, (then) => then.removed !== 0)
+      const removed = findEvent(keyrings, entry, (earlier) => earlier.removed !== 0)
       const { deviceId, role } = entry
       const state = snapshot.devices.get(deviceId)
       const isThis = deviceId === source.identity.deviceId
@@ -89,15 +88,15 @@ export function listDevices(
     })
 }
 
-/** The first keyring in which a device is, and is so. */
+/** The first keyring that lists a device with an entry for which `isMatch` holds. */
 function findEvent(
   keyrings: readonly KeyringEvent[],
   { deviceId }: DeviceEntry,
-  isSo: (then: DeviceEntry) => boolean,
+  isMatch: (entry: DeviceEntry) => boolean,
 ): KeyringEvent | undefined {
   return keyrings.find(({ directory }) => {
-    const then = findDevice(directory, deviceId)
-    return then !== undefined && isSo(then)
+    const entry = findDevice(directory, deviceId)
+    return entry !== undefined && isMatch(entry)
   })
 }
 

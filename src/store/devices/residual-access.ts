@@ -1,6 +1,6 @@
-// What somebody who lost the keys can read for ever, in any copy that has it: exactly what the keys
-// open that were ever sealed to them (FORMAT §4, §7). An auditor holds A and not C; whoever was
-// more than that at any time keeps the C of then. Reads keyrings of the history, changes nothing.
+// What a removed member can still read in any copy: exactly what the keys open that were ever
+// sealed to it (FORMAT §4, §7). An auditor holds A and not C; a device that had another role before
+// keeps the C of that time. Reads the keyrings of the history; must not change anything.
 
 import { findDevice } from '../../format/directory.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
@@ -12,11 +12,11 @@ import type { History } from '../history/history.ts'
 import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 
 export interface ResidualAccess {
-  /** Whose records it opens: who did what when. */
+  /** The number of commits whose records can be opened: author, time and ids. */
   readonly commits: number
-  /** Whose contents and paths it opens, too: fewer where it was an auditor. */
+  /** The number of commits whose contents and paths can be opened too: fewer for an auditor. */
   readonly commitsWithContents: number
-  /** Live memories that have not been written again since. */
+  /** The number of live memories that were not written again since. */
   readonly memories: number
 }
 
@@ -27,15 +27,15 @@ export interface KeyringEvent extends Pick<KeyringState, 'kid' | 'archived' | 'd
   readonly position: number
 }
 
-/** Epochs by kid. */
+/** The kids of the epochs whose keys are held. */
 export interface HeldKeys {
-  /** Those whose A was held. */
+  /** The epochs whose A is held. */
   readonly records: ReadonlySet<string>
-  /** Those whose C was held, too. */
+  /** The epochs whose C is held too. */
   readonly contents: ReadonlySet<string>
 }
 
-/** In the order of the history. */
+/** Reads all keyrings, in the order of the history. */
 export function readKeyrings(source: ContentSource, history: History): readonly KeyringEvent[] {
   const { objects } = source
   const events: KeyringEvent[] = []
@@ -48,7 +48,7 @@ export function readKeyrings(source: ContentSource, history: History): readonly 
   return events
 }
 
-/** What some devices together were ever given. */
+/** The keys that were ever given to any of these devices. */
 export function keysOfDevices(
   deviceIds: readonly string[],
   keyrings: readonly KeyringEvent[],
@@ -57,23 +57,24 @@ export function keysOfDevices(
   const contents = new Set<string>()
   for (const { directory, kid, archived } of keyrings) {
     for (const deviceId of deviceIds) {
-      const then = findDevice(directory, deviceId)
-      if (then?.removed !== 0) continue
-      for (const each of [...archived, kid]) {
-        records.add(each)
-        if (then.role !== 'auditor') contents.add(each)
+      const device = findDevice(directory, deviceId)
+      if (device?.removed !== 0) continue
+      for (const epoch of [...archived, kid]) {
+        records.add(epoch)
+        if (device.role !== 'auditor') contents.add(epoch)
       }
     }
   }
   return { records, contents }
 }
 
-/** What a member, a passphrase or a recovery key of a keyring has. */
+/** The keys of a member, a passphrase or a recovery key of a keyring. */
 export function keysOfMember({ archived, kid }: Pick<KeyringState, 'archived' | 'kid'>): HeldKeys {
   const all = new Set([...archived, kid])
   return { records: all, contents: all }
 }
 
+/** Counts what these keys open. */
 export function readableWith(
   { records, contents }: HeldKeys,
   snapshot: Snapshot,
@@ -89,9 +90,9 @@ export function readableWith(
 }
 
 /**
- * How many commits are sealed under some epochs. A keyring record is sealed under the epoch before
- * its own, genesis and what joins two under its own (FORMAT §7.1, §7.2). Who has the keys of an
- * epoch has those of all before it: what descends from a closed one is closed.
+ * Counts the commits that are sealed under these epochs. A keyring record is sealed under the epoch
+ * before its own, genesis and a join under its own (FORMAT §7.1, §7.2). The keys of an epoch
+ * include those of all before it, so that every descendant of a closed commit is closed.
  */
 function countSealedUnder(
   kids: ReadonlySet<string>,

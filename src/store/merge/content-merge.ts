@@ -1,6 +1,6 @@
-// What a merge of clones makes of two contents of a memory (docs/FORMAT.md leaves that to writers):
-// one text, always, without markers. Decides between a merge by lines, both sides' lines, and
-// the newer text where lines put together would be no text of that kind.
+// Merges two contents of a memory into one text (docs/FORMAT.md leaves that to writers): a merge by
+// lines, the lines of both sides, or the newer text if combined lines would not be valid JSON or
+// too large. Must not write conflict markers.
 
 import { mergeText } from '../../text/text-merge.ts'
 import { type TextSides, uniteTexts } from '../../text/text-union.ts'
@@ -8,14 +8,14 @@ import { type TextSides, uniteTexts } from '../../text/text-union.ts'
 export interface MergedContent {
   readonly content: string
   /**
-   * `same`: both sides had it. `merged`: the edits stand apart. `both_kept`: they overlap, so the
-   * lines of both sides are in it. `newer_kept`: the whole text of the newer side, because the two
-   * together would not be JSON any more, or too large.
+   * `same`: both sides had this content. `merged`: the edits do not overlap. `both_kept`: they
+   * overlap, so it has the lines of both sides. `newer_kept`: the whole text of the newer side,
+   * because the combined text would not be JSON any more, or too large.
    */
   readonly how: 'same' | 'merged' | 'both_kept' | 'newer_kept'
 }
 
-/** `limit` is in bytes of UTF-8; a side that is larger already may stay so. */
+/** `limit` is in bytes of UTF-8; the content of one side may exceed it. */
 export function mergeContents(sides: TextSides, limit: number): MergedContent {
   const { base, older, newer } = sides
   if (older === newer) return { content: newer, how: 'same' }
@@ -32,7 +32,7 @@ function isFit(content: string, { older, newer }: TextSides, limit: number): boo
   return !isJson(older) || !isJson(newer) || isJson(content)
 }
 
-/** An object or an array. A number or a quoted word on a line of its own is text as any other. */
+/** Whether the text is a JSON object or array. A single number or string counts as plain text. */
 function isJson(text: string): boolean {
   if (!/^\s*[[{]/.test(text)) return false
   try {

@@ -1,6 +1,6 @@
-// A memory while a merge is planned: from what each side made of it alone to a path and a text.
-// Path and text merge separately, and an edit beats a deletion. What memories do to each other is
-// decided in joining.ts and placement.ts.
+// A memory while a merge is planned: merges the two sides of one memory into a path and a text.
+// Path and text merge separately, and an edit wins over a deletion. Must not compare different
+// memories: joining.ts and placement.ts do.
 
 import { zeroId } from '../../format/record.ts'
 import { contentBytesFormatMax } from '../../limits.ts'
@@ -10,10 +10,10 @@ import { mergeContents } from './content-merge.ts'
 import { inOrder, type MergeInput, type OpenMemory, type VersionRef } from './merge-input.ts'
 
 /**
- * What a person may want to look at. `merged`: both sides' edits are in it. `both_kept`: they
- * overlapped, and the lines of both stand in it. `newer_kept`, `newer_path_kept`: the newer side's
- * text or path. `edit_kept`: the other side had deleted it. `joined`: another memory had the same
- * path, its text is in this one. `moved_aside`: a directory and a file had one name.
+ * A result that a user may want to review. `merged`: it has both sides' edits. `both_kept`: they
+ * overlapped, and it has the lines of both. `newer_kept`, `newer_path_kept`: it has the newer
+ * side's text or path. `edit_kept`: the other side had deleted it. `joined`: another memory had the
+ * same path, and its text is in this one. `moved_aside`: a directory and a file had the same path.
  */
 export type OutcomeKind =
   | 'merged'
@@ -27,18 +27,18 @@ export type OutcomeKind =
 export interface Draft {
   readonly memoryId: string
   readonly created: number
-  /** Of the row. A memory that is not open has a zero second base. */
+  /** The bases of the row. A memory that is not open has a zero second base. */
   readonly base: string
   readonly secondBase: string
-  /** The settled memory, which needs a row only if it becomes something else. */
+  /** The settled memory, which needs a row only if it changes; undefined for an open one. */
   readonly settled: LiveMemory | undefined
-  /** The newest of its own versions: orders the texts where two memories are joined. */
+  /** The newest version of the memory: orders the texts if two memories are joined. */
   readonly newest: VersionRef
   path: string
   isLive: boolean
-  /** Of a live memory. Costs a decryption for a settled one. */
+  /** The content of a live memory. Costs a decryption for a settled one. */
   read: () => string
-  /** Versions that it was made of, older first. */
+  /** The versions that were merged, older first. */
   inputs: readonly string[]
   readonly outcomes: OutcomeKind[]
 }
@@ -85,12 +85,12 @@ export function openDraft(input: MergeInput, memory: OpenMemory): Draft {
   return { ...start, isLive: false, path, read: readNothing, outcomes: [] }
 }
 
-/** How large a text may be that no side has had. */
+/** The maximum size of a merged text. */
 export function contentLimit({ limits }: MergeInput): number {
   return Math.min(limits.contentBytes, contentBytesFormatMax)
 }
 
-/** Says where a deleted memory was of which all is redacted. */
+/** The path of a deleted memory of which every path is redacted. */
 const UNKNOWN_PATH = '/deleted'
 
 export function readNothing(): string {
@@ -112,13 +112,13 @@ function mergeLive(
   return { path: path ?? newer.path, read: () => content, outcomes }
 }
 
-/** Undefined if both sides moved it. */
+/** Undefined if both sides moved the memory. */
 function mergePaths(base: string | undefined, older: string, newer: string): string | undefined {
   if (older === newer || older === base) return newer
   return newer === base ? older : undefined
 }
 
-/** Reads no more than is needed. */
+/** Reads only the contents that the merge needs. */
 function readSides(
   input: MergeInput,
   base: OpenMemory['base'],

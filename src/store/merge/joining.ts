@@ -1,5 +1,5 @@
-// Two memories at one path become one: the older memory goes on with the lines of both, the other
-// is deleted and keeps its history.
+// Joins two memories at one path: the older memory gets the lines of both, the other is deleted and
+// keeps its history. Must not change paths.
 
 import { byAge } from '../snapshot/live-memory.ts'
 import { mergeContents } from './content-merge.ts'
@@ -8,10 +8,10 @@ import { inOrder, type MergeInput } from './merge-input.ts'
 
 /** Afterwards no two live drafts have the same path. */
 export function joinSamePaths(input: MergeInput, drafts: readonly Draft[]): void {
-  const standing = new Map<string, Draft>()
+  const byPath = new Map<string, Draft>()
   for (const draft of drafts.filter(({ isLive }) => isLive).toSorted(byAge)) {
-    const older = standing.get(draft.path)
-    if (older === undefined) standing.set(draft.path, draft)
+    const older = byPath.get(draft.path)
+    if (older === undefined) byPath.set(draft.path, draft)
     else join(input, older, draft)
   }
 }
@@ -22,7 +22,7 @@ function join(input: MergeInput, into: Draft, other: Draft): void {
     { versionId: other.newest.versionId, draft: other },
   ]
   const [older, newer] = inOrder(first, second, input.isLater)
-  // They have nothing in common that one of them could have taken away.
+  // No common base: neither side can have deleted lines of the other.
   const sides = { base: '', older: older.draft.read(), newer: newer.draft.read() }
   const { content, how } = mergeContents(sides, contentLimit(input))
   into.read = () => content

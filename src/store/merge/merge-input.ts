@@ -1,5 +1,5 @@
-// What a merge of two clones is planned from, and in which order its versions stand.
-// The caller has compared the two heads (docs/FORMAT.md §6.4) and reads contents when asked.
+// The input of a merge plan, and the order of two versions. The caller has compared the two heads
+// (docs/FORMAT.md §6.4) and reads contents on request. Must not read git.
 
 import type { Random } from '../../crypto/random.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
@@ -9,11 +9,11 @@ export type VersionRef = Pick<CurrentVersion, 'versionId'>
 /** A memory of which each parent has a version that does not descend from the other's. */
 export interface OpenMemory {
   readonly memoryId: string
-  /** At the parent that the merge is made on: the base of the row. */
+  /** The version at the parent that the merge is made on: the base of the row. */
   readonly ours: CurrentVersion
-  /** At the other parent: the second base. */
+  /** The version at the other parent: the second base of the row. */
   readonly theirs: CurrentVersion
-  /** The version that both come from, if it says anything. */
+  /** The version that both descend from; undefined if there is none. */
   readonly base: BaseState | undefined
 }
 
@@ -26,9 +26,9 @@ export interface BaseState {
 
 export interface MergeInput {
   readonly open: readonly OpenMemory[]
-  /** Live memories that one parent changed or created, as they are there. */
+  /** Live memories that only one parent changed or created, as that parent has them. */
   readonly changed: readonly LiveMemory[]
-  /** Whether at either parent a memory is at, above or below a path. */
+  /** Whether either parent has a memory at, above or below a path. */
   readonly isOccupied: (path: string) => boolean
   /** The decrypted content of a live memory of either parent. */
   readonly readContent: (memory: LiveMemory) => string
@@ -37,11 +37,11 @@ export interface MergeInput {
   /** Whether `a` comes after `b` in the canonical order of versions: record height, then hash. */
   readonly isLater: (a: VersionRef, b: VersionRef) => boolean
   readonly random: Random
-  /** Of the settings that hold after the merge. */
+  /** The limits of the settings in force after the merge. */
   readonly limits: { readonly contentBytes: number }
 }
 
-/** Older first. The same on all machines: versions of one commit are ordered by their ids. */
+/** Older first, the same on every machine: versions of one commit are ordered by their ids. */
 export function inOrder<Version extends VersionRef>(
   a: Version,
   b: Version,

@@ -1,5 +1,5 @@
-// A path cannot be a file and a directory. Where a merge would make it both, the older memories
-// keep their paths and a younger one moves aside, to a name that follows from ids and is free.
+// Moves memories so that no path is both a file and a directory: the older memories keep their
+// paths, and a younger one gets a free path that depends on ids alone. Must not change contents.
 
 import { formatId } from '../../format/id.ts'
 import { parentPaths } from '../../format/path.ts'
@@ -8,10 +8,10 @@ import { byAge } from '../snapshot/live-memory.ts'
 import type { Draft } from './draft.ts'
 import type { MergeInput } from './merge-input.ts'
 
-/** Afterwards no live draft is above another. Their paths differ before. */
+/** Afterwards no live draft is above another. Live drafts must have different paths before. */
 export function placeApart(input: MergeInput, drafts: readonly Draft[]): void {
   const places = new Places()
-  // What neither side changed is in nobody's way: each path that is wanted was one side's path.
+  // Unchanged memories cannot collide: each path of a draft existed on a side that has them too.
   for (const draft of drafts.filter(({ isLive }) => isLive).toSorted(byAge)) {
     const file = places.findFile(draft)
     if (file !== undefined) {
@@ -31,7 +31,7 @@ class Places {
     for (const above of parentPaths(draft.path)) this.#directories.add(above)
   }
 
-  /** The one that would be a file at a directory's path: a draft that stands, or this one. */
+  /** The draft that would be a file at a directory's path: one placed before, or this one. */
   findFile(draft: Draft): Draft | undefined {
     for (const above of parentPaths(draft.path)) {
       const file = this.#files.get(above)
@@ -60,12 +60,12 @@ function findFreePath(input: MergeInput, places: Places, file: Draft, draft: Dra
   }
 }
 
-/** Of the 26 digits of an id, enough to tell the memories of one name apart. */
+/** Of the 26 digits of an id, enough to distinguish the memories of one name. */
 const SHORT_ID_DIGITS = 8
 
 /**
- * A file `/a.md` becomes `/a.aside-….md`. Where the file stays, `/a.md/b` becomes
- * `/a.md.files-…/b`, so that what was one directory still is.
+ * A file `/a.md` becomes `/a.aside-….md`. If the file stays, `/a.md/b` becomes `/a.md.files-…/b`,
+ * so that the memories of one directory stay together.
  */
 function pathsBeside(file: Draft, draft: Draft): readonly string[] {
   const id = digitsOf(file)
@@ -79,7 +79,7 @@ function digitsOf({ memoryId }: Draft): string {
   return formatId('memory', memoryId).slice('mem_'.length)
 }
 
-/** Before the extension, if the name has one. */
+/** Inserts a suffix before the extension, if the name has one. */
 function withSuffix(path: string, suffix: string): string {
   const name = path.lastIndexOf('/') + 1
   const dot = path.lastIndexOf('.')

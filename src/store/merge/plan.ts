@@ -1,6 +1,6 @@
-// Plans what a merge of two clones makes of their memories: the rows of the merge commit (FORMAT
-// §6.4) and what a person should know of it. Pure, never blocks, never writes markers; the same on
-// every machine whichever side it calls ours, but for the random version ids.
+// Plans the merge of two clones: the rows of the merge commit (FORMAT §6.4) and the outcomes that a
+// user should know. Pure; must not write conflict markers or wait for a user. The plan is the same
+// on every machine, whichever side it calls ours, except for the random version ids.
 
 import { utf8 } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -19,20 +19,20 @@ export interface MergeOutcome {
   readonly memoryId: string
   /** Where the memory is after the merge. */
   readonly path: string
-  /** Versions that it was made of, older first; of a joined one, those of both memories. */
+  /** The versions that were merged, older first; for joined memories, those of both. */
   readonly inputs: readonly string[]
 }
 
 export interface PlannedMerge {
-  /** Ascending by memory id: of every open memory, and of others that had to become different. */
+  /** Rows of every open memory and of others that changed, ascending by memory id. */
   readonly rows: readonly MergeRow[]
-  /** By path. */
+  /** Ascending by path. */
   readonly outcomes: readonly MergeOutcome[]
 }
 
 /**
- * Costs what diverged. May exceed the number of memories that the store's settings allow. Throws
- * `change_too_large` if more memories are open than one commit can hold rows of.
+ * The cost grows with what diverged. The result may exceed the store's limit of memories. Throws
+ * `change_too_large` if the merge needs more rows than one commit can hold.
  */
 export function planMerge(input: MergeInput): PlannedMerge {
   checkRowCount(input.open.length)
@@ -59,7 +59,7 @@ function rowsOf(random: Random, draft: Draft): readonly MergeRow[] {
   return [{ ...row, operation: 'modified', content, size, sha256: digestOf(content) }]
 }
 
-/** Only a settled memory can do without a row. */
+/** Whether a draft needs no row, as only a settled memory can. */
 function isUnchanged({ settled, isLive, path, outcomes, read }: Draft): boolean {
   if (!isLive || settled?.path !== path) return false
   return outcomes.length === 0 || settled.sha256 === digestOf(read())

@@ -86,7 +86,7 @@ export const redaction: readonly MutatedFile[] = [
     file: 'store/redaction/redaction-clearing.ts',
     mutants: [
       {
-        line: `if (left.length > 0) throw unchangedError(left)
+        line: `if (unchanged.length > 0) throw unchangedError(unchanged)
 `,
         becomes: '',
         test: 'unit/store/redaction-limits.test.ts',
@@ -136,7 +136,7 @@ export const redaction: readonly MutatedFile[] = [
         name: 'a redaction leaves no byte of the old objects in any file of the store',
       },
       {
-        line: `return !gone.has(commit.record.rows[row]?.versionId ?? '')`,
+        line: `return !erasedIds.has(commit.record.rows[row]?.versionId ?? '')`,
         becomes: 'return true',
         test: 'unit/store/redaction.test.ts',
         name: 'a redaction erases one version and keeps who did what when',

@@ -1,6 +1,6 @@
-// Which devices have taken over a redaction, as far as the history tells: a device shows it by a
-// record of its own that has the redact record in its past, and one that came later never had what
-// was erased. Who writes nothing shows nothing, so that its copy may hold the old objects unseen.
+// Finds the devices that have not acknowledged a redaction. A device acknowledges it by writing a
+// record that has the redact record in its past; one that was added later never had the erased
+// objects. A device that writes nothing cannot acknowledge, so its copy may still hold them.
 
 import type { Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
@@ -8,18 +8,18 @@ import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
-/** An active device that has not shown yet that it took over a redaction. */
+/** An active device that has not acknowledged a redaction. */
 export interface PendingDevice {
   /** `dev_…` */
   readonly deviceId: string
   readonly role: Role
-  /** When it was last seen: the time of its newest record, undefined if it has written nothing. */
+  /** The time of its newest record, ms since 1970; undefined if it has written none. */
   readonly lastRecord: number | undefined
-  /** False for one that may write nothing: whether it took over a redaction cannot be known. */
+  /** False for a device that may not write: whether it has the redaction cannot be known. */
   readonly canAcknowledge: boolean
 }
 
-/** Right after a redaction: every other active device. */
+/** Every other active device: the pending ones right after a redaction. */
 export function otherDevices(
   { keyring, devices }: Snapshot,
   thisDevice: string,
@@ -37,12 +37,12 @@ export function otherDevices(
     })
 }
 
-/** Whether a record of such a device may still come. */
+/** Whether a device with this state may write further records. */
 export function mayStillWrite(role: Role, isForked: boolean): boolean {
   return !isForked && (role === 'owner' || role === 'writer')
 }
 
-/** The redact records, oldest first, that a device has not shown to have taken over. */
+/** The redact records that a device has not acknowledged, oldest first. */
 export function findUnacknowledged(
   history: History,
   deviceId: string,

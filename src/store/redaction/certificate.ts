@@ -1,7 +1,7 @@
-// The certificate of a redaction (FORMAT §10.1): what was erased, why, by whom and when, and which
-// objects a host should be asked to forget, signed by the device so that `ssh-keygen -Y verify` can
-// check it. Names no path and no content. The redact record in the history is the lasting proof;
-// this is the one for people who do not hold a key.
+// The certificate of a redaction (FORMAT §10.1): the erased versions, reason, author and time, and
+// the objects that a host should delete, signed by the device for `ssh-keygen -Y verify`. Must not
+// hold paths or contents. The redact record in the history is the lasting proof; the certificate is
+// for users without a key of the store.
 
 import { utf8 } from '../../bytes.ts'
 import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
@@ -12,10 +12,10 @@ import type { StoreSession } from '../session/session.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
 import type { Outcome } from './redaction-step.ts'
 
-/** `-n` of `ssh-keygen -Y verify`. */
+/** The namespace: option `-n` of `ssh-keygen -Y verify`. */
 const certificateNamespace = 'gitlocket-redaction'
 
-/** The fields in the order in which they are signed. Ids in their text form, times RFC 3339. */
+/** A signed certificate, with fields in the signed order, ids in text form and RFC 3339 times. */
 export interface RedactionCertificate {
   readonly type: 'gitlocket_redaction'
   readonly version: 1
@@ -30,7 +30,7 @@ export interface RedactionCertificate {
   readonly old_head: string
   readonly new_head: string
   readonly versions: readonly RedactedVersion[]
-  /** Objects that this store does not hold any more: a host should be asked to forget them. */
+  /** Objects that this store does not hold any more, and that a host should delete. */
   readonly object_ids: readonly string[]
   readonly signature: {
     /** `ssh-ed25519 AAAA…`, the key that the device id is the hash of. */
@@ -41,7 +41,7 @@ export interface RedactionCertificate {
   }
 }
 
-/** What stays known of an erased version. */
+/** The facts about an erased version that stay in the history. */
 export interface RedactedVersion {
   readonly memory_version_id: string
   readonly memory_id: string

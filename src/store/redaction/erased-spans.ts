@@ -1,6 +1,6 @@
-// Where in the canonical order the trees may still have an erased version (FORMAT §6.4): from the
-// commit that wrote it until every commit descends from one that replaced it. In a line that is
-// where it was current; where clones went on side by side it may be a little longer. Pure.
+// Computes where in the canonical order the trees may still have an erased version (FORMAT §6.4):
+// from the commit that wrote it until every commit descends from one that replaced it. In a linear
+// history it was current there; with concurrent clones the span may be slightly longer. Pure.
 
 import type { Operation } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -10,24 +10,24 @@ import { countLeading } from '../commits/count-leading.ts'
 export interface ErasedVersion {
   readonly versionId: string
   readonly memoryId: string
-  /** Of the commit that wrote it. */
+  /** The position of the commit that wrote it. */
   readonly position: number
   readonly operation: Operation
 }
 
-/** A commit that follows the newest of the history, in a line. */
+/** One of a line of commits that follow the newest commit of the history. */
 export interface TailCommit {
   readonly oid: Oid
   /** The versions that its rows are based on. */
   readonly bases: ReadonlySet<string>
 }
 
-/** A commit, by its place in the canonical order. */
+/** A commit with its position in the canonical order. */
 interface Placed {
   readonly position: number
 }
 
-/** What is asked of a `History`. */
+/** The part of a `History` that this file reads. */
 export interface Graph {
   readonly commits: { readonly length: number; at(position: number): Placed | undefined }
   parentsOf(commit: Placed): readonly Placed[]
@@ -36,10 +36,10 @@ export interface Graph {
   ): readonly { readonly base: string; readonly secondBase: string; readonly commit: Placed }[]
 }
 
-/** The position from which on no tree has the version; past the last one if the newest has it. */
+/** Gives the position from which on no tree has the version; infinity if the newest one has it. */
 export type EndOf = (version: ErasedVersion) => number
 
-/** For versions at or above the position `from`. */
+/** Computes the ends of versions at or above the position `from`. */
 export function erasedSpans(graph: Graph, tail: readonly TailCommit[], from: number): EndOf {
   const detours = detoursOf(graph, from)
   const replacements = new Map<string, ReadonlyMap<string, number>>()
@@ -55,7 +55,7 @@ export function erasedSpans(graph: Graph, tail: readonly TailCommit[], from: num
   }
 }
 
-/** By version of a memory, the position of the first one that is based on it. */
+/** By version of a memory, the position of the first version that is based on it. */
 function replacementsIn(graph: Graph, memoryId: string): ReadonlyMap<string, number> {
   const positions = new Map<string, number>()
   for (const { base, secondBase, commit } of graph.ofMemory(memoryId)) {
@@ -66,13 +66,13 @@ function replacementsIn(graph: Graph, memoryId: string): ReadonlyMap<string, num
   return positions
 }
 
-/** Positions that a line of parents passes by, both included. */
+/** A range of positions, both included, that some line of parents skips. */
 interface Detour {
   readonly start: number
   readonly end: number
 }
 
-/** Ascending, with a position between two of them that every line passes through. */
+/** Ascending; between two detours there is a position that every line of parents contains. */
 function detoursOf(graph: Graph, from: number): readonly Detour[] {
   const detours: Detour[] = []
   for (let position = from + 1; position < graph.commits.length; position += 1) {

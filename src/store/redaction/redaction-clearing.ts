@@ -1,6 +1,6 @@
-// What a redaction does first with current versions of live memories: deletes these memories or
-// writes a text without the secret over it, since tree(X) of FORMAT §6.4 holds every current
-// version. Moves the snapshot; each commit's `undo` moves it back.
+// The first part of a redaction: deletes live memories whose current version is to be erased, or
+// overwrites them without the secret, since tree(X) of FORMAT §6.4 holds every current version.
+// Moves the snapshot; each commit's `undo` moves it back. Must not erase anything.
 
 import { assert, StoreError } from '../../errors.ts'
 import { rowsMax } from '../../limits.ts'
@@ -15,19 +15,19 @@ import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { currentError, isCurrent, type RedactionRequest } from './redaction-plan.ts'
 
-/** A commit that takes current versions out of the way. */
+/** A commit that replaces current versions. */
 export interface Clearing {
   readonly built: BuiltCommit
   readonly rows: readonly PlannedRow[]
 }
 
 const PLACEHOLDER = '[redacted]'
-/** How often what is left after overwriting may match anew. */
+/** At most this many passes overwrite matches: a replacement may produce new ones. */
 const PASSES_MAX = 8
-/** What an edit can make of a text at most before it is given up. */
+/** An overwritten text may grow by at most this factor. */
 const GROWTH_MAX = 4
 
-/** Makes one commit after another, as many as a record's rows ask for; none if nothing is live. */
+/** Builds as many commits as the limit of rows requires; none if no version is current. */
 export async function* clearCurrent(
   session: StoreSession,
   entries: readonly VersionEntry[],
@@ -43,7 +43,7 @@ export async function* clearCurrent(
     const now = session.nextTime()
     const rows = await planClearing(session, now, current.slice(start, start + rowsMax), request)
     const context = await session.commitContext(now)
-    // Without the caller's reason: it could not be told apart from what is to be erased.
+    // Without the caller's reason: it may repeat what is to be erased.
     const built = await buildChange(context, snapshot, rows, { actor, session: authorSession })
     yield { built, rows }
   }
@@ -60,18 +60,18 @@ async function planClearing(
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
   const rows = await planChanges({ snapshot, random, now, readContent }, changes)
   const replaced = new Set(rows.map((row) => row.base))
-  const left = entries.filter((entry) => !replaced.has(entry.versionId))
-  if (left.length > 0) throw unchangedError(left)
+  const unchanged = entries.filter((entry) => !replaced.has(entry.versionId))
+  if (unchanged.length > 0) throw unchangedError(unchanged)
   return rows
 }
 
-/** Memory Stores API §5.7: an archived store can be read and emptied, and nothing is written. */
+/** An archived store can be read and emptied, but not written (Memory Stores API §5.7). */
 function checkMayOverwrite({ settings }: Snapshot, request: RedactionRequest): void {
   if (request.current !== 'overwrite' || settings.value.archivedAt === undefined) return
   throw new StoreError(
     'store_archived',
-    'The store is archived, so no text can be overwritten: delete these memories, or lift the ' +
-      'archive mark first',
+    'The store is archived, so no text can be overwritten: delete these memories, or unarchive ' +
+      'the store first',
   )
 }
 
@@ -89,7 +89,7 @@ function clearingChange({ path }: LiveMemory, request: RedactionRequest): Change
   return { type: 'edit', path, edit: (content) => overwritten(content, everywhere) }
 }
 
-/** Until nothing matches: what stands around a match may match once it has come together. */
+/** Replaces matches until there are none: the text around a match may form a new one. */
 function overwritten(content: string, everywhere: RegExp): string {
   const lengthMax = GROWTH_MAX * content.length + PLACEHOLDER.length * GROWTH_MAX
   let text = content
@@ -101,12 +101,12 @@ function overwritten(content: string, everywhere: RegExp): string {
   if (content.search(everywhere) === -1) return content
   throw new StoreError(
     'version_current',
-    `The pattern would still match after ${PLACEHOLDER} was written over what it matches: edit ` +
-      'or delete these memories first',
+    `The pattern would still match after its matches are replaced by ${PLACEHOLDER}: edit or ` +
+      'delete these memories first',
   )
 }
 
-/** What matches is in the reason alone, or the text is the placeholder already. */
+/** Only the reason matches, or the text is the placeholder already. */
 function unchangedError(entries: readonly VersionEntry[]): StoreError {
   const { code, details } = currentError(entries)
   return new StoreError(

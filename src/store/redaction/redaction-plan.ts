@@ -1,5 +1,5 @@
-// Which versions a redaction would erase (FORMAT §10), and what stands in its way. Reads the
-// history and, to search texts, contents; changes nothing.
+// Finds the versions that a redaction would erase (FORMAT §10), and the reasons to refuse it. Reads
+// the history and, to search texts, contents. Must not change anything.
 
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
@@ -14,7 +14,7 @@ import { describeVersion, getVersionEntry, isAtOrBelow, type Version } from '../
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { IdIndex } from '../tables/id-index.ts'
 
-/** What to erase: the versions for which all given conditions hold. One at least is needed. */
+/** Selects the versions for which all given conditions hold. At least one is required. */
 export interface RedactionSelection {
   readonly versionIds?: readonly string[] | undefined
   /** All versions of a memory, `mem_…`. */
@@ -25,7 +25,7 @@ export interface RedactionSelection {
   readonly session?: string | undefined
   /** Occurs in the content, the path or the reason. */
   readonly matching?: RegExp | undefined
-  /** Certainly written before this time, ms since 1970: a record's wrong clock does not decide. */
+  /** Certainly written before this time, ms since 1970, even if a record's clock was wrong. */
   readonly before?: number | undefined
 }
 
@@ -33,37 +33,36 @@ export interface RedactionRequest {
   readonly select: RedactionSelection
   readonly reason: RedactReason
   /**
-   * What becomes of selected versions that are the current ones of live memories: `refuse` throws
-   * `version_current`, `delete` deletes these memories and `overwrite` writes a text without the
-   * secret first, in the same step, `keep` leaves these versions out. `refuse` if left out. In an
-   * archived store nothing can be overwritten (`store_archived`).
+   * What to do if selected versions are current in live memories: `refuse`, the default, throws
+   * `version_current`; `delete` deletes these memories and `overwrite` writes a text without the
+   * secret first, in the same transition; `keep` does not select these versions. In an archived
+   * store nothing can be overwritten (`store_archived`).
    */
   readonly current?: 'refuse' | 'delete' | 'overwrite' | 'keep' | undefined
   /**
-   * The versions that somebody was shown and agreed to, as ids. If more are selected by now,
-   * nothing is done (`precondition_failed`).
+   * The ids of the versions that a user has confirmed. If more are selected meanwhile, nothing is
+   * erased (`precondition_failed`).
    */
   readonly confirmed?: readonly string[] | undefined
 }
 
 export interface RedactionPlan {
-  /** What would be erased, newest first. */
+  /** The versions that would be erased, newest first. */
   readonly versions: readonly Version[]
-  /** Those of them that are current in live memories. */
+  /** Those of them that are current in live memories, newest first. */
   readonly current: readonly Version[]
-  /** How many more were selected that are erased already. */
+  /** The number of selected versions that are erased already. */
   readonly already: number
-  /** Versions that were not selected and hold the same text as one that was, newest first. */
+  /** Versions that were not selected and have the same text as a selected one, newest first. */
   readonly sameText: readonly Version[]
 }
 
-/** Versions that are looked at before other work runs, at most. */
+/** At most this many versions are searched before other work runs. */
 const BATCH = 256
 
 /**
- * Finds the versions of a selection, as often as is asked: a text that was searched once is not
- * searched again. Versions are known by their ids, since a merge moves those that it brings in
- * before others.
+ * Finds the versions of a selection, and never searches a text twice. Remembers versions by id,
+ * since a merge may insert new ones before others.
  */
 export class Selector {
   readonly #selection: RedactionSelection
@@ -118,7 +117,7 @@ export class Selector {
   }
 
   #search({ versions }: History, index: number, entry: VersionEntry, pattern: RegExp): boolean {
-    // The reason lies in the first row of its change.
+    // The first row of a change holds its reason.
     const { note, position } = entry.commit
     const isFirst = index === 0 || versions.at(index - 1)?.commit.position !== position
     const ownNote = isFirst ? note : undefined
@@ -128,7 +127,7 @@ export class Selector {
   }
 }
 
-/** Sorts what was selected. */
+/** Sorts the selected versions into a plan; `entries` are those to erase, oldest first. */
 export function describePlan(
   history: History,
   snapshot: Snapshot,
@@ -149,7 +148,7 @@ export function describePlan(
   return { plan, entries }
 }
 
-/** Throws `precondition_failed` if there is more to erase than what was agreed to. */
+/** Throws `precondition_failed` if versions are to be erased that were not confirmed. */
 export function checkConfirmed(
   { confirmed }: RedactionRequest,
   entries: readonly VersionEntry[],
@@ -161,12 +160,12 @@ export function checkConfirmed(
   if (more.length === 0) return
   throw new StoreError(
     'precondition_failed',
-    `${more.length} more of the versions are selected than were agreed to: plan again`,
+    `${more.length} versions are selected that were not confirmed: plan again`,
     { details: { versionIds: more } },
   )
 }
 
-/** Whether the version is what a live memory holds now. */
+/** Whether the version is the current one of a live memory. */
 export function isCurrent(snapshot: Snapshot, { memoryId, versionId }: VersionEntry): boolean {
   return snapshot.current.get(memoryId)?.live?.versionId === versionId
 }
@@ -181,7 +180,7 @@ export function currentError(entries: readonly VersionEntry[]): StoreError {
   )
 }
 
-/** A pattern without memory of its last match. */
+/** Returns the pattern without flags that keep a position. Throws `invalid_input`. */
 function checkPattern(pattern: RegExp): RegExp {
   if (!(pattern instanceof RegExp)) {
     throw new StoreError('invalid_input', 'What to match must be a regular expression')

@@ -1,6 +1,6 @@
-// Builds the one transition of a redaction: current versions of live memories are replaced first if
-// that was asked for, the history is made again without the erased ones, and redact records follow
-// on top. Moves the snapshot; `undo` moves it back.
+// Builds the single transition of a redaction: replaces current versions of live memories if
+// requested, rewrites the history without the erased versions, and adds redact records on top.
+// Moves the snapshot; `undo` moves it back. Must not commit.
 
 import type { WorkOptions } from '../../async.ts'
 import { assert } from '../../errors.ts'
@@ -19,7 +19,7 @@ import { clearCurrent, type Clearing } from './redaction-clearing.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
 import { erasedVersion, lowestOf, rewrite, type Rewritten } from './rewrite.ts'
 
-/** What one redaction did. */
+/** The result of one redaction. */
 export interface Outcome {
   readonly oldHead: Oid
   readonly newHead: Oid
@@ -27,11 +27,11 @@ export interface Outcome {
   readonly erased: readonly ErasedVersion[]
   /** The commits of the redact records. */
   readonly commits: readonly Oid[]
-  /** Of the redact records, ms since 1970. */
+  /** The time of the redact records, ms since 1970. */
   readonly time: number
 }
 
-export interface Step {
+export interface RedactionStep {
   readonly entries: readonly VersionEntry[]
   readonly request: RedactionRequest
   readonly author: Author
@@ -40,7 +40,7 @@ export interface Step {
 export async function buildStep(
   session: StoreSession,
   history: History,
-  step: Step,
+  step: RedactionStep,
   options: WorkOptions,
 ): Promise<{ readonly built: BuiltCommit; readonly outcome: Outcome }> {
   const { snapshot } = session
@@ -57,15 +57,13 @@ export async function buildStep(
       undos.push(clearing.built.undo)
     }
     const erased = [...entries.map(erasedVersion), ...deletions(history, clearings)]
-    const { rewritten, objects } = await makeAgain(session, history, { erased, clearings }, options)
+    const change = { erased, clearings }
+    const { rewritten, objects } = await rewriteCleared(session, history, change, options)
     undos.push(moveTo(snapshot, rewritten, erased))
     await session.seenRemotes.noteRewrite(lowestOf(history, rewritten))
     const commits: Oid[] = []
     const time = session.nextTime()
-    for (const rows of redactRows(erased)) {
-      const context = await session.commitContext(time)
-      const { reason } = request
-      const built = await buildRedaction(context, snapshot, { rows, reason }, author)
+    for await (const built of buildRecords(session, erased, step, time)) {
       undos.push(built.undo)
       objects.push(...built.objects)
       commits.push(built.head.commit)
@@ -79,7 +77,7 @@ export async function buildStep(
   }
 }
 
-/** A deletion made for this repeats the path: it goes, too. */
+/** The deletions that cleared current versions: they repeat the paths, so they are erased too. */
 function deletions(history: History, clearings: readonly Clearing[]): readonly ErasedVersion[] {
   return clearings.flatMap(({ rows }, index) => {
     const position = history.commits.length + index
@@ -89,17 +87,33 @@ function deletions(history: History, clearings: readonly Clearing[]): readonly E
   })
 }
 
-/** Objects that were not staged are returned; the last of them is the new head's commit. */
-async function makeAgain(
+/** Builds the redact records on the rewritten head; each moves the snapshot. */
+async function* buildRecords(
+  session: StoreSession,
+  erased: readonly ErasedVersion[],
+  { request: { reason }, author }: RedactionStep,
+  time: number,
+): AsyncGenerator<BuiltCommit> {
+  for (const rows of redactRows(erased)) {
+    const context = await session.commitContext(time)
+    yield await buildRedaction(context, session.snapshot, { rows, reason }, author)
+  }
+}
+
+/**
+ * Rewrites the history and the commits that cleared current versions. Returns the objects that
+ * were not staged; the last of them is the new head's commit.
+ */
+async function rewriteCleared(
   session: StoreSession,
   history: History,
-  what: { readonly erased: readonly ErasedVersion[]; readonly clearings: readonly Clearing[] },
+  change: { readonly erased: readonly ErasedVersion[]; readonly clearings: readonly Clearing[] },
   { progress, signal }: WorkOptions,
 ): Promise<{ readonly rewritten: Rewritten; readonly objects: NewObject[] }> {
   const { contents, storeId, epochs } = session
-  const cleared = what.clearings.flatMap(({ built }) => built.objects)
+  const cleared = change.clearings.flatMap(({ built }) => built.objects)
   const made = new Map(cleared.map((object) => [object.oid, object]))
-  const tail = what.clearings.map(({ built, rows }) => {
+  const tail = change.clearings.map(({ built, rows }) => {
     return { oid: built.head.commit, bases: new Set(rows.map((row) => row.base)) }
   })
   const newest = tail.at(-1)?.oid ?? history.head?.oid
@@ -113,7 +127,7 @@ async function makeAgain(
     },
     history,
     tail,
-    erased: what.erased,
+    erased: change.erased,
     emit: async (objects) => {
       await session.objects.stage(waiting)
       waiting = objects
@@ -121,11 +135,11 @@ async function makeAgain(
     progress,
     signal,
   })
-  const left = cleared.filter(({ oid }) => !rewritten.dead.has(oid))
-  return { rewritten, objects: [...left, ...waiting] }
+  const kept = cleared.filter(({ oid }) => !rewritten.dead.has(oid))
+  return { rewritten, objects: [...kept, ...waiting] }
 }
 
-/** The records are the same and so are the memories; commits and trees have other names. */
+/** Moves the snapshot to the rewritten head, which has the same records and live memories. */
 function moveTo(snapshot: Snapshot, rewritten: Rewritten, erased: readonly ErasedVersion[]): Undo {
   const { head } = snapshot
   snapshot.head = { ...head, commit: rewritten.head, tree: rewritten.tree }
@@ -136,11 +150,11 @@ function moveTo(snapshot: Snapshot, rewritten: Rewritten, erased: readonly Erase
   }
 }
 
-/** The rows of the redact records: one record holds so many. */
+/** The rows of the redact records, at most `rowsMax` for each. */
 function redactRows(erased: readonly ErasedVersion[]): readonly (readonly RecordRow[])[] {
-  const nothing = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
+  const empty = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
   const rows = erased
-    .map(({ memoryId, versionId }) => ({ memoryId, versionId, ...nothing }))
+    .map(({ memoryId, versionId }) => ({ memoryId, versionId, ...empty }))
     .toSorted((a, b) => {
       const [first, second] = [a.memoryId + a.versionId, b.memoryId + b.versionId]
       return first < second ? -1 : 1

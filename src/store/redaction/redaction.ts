@@ -1,6 +1,6 @@
-// Redaction (FORMAT §10): the history is rewritten without some versions, a record on top says so,
-// and the object store erases what is left of them. One move of the branch: the old history or the
-// new, never half.
+// Redaction (FORMAT §10): rewrites the history without some versions, adds a redact record on top,
+// and has the object store erase the old objects. Must move the branch once, so that a crash leaves
+// either the old history or the new one.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -24,18 +24,18 @@ import { buildStep, type Outcome } from './redaction-step.ts'
 
 export interface Redaction {
   readonly plan: RedactionPlan
-  /** What was done, signed by this device. Undefined if there was nothing to erase. */
+  /** The signed certificate; undefined if there was nothing to erase. */
   readonly certificate: RedactionCertificate | undefined
   /**
-   * The other devices, whose copies hold the erased objects until they sync; none if there was
-   * nothing to erase. Later, `devices` tells which of them have taken it over.
+   * The other devices, whose copies hold the erased objects until they sync; empty if there was
+   * nothing to erase. Later, `devices` reports which of them have acknowledged it.
    */
   readonly pendingDevices: readonly PendingDevice[]
 }
 
 const choices: ReadonlySet<unknown> = new Set(['refuse', 'delete', 'overwrite', 'keep'])
 
-/** What `redact` would do; says it also where that would be refused. */
+/** Plans what `redact` would do, even if that would be refused. */
 export async function planRedaction(
   session: StoreSession,
   request: RedactionRequest,
@@ -52,8 +52,8 @@ export async function planRedaction(
 /**
  * Throws `version_current`, `precondition_failed`, `store_archived`, `permission_denied`,
  * `invalid_input` or `not_found`, with nothing changed. An error with a certificate in its details
- * means that the versions are redacted and the old objects not erased yet: the next checkpoint, or
- * the same call again, goes on with that. No free text is kept, the reason of the author neither.
+ * means that the versions are redacted, but the old objects are not erased yet: the next checkpoint
+ * or another call erases them. Keeps no free text, not even the author's reason.
  */
 export async function redact(
   session: StoreSession,
@@ -63,19 +63,19 @@ export async function redact(
 ): Promise<Redaction> {
   const author: Author = { actor, session: context }
   if (!isRedactReason(request.reason)) {
-    throw new StoreError('invalid_input', 'The reason code of the redaction is not one of the list')
+    throw new StoreError('invalid_input', 'The reason code of the redaction is not a known one')
   }
   if (request.current !== undefined && !choices.has(request.current)) {
-    throw new StoreError('invalid_input', 'What to do with current versions is not one of the list')
+    throw new StoreError('invalid_input', 'The choice for current versions is not a known one')
   }
-  // The long search comes before any other writer has to wait.
+  // The long search runs before the writer lock is taken.
   const selector = await search(session, request, options)
   const done = await session.writing(
-    () => step(session, selector, { request, author }, options),
+    () => planAndBuild(session, selector, { request, author }, options),
     true,
   )
   const { plan, outcome, pendingDevices } = done
-  // Also if nothing was to be done: an earlier attempt may have been cut off before this.
+  // Even if nothing was selected: an earlier attempt may have been interrupted before erasing.
   if (outcome === undefined) {
     await session.erase()
     return { plan, certificate: undefined, pendingDevices }
@@ -86,31 +86,32 @@ export async function redact(
   try {
     await session.erase()
   } catch (error) {
-    // Closing the store erases too. What is done must not be taken for refused.
+    // Closing the store erases too. A redaction that is done must not look refused.
     if (!hasCode(error, 'store_closed')) throw withCertificate(error, certify)
   }
   return { plan, certificate: certify(), pendingDevices }
 }
 
-/** Another call would find nothing to do, so that this is where the proof would be lost. */
+/** Adds the certificate to an error: another call would find nothing to do and give none. */
 function withCertificate(error: unknown, certify: () => RedactionCertificate): unknown {
   if (!(error instanceof StoreError)) return error
   const details = { ...error.details, certificate: certify() }
   return new StoreError(error.code, error.message, { cause: error, details })
 }
 
-async function step(
+async function planAndBuild(
   session: StoreSession,
   selector: Selector,
   { request, author }: { readonly request: RedactionRequest; readonly author: Author },
   options: WorkOptions,
-): Promise<{ readonly built: BuiltCommit | undefined; readonly result: Done }> {
+): Promise<{ readonly built: BuiltCommit | undefined; readonly result: Planned }> {
   checkMayWrite(session.snapshot, session.identity.deviceId, 'redact')
   const history = await session.historyNow(options)
   const selected = await selector.search(history, options)
   const { plan, entries } = describePlan(history, session.snapshot, selected, request.current)
-  const nothing: Done = { plan, outcome: undefined, pendingDevices: [] }
-  if (entries.length === 0) return { built: undefined, result: nothing }
+  if (entries.length === 0) {
+    return { built: undefined, result: { plan, outcome: undefined, pendingDevices: [] } }
+  }
   checkConfirmed(request, entries)
   const { built, outcome } = await buildStep(
     session,
@@ -122,7 +123,8 @@ async function step(
   return { built, result: { plan, outcome, pendingDevices } }
 }
 
-interface Done {
+/** The plan and, if it had versions to erase, the outcome. */
+interface Planned {
   readonly plan: RedactionPlan
   readonly outcome: Outcome | undefined
   readonly pendingDevices: readonly PendingDevice[]
@@ -137,7 +139,7 @@ async function search(
   if (path !== undefined && path !== '/') checkPath(path)
   const history = await session.loadHistory(options)
   const selector = new Selector(request.select, history, session.nextTime(), () => session.contents)
-  // Asked again, the search goes on where it stopped.
+  // A retry continues where the search stopped.
   await retryAfterRedaction(session, (newest) => selector.search(newest, options), options)
   return selector
 }

@@ -1,6 +1,6 @@
-// Searches everything that the store keeps for what was redacted (FORMAT §10): every object of any
-// kind, reachable or not, is opened by trial, and every cache of this device is read. Believes
-// nothing that a redaction said of itself.
+// Searches all that the store keeps for redacted versions (FORMAT §10): opens every object of any
+// kind by trial, reachable or not, and reads every cache of this device. Must not trust what a
+// redaction has reported.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -26,34 +26,34 @@ export interface ResidueOptions extends WorkOptions {
 }
 
 export interface ResidueReport {
-  /** How many redacted versions were searched for. */
+  /** The number of redacted versions that were searched for. */
   readonly versions: number
-  /** How many objects were searched: in packs, loose and in the journal. */
+  /** The number of objects that were searched: in packs, loose and in the journal. */
   readonly objects: number
-  /** How many bytes the journal holds; the objects in them are among those. */
+  /** The size of the journal in bytes; `objects` includes those in it. */
   readonly journalBytes: number
-  /** How many versions the caches of this device name. */
+  /** The number of versions that the caches of this device describe. */
   readonly cached: number
-  /** How many objects the next checkpoint is to erase: until then they may be found. */
+  /** The number of objects that the next checkpoint erases: until then they may be found. */
   readonly pending: number
-  /** Damaged files that a repair has put aside, in `gitlocket/damaged`: they are not searched. */
+  /** The number of damaged files in `gitlocket/damaged`, which are not searched. */
   readonly putAside: number
-  /** Empty if nothing is left. */
+  /** The residue; empty if there is none. */
   readonly found: readonly Residue[]
 }
 
 /** Something that a redaction should have erased. */
 export interface Residue {
   readonly place: 'object' | 'cache'
-  /** The git object, if it is in one. */
+  /** The git object that holds it; undefined for a cache. */
   readonly objectId?: string
-  /** `memver_…`, if it could be told. */
+  /** `memver_…`; undefined if unknown. */
   readonly versionId?: string
 }
 
 type SearchSource = Omit<ContentSource, 'cache'>
 
-/** Objects that are looked at before other work runs, at most. */
+/** At most this many objects are searched before other work runs. */
 const BATCH = 256
 
 export async function findResidue(
@@ -92,11 +92,11 @@ async function listIds({ objects }: StoreSession, slice: TimeSlice): Promise<rea
   return ids
 }
 
-/** Opens objects by trial, as what the redacted versions were. */
+/** Opens objects by trial, with the contexts of the redacted versions. */
 export class ResidueSearch {
   readonly #source: SearchSource
   readonly #redacted: ReadonlySet<string>
-  /** The memories of which versions are redacted. */
+  /** The memories that have redacted versions. */
   readonly #memories: ReadonlySet<string>
   /** The memory of every blob that a tree of the history names. */
   readonly #placed: ReadonlyMap<Oid, string>
@@ -113,12 +113,12 @@ export class ResidueSearch {
     this.#placed = placed
   }
 
-  /** How often a blob may have to be opened until it is known to be none of them. */
+  /** The maximum number of trials for one blob. */
   get cost(): number {
     return this.#memories.size
   }
 
-  /** Nothing for an object that is not stored. */
+  /** The residue in one object; empty if it is not stored. */
   look(oid: Oid): readonly Residue[] {
     const object = this.#source.objects.read(oid)
     if (object?.type === 'commit') return this.#lookAtCommit(oid, object.body)
@@ -149,7 +149,7 @@ export class ResidueSearch {
     return []
   }
 
-  /** Undefined if the blob is not one of this memory, which the key commitment tells. */
+  /** Undefined if the blob is not of this memory, which the key commitment shows. */
   #findVersion(memoryId: string, bytes: Uint8Array): string | undefined {
     const { storeId, epochs } = this.#source
     return tolerant(undefined, () => {
@@ -184,7 +184,7 @@ async function placeBlobs(
   return placed
 }
 
-/** Undefined if the commit has gone since: another process redacts. */
+/** Undefined if another process has redacted and erased the commit meanwhile. */
 function memoriesOf({ objects }: ContentSource, { oid }: CommitEntry): Oid | undefined {
   const commit = objects.read(oid)
   if (commit === undefined) return undefined
@@ -195,7 +195,7 @@ function residue(objectId: Oid, versionId: string): Residue {
   return { place: 'object', objectId, versionId: formatId('version', versionId) }
 }
 
-/** Objects of other programs, and blobs of other kinds, are no memories and no changes. */
+/** Returns `otherwise` if an object does not open: it is of another program or another kind. */
 function tolerant<T>(otherwise: T, work: () => T): T {
   try {
     return work()
@@ -209,7 +209,7 @@ function isDamage(error: StoreError): boolean {
   return hasCode(error, 'object_missing', 'object_corrupt', 'pack_corrupt', 'storage_failed')
 }
 
-/** The versions of which the caches on disk say more than that they were. */
+/** The versions that the caches on disk describe beyond their ids. */
 function versionsInCaches({ state, history }: CachedFiles): readonly string[] {
   const living = [...(state?.current.live() ?? [])].map(({ live }) => live.versionId)
   const past: string[] = []

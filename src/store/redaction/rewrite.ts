@@ -1,7 +1,6 @@
-// rewrite(history, R) of FORMAT §10: makes every commit from the first affected ones on again,
-// without what R erases; what does not descend from them stays. Records stay byte for byte. Reads
-// git, writes nothing: new objects go to `emit`, and what nothing may hold any more is named in
-// `dead`. Trusts the commits: they are verified.
+// rewrite(history, R) of FORMAT §10: rewrites the affected commits and their descendants without
+// what R erases. Records stay byte for byte. Passes new objects to `emit` and lists in `dead` those
+// that must be erased. Must not write. Trusts the commits, which were verified.
 
 import type { Progress } from '../../async.ts'
 import type { Sealed } from '../../bytes.ts'
@@ -30,7 +29,7 @@ import { type EndOf, erasedSpans, type ErasedVersion, type TailCommit } from './
 import { ShownTree } from './shown-tree.ts'
 
 export interface RewriteOptions {
-  /** Takes what was made, oldest first, in batches of about `batchBytes`, the last one smaller. */
+  /** Receives new objects, oldest first, in batches of about `batchBytes`, the last one smaller. */
   readonly emit: (objects: readonly NewObject[]) => Promise<void>
   readonly progress?: Progress | undefined
   readonly signal?: AbortSignal | undefined
@@ -39,31 +38,31 @@ export interface RewriteOptions {
 export interface RewriteRequest extends RewriteOptions {
   readonly source: HistorySource
   readonly history: History
-  /** Commits on top of the history's newest that it does not hold. */
+  /** Commits on top of the history's newest one that the history does not include. */
   readonly tail?: readonly TailCommit[] | undefined
-  /** At least one. */
+  /** At least one version. */
   readonly erased: readonly ErasedVersion[]
 }
 
 export interface Rewritten {
-  /** By position, the new names of the commits that were made again. */
+  /** The new ids of the rewritten commits, by position. */
   readonly commits: ReadonlyMap<number, Oid>
-  /** The last commit, under its new name, and its tree. */
+  /** The new id of the last commit, and of its tree. */
   readonly head: Oid
   readonly tree: Oid
   readonly dead: Oids
 }
 
-/** So few that what waits, and its copy for the thread that packs it, hardly show in RAM. */
+/** Small enough that a batch, and its copy for the packing thread, need little RAM. */
 const batchBytes = 2 * MEBIBYTE
 /** Nearly every object is smaller. */
 const objectBytes = 64 * KIBIBYTE
-/** Commits between two chances for other work to run, at most. */
+/** At most this many commits are rewritten before other work runs. */
 const BATCH = 256
 
 /**
- * Takes versions out of the past of a head that `history` reaches; undefined if it has none of
- * them. Versions that were erased before do no harm.
+ * Erases versions from the history of a head; undefined if it has none of them. Versions that were
+ * erased before may be among them.
  */
 export async function rewriteHead(
   request: Omit<RewriteRequest, 'erased'> & { readonly versionIds: ReadonlySet<string> },
@@ -76,7 +75,7 @@ export async function rewriteHead(
   return erased.length === 0 ? undefined : rewrite({ ...rest, erased })
 }
 
-/** The height from which on commits were made again: below it nothing has another name. */
+/** The lowest height of a rewritten commit: below it every commit has its old id. */
 export function lowestOf(history: History, { commits }: Rewritten): number {
   let lowest = Number.POSITIVE_INFINITY
   for (const position of commits.keys()) lowest = Math.min(lowest, position)
@@ -98,7 +97,7 @@ export async function rewrite(request: RewriteRequest): Promise<Rewritten> {
   const rewriter = new Rewriter(request, from)
   const slice = new TimeSlice(signal, BATCH)
   for (let position = from; position < count; position += 1) {
-    rewriter.step(position)
+    rewriter.rewriteCommit(position)
     if (rewriter.waitingBytes >= batchBytes) await request.emit(rewriter.take())
     if (!slice.isOver()) continue
     progress?.(position - from + 1, count - from)
@@ -110,7 +109,7 @@ export async function rewrite(request: RewriteRequest): Promise<Rewritten> {
   return rewriter.finish(count - 1)
 }
 
-/** A version whose blob the trees have from some position on. */
+/** A version whose blob is hidden from the trees of a span. */
 interface Hidden {
   readonly memoryId: string
   readonly blob: Oid
@@ -123,7 +122,7 @@ class Rewriter {
   readonly #endOf: EndOf
   readonly #starting: ReadonlyMap<number, readonly ErasedVersion[]>
   readonly #ending: Map<number, Hidden[]> = new Map()
-  /** Of the commit that was made last. */
+  /** The tree of the commit that was rewritten last. */
   #tree: Oid | undefined
   readonly #dead = new OidCollector()
   readonly #shown: ShownTree
@@ -153,7 +152,7 @@ class Rewriter {
     return objects
   }
 
-  /** Every commit is in the past of the last one: that was made again if any was. */
+  /** The last commit descends from all others, so it was rewritten if any was. */
   finish(last: number): Rewritten {
     const oid = this.#oidAt(last)
     const head = this.#made.get(last) ?? oid
@@ -161,7 +160,7 @@ class Rewriter {
     return { commits: this.#made, head, tree, dead: new OidSet(this.#dead.finish()) }
   }
 
-  step(position: number): void {
+  rewriteCommit(position: number): void {
     this.#reveal(position)
     const starting = this.#starting.get(position) ?? []
     const parents = this.#newParents(position)
@@ -178,7 +177,7 @@ class Rewriter {
       detail: starting.length === 0 ? undefined : this.#remakeDetail(oid, bytes, starting),
     }
     const remade = newObject('commit', remakeCommit(bytes, change, epoch.group))
-    // Nothing was left to erase.
+    // The versions were erased before.
     if (remade.oid === oid) return
     this.#add([remade])
     this.#made.set(position, remade.oid)
@@ -186,7 +185,7 @@ class Rewriter {
     this.#tree = change.tree
   }
 
-  /** Of those that were made again: the new name by the old one. */
+  /** The new ids of rewritten parents by their old ids. */
   #newParents(position: number): ReadonlyMap<Oid, Oid> {
     const entry = this.#history.commits.at(position)
     const parents =
@@ -224,7 +223,7 @@ class Rewriter {
     this.#ending.delete(position)
   }
 
-  /** The root tree without the memories whose current version is erased. */
+  /** Makes the root tree without the memories whose current version is erased. */
   #remakeRoot(root: Oid): Oid {
     const entries = getTree(this.#source.objects, root)
     const memories = entries.find((entry) => entry.name === 'm')?.oid
@@ -244,9 +243,9 @@ class Rewriter {
   #remakeDetail(oid: Oid, bytes: Uint8Array, erased: readonly ErasedVersion[]): Sealed {
     const { storeId, epochs } = this.#source
     const commit = decodeCommit(storeId, epochs, oid, bytes)
-    const gone = new Set(erased.map((version) => version.versionId))
+    const erasedIds = new Set(erased.map((version) => version.versionId))
     const kept = [...openDetail(storeId, commit).values()].filter(({ row }) => {
-      return !gone.has(commit.record.rows[row]?.versionId ?? '')
+      return !erasedIds.has(commit.record.rows[row]?.versionId ?? '')
     })
     const context = detailContext(storeId, commit.hash)
     return sealEnvelope('detail', commit.epoch.detail, context, zeroHash, encodeDetail(kept))
@@ -260,7 +259,7 @@ class Rewriter {
     }
   }
 
-  /** Together in one buffer: small ones that wait would outlive all but a full collection. */
+  /** Copies into a shared buffer: many small waiting ones would survive minor collections. */
   #copied(body: Uint8Array): Uint8Array {
     if (body.length > objectBytes) return body
     if (body.length > this.#room.length) this.#room = new Uint8Array(batchBytes + objectBytes)

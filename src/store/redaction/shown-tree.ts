@@ -1,6 +1,6 @@
-// The tree `m` of commits without the blobs that are hidden (FORMAT §2.1, §10). Versions never
-// share a blob, so what is left of a directory follows from its name alone, whichever branch it is
-// met on. Only directories in which a hidden blob may be are read. They and the blobs must vanish.
+// Makes the tree `m` of commits without hidden blobs (FORMAT §2.1, §10). Versions never share a
+// blob, so the rest of a directory depends on its id alone, on whichever branch it is found. Marks
+// the blobs and replaced directories as dead. Must only read directories that may hold such a blob.
 
 import { assert } from '../../errors.ts'
 import {
@@ -14,17 +14,17 @@ import type { OidCollector } from '../../git/objects/oid-list.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { FLAT_MAX } from '../snapshot/memory-tree.ts'
 
-/** What is left of a directory. */
+/** A directory without its hidden blobs. */
 interface Shown {
-  /** Undefined if that is nothing. */
+  /** Undefined if it is empty. */
   readonly oid: Oid | undefined
-  /** How many memories it lists flat; one more than can be for a directory of directories. */
+  /** The number of memories that it lists flat; `FLAT_MAX + 1` for a directory of directories. */
   readonly size: number
 }
 
-/** Directories whose size is remembered. */
+/** At most this many directories have their size cached. */
 const SIZES_MAX = 4096
-/** Directories whose rest is remembered: at least, and for each that may hide something. */
+/** The least number of directories whose remainder is cached, and for each prefix in use. */
 const RECENT_MIN = 1024
 const RECENT_PER_PREFIX = 2
 
@@ -32,40 +32,40 @@ export class ShownTree {
   readonly #objects: ObjectSource
   readonly #dead: OidCollector
   readonly #hidden: Set<Oid> = new Set()
-  /** Beginnings of the ids of memories that are hidden somewhere, with how many begin so. */
+  /** The number of hidden memories by each prefix of their ids. */
   readonly #prefixes: Map<string, number> = new Map()
   #active = 0
-  /** By the directory's name. What is not asked for while as much again was added is dropped. */
+  /** By directory id. An entry that is not used while the cache fills again is dropped. */
   #recent: Map<Oid, Shown> = new Map()
   #older: Map<Oid, Shown> = new Map()
-  /** Of directories that hide nothing. */
+  /** The sizes of directories without hidden blobs. */
   readonly #sizes: Map<Oid, number> = new Map()
 
-  /** Adds to `dead` what may not be reachable any more. */
+  /** Adds to `dead` the objects that must not be reachable any more. */
   constructor(objects: ObjectSource, dead: OidCollector) {
     this.#objects = objects
     this.#dead = dead
   }
 
-  /** Whether no tree that follows hides anything. */
+  /** Whether the next trees hide nothing. */
   get isWhole(): boolean {
     return this.#active === 0
   }
 
-  /** Before `follow` of the first tree that has the blob. */
+  /** Hides a blob; called before `follow` with the first tree that has it. */
   hide(memoryId: string, blob: Oid): void {
     this.#hidden.add(blob)
     this.#dead.add(blob)
     this.#count(memoryId, 1)
   }
 
-  /** When no tree that follows has the blob. */
+  /** Ends hiding a blob; called when no later tree has it. */
   unhide(memoryId: string, blob: Oid): void {
     this.#hidden.delete(blob)
     this.#count(memoryId, -1)
   }
 
-  /** What `old` is without the hidden blobs; trees that git may not have go to `into`. */
+  /** The id of `old` without hidden blobs; adds new trees to `into`. */
   follow(old: Oid | undefined, into: NewObject[]): Oid | undefined {
     return old === undefined ? undefined : this.#show('', old, into).oid
   }
@@ -85,25 +85,25 @@ export class ShownTree {
   #make(prefix: string, old: Oid, into: NewObject[]): Shown {
     const entries = getTree(this.#objects, old)
     const isSplit = entries[0]?.mode === '40000'
-    const left = isSplit ? this.#leftOfSplit(prefix, entries, into) : this.#leftOfFlat(entries)
-    const [first] = left
-    const size = first?.mode === '40000' ? FLAT_MAX + 1 : left.length
-    if (left === entries) return { oid: old, size }
+    const rest = isSplit ? this.#restOfSplit(prefix, entries, into) : this.#restOfFlat(entries)
+    const [first] = rest
+    const size = first?.mode === '40000' ? FLAT_MAX + 1 : rest.length
+    if (rest === entries) return { oid: old, size }
     this.#dead.add(old)
     if (first === undefined) return { oid: undefined, size }
-    const tree = newObject('tree', encodeTree(left))
+    const tree = newObject('tree', encodeTree(rest))
     into.push(tree)
     return { oid: tree.oid, size }
   }
 
   /** The entries themselves if nothing is hidden. */
-  #leftOfFlat(entries: readonly TreeEntry[]): readonly TreeEntry[] {
-    const left = entries.filter(({ oid }) => !this.#hidden.has(oid))
-    return left.length === entries.length ? entries : left
+  #restOfFlat(entries: readonly TreeEntry[]): readonly TreeEntry[] {
+    const rest = entries.filter(({ oid }) => !this.#hidden.has(oid))
+    return rest.length === entries.length ? entries : rest
   }
 
-  /** A directory of directories lists its memories flat once so few are left. */
-  #leftOfSplit(
+  /** A directory of directories becomes flat once it has at most `FLAT_MAX` memories. */
+  #restOfSplit(
     prefix: string,
     entries: readonly TreeEntry[],
     into: NewObject[],

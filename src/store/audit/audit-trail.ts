@@ -1,5 +1,6 @@
-// The trail of a store as an auditor lists it: who did what when, and who let whom in, by ids
-// alone. Trusts the commits that it is given: they were verified. Knows no path and no content.
+// The trail of a store as an auditor lists it: the author, time and kind of each change, and the
+// changes of access, by ids alone. Trusts the commits, which were verified. Must not need paths or
+// contents.
 
 import { compareBytes, toHex } from '../../bytes.ts'
 import type {
@@ -19,25 +20,25 @@ import type { CommitSource } from '../commits/decoded-commit.ts'
 import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 
-/** A version, by ids alone. */
+/** One version in the trail, by ids alone. */
 export interface AuditedVersion {
   /** `mem_…` */
   readonly memoryId: string
   /** `memver_…` */
   readonly versionId: string
   readonly operation: Operation
-  /** `memver_…`: none for a new memory, two where a merge joined them. */
+  /** `memver_…`: empty for a new memory, two if a merge joined them. */
   readonly baseVersionIds: readonly string[]
   readonly isRedacted: boolean
 }
 
-/** What a keyring record did to who may do what; one that joins two, on either side. */
+/** The changes of access by a keyring record; for a join, those on either side. */
 export interface AccessChange {
-  /** Devices with the role that they were given; ids are `dev_…`. */
+  /** New devices with their roles; ids are `dev_…`. */
   readonly added: readonly { readonly deviceId: string; readonly role: Role }[]
   readonly changed: readonly { readonly deviceId: string; readonly role: Role }[]
   readonly removed: readonly string[]
-  /** Passphrases and recovery keys that were set, and that were taken away. */
+  /** The types of the passphrases and recovery keys that were added, and of those removed. */
   readonly recoveryAdded: readonly ('passphrase' | 'recovery')[]
   readonly recoveryRemoved: readonly ('passphrase' | 'recovery')[]
   readonly isNewEpoch: boolean
@@ -59,28 +60,28 @@ export interface AuditEntry {
   readonly actor: Actor | undefined
   readonly session: string | undefined
   readonly versions: readonly AuditedVersion[]
-  /** The versions, `memver_…`, that a redact record names, and why. */
+  /** The versions, `memver_…`, that a redact record names, and its reason. */
   readonly redacts: readonly string[]
   readonly redactReason: RedactReason | undefined
-  /** Of keyring records only. */
+  /** Defined for keyring records only. */
   readonly access: AccessChange | undefined
 }
 
-/** A keyring, as far as the next one is compared with it. */
-interface KeyringSeen {
+/** The parts of a keyring that the next one is compared with. */
+interface ComparedKeyring {
   readonly kid: string
   readonly directory: Pick<Directory, 'devices' | 'recovery'>
 }
 
-/** Before genesis there is nobody. */
-const nobody: KeyringSeen = { kid: '', directory: { devices: [], recovery: [] } }
+/** The keyring before genesis. */
+const emptyKeyring: ComparedKeyring = { kid: '', directory: { devices: [], recovery: [] } }
 
 /** Collects commits as they are verified, parents before children. */
 export class Trail {
   readonly #source: CommitSource
   readonly #found: { readonly hash: Uint8Array; readonly entry: AuditEntry }[] = []
-  /** By the hash of the record that brought them. */
-  readonly #keyrings: Map<string, KeyringSeen> = new Map()
+  /** By the hash of the record that brought the keyring. */
+  readonly #keyrings: Map<string, ComparedKeyring> = new Map()
   /** By commit, the hash of the record that brought the keyring in force after it. */
   readonly #inForce: Map<Oid, string> = new Map()
 
@@ -111,12 +112,12 @@ export class Trail {
     this.#found.push({ hash, entry })
   }
 
-  /** In the canonical order. `redacted` are hex ids. */
+  /** All entries in the canonical order. `redacted` are hex ids. */
   entries(redacted: ReadonlySet<string>): readonly AuditEntry[] {
-    const gone = new Set(Array.from(redacted, (versionId) => formatId('version', versionId)))
+    const redactedIds = new Set(Array.from(redacted, (id) => formatId('version', id)))
     return this.#found
       .toSorted((a, b) => a.entry.height - b.entry.height || compareBytes(a.hash, b.hash))
-      .map(({ entry }) => markRedacted(entry, gone))
+      .map(({ entry }) => markRedacted(entry, redactedIds))
   }
 
   #readAccess({ tree, parents, hash }: CheckedCommit): AccessChange {
@@ -124,9 +125,11 @@ export class Trail {
     const bytes = getBlob(objects, getEntry(getTree(objects, tree), 'keyring'), 'keyring_mismatch')
     const { epoch, directory } = openDirectory(bytes, storeId, epochs)
     const next = { kid: epoch.kid, directory }
-    const before = parents.map((oid) => this.#keyrings.get(this.#inForce.get(oid) ?? '') ?? nobody)
+    const before = parents.map(
+      (oid) => this.#keyrings.get(this.#inForce.get(oid) ?? '') ?? emptyKeyring,
+    )
     this.#keyrings.set(toHex(hash), next)
-    const [first = compareKeyrings(nobody, next), second] = before.map((one) => {
+    const [first = compareKeyrings(emptyKeyring, next), second] = before.map((one) => {
       return compareKeyrings(one, next)
     })
     return second === undefined ? first : ofEither(first, second)
@@ -144,22 +147,22 @@ function describeRow({
   return {
     memoryId: formatId('memory', memoryId),
     versionId: formatId('version', versionId),
-    // Rows of changes have one.
+    // Only rows of redact records have no operation, and this is not one.
     operation: operation ?? 'deleted',
     baseVersionIds: bases.map((id) => formatId('version', id)),
     isRedacted: false,
   }
 }
 
-function markRedacted(entry: AuditEntry, gone: ReadonlySet<string>): AuditEntry {
-  if (!entry.versions.some(({ versionId }) => gone.has(versionId))) return entry
+function markRedacted(entry: AuditEntry, redacted: ReadonlySet<string>): AuditEntry {
+  if (!entry.versions.some(({ versionId }) => redacted.has(versionId))) return entry
   const versions = entry.versions.map((version) => {
-    return { ...version, isRedacted: gone.has(version.versionId) }
+    return { ...version, isRedacted: redacted.has(version.versionId) }
   })
   return { ...entry, versions }
 }
 
-function compareKeyrings(before: KeyringSeen, next: KeyringSeen): AccessChange {
+function compareKeyrings(before: ComparedKeyring, next: ComparedKeyring): AccessChange {
   const [old, now] = [before.directory, next.directory]
   const isActive = ({ devices }: typeof old, deviceId: string): boolean =>
     devices.some((device) => device.deviceId === deviceId && device.removed === 0)
@@ -169,10 +172,10 @@ function compareKeyrings(before: KeyringSeen, next: KeyringSeen): AccessChange {
   return {
     added: now.devices
       .filter(({ deviceId, removed }) => removed === 0 && !isActive(old, deviceId))
-      .map(named),
+      .map(describeDevice),
     changed: kept
       .filter(({ deviceId, role, removed }) => removed === 0 && roleBefore(deviceId) !== role)
-      .map(named),
+      .map(describeDevice),
     removed: kept
       .filter(({ removed }) => removed !== 0)
       .map(({ deviceId }) => formatId('device', deviceId)),
@@ -182,7 +185,9 @@ function compareKeyrings(before: KeyringSeen, next: KeyringSeen): AccessChange {
   }
 }
 
-/** What a join changes on one side at least; on the other it was so before. */
+/**
+ * The changes by a join: those on at least one side, since the other side may already have them.
+ */
 function ofEither(a: AccessChange, b: AccessChange): AccessChange {
   return {
     added: [...a.added, ...b.added],
@@ -198,17 +203,17 @@ function distinct<T>(all: readonly T[], idOf: (one: T) => string): readonly T[] 
   return [...new Map(all.map((one) => [idOf(one), one])).values()]
 }
 
-function named({ deviceId, role }: { readonly deviceId: string; readonly role: Role }): {
+function describeDevice({ deviceId, role }: { readonly deviceId: string; readonly role: Role }): {
   readonly deviceId: string
   readonly role: Role
 } {
   return { deviceId: formatId('device', deviceId), role }
 }
 
-/** The recovery entries of one directory that another does not have. */
+/** The types of the recovery entries in one directory that another lacks. */
 function slotsMissing(
-  here: KeyringSeen['directory'],
-  there: KeyringSeen['directory'],
+  here: ComparedKeyring['directory'],
+  there: ComparedKeyring['directory'],
 ): readonly ('passphrase' | 'recovery')[] {
   const known = new Set(there.recovery.map(({ slotId }) => slotId))
   return here.recovery.filter(({ slotId }) => !known.has(slotId)).map(({ type }) => type)

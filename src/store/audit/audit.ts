@@ -1,6 +1,6 @@
-// What an auditor does, who holds A and not C (FORMAT §4): verifies the trail from genesis and
-// lists who did what when. All of FORMAT §8 is judged but details, contents and settings; trees
-// are, by the names of their blobs. Nothing stays open, nothing is cached: it is read anew.
+// The audit of a store by a device that holds A and not C (FORMAT §4): verifies the trail from
+// genesis and lists it. Checks all of FORMAT §8 except details, contents and settings; trees by the
+// ids of their blobs. Must not cache anything or keep the store open: each audit reads it again.
 
 import type { WorkOptions } from '../../async.ts'
 import type { Role } from '../../format/directory.ts'
@@ -38,21 +38,21 @@ export interface AuditOptions
 export interface Audit {
   /** `memstore_…` */
   readonly storeId: string
-  /** `dev_…`, who audits, and its role. */
+  /** The auditing device, `dev_…`, and its role. */
   readonly deviceId: string
   readonly role: Role | undefined
   /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
   readonly headFingerprint: readonly string[]
-  /** Memories that live. */
+  /** The number of live memories. */
   readonly memories: number
-  /** Ascending by height, then by record: every clone lists them so. */
+  /** Ascending by height, then by record: the same in every clone. */
   readonly entries: readonly AuditEntry[]
 }
 
 /**
  * Verifies the trail with the identity of an auditor, or of any other device. Throws the code of
- * the first violation, and as `openStore`.
+ * the first violation, and the codes of `openStore`.
  */
 export async function auditStore(options: AuditOptions): Promise<Audit> {
   const { directory } = options
@@ -88,14 +88,14 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
   return found
 }
 
-/** The verified trail of a head; whether it is an old one is not judged. */
+/** The verified trail of a head. Whether the head was rolled back is not checked. */
 export interface VerifiedTrail {
   readonly audit: Audit
   readonly snapshot: Snapshot
   readonly epochs: Epochs<AuditKeys>
 }
 
-/** Of any head of the store whose keyring has a slot for this device. Nothing is remembered. */
+/** Verifies the trail of any head whose keyring has a slot for this device. Records nothing. */
 export async function verifyTrail(
   objects: ObjectStore,
   place: { readonly storeId: string; readonly head: Oid },
@@ -108,7 +108,7 @@ export async function verifyTrail(
   const trail = new Trail(source)
   const onCommit = (commit: CheckedCommit): void => trail.add(commit)
   const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
-  // A list of words that only this needs.
+  // Imported here: only this needs the word list.
   const { headFingerprint } = await import('../../format/fingerprint.ts')
   return {
     snapshot,

@@ -1,6 +1,6 @@
-// The clone of an auditor, who holds A and not C (FORMAT §4): a bare repository, fetched, verified
-// as `audit` verifies it, and kept current. Nothing is merged, enrolled or sent: an auditor writes
-// nothing. What was redacted elsewhere is erased here.
+// The clone of an auditor, a device that holds A and not C (FORMAT §4): a bare repository, which is
+// fetched, verified as by `audit`, and kept current. Erases what was redacted in other clones. Must
+// not merge, enrol or send: an auditor writes no records.
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -39,11 +39,11 @@ import {
 } from './audit.ts'
 
 /**
- * `acceptRolledBack` takes what the remote shows for the truth, once, also where it leaves out what
- * this device has verified, or what it wrote before it became an auditor.
+ * `acceptRolledBack` accepts the remote's history once, even if it lacks commits that this device
+ * has verified, or that it wrote before it became an auditor.
  */
 export interface TrailOptions extends AuditOptions {
-  /** The name of a remote: `origin` by default to join, and to sync the one that there is. */
+  /** The name of a remote; by default `origin` to join, and the only remote to sync. */
   readonly remote?: string | undefined
   /** How this machine may talk to the remote. */
   readonly access?: RemoteOptions | undefined
@@ -52,7 +52,7 @@ export interface TrailOptions extends AuditOptions {
 
 /**
  * Clones the store of a remote into an absent or empty directory, for an identity that an owner has
- * added by its card. Throws as `joinStore` and `auditStore`; nothing is left then.
+ * added by its card. Throws as `joinStore` and `auditStore`, and leaves nothing behind then.
  */
 export async function joinTrail(options: TrailOptions & { readonly url: string }): Promise<Audit> {
   const { directory, identity, disk = systemDisk, random = systemRandom } = options
@@ -71,10 +71,10 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
 }
 
 /**
- * Takes over what the remote has, once its trail is verified and contains what this device verified
+ * Takes over the remote's head, once its trail is verified and contains what this device verified
  * before. Starts over if another process moves the head meanwhile. Throws a remote code,
- * `rolled_back`, `store_id_mismatch`, `wrong_key`, or what verification refuses; nothing is taken
- * over then.
+ * `rolled_back`, `store_id_mismatch`, `wrong_key`, or the code of verification, and takes over
+ * nothing then.
  */
 export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   return withObjects(options, (objects) => {
@@ -91,51 +91,52 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
   const before = getHead(objects)
   const remote = chooseRemote(objects.exchange.remotes(), options.remote)
   const { head, bytes } = await fetchHead(objects, before, remote, options)
-  // Whoever has a clone of the trail has had it from there.
+  // A clone of the trail was fetched from its remote, so the remote has shown this store before.
   checkStoreId(objects, head, storeId, { wasShown: true })
-  const place = { storeId, anchor, head }
-  // Of a clone that nobody has audited, what is here counts as seen.
-  const here = { ...place, head: before, before }
-  if (anchor.verified === undefined) await takeOver(objects, here, options)
-  const isKnown = head === before && isVerified(objects, place, options)
-  const news = isKnown ? nothingNew : await takeOver(objects, { ...place, before }, options)
-  // Before others may erase what it is read from.
-  const words = headFingerprint(storeId, recordOf(objects, place, options))
+  const target = { storeId, anchor, head }
+  // The head of a clone that was never audited counts as seen.
+  const current = { ...target, head: before, before }
+  if (anchor.verified === undefined) await takeOver(objects, current, options)
+  const isKnown = head === before && isVerified(objects, target, options)
+  const taken = isKnown ? nothingTakenOver : await takeOver(objects, { ...target, before }, options)
+  // Read before another process may erase the commit.
+  const fingerprint = headFingerprint(storeId, recordOf(objects, target, options))
   await finish(objects)
   await objects.exchange.track(remote.name, head)
   return {
     ...nothingTaken,
     remote: remote.name,
-    received: { commits: news.commits, bytes },
+    received: { commits: taken.commits, bytes },
     sent: nothingSent,
-    erased: news.erased,
+    erased: taken.erased,
     pendingDevices: [],
     head,
-    headFingerprint: words,
+    headFingerprint: fingerprint,
     forkedDevices: [],
   }
 }
 
-interface News {
+/** The number of commits that were taken over, and of versions that were erased. */
+interface TakenOver {
   readonly commits: number
   readonly erased: number
 }
 
-const nothingNew: News = { commits: 0, erased: 0 }
+const nothingTakenOver: TakenOver = { commits: 0, erased: 0 }
 
-/** A head of the store, and what this device remembers. */
-interface Place {
+/** A head of the store, with the anchor of this device. */
+interface AnchoredHead {
   readonly storeId: string
   readonly anchor: Anchor
   readonly head: Oid
 }
 
-/** To a head, from the one that is here. */
-interface Move extends Place {
+/** A move of the branch from `before` to a head. */
+interface Move extends AnchoredHead {
   readonly before: Oid
 }
 
-/** The remote's head, with all of its objects here; no ref has moved. */
+/** Fetches the remote's head with all of its objects; moves no ref. */
 async function fetchHead(
   objects: ObjectStore,
   here: Oid,
@@ -143,7 +144,7 @@ async function fetchHead(
   options: TrailOptions,
 ): Promise<{ readonly head: Oid; readonly bytes: number }> {
   const { signal, access, transfer: progress } = options
-  // The library loads this file at its start, and few are auditors.
+  // Imported here: the library loads this file at its start, and few devices are auditors.
   const { connectFetch } = await import('../../transport/fetch.ts')
   const connection = await connectFetch({ signal, ...access, url })
   try {
@@ -158,39 +159,43 @@ async function fetchHead(
   }
 }
 
-/** Whether it is the very head that this device has verified last. */
-function isVerified(objects: ObjectStore, place: Place, options: TrailOptions): boolean {
-  const { verified } = place.anchor
+/** Whether the head is the one that this device has verified last. */
+function isVerified(objects: ObjectStore, target: AnchoredHead, options: TrailOptions): boolean {
+  const { verified } = target.anchor
   if (verified === undefined) return false
-  return equalBytes(recordOf(objects, place, options), verified.record)
+  return equalBytes(recordOf(objects, target, options), verified.record)
 }
 
-async function takeOver(objects: ObjectStore, place: Move, options: TrailOptions): Promise<News> {
-  const { anchor, before, head } = place
-  const trail = await verifyTrail(objects, place, options)
-  const source = withEpochsOf(objects, place, trail, options)
-  const left = await findLeft(source, place, trail, options)
+async function takeOver(
+  objects: ObjectStore,
+  move: Move,
+  options: TrailOptions,
+): Promise<TakenOver> {
+  const { anchor, before, head } = move
+  const trail = await verifyTrail(objects, move, options)
+  const source = withEpochsOf(objects, move, trail, options)
+  const common = await findRetained(source, move, trail, options)
   const { length: commits } = await findOutgoing(objects, head, [before])
   const dead = await erasedBetween(source, before, head)
-  // Each version has a blob of its own, and nothing else of a history goes that is a blob.
+  // Each version has its own blob, and no other blob of a history is ever erased.
   const erased = [...dead].filter((oid) => objects.read(oid)?.type === 'blob').length
   const { snapshot } = trail
   await objects.exclusive(async () => {
-    // First of all: the anchor belongs to whoever has moved the head since.
+    // Checked first: if another process has moved the head, it has set the anchor.
     checkIsHead(objects, before)
-    // To what stays: whatever becomes of this process, the store verifies then.
-    if (left !== undefined) await anchor.accept(left)
+    // Set to a commit of both histories, so that the store verifies even if this process dies.
+    if (common !== undefined) await anchor.accept(common)
     if (head !== before) {
       const transition = { objects: [], expected: before, next: head }
       await objects.commit([{ ...transition, ...(dead.size > 0 && { dead }) }])
     }
-    // Only now: the anchor must not know what the store could lose.
+    // Only after the commit: the anchor must not name a head that the store could lose.
     await anchor.advance(snapshot.head)
   })
   return { commits, erased }
 }
 
-/** Packs and erases, also what a sync began that died: nobody writes here and would do it. */
+/** Packs and erases, also after an interrupted sync: no writer of this clone would do it. */
 async function finish(objects: ObjectStore): Promise<void> {
   const { journalFrames, purgePending } = objects.status()
   if (journalFrames + purgePending > 0) await objects.checkpoint()
@@ -200,7 +205,7 @@ interface TrailSource extends CommitSource {
   readonly objects: ObjectStore
 }
 
-/** With the epochs of both heads: what is left out may be under one of its own. */
+/** Adds the epochs of the head here: a dropped commit may be under an epoch that `head` lacks. */
 function withEpochsOf(
   objects: ObjectStore,
   { storeId, before }: Move,
@@ -212,36 +217,36 @@ function withEpochsOf(
 }
 
 /**
- * If others were right to leave out what was verified here, or is, the newest commit that stays: a
- * device wrote it that was removed already (FORMAT §7.4), or the user says so. Throws
- * `rolled_back` if it is left out otherwise.
+ * The newest common commit, if the new history lacks commits that are here or were verified, and
+ * those are late (FORMAT §7.4) or the user accepts the loss. Undefined if it lacks none. Throws
+ * `rolled_back` if the loss is not accepted.
  */
-async function findLeft(
+async function findRetained(
   source: TrailSource,
   { anchor, before, head }: Move,
   { snapshot }: VerifiedTrail,
   { acceptRolledBack = false, signal }: TrailOptions,
 ): Promise<VerifiedHead | undefined> {
-  let isLeft = false
+  let lacksSome = false
   for (const verified of knownHeads(source, anchor, before)) {
     if (await isFresh(source, { verified }, snapshot)) continue
-    isLeft = true
+    lacksSome = true
     const { commit } = verified
-    const isRight = commit !== undefined && (await wasLeftLate(source, commit, head))
-    if (!isRight && !acceptRolledBack) throw rolledBackError()
+    const areLate = commit !== undefined && (await wasLeftLate(source, commit, head))
+    if (!areLate && !acceptRolledBack) throw rolledBackError()
   }
-  return isLeft ? findCommon(source, { before, head, signal }) : undefined
+  return lacksSome ? findCommon(source, { before, head, signal }) : undefined
 }
 
-/** The head that is here, and what was verified last, if that is another one. */
+/** The head that is here, and the one that was verified last, if it differs. */
 function knownHeads(
   source: TrailSource,
   { verified }: Anchor,
   before: Oid,
 ): readonly VerifiedHead[] {
-  const here = headAt(source, before)
-  const isSame = verified === undefined || equalBytes(verified.record, here.record)
-  return isSame ? [here] : [here, verified]
+  const current = headAt(source, before)
+  const isSame = verified === undefined || equalBytes(verified.record, current.record)
+  return isSame ? [current] : [current, verified]
 }
 
 async function isFresh(...args: Parameters<typeof checkFreshness>): Promise<boolean> {
@@ -254,7 +259,7 @@ async function isFresh(...args: Parameters<typeof checkFreshness>): Promise<bool
   }
 }
 
-/** The newest commit that the history of before and the new one have in common. */
+/** The newest commit that the history of `before` and that of `head` have in common. */
 async function findCommon(
   source: CommitSource,
   { before, head, signal }: { before: Oid; head: Oid; signal: AbortSignal | undefined },
@@ -264,8 +269,8 @@ async function findCommon(
 }
 
 /**
- * What redactions have erased: of the commits that have other names in the new history, what that
- * leads to no more. Commits that it leaves out stay on the disk, on no branch.
+ * The objects that redactions have erased: those of rewritten commits that the new history does not
+ * lead to. Commits that it drops stay on the disk, on no branch.
  */
 async function erasedBetween(
   source: CommitSource,
@@ -273,14 +278,14 @@ async function erasedBetween(
   head: Oid,
 ): Promise<ReadonlySet<Oid>> {
   const { objects } = source
-  const gone = await findOutgoing(objects, before, [head])
-  if (gone.length === 0) return new Set()
+  const missing = await findOutgoing(objects, before, [head])
+  if (missing.length === 0) return new Set()
   const hashOf = ({ oid }: { readonly oid: Oid }): string => toHex(headAt(source, oid).record)
-  const news = new Set((await findOutgoing(objects, head, [before])).map(hashOf))
-  const renamed = gone.filter((commit) => news.has(hashOf(commit)))
-  const erased = new Set(objectsOf(objects, renamed))
+  const newRecords = new Set((await findOutgoing(objects, head, [before])).map(hashOf))
+  const rewritten = missing.filter((commit) => newRecords.has(hashOf(commit)))
+  const erased = new Set(objectsOf(objects, rewritten))
   if (erased.size === 0) return erased
-  // A tree may be that of another commit, too: all of the history is looked at.
+  // Walks the whole history: another commit may have the same tree.
   const slice = new TimeSlice()
   for (const oid of objectsOf(objects, await findOutgoing(objects, head, []))) {
     erased.delete(oid)
@@ -289,10 +294,10 @@ async function erasedBetween(
   return erased
 }
 
-/** The hash of the record of a head. */
+/** The record hash of a head. */
 function recordOf(
   objects: ObjectStore,
-  { storeId, head }: Pick<Place, 'storeId' | 'head'>,
+  { storeId, head }: Pick<AnchoredHead, 'storeId' | 'head'>,
   { identity }: TrailOptions,
 ): Uint8Array {
   const { epochs } = openAuditKeyring(readKeyring(objects, head), storeId, identity)
@@ -324,8 +329,8 @@ async function withObjects<T>(
 function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
-    'The remote shows less than this device has verified before: it was put back, shows another ' +
-      'history to you than to others, or leaves out what no member could take over or was never ' +
-      'sent. Ask a member why, and accept that once if the answer is right',
+    'The remote has less than this device has verified: it was rolled back, shows different ' +
+      'histories to different clones, or lacks changes that no member could take over or that ' +
+      'were never sent. Ask a member for the cause; if it is legitimate, accept the rollback once',
   )
 }

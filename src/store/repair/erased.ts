@@ -1,6 +1,6 @@
-// What redactions have replaced in the history of a head, for where the list of it is damaged:
-// commits beside the history that have the record of one in it, which a redaction has renamed, and
-// what only they lead to. Erases nothing.
+// Finds what redactions have replaced in the history of a head, if the list of it is damaged:
+// commits outside the history with a record that is in it, which a redaction has rewritten, and the
+// objects that only they lead to. Must not erase anything.
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -10,7 +10,7 @@ import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { findCommit, reachOf } from '../sync/reach.ts'
 import type { OpenSource } from './lost.ts'
 
-/** `commits` are all that can be read here, `kept` is what the head leads to. */
+/** `commits` are all readable commits, `kept` the objects that the head leads to. */
 export async function erasedBeside(
   source: OpenSource,
   commits: Iterable<Oid>,
@@ -19,11 +19,11 @@ export async function erasedBeside(
 ): Promise<Erased> {
   const all = new Set(commits)
   const records = new Set([...all].flatMap((oid) => (kept.has(oid) ? recordOf(source, oid) : [])))
-  const renamed = [...all].filter((oid) => {
+  const rewritten = [...all].filter((oid) => {
     return !kept.has(oid) && recordOf(source, oid).some((record) => records.has(record))
   })
-  const tips = new Set(renamed)
-  for (const oid of renamed) {
+  const tips = new Set(rewritten)
+  for (const oid of rewritten) {
     for (const parent of findCommit(source.objects, oid)?.parents ?? []) tips.delete(parent)
   }
   const dead = new Set<Oid>()
@@ -32,10 +32,10 @@ export async function erasedBeside(
       if (!kept.has(oid)) dead.add(oid)
     }
   }
-  return { commits: renamed, dead }
+  return { commits: rewritten, dead }
 }
 
-/** Nothing for a commit that cannot be opened. */
+/** The record hash in hex; empty for a commit that cannot be opened. */
 function recordOf({ objects, storeId, epochs }: OpenSource, oid: Oid): readonly string[] {
   try {
     return [toHex(decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash)]

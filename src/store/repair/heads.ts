@@ -1,6 +1,6 @@
-// Which commit a damaged store should have as its head: the newest one that its own files name and
-// that verifies, or one of another copy that contains it. A head is taken over only if nothing that
-// is known here, redactions above all, is missing from it.
+// Chooses the head of a damaged store: the newest commit that its own files name and that verifies,
+// or a commit of another copy that contains it. Must not take over a head that lacks what is known
+// here, redactions above all.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -17,7 +17,7 @@ import { isVerdict } from '../sync/rejected-head.ts'
 import { readForeignStoreId } from '../sync/remote-head.ts'
 import { verifyHistory } from '../verify/verify.ts'
 
-/** So many commits are verified at most: each may cost to verify all below it. */
+/** At most this many commits are tried: each may need all below it verified. */
 const TRIED_MAX = 32
 
 /** A head that verifies from genesis. */
@@ -28,21 +28,21 @@ export interface SoundHead {
 }
 
 export interface KnownHeads {
-  /** Where the branch is; undefined if its file does not tell. */
+  /** The commit of the branch; undefined if its file is missing or damaged. */
   readonly branch: Oid | undefined
   /** Commits that this store's own files name as heads, or that only its journal holds. */
   readonly own: readonly Oid[]
-  /** Where remotes were, and the heads of the copy to mend from. */
+  /** The heads of remotes when last seen, and those of the copy to repair from. */
   readonly others: readonly Oid[]
-  /** Every commit that can be read here; asked for only if no other leads to a history. */
+  /** Every readable commit; called only if no other head leads to a history. */
   readonly all: () => Iterable<Oid>
 }
 
 export interface ChosenHead {
   readonly oid: Oid
-  /** Undefined for one that does not verify, and to which there is no alternative. */
+  /** Undefined for a head that does not verify, if there is no alternative. */
   readonly sound: SoundHead | undefined
-  /** Why not. */
+  /** Why it does not verify; undefined if it does. */
   readonly verdict: StoreError | undefined
 }
 
@@ -58,13 +58,13 @@ export class HeadSearch {
   readonly #verified: Map<Oid, SoundHead | StoreError> = new Map()
   readonly #findRedactions: (epochs: Epochs) => ReadonlySet<string>
   #redactions: ReadonlySet<string> | undefined
-  /** Commits below which all others can be read. */
+  /** Commits whose ancestors are all readable. */
   readonly #whole: Set<Oid> = new Set()
   #tried = 0
-  /** Whether a head was left for what it brings back. */
+  /** Whether a head was rejected because it lacks a redaction. */
   #lacksRedactions = false
 
-  /** `findRedactions` gives the versions of which something here says that they were redacted. */
+  /** `findRedactions` returns the versions that are known here to be redacted. */
   constructor(
     source: HeadSource,
     findRedactions: (epochs: Epochs) => ReadonlySet<string>,
@@ -75,7 +75,7 @@ export class HeadSearch {
     this.#options = options
   }
 
-  /** Throws `object_missing` where nothing leads to a history, or `redaction_undone`. */
+  /** Throws `object_missing` if no commit leads to a history, or `redaction_undone`. */
   async choose(known: KnownHeads): Promise<ChosenHead> {
     const start = await this.#start(known)
     const own = await this.#newest(start, known.own)
@@ -85,7 +85,7 @@ export class HeadSearch {
     return { oid, sound: failed ? undefined : result, verdict: failed ? result : undefined }
   }
 
-  /** What a head is, from genesis; the refusal instead of one that is refused. */
+  /** Verifies a head from genesis; returns the error of one that is refused. */
   async verify(head: Oid): Promise<SoundHead | StoreError> {
     const known = this.#verified.get(head)
     if (known !== undefined) return known
@@ -97,7 +97,7 @@ export class HeadSearch {
     return found
   }
 
-  /** Whether the history of `newer` has all of `older`, by records: a redaction renames commits. */
+  /** Whether `newer` contains `older`, compared by record: a redaction changes commit ids. */
   contains(newer: Oid, older: Oid): boolean {
     if (newer === older) return true
     const [above, below] = [this.#heightOf(newer), this.#heightOf(older)]
@@ -129,7 +129,7 @@ export class HeadSearch {
       if ((await this.#isAcceptable(oid)) && this.contains(oid, from)) return oid
     }
     if (!((await this.verify(from)) instanceof StoreError)) return from
-    // Damage further down stands in the way of all of them.
+    // Damage below `from` makes all of them fail.
     return above.find((oid) => this.#leadsTo(oid, from, height)) ?? from
   }
 
@@ -157,7 +157,7 @@ export class HeadSearch {
     return { snapshot, epochs, commits }
   }
 
-  /** Commits that no other one has as a parent. */
+  /** The commits that are no parent of another. */
   #tips({ all }: KnownHeads): readonly Oid[] {
     const commits = [...all()]
     const tips = new Set(commits)
@@ -167,7 +167,7 @@ export class HeadSearch {
     return this.#byHeight(tips)
   }
 
-  /** Those that can be read, the highest first. */
+  /** The readable ones of these commits, highest first. */
   #byHeight(oids: Iterable<Oid>): readonly Oid[] {
     const found = [...new Set(oids)].flatMap((oid) => {
       const height = this.#heightOf(oid)
@@ -180,7 +180,7 @@ export class HeadSearch {
     return findCommit(this.#source.objects, oid)?.height
   }
 
-  /** Whether every commit below it can be read. */
+  /** Whether all ancestors of a commit are readable. */
   #isWhole(head: Oid): boolean {
     const reached = new Set([head])
     for (const oid of reached) {
@@ -222,14 +222,14 @@ export class HeadSearch {
 function bringsBackError(): StoreError {
   return new StoreError(
     'redaction_undone',
-    'What could be mended from is older than a redaction that this device knows of: nothing was ' +
-      'taken over, since it would bring back what was erased',
+    'Every source to repair from is older than a redaction that this device knows of: nothing ' +
+      'was taken over, since it would bring back erased versions',
   )
 }
 
 export function nothingReadable(): StoreError {
   return new StoreError(
     'object_missing',
-    'No commit of the store can be read here: name a remote or a backup to mend it from',
+    'No commit of the store can be read here: name a remote or a backup to repair it from',
   )
 }

@@ -1,6 +1,6 @@
-// What this device keeps beside the history, as far as it tells a repair which head is right: the
-// anchor and the cached snapshot. A damaged anchor is never replaced silently: the old file stays
-// beside the new one, which names a head that was verified.
+// The local state of this device that helps a repair to choose a head: the anchor and the cached
+// snapshot. Must not replace a damaged anchor silently: the old file is kept, and the new one names
+// a verified head.
 
 import { systemDisk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -40,7 +40,7 @@ export class LocalState {
     this.#cached = cached
   }
 
-  /** Commits that this device has verified; sealed, so that nobody else has put them there. */
+  /** Commits that this device has verified, read from sealed files that only it can write. */
   get heads(): readonly Oid[] {
     const anchored = this.#anchor === 'damaged' ? undefined : this.#anchor.verified?.commit
     return [anchored, this.#cached?.commit].flatMap((oid) => oid ?? [])
@@ -51,12 +51,12 @@ export class LocalState {
     return this.#cached?.redacted ?? []
   }
 
-  /** What is to become of the anchor with this head. */
-  async judge(source: Source, head: Oid, sound: SoundHead | undefined): Promise<AnchorFate> {
+  /** Decides what to do with the anchor for this head. */
+  async decideAnchor(source: Source, head: Oid, sound: SoundHead | undefined): Promise<AnchorFate> {
     if (this.#anchor === 'damaged') return sound === undefined ? 'damaged' : 'renewed'
     const { verified } = this.#anchor
     if (verified === undefined) return 'none'
-    // Nothing can be compared where the history cannot be followed.
+    // A history that does not verify cannot be compared.
     if (sound === undefined) return verified.commit === head ? 'kept' : 'behind'
     const known = { ...source, epochs: sound.epochs }
     try {
@@ -70,7 +70,7 @@ export class LocalState {
     }
   }
 
-  /** After `judge` has said `renewed`. Under the writer lock. */
+  /** Replaces the anchor after `decideAnchor` returned `renewed`. Under the writer lock. */
   async renew({ snapshot }: SoundHead): Promise<void> {
     const { disk, identity } = this.#caches
     let number = 1
@@ -81,7 +81,7 @@ export class LocalState {
   }
 }
 
-/** The one store of which this device has an anchor; undefined if there are several, or none. */
+/** The only store of which this device has an anchor; undefined if there are several or none. */
 export function findKnownStore(options: StorePlaces & StoreEnvironment): string | undefined {
   const { disk = systemDisk, stateDirectory } = options
   const known = disk.list(stateDirectory).flatMap((name) => {

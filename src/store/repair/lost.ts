@@ -1,5 +1,5 @@
-// What is lost, in words that its owner knows: which change, when, by which device, which memory.
-// Opened with the keys of the store where that can be done; what cannot be opened has its id alone.
+// Describes lost changes and objects for users: time, device and paths, as far as the keys of the
+// store open them; an object that does not open has its id alone. Must not write.
 
 import { StoreError } from '../../errors.ts'
 import { treeOf } from '../../format/commit-sections.ts'
@@ -57,7 +57,7 @@ function open(source: OpenSource, oid: Oid): DecodedCommit | undefined {
   return orUndefined(() => decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)))
 }
 
-/** Memory id → path. */
+/** The paths in the detail of a commit, by memory id. */
 function rowsOf({ storeId }: OpenSource, commit: DecodedCommit): ReadonlyMap<string, string> {
   const rows = orUndefined(() => openDetail(storeId, commit)) ?? new Map()
   const paths = new Map<string, string>()
@@ -68,7 +68,7 @@ function rowsOf({ storeId }: OpenSource, commit: DecodedCommit): ReadonlyMap<str
   return paths
 }
 
-/** Of the memory whose blob this is in the tree of the commit. */
+/** The path of the memory that has this blob in the tree of the commit. */
 function pathOf(source: OpenSource, commit: DecodedCommit, blob: Oid): string | undefined {
   const { objects } = source
   return orUndefined(() => {

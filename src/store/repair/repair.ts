@@ -1,7 +1,7 @@
-// Mends a store from what is left of it and, if one is named, from a copy: a remote, a backup or
-// another clone. Reads everything first, decides for a head, verifies it from genesis, and only
-// then writes: objects, the branch, and last the damaged files aside. A store that is sound is not
-// touched. What cannot be saved is said.
+// Repairs a store from its readable objects and, if one is named, a copy: a remote, a backup or
+// another clone. Reads everything, chooses a head and verifies it from genesis, then adds objects,
+// sets the branch and moves damaged files aside, and reports what is lost. Must not touch a sound
+// store.
 
 import type { Progress } from '../../async.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -25,15 +25,15 @@ import type { AnchorFate, LostChange, RepairReport } from './report.ts'
 import { type CopyOptions, openCopy, RepairSource } from './sources.ts'
 
 export interface RepairOptions extends StorePlaces, StoreEnvironment, CopyOptions {
-  /** Says what would be done, and writes nothing. */
+  /** Reports what would be done, and writes nothing. */
   readonly dryRun?: boolean | undefined
   readonly progress?: Progress | undefined
 }
 
 /**
- * Mends the store. Throws `locked`, `not_a_store`, a storage or remote code, `wrong_key`,
- * `object_missing` where nothing is left to read, or `redaction_undone` where only what is older
- * than a redaction can be read; nothing has changed then.
+ * Repairs the store. Throws `locked`, `not_a_store`, a storage or remote code, `wrong_key`,
+ * `object_missing` if nothing is readable, or `redaction_undone` if only a state before a known
+ * redaction is readable; nothing has changed then.
  */
 export async function repairStore(options: RepairOptions): Promise<RepairReport> {
   const { disk = systemDisk, random = systemRandom } = options
@@ -52,18 +52,18 @@ export async function repairStore(options: RepairOptions): Promise<RepairReport>
   })
 }
 
-/** What was found, and what is to be done about it. */
+/** The findings of a repair, and what it has to write. */
 interface Plan {
   readonly chosen: ChosenHead
   readonly reach: Reach
   readonly anchor: AnchorFate
-  /** Whether journal and branch stay as they are. */
+  /** Whether branch and journal already lead to the chosen head. */
   readonly isHead: boolean
-  /** What the head leads to and no file holds that stays. */
+  /** The objects that the head leads to and that no intact file holds. */
   readonly toSave: readonly Oid[]
 }
 
-/** What was done. */
+/** The part of the report about what was written. */
 type Done = Pick<RepairReport, 'saved' | 'toErase' | 'aside' | 'forgotten'>
 
 interface RepairParts {
@@ -105,7 +105,7 @@ class Repair {
     const chosen = await this.#search.choose({ branch: this.#branch, own, others, all })
     const reach = await reachOf(this.#objects, chosen.oid, this.#options.signal)
     const source = { objects: this.#objects, storeId: this.#storeId }
-    const anchor = await this.#local.judge(source, chosen.oid, chosen.sound)
+    const anchor = await this.#local.decideAnchor(source, chosen.oid, chosen.sound)
     const journal = this.#branch === undefined ? undefined : this.#site.journalOn(this.#branch)
     const isHead = journal?.head === chosen.oid
     const stays = (oid: Oid): boolean => {
@@ -153,12 +153,12 @@ class Repair {
     }
   }
 
-  /** What is known to have been the head, and is not in the history. */
+  /** Commits that are known to have been the head, and are not in the history. */
   #detached(source: OpenSource, { oid }: ChosenHead, own: readonly Oid[]): readonly LostChange[] {
     const sealed = new Set(this.#local.heads)
     const lost = [...new Set(own)].flatMap((one) => {
       const height = findCommit(this.#objects, one)?.height
-      // What only looks like the name of a commit is none.
+      // An unreadable id is trusted only from a sealed file: elsewhere it may be damage.
       if (height === undefined) return sealed.has(one) ? [{ one, height: Infinity }] : []
       return this.#search.contains(oid, one) ? [] : [{ one, height }]
     })
@@ -181,7 +181,7 @@ class Repair {
     return { saved, toErase: 0, aside: undefined, forgotten: [] }
   }
 
-  /** Adds first and takes away last, so that nothing readable is ever in fewer places. */
+  /** Adds objects first and moves files last, so that a crash loses nothing readable. */
   async #write(plan: Plan): Promise<Done> {
     const { chosen, anchor, isHead } = plan
     const { here } = this.#objects
@@ -212,7 +212,10 @@ class Repair {
     }
   }
 
-  /** Which needs the keys of a history that verifies. Returns how many objects are listed anew. */
+  /**
+   * Replaces damaged lists of objects to erase, if the history verifies, whose keys that needs.
+   * Returns the number of listed objects.
+   */
   async #replaceIntents({ chosen, reach }: Plan): Promise<number> {
     if (chosen.sound === undefined || this.#site.damagedIntents().length === 0) return 0
     const { epochs } = chosen.sound
@@ -223,7 +226,7 @@ class Repair {
     return erased.dead.size
   }
 
-  /** A ref to what is no longer there would keep git from working with the repository. */
+  /** Deletes tracking refs to lost commits, with which git would refuse the repository. */
   async #forgetLost({ reach }: Plan): Promise<readonly string[]> {
     const lost = this.#site.tracked().filter(({ oid }) => {
       if (oid === undefined) return true
@@ -239,7 +242,7 @@ class Repair {
     return new Set([...this.#local.redacted, ...readable])
   }
 
-  /** Of a head that does not verify, to say what is lost of it. */
+  /** The epochs of a head that does not verify, to describe what is lost; empty without a key. */
   async #tryKeys(head: Oid): Promise<Epochs> {
     try {
       const unlock = { type: 'identity', identity: this.#options.identity } as const
@@ -257,11 +260,11 @@ function headsOf(survey: RepositorySurvey | undefined): readonly Oid[] {
   return [...survey.branches, ...survey.namedHeads, ...survey.journalCommits()]
 }
 
-/** As the first readable commit says. Throws `store_id_mismatch` for a copy of another store. */
+/** The id in the first readable commit. Throws `store_id_mismatch` for a copy of another store. */
 function findStoreId({ here, copy }: RepairSource): string | undefined {
   const [own, others] = [storeIdIn(here), copy && storeIdIn(copy)]
   if (own !== undefined && others !== undefined && own !== others) {
-    throw new StoreError('store_id_mismatch', 'What to mend from holds another store than this one')
+    throw new StoreError('store_id_mismatch', 'The copy to repair from holds another store')
   }
   return own ?? others
 }

@@ -1,4 +1,4 @@
-// What a repair says when it is done. Types alone.
+// The report of a repair. Holds types only.
 
 import type { StoreError } from '../../errors.ts'
 import type { RecordKind } from '../../format/change-record.ts'
@@ -8,47 +8,47 @@ import type { Damage } from '../../git/repair/repository-survey.ts'
 export interface RepairReport {
   /** `memstore_…`; undefined if nothing readable says which store it is. */
   readonly storeId: string
-  /** Whether there was nothing to mend; nothing was touched then. */
+  /** Whether the store needed no repair; nothing was changed then. */
   readonly sound: boolean
-  /** Whether the store is whole now: its history verifies, and nothing that is known is missing. */
+  /** Whether the store is complete now: its history verifies, and nothing known is missing. */
   readonly whole: boolean
   readonly damages: readonly Damage[]
   readonly head: { readonly commit: Oid; readonly height: number }
-  /** Objects that were put into new packs: read here, and from the copy. */
+  /** The number of objects that were written into new packs: read here, and from the copy. */
   readonly saved: { readonly here: number; readonly elsewhere: number }
-  /** Objects of redacted versions that a damaged list has named: a checkpoint erases them. */
+  /** The number of objects listed again in place of a damaged list: a checkpoint erases them. */
   readonly toErase: number
-  /** Where in the store the damaged files are now; undefined if none was moved. */
+  /** The directory in the store with the damaged files; undefined if none was moved. */
   readonly aside: string | undefined
-  /** Remotes that count as never seen, since the commit where they were is lost. */
+  /** Remotes that count as never seen, since the commit that they had is lost. */
   readonly forgotten: readonly string[]
-  /** Changes that are known and could not be attached to the history, newest first. */
+  /** Known changes that are not in the history, newest first. */
   readonly detached: readonly LostChange[]
-  /** Objects of the history that nobody has. */
+  /** Objects of the history that neither this store nor the copy has. */
   readonly missing: readonly LostObject[]
   /** Why the history does not verify; undefined if it does. */
   readonly verdict: StoreError | undefined
   readonly anchor: AnchorFate
-  /** Commits of the copy that are not here: a sync takes them over. */
+  /** A head of the copy that the history does not contain: a sync takes it over. */
   readonly unmerged: Oid | undefined
 }
 
 /**
- * `kept`: it is as it was, and the head contains what it names. `none`: there is none, so that
- * nothing tells whether the store was put back. `renewed`: it was damaged, and a new one names the
- * verified head. `damaged`: the head does not verify, so that no new one was made. `behind`: the
+ * `kept`: the anchor is unchanged, and the head contains what it names. `none`: there is no anchor,
+ * so a rollback of the store would not be noticed. `renewed`: it was damaged, and a new one names
+ * the verified head. `damaged`: the head does not verify, so no new one was made. `behind`: the
  * store is older than what it names.
  */
 export type AnchorFate = 'kept' | 'none' | 'renewed' | 'damaged' | 'behind'
 
 export interface LostChange {
   readonly commit: Oid
-  /** The rest is undefined for a commit that cannot be opened. */
+  /** This and the next fields are undefined for a commit that cannot be opened. */
   readonly kind: RecordKind | undefined
   readonly time: number | undefined
   /** `device_…`. */
   readonly deviceId: string | undefined
-  /** Of the memories that it changed; empty once redacted. */
+  /** The paths of the memories that it changed; empty once redacted. */
   readonly paths: readonly string[]
 }
 
@@ -58,6 +58,6 @@ export interface LostObject {
   /** The oldest commit that names it. */
   readonly commit: Oid
   readonly time: number | undefined
-  /** Of a blob: the memory whose version it is, as far as that can be told. */
+  /** The path of the memory of a blob; undefined if unknown, and for other objects. */
   readonly path: string | undefined
 }

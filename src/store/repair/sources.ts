@@ -1,6 +1,6 @@
-// Where a repair reads: what is left here, then a copy to mend from, which may be a directory or a
-// remote. A remote is fetched whole into the store's own directory, and read there as any copy. No
-// copy is trusted: its objects are hashed, and its heads verified.
+// The sources of a repair: the objects here, then a copy, which may be a directory or a remote. A
+// remote is fetched completely into the store's own directory and read there. Must not trust a
+// copy: its objects are hashed, and its heads verified.
 
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
@@ -21,7 +21,7 @@ export interface CopyOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Objects of this store first, then those of the copy. */
+/** Reads objects of this store first, then those of the copy. */
 export class RepairSource implements ObjectSource {
   readonly here: RepositorySurvey
   readonly copy: RepositorySurvey | undefined
@@ -41,7 +41,7 @@ export class RepairSource implements ObjectSource {
   }
 }
 
-/** Undefined if none is named. Throws `not_a_store` or a remote code. */
+/** Opens the copy that is named; undefined if none is. Throws `not_a_store` or a remote code. */
 export async function openCopy(
   site: RepairSite,
   options: CopyOptions,
@@ -57,14 +57,14 @@ export async function openCopy(
   if (!isAddress(url)) {
     throw new StoreError(
       'not_a_store',
-      'There is no repository to mend from: name a remote, an address or a directory',
+      'There is no repository to repair from: name a remote, an address or a directory',
     )
   }
   await fetchInto(site.fetched, { url, access, transfer, signal, disk }, async () => undefined)
   return new RepositorySurvey(disk, site.fetched)
 }
 
-/** Where the objects are: of a path, of a file:// address, and of a clone with a working tree. */
+/** The git directory at a path or file:// address, or below it in a clone with a working tree. */
 function findRepository(disk: Disk, place: string): string | undefined {
   const path = pathOf(place)
   return [path, `${path}/.git`].find((one) => disk.stat(`${one}/objects`) !== undefined)

@@ -82,7 +82,7 @@ describe('row 4', () => {
     const tree = git(['hash-object', '-t', 'tree', '-w', '/dev/null'], remote).trim()
     moveBranch(remote, git(['commit-tree', '-m', 'Backfill', tree], remote).trim())
     const { exitCode, stderr } = await first.call(['sync'])
-    expect([exitCode, stderr]).toEqual([TAMPERED, expect.stringContaining('not one of a store')])
+    expect([exitCode, stderr]).toEqual([TAMPERED, expect.stringContaining('not of a store')])
     expect(await first.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
   })
 
@@ -96,7 +96,7 @@ describe('row 4', () => {
       if (heads === 'deleted') git(['update-ref', '-d', 'refs/heads/main'], remote)
       else moveBranch(remote, before)
       const { exitCode, stderr } = await first.call(['sync'])
-      expect([exitCode, stderr]).toEqual([ROLLED_BACK, expect.stringContaining('put back')])
+      expect([exitCode, stderr]).toEqual([ROLLED_BACK, expect.stringContaining('rolled back')])
       expect(await first.ok('ls')).toBe('later.md\nnotes.md\n')
     }
     expect((await first.call(['sync', '--repair'])).exitCode).toBe(0)

@@ -117,7 +117,7 @@ export const sync: readonly MutatedFile[] = [
         name: 'what was fetched is erased when a redaction of it comes with a later head',
       },
       {
-        line: `const settled = heads.filter((head) => !left.includes(head))`,
+        line: `const settled = heads.filter((head) => !unsettled.includes(head))`,
         becomes: 'const settled = heads',
         test: interrupted,
         name: 'a head that nothing has decided yet is looked at again',
@@ -173,7 +173,7 @@ export const sync: readonly MutatedFile[] = [
     file: 'store/sync/quarantine.ts',
     mutants: [
       {
-        line: 'return redacted.size === 0 || !leadsToErased(source, history, news, redacted)',
+        line: 'return redacted.size === 0 || !leadsToErased(source, history, foreign, redacted)',
         becomes: 'return true',
         test: 'unit/store/sync/quarantine.test.ts',
         name: 'a head that leads to what is redacted is not kept under a name that no store has',
@@ -217,7 +217,7 @@ export const sync: readonly MutatedFile[] = [
         name: 'repeats ids that it has read at another remote row_memory_exists: of a memory',
       },
       {
-        line: '(await goOn(source, history, head, how)) ??',
+        line: '(await verifyFromMerged(source, history, head, how)) ??',
         becomes: '',
         test: 'unit/store/sync/lost-race.test.ts',
         name: 'each further round verifies what came since, and no more',

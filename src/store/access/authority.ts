@@ -1,6 +1,6 @@
-// Who may do what: keyrings on the way down the chain, the author of a record, the role of this
-// device (FORMAT §6.1 roles, §7.1). Keys from a keyring are used tentatively until the history that
-// names it is verified.
+// Checks rights: the keyrings along the chain, the author of a record, the role of this device
+// (FORMAT §6.1 roles, §7.1). Keys from a keyring are tentative until the history that names it is
+// verified; must not keep them before.
 
 import { equalBytes } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -30,7 +30,7 @@ import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-r
 import type { DeviceState, KeyringState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
 import type { ParentHead, TwoKeyrings } from './keyring-change.ts'
 
-/** With the keys of a member, or of an auditor. */
+/** Git objects, with the keys of a member or of an auditor. */
 interface Source<Keys extends AuditKeys = AuditKeys> {
   readonly objects: ObjectSource
   readonly storeId: string
@@ -45,7 +45,7 @@ const rolesFor: Readonly<Record<RecordKind, readonly Role[]>> = {
   settings: ['owner'],
 }
 
-/** Opens the keyring of a head that is not verified yet. Throws `wrong_key`. */
+/** Opens the keyring of an unverified head. Throws `wrong_key`. */
 export async function openHeadKeyring(
   objects: ObjectSource,
   storeId: string,
@@ -56,20 +56,20 @@ export async function openHeadKeyring(
   return openKeyring(bytes, storeId, unlock)
 }
 
-/** The keyring blob of a commit that is not verified yet. */
+/** The keyring blob of an unverified commit. */
 export function findKeyring(objects: ObjectSource, commit: Oid): Oid {
   const { tree } = parseCommit(readCommitBytes(objects, commit))
   return getEntry(getTree(objects, tree), 'keyring')
 }
 
-/** A keyring that was verified before, read back from git. */
+/** Reads a keyring that was verified before back from git. */
 export function readKeyringState(source: Source, oid: Oid, record: Uint8Array): KeyringState {
   const bytes = getBlob(source.objects, oid, 'keyring_mismatch')
   const { file, epoch, directory } = openDirectory(bytes, source.storeId, source.epochs)
   return { kid: epoch.kid, archived: readArchivedKids(file, epoch), directory, oid, record }
 }
 
-/** Settings that were verified before, read back from git. */
+/** Reads settings that were verified before back from git. */
 export function readSettingsState(
   source: Source<EpochKeys>,
   oid: Oid,
@@ -86,7 +86,7 @@ export function readSettingsState(
   return { oid, value, record, height }
 }
 
-/** The keyring that a record brings. Genesis is judged here, a later one by `checkSuccession`. */
+/** Opens the keyring of a record. Checks genesis; `checkSuccession` checks a later one. */
 export function openNewKeyring(
   source: Source,
   record: ChangeRecord,
@@ -94,7 +94,7 @@ export function openNewKeyring(
 ): Pick<KeyringState, 'kid' | 'archived' | 'directory'> {
   const { file, epoch, directory } = openDirectory(bytes, source.storeId, source.epochs)
   if (directory.number !== record.directoryNumber) {
-    throw new StoreError('keyring_mismatch', 'The keyring has another number than its record says')
+    throw new StoreError('keyring_mismatch', 'The keyring number differs from that of its record')
   }
   const archived = archivedEpochs(file, epoch)
   if (record.kind === 'genesis') {
@@ -104,7 +104,7 @@ export function openNewKeyring(
   return { kid: epoch.kid, archived, directory }
 }
 
-/** FORMAT §7.1: what may follow the keyring in force. Throws `keyring_chain`. */
+/** Checks the successor of the keyring in force (FORMAT §7.1). Throws `keyring_chain`. */
 export function checkSuccession(storeId: string, before: KeyringState, next: KeyringState): void {
   const isSameEpoch = next.kid === before.kid
   checkSuccessor(storeId, before.directory, next.directory)
@@ -113,7 +113,7 @@ export function checkSuccession(storeId: string, before: KeyringState, next: Key
   checkArchived(next.archived, isSameEpoch ? before.archived : [...before.archived, before.kid])
 }
 
-/** FORMAT §7.2: what joins two keyrings that do not know of each other. Throws `keyring_chain`. */
+/** Checks the keyring that joins two concurrent ones (FORMAT §7.2). Throws `keyring_chain`. */
 export function checkJoining(
   storeId: string,
   [first, second]: TwoKeyrings,
@@ -125,28 +125,28 @@ export function checkJoining(
   checkArchived(next.archived, [...epochs])
 }
 
-/** Who joins with a keyring can read everything before it. */
+/** Checks that a device that is added by this keyring can read everything before it. */
 function checkArchived(archived: readonly string[], older: readonly string[]): void {
   if (archived.join() === older.join()) return
   throw new StoreError('keyring_chain', 'The archives of a keyring do not hold every older epoch')
 }
 
 function returning(): StoreError {
-  return new StoreError('keyring_chain', 'A keyring returns to an epoch that was left')
+  return new StoreError('keyring_chain', 'A keyring returns to an earlier epoch')
 }
 
-/** Opens the archives as a whole; an auditor opens one of the two. */
+/** The epochs in the archives: of both for a member, of one for an auditor. */
 function archivedEpochs(file: KeyringFile, epoch: AuditKeys): readonly string[] {
   const epochs = opensContents(epoch) ? openArchives(file, epoch) : openAuditArchive(file, epoch)
   return epochs.map(({ kid }) => kid).filter((kid) => kid !== epoch.kid)
 }
 
-/** What is in force where a commit is taken up, and the keyring record of its own side. */
+/** The directory in force in a merge, and the newest keyring record of a parent's own side. */
 export type InForce = Pick<KeyringState, 'record' | 'directory'>
 
 /**
- * FORMAT §7.4: each parent of a merge is by a device that the newest keyring knows as active, or is
- * in the past of that keyring's record. That is above one parent only if it is that parent itself:
+ * Checks that each parent of a merge is by a device that is active in the newest keyring, or is in
+ * the past of that keyring's record (FORMAT §7.4). A parent in that past is the record itself:
  * otherwise one parent would be an ancestor of the other. Throws `record_late`.
  */
 export function checkInTime(newest: InForce, parents: readonly ParentHead[]): void {
@@ -154,10 +154,10 @@ export function checkInTime(newest: InForce, parents: readonly ParentHead[]): vo
     return isInTime(newest, { record: head.record, authorId })
   }
   if (parents.every(isTimely)) return
-  throw new StoreError('record_late', 'A merge takes up a record of a device that was removed')
+  throw new StoreError('record_late', 'A parent of a merge is a late record of a removed device')
 }
 
-/** Of a commit outside the past of that keyring's record, or of that record itself. */
+/** Given the keyring record itself, or a record outside its past. */
 export function isInTime(
   newest: InForce,
   { record, authorId }: { readonly record: Uint8Array; readonly authorId: string },
@@ -167,13 +167,13 @@ export function isInTime(
   return findRecovery(newest.directory, authorId) !== undefined
 }
 
-/** What the author of a record continues: the newest of its past. */
+/** The newest state in the past of a record that its author is checked against. */
 export interface AuthorPast {
   readonly keyring: KeyringState
   readonly device: DeviceState | undefined
 }
 
-/** Whose author is to be checked. */
+/** The commit whose author is checked. */
 interface SignedCommit {
   readonly record: ChangeRecord
   /** The author's signature. Throws `device_signature_invalid`. */
@@ -181,8 +181,9 @@ interface SignedCommit {
 }
 
 /**
- * The author was active with the right role in the directory before this record, and signed it.
- * Throws `record_device`, `record_role`, `device_forked` or `device_signature_invalid`.
+ * Checks that the author was active with a sufficient role in the directory before this record, and
+ * signed it. Throws `record_device`, `record_role`, `record_sequence`, `device_forked` or
+ * `device_signature_invalid`.
  */
 export function checkAuthor(
   before: AuthorPast,
@@ -190,30 +191,20 @@ export function checkAuthor(
   keyring: KeyringState | undefined,
 ): void {
   const { record } = commit
-  // Genesis is judged by its own directory, which the store id vouches for.
+  // Genesis is checked against its own directory, which the store id authenticates.
   const founding = record.kind === 'genesis' ? keyring?.directory : undefined
   const directory = founding ?? before.keyring.directory
   const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
   if (recovery !== undefined) {
     commit.checkSignature(recovery.signingKey)
-    if (keyring === undefined) {
-      throw new StoreError(
-        'record_role',
-        'A recovery identity enrols devices and does nothing else',
-      )
-    }
-    // Genesis begins one, and so does a record that joins two keyrings.
-    if (keyring.kid !== before.keyring.kid) {
-      throw new StoreError('record_role', 'A recovery identity cannot begin an epoch')
-    }
-    return checkRecoveryStep(recovery, directory, keyring.directory)
+    return checkRecoveryRights(recovery, directory, before.keyring, keyring)
   }
   const device = findDevice(directory, record.deviceId)
   if (device === undefined || device.removed !== 0) {
     throw new StoreError('record_device', 'The author is not an active device of the store')
   }
   if (!rolesFor[record.kind].includes(device.role)) {
-    throw new StoreError('record_role', 'The author does not have the role that this record needs')
+    throw new StoreError('record_role', 'The author does not have the role that the record needs')
   }
   if (record.sequence === 0) {
     throw new StoreError('record_sequence', 'Only a recovery identity has the sequence number 0')
@@ -222,9 +213,26 @@ export function checkAuthor(
   commit.checkSignature(device.signingKey)
 }
 
+/** Checks that a recovery identity only enrols devices, within its grade (FORMAT §7). */
+function checkRecoveryRights(
+  recovery: RecoveryEntry,
+  directory: Directory,
+  before: KeyringState,
+  keyring: KeyringState | undefined,
+): void {
+  if (keyring === undefined) {
+    throw new StoreError('record_role', 'A recovery identity may only enrol devices')
+  }
+  // Genesis begins an epoch, and so does a record that joins two keyrings.
+  if (keyring.kid !== before.kid) {
+    throw new StoreError('record_role', 'A recovery identity may not begin an epoch')
+  }
+  checkRecoveryStep(recovery, directory, keyring.directory)
+}
+
 /**
- * Throws `device_forked`, or `permission_denied` if the role of a device does not let it write
- * records of this kind.
+ * Throws `device_forked`, or `permission_denied` if the role of a device does not allow records of
+ * this kind.
  */
 export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: RecordKind): void {
   const role = roleOf(snapshot, deviceId)
@@ -237,22 +245,23 @@ export function checkMayWrite(snapshot: Snapshot, deviceId: string, kind: Record
   )
 }
 
-/** Whether that role, undefined for none, is one for records of this kind (FORMAT §6.1). */
+/** Whether a role allows records of this kind (FORMAT §6.1); undefined allows none. */
 export function mayWrite(role: Role | undefined, kind: RecordKind): boolean {
   return role !== undefined && rolesFor[kind].includes(role)
 }
 
-/** Undefined for a device that is not, or no longer, one of the store's. */
+/** The role of an active device; undefined for one that was removed or never added. */
 export function roleOf(snapshot: Snapshot, deviceId: string): Role | undefined {
   const device = findDevice(snapshot.keyring.directory, deviceId)
   return device?.removed === 0 ? device.role : undefined
 }
 
-/** FORMAT §8.2: what such a device writes is refused by everybody who knows of both machines. */
+/** Every clone that knows of both machines refuses what a forked device writes (FORMAT §8.2). */
 export function forkedError(): StoreError {
   return new StoreError(
     'device_forked',
-    'Two machines wrote as one device: it was copied, or put back from a backup, and may not go on',
+    'Two machines wrote as one device: it was copied or restored from a backup, and cannot write ' +
+      'any more',
   )
 }
 
@@ -260,7 +269,7 @@ function findRecovery(directory: Directory, deviceId: string): RecoveryEntry | u
   return findRecoveries(directory, deviceId)[0]
 }
 
-/** The entries of a recovery identity: one secret may stand in more than one. */
+/** The entries of a recovery identity: several may have the same key. */
 export function findRecoveries(directory: Directory, deviceId: string): readonly RecoveryEntry[] {
   return directory.recovery.filter((entry) => deviceIdOf(entry.signingKey) === deviceId)
 }

@@ -1,16 +1,17 @@
-// What changed of who may read and write, where two sides of a merge meet.
+// The types with which a merge compares the keyring records of its two sides. Holds types only.
 
 import type { RaisedRole } from '../../format/directory-join.ts'
 import type { Head, KeyringState } from '../snapshot/snapshot.ts'
 
-/** Neither knows of the other; in the order of the parents that have them in force. */
+/** Two concurrent keyrings (FORMAT §7.2), in the order of the parents that have them in force. */
 export type TwoKeyrings = readonly [first: KeyringState, second: KeyringState]
 
-/** Who changed a keyring, and whether that gave anybody a right or a way in. */
+/** One keyring record: its author, and the rights that it gives. */
 export interface KeyringChange {
   readonly authorId: string
-  /** Of the recovery entries by which the author did it; none of a device. 32 hex digits each. */
+  /** The recovery entries with the author's key in the directory before, 32 hex digits each. */
   readonly slotIds: readonly string[]
+  /** Whether it adds a device or a recovery entry, or raises a role. */
   readonly givesRights: boolean
   readonly raised: readonly RaisedRole[]
 }
@@ -18,6 +19,6 @@ export interface KeyringChange {
 export interface ParentHead {
   readonly head: Head
   readonly authorId: string
-  /** What keyring records did that are in its past and not in that of the other parent. */
+  /** The changes by keyring records that are in its past and not in that of the other parent. */
   readonly keyringChanges: readonly KeyringChange[]
 }

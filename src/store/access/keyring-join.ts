@@ -1,6 +1,6 @@
-// Which keyrings can be joined (FORMAT §7.2): two that do not know of each other, by an owner of
-// both, if nobody was let in by who had lost that right on the other side. The joined directory is
-// format/directory-join.ts's, its keys are keys/keyring.ts's.
+// Checks whether two concurrent keyrings may be joined (FORMAT §7.2): by an owner of both, if every
+// keyring record of either side is sound. Must not make the join: format/directory-join.ts makes
+// its directory, keys/keyring.ts its keys.
 
 import { StoreError } from '../../errors.ts'
 import { givesRights, isLower, raisedRoles } from '../../format/directory-join.ts'
@@ -15,24 +15,25 @@ import type { KeyringState } from '../snapshot/snapshot.ts'
 import { findKeyring, findRecoveries } from './authority.ts'
 import type { KeyringChange, TwoKeyrings } from './keyring-change.ts'
 
-/** Of one side: the keyring in force there, and how it came to be since both were one. */
+/** One side of a join: the keyring in force there, and its changes since the last common commit. */
 export interface KeyringSide<Change extends KeyringChange = KeyringChange> {
   readonly keyring: Pick<KeyringState, 'directory'>
   readonly changes: readonly Change[]
 }
 
-/** By a commit. */
 export interface CommittedChange extends KeyringChange {
+  /** The commit of the keyring record. */
   readonly oid: Oid
 }
 
 /**
- * Whoever was removed could else go on changing who is in, and whoever is an owner no more letting
- * others in, from a clone that knows nothing of it. Throws `record_late`.
+ * Checks that the changes of both sides are sound. Otherwise a removed device could go on changing
+ * the keyring, and a former owner giving rights, from a clone that does not know of it. Throws
+ * `record_late`.
  */
-export function checkChanges(first: KeyringSide, second: KeyringSide): void {
-  const late = [...lateChanges(first, second), ...lateChanges(second, first)]
-  const [change] = late
+export function checkChangesSound(first: KeyringSide, second: KeyringSide): void {
+  const unsound = [...unsoundChanges(first, second), ...unsoundChanges(second, first)]
+  const [change] = unsound
   if (change === undefined) return
   throw new StoreError(
     'record_late',
@@ -41,19 +42,19 @@ export function checkChanges(first: KeyringSide, second: KeyringSide): void {
   )
 }
 
-/** The changes of one side that are not sound (FORMAT §7.2): by who might not any more. */
-export function lateChanges<Change extends KeyringChange>(
-  own: KeyringSide<Change>,
+/** The changes of one side that are not sound with respect to the other (FORMAT §7.2). */
+export function unsoundChanges<Change extends KeyringChange>(
+  side: KeyringSide<Change>,
   other: KeyringSide,
 ): readonly Change[] {
-  let left = own.changes
+  let unsound = side.changes
   const sound = new Set<Change>()
   for (;;) {
-    // Whom one made an owner who might, might do so too, wherever it stands on this side.
-    const news = left.filter((change) => isSound(change, other.keyring.directory, sound))
-    if (news.length === 0) return left
-    for (const change of news) sound.add(change)
-    left = left.filter((change) => !sound.has(change))
+    // A sound change may make further authors owners, wherever it is in the history of this side.
+    const found = unsound.filter((change) => isSound(change, other.keyring.directory, sound))
+    if (found.length === 0) return unsound
+    for (const change of found) sound.add(change)
+    unsound = unsound.filter((change) => !sound.has(change))
   }
 }
 
@@ -64,44 +65,42 @@ function isSound(
 ): boolean {
   const device = findDevice(other, authorId)
   if (device !== undefined) {
-    // Whatever it did: else a join would take up what it wrote below that as being in time.
+    // Whatever the change is: otherwise a join would accept the late records below it.
     if (device.removed !== 0) return false
     return !isGiving || device.role === 'owner' || wasMadeOwner(device, sound)
   }
-  // By what it was before the record: a device may be given the key of a recovery entry.
+  // Decided by the directory before the record: a device may be added with a recovery entry's key.
   if (!isGiving || slotIds.length === 0) return true
-  // Its own side may have replaced the secret since: what it did before stays.
+  // Its own side may have replaced the secret since: earlier changes stay sound.
   return (
     slotIds.some((slotId) => !other.gone.includes(slotId)) ||
     findRecoveries(other, authorId).length > 0
   )
 }
 
-/** Not if the other side, where it is no owner, has lowered its role. */
+/** Whether sound changes made a device an owner whose role the other side has not lowered. */
 function wasMadeOwner({ deviceId, role }: DeviceEntry, sound: ReadonlySet<KeyringChange>): boolean {
   const raised = [...sound].flatMap((change) => change.raised)
-  const own = raised.filter((one) => one.deviceId === deviceId)
-  return own.some(({ to }) => to === 'owner') && own.some(({ from }) => !isLower(role, from))
+  const ofDevice = raised.filter((one) => one.deviceId === deviceId)
+  return (
+    ofDevice.some(({ to }) => to === 'owner') && ofDevice.some(({ from }) => !isLower(role, from))
+  )
 }
 
-/** What a keyring record did; a join has two directories before it. */
-export function changeBy(
-  authorId: string,
-  before: readonly Directory[],
-  next: Directory,
-): KeyringChange {
-  const [only, another] = before
-  // Genesis has none before it; a join has nothing but what the keyrings have that it joins.
-  if (only === undefined || another !== undefined) {
-    return { authorId, slotIds: [], givesRights: false, raised: [] }
-  }
-  const slotIds = findRecoveries(only, authorId).map(({ slotId }) => slotId)
-  const [gives, raised] = [givesRights(only, next), raisedRoles(only, next)]
+/** The change by a keyring record that has one directory before it. */
+export function keyringChange(authorId: string, before: Directory, next: Directory): KeyringChange {
+  const slotIds = findRecoveries(before, authorId).map(({ slotId }) => slotId)
+  const [gives, raised] = [givesRights(before, next), raisedRoles(before, next)]
   return { authorId, slotIds, givesRights: gives, raised }
 }
 
-/** The same of commits that are verified and bring keyrings. */
-export function readChanges(
+/** The change by a join, which gives no right that neither of its keyrings has, or by genesis. */
+export function changeWithoutGrants(authorId: string): KeyringChange {
+  return { authorId, slotIds: [], givesRights: false, raised: [] }
+}
+
+/** Reads the changes by verified commits of keyring records. */
+export function readKeyringChanges(
   source: CommitSource,
   commits: readonly Oid[],
 ): readonly CommittedChange[] {
@@ -112,29 +111,33 @@ export function readChanges(
   }
   return commits.map((oid) => {
     const { record, parts } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
-    const before = joinsKeyrings(record) ? [] : parts.parents.map(directoryOf)
-    return { ...changeBy(record.deviceId, before, directoryOf(oid)), oid }
+    const next = directoryOf(oid)
+    const [parent] = parts.parents
+    if (parent === undefined || joinsKeyrings(record)) {
+      return { ...changeWithoutGrants(record.deviceId), oid }
+    }
+    return { ...keyringChange(record.deviceId, directoryOf(parent), next), oid }
   })
 }
 
 /**
- * Only who may change the keyring on both sides may join them: else a removed owner could.
+ * Checks that a device is an owner on both sides: otherwise a removed owner could join keyrings.
  * Throws `keyring_conflict`.
  */
-export function checkMayJoin(deviceId: string, keyrings: TwoKeyrings): void {
+export function checkOwnsBoth(deviceId: string, keyrings: TwoKeyrings): void {
   if (keyrings.every(({ directory }) => isOwner(directory, deviceId))) return
   const [first, second] = keyrings
   const owners = first.directory.devices.filter(({ deviceId: id }) => {
     return isOwner(first.directory, id) && isOwner(second.directory, id)
   })
   const names = owners.map((one) => formatId('device', one.deviceId)).join(' or ')
-  const who =
+  const advice =
     owners.length === 0
       ? 'no device is an owner on both sides to join them; they may have removed each other'
       : `an owner of both sides has to sync, ${names}`
   throw new StoreError(
     'keyring_conflict',
-    `Two owners changed who may open the store, neither knowing of the other: ${who}`,
+    `Two owners changed who may open the store without knowing of each other: ${advice}`,
   )
 }
 

@@ -1,6 +1,6 @@
-// Late records (FORMAT §7.4): what a device wrote outside the past of the keyring that removes it.
-// No merge takes one up as a parent; a commit that another device has built on it may be one. And
-// what was written by whom a removed owner let in, from a clone that knew nothing of it (§7.2).
+// Finds late commits (FORMAT §7.4): those of a device outside the past of the keyring that removes
+// it, which no merge takes as a parent, and unauthorized ones, which devices wrote on a keyring
+// record that is not sound (§7.2). Decides only: store/sync acts. Trusts commits, as verified.
 
 import { toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
@@ -18,21 +18,28 @@ import {
 } from '../commits/divergence.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { findKeyring, type InForce, isInTime, readKeyringState } from './authority.ts'
-import { type CommittedChange, type KeyringSide, lateChanges, readChanges } from './keyring-join.ts'
+import {
+  type CommittedChange,
+  type KeyringSide,
+  readKeyringChanges,
+  unsoundChanges,
+} from './keyring-join.ts'
 
-/** What a merge of two heads has in force; of concurrent keyrings, their join (FORMAT §7.2). */
+/** For each head, what is in force in a merge of both. */
 interface HeadsInForce {
   readonly forOurs: InForce
   readonly forTheirs: InForce
 }
 
 type Tip = Pick<Snapshot, 'head' | 'keyring'>
+type Tips<Head = Tip> = Readonly<Record<'ours' | 'theirs', Head>>
+type KeyringTip = Pick<Tip, 'keyring'>
 
-export function inForce(
+/** The keyring of a merge of two heads is the newer one, or the join of two concurrent ones. */
+export function keyringsInForce(
   { storeId }: Pick<CommitSource, 'storeId'>,
-  ours: Pick<Tip, 'keyring'>,
-  theirs: Pick<Tip, 'keyring'>,
-  divergence: Readonly<Record<'ours' | 'theirs', Pick<Touched, 'hasKeyring'>>>,
+  { ours, theirs }: Tips<KeyringTip>,
+  divergence: Tips<Pick<Touched, 'hasKeyring'>>,
 ): HeadsInForce {
   if (!divergence.theirs.hasKeyring) return { forOurs: ours.keyring, forTheirs: ours.keyring }
   if (!divergence.ours.hasKeyring) return { forOurs: theirs.keyring, forTheirs: theirs.keyring }
@@ -43,97 +50,110 @@ export function inForce(
   }
 }
 
-/** `newest` is in force where the commit is to be taken up; the commit is not in its past. */
-export function isLate(source: CommitSource, newest: InForce, oid: Oid): boolean {
+/** Whether a commit outside the past of the keyring record in force is by a removed device. */
+export function isLateCommit(source: CommitSource, inForce: InForce, oid: Oid): boolean {
   const { storeId, epochs, objects } = source
   const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
-  return !isInTime(newest, { record: hash, authorId: record.deviceId })
+  return !isInTime(inForce, { record: hash, authorId: record.deviceId })
 }
 
-/** Of another head that is late here, the commits of its own, newest first. */
-export interface LateHead {
-  readonly commits: readonly Oid[]
-  /** Those among which one is looked for that can be taken over. */
-  readonly candidates: readonly Oid[]
-  readonly newest: InForce
-}
-
-/**
- * Undefined if the other head is not late here. With `alsoUnauthorized` it is late too if all
- * that cannot be taken over is by devices that were added on the other side without authority.
- */
-export async function findLate(
+/** The first commit of a list, newest first, that is not late. */
+export function findNewestInTime(
   source: CommitSource,
-  snapshot: Tip,
-  other: Tip,
-  {
-    signal,
-    alsoUnauthorized,
-  }: { readonly signal?: AbortSignal | undefined; readonly alsoUnauthorized: boolean },
+  inForce: InForce,
+  commits: readonly Oid[],
+): Oid | undefined {
+  return commits.find((oid) => !isLateCommit(source, inForce, oid))
+}
+
+/** Another head of which not all may be taken over. */
+export interface LateHead {
+  /** Its commits that our history lacks, newest first. */
+  readonly commits: readonly Oid[]
+  /** Those of them that may be taken over, if they are not late by `inForce`. */
+  readonly candidates: readonly Oid[]
+  readonly inForce: InForce
+}
+
+interface LateHeadOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Also treats a head as late that has unauthorized commits. */
+  readonly alsoUnauthorized: boolean
+}
+
+/** Undefined if their head may be taken over as a whole. */
+export async function findLateHead(
+  source: CommitSource,
+  tips: Tips,
+  { signal, alsoUnauthorized }: LateHeadOptions,
 ): Promise<LateHead | undefined> {
-  const { commit } = other.head
-  const divergence = await findDivergence(source, snapshot.head.commit, commit, signal)
+  const { commit } = tips.theirs.head
+  const divergence = await findDivergence(source, tips.ours.head.commit, commit, signal)
   const { ours, theirs } = divergence
   if (!ours.hasKeyring || theirs.commits.length === 0) return undefined
-  const { forTheirs: newest } = inForce(source, snapshot, other, divergence)
+  const { forTheirs: inForce } = keyringsInForce(source, tips, divergence)
   if (alsoUnauthorized && theirs.hasKeyring) {
-    const [own, known] = [sideOf(source, other, theirs), sideOf(source, snapshot, ours)]
-    const unauthorized = findUnauthorized(source, theirs, own, known)
-    const candidates = theirs.commits.filter((oid) => !unauthorized.has(oid))
-    if (unauthorized.size > 0) return { commits: theirs.commits, candidates, newest }
+    const found = findUnauthorized(source, 'theirs', tips, divergence)
+    if (found.kind === 'unauthorized') {
+      const candidates = theirs.commits.filter((oid) => !found.commits.has(oid))
+      return { commits: theirs.commits, candidates, inForce }
+    }
   }
-  if (!isLate(source, newest, commit)) return undefined
-  return { commits: theirs.commits, candidates: theirs.commits, newest }
+  if (!isLateCommit(source, inForce, commit)) return undefined
+  return { commits: theirs.commits, candidates: theirs.commits, inForce }
 }
 
-/** Whether nothing of ours can stay: theirs has removed who let in whoever wrote it. */
-export function isAllUnauthorized(
+/** Whether our side has unauthorized commits, and every other commit of it is late. */
+export function isOurSideUnauthorized(
   source: CommitSource,
-  tips: Readonly<Record<'ours' | 'theirs', Pick<Tip, 'keyring'>>>,
+  tips: Tips<KeyringTip>,
   divergence: Divergence,
 ): boolean {
   const { ours, theirs } = divergence
   if (!ours.hasKeyring || !theirs.hasKeyring) return false
-  const [own, other] = [sideOf(source, tips.ours, ours), sideOf(source, tips.theirs, theirs)]
-  const unauthorized = findUnauthorized(source, ours, own, other)
-  // What stands below it may be late by itself: of a device that both know, and one has removed.
-  const { directory } = inForce(source, tips.ours, tips.theirs, divergence).forOurs
-  const newest = { directory, record: zeroHash }
-  return (
-    unauthorized.size > 0 &&
-    ours.commits.every((oid) => unauthorized.has(oid) || isLate(source, newest, oid))
-  )
+  const found = findUnauthorized(source, 'ours', tips, divergence)
+  if (found.kind !== 'unauthorized') return false
+  // A commit below an unauthorized one may be late by itself: by a device that one side removed.
+  const { directory } = keyringsInForce(source, tips, divergence).forOurs
+  const inForce = { directory, record: zeroHash }
+  return ours.commits.every((oid) => {
+    return found.commits.has(oid) || isLateCommit(source, inForce, oid)
+  })
 }
 
 /**
- * Whether others were right to leave all that `after` has not of `before`: it came too late. What
- * cannot be read any more was not left by anybody who was right to.
+ * Whether every commit of `before` that `after` lacks is known to be late. A commit that cannot be
+ * read any more is not.
  */
-export async function wasLeftLate(source: CommitSource, before: Oid, after: Oid): Promise<boolean> {
+export async function areLostCommitsLate(
+  source: CommitSource,
+  before: Oid,
+  after: Oid,
+): Promise<boolean> {
   try {
-    return await isAllLate(source, before, after)
+    return await areReadableAndLate(source, before, after)
   } catch (error) {
     if (hasCode(error, 'object_missing', 'envelope_epoch')) return false
     throw error
   }
 }
 
-async function isAllLate(source: CommitSource, before: Oid, after: Oid): Promise<boolean> {
+async function areReadableAndLate(source: CommitSource, before: Oid, after: Oid): Promise<boolean> {
   const divergence = await findDivergence(source, before, after)
   const hashOf = (oid: Oid): string => {
     const bytes = readCommitBytes(source.objects, oid)
     return toHex(decodeCommit(source.storeId, source.epochs, oid, bytes).hash)
   }
-  // Records: a redaction gives commits other names.
+  // Compared by record: a redaction changes the ids of commits.
   const kept = new Set(divergence.theirs.commits.map(hashOf))
   const lost = divergence.ours.commits.filter((oid) => !kept.has(hashOf(oid)))
-  const [ours, theirs] = [tipAt(source, before), tipAt(source, after)]
-  if (isAllUnauthorized(source, { ours, theirs }, divergence)) return true
-  const { forOurs } = inForce(source, ours, theirs, divergence)
-  return lost.every((oid) => isLate(source, forOurs, oid))
+  const tips = { ours: readKeyringTip(source, before), theirs: readKeyringTip(source, after) }
+  if (isOurSideUnauthorized(source, tips, divergence)) return true
+  const { forOurs } = keyringsInForce(source, tips, divergence)
+  return lost.every((oid) => isLateCommit(source, forOurs, oid))
 }
 
-function tipAt(source: CommitSource, oid: Oid): Pick<Tip, 'keyring'> {
+function readKeyringTip(source: CommitSource, oid: Oid): KeyringTip {
   const { objects, storeId, epochs } = source
   const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
   const keyring = findKeyring(objects, oid)
@@ -142,50 +162,43 @@ function tipAt(source: CommitSource, oid: Oid): Pick<Tip, 'keyring'> {
   }
 }
 
-function sideOf(
+function readKeyringSide(
   source: CommitSource,
-  { keyring }: Pick<Tip, 'keyring'>,
+  { keyring }: KeyringTip,
   { keyrings }: OneSide,
 ): KeyringSide<CommittedChange> {
-  return { keyring, changes: readChanges(source, keyrings) }
+  return { keyring, changes: readKeyringChanges(source, keyrings) }
 }
 
 /**
- * What stands on keyrings that let somebody in when their authors might not (FORMAT §7.2). None
- * where a device wrote some of it that is one of the other side's: that is for people to decide, as
- * it is where both sides did so.
+ * The commits of one side that contain a keyring record that is not sound (FORMAT §7.2).
+ * `disputed`: a user has to decide, since both sides have such records, or a device that is active
+ * on the other side wrote one of the commits.
  */
+type Unauthorized =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'disputed' }
+  | { readonly kind: 'unauthorized'; readonly commits: ReadonlySet<Oid> }
+
 function findUnauthorized(
   source: CommitSource,
-  { commits }: OneSide,
-  own: KeyringSide<CommittedChange>,
-  other: KeyringSide,
-): ReadonlySet<Oid> {
-  const late = new Set(lateChanges(own, other).map(({ oid }) => oid))
-  if (late.size === 0 || lateChanges(other, own).length > 0) return nothing
-  const unauthorized = new Set<Oid>()
-  const { directory } = other.keyring
-  for (const oid of commits.toReversed()) {
-    const bytes = readCommitBytes(source.objects, oid)
-    const isOn =
-      late.has(oid) || parseLinks(bytes).parents.some((parent) => unauthorized.has(parent))
-    if (!isOn) continue
-    unauthorized.add(oid)
-    const { record, hash } = decodeCommit(source.storeId, source.epochs, oid, bytes)
-    if (isInTime({ directory, record: zeroHash }, { record: hash, authorId: record.deviceId })) {
-      return nothing
-    }
+  side: keyof Divergence,
+  tips: Tips<KeyringTip>,
+  divergence: Divergence,
+): Unauthorized {
+  const otherSide = side === 'ours' ? 'theirs' : 'ours'
+  const own = readKeyringSide(source, tips[side], divergence[side])
+  const other = readKeyringSide(source, tips[otherSide], divergence[otherSide])
+  const unsound = new Set(unsoundChanges(own, other).map(({ oid }) => oid))
+  if (unsound.size === 0) return { kind: 'none' }
+  if (unsoundChanges(other, own).length > 0) return { kind: 'disputed' }
+  const commits = new Set<Oid>()
+  const inForce = { directory: other.keyring.directory, record: zeroHash }
+  for (const oid of divergence[side].commits.toReversed()) {
+    const { parents } = parseLinks(readCommitBytes(source.objects, oid))
+    if (!unsound.has(oid) && !parents.some((parent) => commits.has(parent))) continue
+    if (!isLateCommit(source, inForce, oid)) return { kind: 'disputed' }
+    commits.add(oid)
   }
-  return unauthorized
-}
-
-const nothing: ReadonlySet<Oid> = new Set()
-
-/** Of commits, newest first, the newest that a merge may take up. */
-export function findInTime(
-  source: CommitSource,
-  newest: InForce,
-  commits: readonly Oid[],
-): Oid | undefined {
-  return commits.find((oid) => !isLate(source, newest, oid))
+  return { kind: 'unauthorized', commits }
 }

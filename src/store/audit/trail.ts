@@ -15,7 +15,7 @@ import { openAuditKeyring } from '../../keys/keyring.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
 import { findKeyring } from '../access/authority.ts'
-import { wasLeftLate } from '../access/post-revocation.ts'
+import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { findDivergence, newestCommon } from '../commits/divergence.ts'
 import type { Anchor, VerifiedHead } from '../local/anchor.ts'
@@ -232,7 +232,7 @@ async function findRetained(
     if (await isFresh(source, { verified }, snapshot)) continue
     lacksSome = true
     const { commit } = verified
-    const areLate = commit !== undefined && (await wasLeftLate(source, commit, head))
+    const areLate = commit !== undefined && (await areLostCommitsLate(source, commit, head))
     if (!areLate && !acceptRolledBack) throw rolledBackError()
   }
   return lacksSome ? findCommon(source, { before, head, signal }) : undefined

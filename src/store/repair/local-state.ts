@@ -6,7 +6,7 @@ import { systemDisk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { wasLeftLate } from '../access/post-revocation.ts'
+import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { Anchor } from '../local/anchor.ts'
 import type { CacheOwner } from '../local/sealed-cache.ts'
 import { type CachedHead, findCachedHead } from '../local/state-cache.ts'
@@ -65,7 +65,7 @@ export class LocalState {
     } catch (error) {
       if (!hasCode(error, 'rolled_back')) throw error
       const { commit } = verified
-      const isLate = commit !== undefined && (await wasLeftLate(known, commit, head))
+      const isLate = commit !== undefined && (await areLostCommitsLate(known, commit, head))
       return isLate ? 'kept' : 'behind'
     }
   }

@@ -4,7 +4,7 @@
 import { equalBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { wasLeftLate } from '../access/post-revocation.ts'
+import { areLostCommitsLate } from '../access/post-revocation.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { VersionsBelow } from '../local/version-ids.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
@@ -85,6 +85,6 @@ async function replace(
   const position = history?.findCommit(known.commit, known.height)?.position
   if (contained || (position !== undefined && position <= base)) return snapshot
   // Another process was right to leave the rest, in a sync (FORMAT §7.4).
-  if (await wasLeftLate(source, known.commit, snapshot.head.commit)) return snapshot
+  if (await areLostCommitsLate(source, known.commit, snapshot.head.commit)) return snapshot
   throw new StoreError('rolled_back', 'The store was put back to a state before the newest known')
 }

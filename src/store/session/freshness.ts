@@ -4,7 +4,7 @@ import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import { inSlices } from '../../time-slice.ts'
-import { wasLeftLate } from '../access/post-revocation.ts'
+import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { containsRecord, type RecordSource } from '../commits/ancestors.ts'
 import type { Anchor } from '../local/anchor.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
@@ -39,7 +39,7 @@ export async function keepUp(
   } catch (error) {
     const { head } = snapshot
     const left = anchor.verified?.commit
-    if (left === undefined || !(await wasLeftLate(source, left, head.commit))) throw error
+    if (left === undefined || !(await areLostCommitsLate(source, left, head.commit))) throw error
     const { objects } = source
     // Whoever has moved it since has seen to the anchor.
     const accept = async () => objects.head === head.commit && anchor.accept(head)

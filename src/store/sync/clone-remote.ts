@@ -1,5 +1,5 @@
-// What joining, an audit and a repair share: the head of a remote, fetched into a new repository
-// once it was checked.
+// Fetches the head of a remote into a new repository, whose branch is set only once the head has
+// been checked. Shared by joining, auditing and repairing.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -25,7 +25,7 @@ export interface JoinOptions extends OpenOptions {
   /** What the remote is called here; `origin` by default. */
   readonly remote?: string | undefined
   readonly access?: RemoteOptions | undefined
-  /** Who is recorded where joining has to merge. */
+  /** The author of the merge commit, if joining needs one. */
   readonly author: Author
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
 }
@@ -37,14 +37,14 @@ export interface FetchOptions
     StoreEnvironment,
     Pick<WorkOptions, 'signal'> {}
 
-/** The remote's head, its objects and nothing else, once `check` has not refused it. */
+/** Fetches the remote's head and its objects, and sets the branch to it unless `check` throws. */
 export async function fetchInto(
   directory: string,
   options: FetchOptions,
   check: (objects: ObjectStore, head: Oid, storeId: string) => Promise<void>,
 ): Promise<void> {
   const { url, expected } = addressOf(options)
-  // The library loads this file at its start, and few join.
+  // Imported here: the library loads this file at its start, and few processes join a store.
   const { connectFetch } = await import('../../transport/fetch.ts')
   const connection = await connectFetch({ signal: options.signal, ...options.access, url })
   try {
@@ -83,8 +83,8 @@ export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>
 }
 
 /**
- * What this device has verified of the store before counts here, too: its anchor is not in the
- * directory that is made. Throws `rolled_back`.
+ * Checks that the head contains what this device has verified of the store before: its anchor is
+ * outside the directory that is being made. Throws `rolled_back`.
  */
 export async function checkKeepsUp(
   source: Parameters<typeof checkFreshness>[0],
@@ -96,7 +96,7 @@ export async function checkKeepsUp(
   try {
     await checkFreshness(source, anchor, { head: { commit: head } })
   } catch (error) {
-    throw hasCode(error, 'rolled_back') ? shownLessError(error) : error
+    throw hasCode(error, 'rolled_back') ? hasLessError(error) : error
   }
 }
 
@@ -105,15 +105,15 @@ export function nameOf({ remote = 'origin' }: Pick<JoinOptions, 'remote'>): stri
 }
 
 function otherStoreError(): StoreError {
-  return new StoreError('store_id_mismatch', 'The remote holds another store than the expected one')
+  return new StoreError('store_id_mismatch', 'The remote holds a different store than expected')
 }
 
-function shownLessError(cause: unknown): StoreError {
+function hasLessError(cause: unknown): StoreError {
   return new StoreError(
     'rolled_back',
-    'The remote shows less of the store than this device has verified before: it was put back, ' +
-      'or changes of this device were never sent. Sync the clone that has them, if there is one; ' +
-      'to join without them, accept that once',
+    'The remote has less of the store than this device has verified: it was rolled back, or ' +
+      'changes of this device were never sent. Sync the clone that has them, if there is one; ' +
+      'to join without them, accept the rollback once',
     { cause },
   )
 }
@@ -121,6 +121,6 @@ function shownLessError(cause: unknown): StoreError {
 function emptyError(): StoreError {
   return new StoreError(
     'not_found',
-    'The remote is empty: make the store elsewhere, add this remote there and sync',
+    'The remote is empty: create the store elsewhere, add this remote there and sync',
   )
 }

@@ -1,16 +1,17 @@
-// Which commits a fetch offers as known: few, closer together near the head, so that the other side
-// finds one that both have, whatever was added or rewritten since.
+// Chooses the commits that a fetch offers as `have`: few, and closer together near the head, so
+// that the remote finds a common one whatever was added or rewritten since.
 
 import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
-/** How far back is looked without a history in RAM. */
+/** How many commits are walked back without a history in RAM. */
 const WALK_MAX = 256
 
 /**
- * Newest first. `known` are commits by position, if the history is in RAM; else it may be empty.
+ * Returns commits, newest first. `known` lists the commits of the history by position; it may be
+ * empty if the history is not in RAM.
  */
 export function chooseHaves(
   objects: ObjectSource,
@@ -23,7 +24,7 @@ export function chooseHaves(
   for (const oid of walkBack(objects, head)) haves.add(oid)
   for (let back = WALK_MAX; back <= known.length; back *= 2) {
     const entry = known.at(-back)
-    // Another process may have redacted since, and have given it another name.
+    // Another process may have redacted since, which gives the commit another id.
     if (entry !== undefined && objects.read(entry.oid) !== undefined) haves.add(entry.oid)
   }
   return [...haves]

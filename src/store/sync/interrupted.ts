@@ -1,6 +1,6 @@
-// Heads that were fetched by a sync that did not come to its end. What they brought is here and
-// reachable from nothing: a redaction that others made of it meanwhile, and that comes with a later
-// head, would not reach it there.
+// Heads that an interrupted sync has fetched. Their objects are on this disk and unreachable, so
+// that a redaction made elsewhere meanwhile, which arrives with a later head, would not erase
+// them. They are noted before the fetch and settled by a later sync.
 
 import type { Oid } from '../../git/objects/object.ts'
 import type { History } from '../history/history.ts'
@@ -10,35 +10,35 @@ import { eraseBroughtBack } from './reconcile.ts'
 import { isVerdict } from './rejected-head.ts'
 import { findKnown, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
-/** Durable before anything of the head is here. */
+/** Notes a head durably, before any of its objects is fetched. */
 export function noteFetch({ objects, seenRemotes }: StoreSession, head: Oid): Promise<void> {
   return objects.exclusive(() => seenRemotes.noteFetch(head))
 }
 
 /**
- * Once a sync has taken over what it came for: erases what earlier heads have of versions that are
- * redacted by now, and forgets the heads that are in our own history, gone or refused.
+ * Runs after a sync has taken over the remote's head: erases the redacted versions that noted heads
+ * still hold, and forgets the heads that are in our own history, missing or refused.
  */
 export async function settleFetches(session: StoreSession, options: SyncOptions): Promise<void> {
   const { objects, seenRemotes } = session
   const heads = seenRemotes.fetches()
   if (heads.length === 0) return
   const history = await session.loadHistory(options)
-  let left = heads.filter((head) => isLeft(session, history, head))
-  if (left.length > 0 && (await session.reading(({ redacted }) => redacted.size > 0))) {
-    const verified = await verifyAll(session, history, left, options)
+  let unsettled = heads.filter((head) => isUnsettled(session, history, head))
+  if (unsettled.length > 0 && (await session.reading(({ redacted }) => redacted.size > 0))) {
+    const verified = await verifyAll(session, history, unsettled, options)
     await eraseBroughtBack(session, [...verified.values()], options)
-    left = [...verified.keys()].filter((head) => objects.read(head) !== undefined)
+    unsettled = [...verified.keys()].filter((head) => objects.read(head) !== undefined)
   }
-  const settled = heads.filter((head) => !left.includes(head))
+  const settled = heads.filter((head) => !unsettled.includes(head))
   if (settled.length > 0) await objects.exclusive(() => seenRemotes.forgetFetches(settled))
 }
 
-function isLeft({ objects }: StoreSession, history: History, head: Oid): boolean {
+function isUnsettled({ objects }: StoreSession, history: History, head: Oid): boolean {
   return objects.read(head) !== undefined && findKnown(objects, history, head) === undefined
 }
 
-/** Without those that are refused. */
+/** Verifies each head; those that are refused are not in the result. */
 async function verifyAll(
   session: StoreSession,
   history: History,

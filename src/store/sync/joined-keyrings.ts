@@ -1,6 +1,6 @@
-// Keyrings that both sides of a sync have changed, neither knowing of the other (FORMAT §7.2): this
-// device joins them if it is an owner on both sides. What that did is said in the report, for it
-// takes rights that one side had given.
+// Joins the concurrent keyrings of a sync (FORMAT §7.2), if this device is an owner on both sides,
+// and reports the result, since a join takes away rights that one side had given. Must not decide
+// the joined directory: format/directory-join.ts does.
 
 import { compareBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -9,26 +9,26 @@ import { type Directory, findDevice, type Role } from '../../format/directory.ts
 import { formatId } from '../../format/id.ts'
 import { joinKeyrings, type NewKeyring, type OpenedKeyring } from '../../keys/keyring.ts'
 import { openHeadKeyring } from '../access/authority.ts'
-import { checkChanges, checkMayJoin, readChanges } from '../access/keyring-join.ts'
+import { checkChangesSound, checkOwnsBoth, readKeyringChanges } from '../access/keyring-join.ts'
 import type { Divergence } from '../commits/divergence.ts'
 import type { HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 
-/** What a sync made of two keyrings. Device ids are `dev_…`. */
+/** The effects of joining two keyrings. Device ids are `dev_…`. */
 export interface JoinedKeyrings {
   /**
-   * Devices of either side that are none any more: the other had removed them, or knew other keys
-   * of them, as where an owner adds a key of its own under the id of another's device.
+   * Devices that one side had as active and the join removes: the other side had removed them, or
+   * had a different key for them, as when an owner adds its own key under another device's id.
    */
   readonly removed: readonly string[]
-  /** Devices that keep the lower one of the two roles that they had. */
+  /** Devices that had two roles and keep the lower one. */
   readonly lowered: readonly { readonly deviceId: string; readonly role: Role }[]
-  /** How many passphrases open the store: each that one side has set and no side has replaced. */
+  /** The number of passphrases that open the store: all that one side has set and none replaced. */
   readonly passphrases: number
   /**
-   * How many passphrases and recovery keys open it no more that neither side had dropped: each side
-   * had other keys of them, or there were too many passphrases.
+   * The number of passphrases and recovery keys that the join dropped, and neither side before: the
+   * sides had different keys for them, or there were too many passphrases.
    */
   readonly dropped: number
 }
@@ -41,10 +41,10 @@ export interface Tips {
 }
 
 /**
- * The keyring that joins those of two heads. Throws `keyring_conflict` where this device must not,
- * or none may, and `store_full`.
+ * Makes the keyring that joins those of two heads. Throws `keyring_conflict` if this device may not
+ * join them, or nobody may, and `store_full`.
  */
-export async function joinFor(
+export async function joinHeadKeyrings(
   session: Pick<StoreSession, 'storeId' | 'identity' | 'random'>,
   source: HistorySource,
   tips: Tips,
@@ -52,8 +52,8 @@ export async function joinFor(
 ): Promise<NewKeyring> {
   const { storeId, identity, random } = session
   const { ours, theirs } = tips
-  checkMayJoin(identity.deviceId, [ours.keyring, theirs.keyring])
-  checkSides(source, tips, divergence)
+  checkOwnsBoth(identity.deviceId, [ours.keyring, theirs.keyring])
+  checkSidesSound(source, tips, divergence)
   const unlock = { type: 'identity', identity } as const
   const open = ({ head }: Tip): Promise<OpenedKeyring> => {
     return openHeadKeyring(source.objects, storeId, unlock, head.commit)
@@ -61,27 +61,31 @@ export async function joinFor(
   const isOursFirst = compareBytes(ours.head.record, theirs.head.record) < 0
   const inOrder = isOursFirst ? ([ours, theirs] as const) : ([theirs, ours] as const)
   const next = joinKeyrings([await open(inOrder[0]), await open(inOrder[1])], random)
-  checkStays(next.directory, identity.deviceId)
+  checkStaysActive(next.directory, identity.deviceId)
   return next
 }
 
-/** The slot of a keyring may be this device's though its directory lists another key of it. */
-function checkStays(directory: Directory, deviceId: string): void {
+/** A slot may open for this device though the directory lists another key for it. */
+function checkStaysActive(directory: Directory, deviceId: string): void {
   if (findDevice(directory, deviceId)?.removed === 0) return
   throw new StoreError(
     'keyring_conflict',
     'Both sides changed who may open the store, and they have different keys of this device: ' +
-      'another owner of both sides has to sync, which removes it',
+      'another owner of both sides has to sync, which removes this device',
   )
 }
 
-function checkSides(source: HistorySource, { ours, theirs }: Tips, divergence: Divergence): void {
+function checkSidesSound(
+  source: HistorySource,
+  { ours, theirs }: Tips,
+  divergence: Divergence,
+): void {
   const changes = {
-    ours: readChanges(source, divergence.ours.keyrings),
-    theirs: readChanges(source, divergence.theirs.keyrings),
+    ours: readKeyringChanges(source, divergence.ours.keyrings),
+    theirs: readKeyringChanges(source, divergence.theirs.keyrings),
   }
   try {
-    checkChanges(
+    checkChangesSound(
       { keyring: ours.keyring, changes: changes.ours },
       { keyring: theirs.keyring, changes: changes.theirs },
     )
@@ -89,15 +93,15 @@ function checkSides(source: HistorySource, { ours, theirs }: Tips, divergence: D
     if (!hasCode(error, 'record_late')) throw error
     throw new StoreError(
       'keyring_conflict',
-      `Both sides changed who may open the store: ${error.message}. Where nobody else wrote ` +
-        'after that, `sync --repair` leaves it out',
+      `Both sides changed who may open the store: ${error.message}. If no other device wrote ` +
+        'after that, `sync --repair` drops the change',
       { cause: error },
     )
   }
 }
 
-/** What two joins of one sync did. */
-export function addJoined(
+/** The sum of the reports of two joins in one sync; undefined if there was none. */
+export function addJoinReports(
   first: JoinedKeyrings | undefined,
   second: JoinedKeyrings | undefined,
 ): JoinedKeyrings | undefined {
@@ -111,6 +115,7 @@ export function addJoined(
   }
 }
 
+/** Compares the directory of a join with those of both sides. */
 export function describeJoin(
   { ours, theirs }: Readonly<Record<keyof Tips, { keyring: Pick<KeyringState, 'directory'> }>>,
   { directory }: Pick<NewKeyring, 'directory'>,
@@ -133,6 +138,6 @@ export function describeJoin(
 
 function countDropped(sides: readonly Directory[], { gone }: Directory): number {
   const before = new Set(sides.flatMap((side) => side.gone))
-  const there = new Set(sides.flatMap(({ recovery }) => recovery.map(({ slotId }) => slotId)))
-  return gone.filter((slotId) => there.has(slotId) && !before.has(slotId)).length
+  const entries = new Set(sides.flatMap(({ recovery }) => recovery.map(({ slotId }) => slotId)))
+  return gone.filter((slotId) => entries.has(slotId) && !before.has(slotId)).length
 }

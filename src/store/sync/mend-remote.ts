@@ -1,8 +1,7 @@
-// Damaged objects of a remote. At a path they are mended in place: git refuses to replace an object
-// that is there, so that no push can do it. Sound copies are added from this store, and only then
-// the damaged files moved aside, which are not deleted. What is merely missing a push brings. What
-// is damaged elsewhere only who runs the host can remove: git there takes a push and says nothing,
-// so that everything is fetched once to see whether it is needed.
+// Repairs damaged objects of a remote; a push restores those that are merely missing. At a path it
+// works in place, since git never replaces an object: adds sound copies from this store, then moves
+// the damaged files aside, deleting none. On a host only its administrator can remove them: git
+// there accepts a push silently, so that a full fetch has to show whether any are left.
 
 import { systemDisk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -16,7 +15,7 @@ import { fetchInto } from './clone-remote.ts'
 import type { SyncOptions } from './options.ts'
 import { reachOf } from './reach.ts'
 
-/** Nothing for a remote elsewhere, or one that is sound. Throws `locked` or a storage code. */
+/** Does nothing for a remote on a host, or a sound one. Throws `locked` or a storage code. */
 export async function mendRemote(
   session: StoreSession,
   url: string,
@@ -43,8 +42,8 @@ export async function mendRemote(
 }
 
 /**
- * After a push that has sent everything. Throws `object_corrupt` if a host that no path leads to
- * still does not give all of it back.
+ * Fetches everything from a remote on a host after a push of all objects. Throws `object_corrupt`
+ * if some of them are still damaged there.
  */
 export async function checkMended(
   session: StoreSession,
@@ -60,9 +59,9 @@ export async function checkMended(
       if (!hasCode(error, 'remote_protocol', 'pack_refused')) throw error
       throw new StoreError(
         'object_corrupt',
-        'The remote has all objects, but some are damaged there, and git replaces none: delete ' +
-          'those that `git fsck` there names, a damaged pack with its index, and repair it ' +
-          'again; or push to a new repository',
+        'The remote has all objects, but some are damaged there, and git never replaces an ' +
+          'object: delete those that `git fsck` reports there, a damaged pack with its index, ' +
+          'and repair it again; or push to a new repository',
         { cause: error },
       )
     }
@@ -73,28 +72,28 @@ function isPath(url: string): boolean {
   return parseRemoteUrl(url, { allowHttp: true }).kind === 'file'
 }
 
-/** Asked without a lock: the files of one would be the first that is ours in there. */
+/** Takes no lock: its file would be the first that this store writes into a sound remote. */
 function isSound(site: RepairSite): boolean {
   const survey = site.survey()
   survey.close()
   return damageOf(survey).length === 0
 }
 
-/** Undefined for what is not reached by a path, and for a repository of another kind. */
+/** Undefined for a remote that is not at a path, and for a repository of another kind. */
 function siteAt(session: StoreSession, url: string): RepairSite | undefined {
   const address = parseRemoteUrl(url, { allowHttp: true })
   if (address.kind !== 'file') return undefined
   try {
     return new RepairSite(systemDisk, address.path, session.random)
   } catch (error) {
-    // What is wrong with it the conversation finds out.
+    // The fetch or push reports what is wrong with it.
     if (hasCode(error, 'not_a_store', 'unsupported_repository', 'incomplete_clone'))
       return undefined
     throw error
   }
 }
 
-/** An object is what its name says, so it does not matter which side has it. */
+/** Reads objects of either repository: an object matches its id, whichever of them has it. */
 class BothSides implements ObjectSource {
   readonly #survey: RepositorySurvey
   readonly #ours: ObjectSource

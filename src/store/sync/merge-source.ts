@@ -1,5 +1,5 @@
-// What the planning of a merge asks of two verified heads (merge/ decides): which memories
-// diverged, what they came from, and which paths are taken. Costs what diverged.
+// Reads from two verified heads what merge/ plans a merge from: the memories that diverged, their
+// common bases, and the occupied paths. Decides nothing. The cost grows with what diverged.
 
 import { parentPaths } from '../../format/path.ts'
 import type { OtherParent } from '../commits/commit-context.ts'
@@ -15,7 +15,7 @@ import type { NewVersions } from './new-versions.ts'
 
 export interface MergeSides {
   readonly session: StoreSession
-  /** Of ours. */
+  /** The history of our head. */
   readonly history: History
   readonly ours: Snapshot
   readonly theirs: Snapshot
@@ -56,7 +56,7 @@ function baseOf(
   return { path: entry.path, content: () => readVersionContent(session.contents, entry) }
 }
 
-/** What one side alone changed and left live, as it is there. */
+/** The live memories that only one side changed, as that side has them. */
 function changedMemories({ ours, divergence, other, open }: MergeSides): readonly LiveMemory[] {
   const both = new Set(open.map(({ memoryId }) => memoryId))
   const oursAlone = [...divergence.ours.memories].filter((memoryId) => !both.has(memoryId))
@@ -67,7 +67,7 @@ function changedMemories({ ours, divergence, other, open }: MergeSides): readonl
   return versions.flatMap((version) => version?.live ?? [])
 }
 
-/** Whether a memory is at, above or below a path. */
+/** Whether there is a memory at, above or below a path. */
 function isTaken(paths: PathTree, path: string): boolean {
   return (
     paths.find(path) !== undefined ||

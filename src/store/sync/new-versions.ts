@@ -1,5 +1,5 @@
-// The version rows of commits that our history does not have yet: what a merge has to know of the
-// other side's versions. Collected while those commits are verified.
+// The version rows of commits that our history does not have yet, collected while those commits are
+// verified: what a merge needs of the other side's versions.
 
 import { compareBytes } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -12,15 +12,15 @@ import type { CheckedCommit } from '../verify/checked-commit.ts'
 
 interface NewVersion {
   readonly memoryId: string
-  /** Whether it creates its memory, as no other version does. */
+  /** Whether it creates its memory. */
   readonly isFirst: boolean
   readonly bases: readonly string[]
   readonly place: Place & { readonly oid: Oid }
-  /** Of a deletion whose detail is there. */
+  /** The path of a deletion; undefined once redacted, and for other operations. */
   readonly deletedPath: string | undefined
 }
 
-/** Where a commit stands in the canonical order. */
+/** The position of a commit in the canonical order. */
 interface Place {
   readonly height: number
   readonly record: () => Uint8Array
@@ -46,8 +46,9 @@ export class NewVersions {
   }
 
   /**
-   * That ids are new on all branches (FORMAT §6.4), not on theirs alone: a merge could not be
-   * verified. In steps. Throws `row_version_reused` or `row_memory_exists`.
+   * Checks that ids are new in our history too, not on their side alone (FORMAT §6.4): otherwise a
+   * merge would not verify. Yields between steps. Throws `row_version_reused` or
+   * `row_memory_exists`.
    */
   *checkNew(source: HistorySource, history: History): Generator<undefined, void> {
     let last: { readonly oid: Oid; readonly record: Uint8Array } | undefined
@@ -58,7 +59,7 @@ export class NewVersions {
         const { oid } = known.commit
         if (oid === place.oid) continue
         if (last?.oid !== oid) last = { oid, record: readHash(source, known.commit) }
-        // A redaction gives the commit of a record another name.
+        // A redaction gives the commit of a record another id.
         if (compareBytes(last.record, place.record()) === 0) continue
         throw new StoreError('row_version_reused', 'A version id is used twice')
       }
@@ -72,29 +73,29 @@ export class NewVersions {
     return this.#versions.has(versionId)
   }
 
-  /** Of those that our history does not have, and that are made from one of the given versions. */
+  /** The memories of versions that our history lacks and that are based on a given version. */
   newMemoriesBasedOn(versionIds: ReadonlySet<string>, history: History): readonly string[] {
     return [...this.#versions].flatMap(([id, { bases, memoryId }]) => {
-      const isMadeFrom = bases.some((base) => versionIds.has(base))
-      return isMadeFrom && history.find(id) === undefined ? [memoryId] : []
+      const isBasedOn = bases.some((base) => versionIds.has(base))
+      return isBasedOn && history.find(id) === undefined ? [memoryId] : []
     })
   }
 
-  /** Undefined unless it is a new deletion that is not redacted. */
+  /** Undefined unless the version is a new deletion that is not redacted. */
   deletedPath(versionId: string): string | undefined {
     return this.#versions.get(versionId)?.deletedPath
   }
 
   /**
-   * The newest version of our history that a version of theirs descends from. What is current in
-   * ours descends from it too (FORMAT §6.4), so it is what a merge starts from.
+   * The newest version of our history that a version of theirs descends from. Our current version
+   * descends from it too (FORMAT §6.4), so it is the base of a three-way merge.
    */
   findCommonBase(history: History, versionId: string): VersionEntry | undefined {
-    const met = new Set([versionId])
+    const ancestry = new Set([versionId])
     let common: VersionEntry | undefined
-    for (const id of met) {
+    for (const id of ancestry) {
       const known = history.find(id)
-      if (known === undefined) for (const base of this.#basesOf(id)) met.add(base)
+      if (known === undefined) for (const base of this.#basesOf(id)) ancestry.add(base)
       else if (common === undefined || known.commit.position > common.commit.position) {
         common = known
       }

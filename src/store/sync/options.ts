@@ -1,5 +1,5 @@
-// What whoever asks for a sync can decide, and which remote that means. Every start of the library
-// loads this file.
+// The options of a sync, and the choice of its remote. Every start of the library loads this file,
+// so it must not import what only a sync needs.
 
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
@@ -12,22 +12,23 @@ export type RemoteOptions = Omit<RemoteAccess, 'url'>
 export interface SyncOptions extends WorkOptions {
   /** How this machine may talk to the remote. */
   readonly access?: RemoteOptions | undefined
-  /** Only one half: `pull` sends nothing, `push` takes nothing over. */
+  /** Runs one half only: `pull` sends nothing, `push` takes over no other head. */
   readonly only?: 'pull' | 'push' | undefined
   /**
-   * Heals a remote with what is here: a head that was put back is merged and then replaced, one
-   * that does not verify is replaced if the remote had shown ours before, and all objects are sent.
+   * Repairs the remote from this store: a head that was rolled back is merged and then replaced, a
+   * head that does not verify is replaced if the remote had shown ours before, and all objects are
+   * sent.
    */
   readonly repair?: boolean | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
 }
 
 export interface StoreSyncOptions extends SyncOptions {
-  /** The name of a remote; may be left out if there is one. */
+  /** The name of a remote; optional if there is only one. */
   readonly remote?: string | undefined
 }
 
-/** The remote of that name, or the only one. Throws `not_found`, or `invalid_input` for several. */
+/** The named remote, or the only one. Throws `not_found`, or `invalid_input` for several. */
 export function chooseRemote(remotes: readonly Remote[], name: string | undefined): Remote {
   const found = name === undefined ? remotes : remotes.filter((remote) => remote.name === name)
   if (found.length > 1) {

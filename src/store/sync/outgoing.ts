@@ -1,6 +1,6 @@
-// What a push has to send: the commits that one head has and the other lacks, and the objects that
-// came with them (FORMAT §2). Reads git alone, in proportion to what is new. Trusts the commits:
-// they were verified.
+// Finds what a push has to send: the commits that one head has and the other lacks, and the objects
+// that they introduce (FORMAT §2). Reads only git objects, in proportion to what is new. Trusts the
+// commits, which were verified before.
 
 import { assert } from '../../errors.ts'
 import { treeOf } from '../../format/commit-sections.ts'
@@ -12,8 +12,8 @@ import { Frontier } from '../commits/frontier.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { comparison } from '../snapshot/tree-diff.ts'
 
-/** Of a receiver's trees so many are kept at hand, some kilobytes each. */
-const knownTreesMax = 1000
+/** At most this many trees of the receiver are cached, some kilobytes each. */
+const cachedTreesMax = 1000
 
 export interface OutgoingCommit {
   readonly oid: Oid
@@ -22,7 +22,7 @@ export interface OutgoingCommit {
   readonly height: number
 }
 
-/** Oldest first: the commits in the past of `head` that are not in that of any of `known`. */
+/** The commits reachable from `head` and from none of `known`, oldest first. */
 export async function findOutgoing(
   objects: ObjectSource,
   head: Oid,
@@ -56,9 +56,9 @@ function readCommit(objects: ObjectSource, oid: Oid): OutgoingCommit {
 }
 
 /**
- * The objects of these commits that none of their parents has, each commit after its own. Left out
- * are trees that a commit `there` has at the same place, as what is deleted again brings them back.
- * An object may come twice. Found as they are asked for: of a long history they are many.
+ * Yields the objects of these commits that none of their parents has, each commit after its
+ * objects. Trees that a commit of `there` has at the same path are skipped: a deletion can restore
+ * a tree that the receiver has. An object may be yielded twice.
  */
 export function* objectsOf(
   objects: ObjectSource,
@@ -80,7 +80,7 @@ export function* objectsOf(
   }
 }
 
-/** A commit is compared with its parents and its children with it: its trees are read once. */
+/** Reads each tree once, though a commit is compared with its parents and with its children. */
 class LatestObjects implements ObjectSource {
   readonly #objects: ObjectSource
   #latest: Map<Oid, GitObject | undefined> = new Map()
@@ -102,11 +102,11 @@ class LatestObjects implements ObjectSource {
   }
 }
 
-/** Trees of one commit, looked up by the digits before them. */
+/** The trees below `m` of one commit, looked up by their prefix of hex digits. */
 class PlacedTrees {
   readonly #objects: ObjectSource
   readonly #memories: Oid | undefined
-  /** Of the trees on the way to those that were asked for. */
+  /** By tree, its subtrees by hex digit. */
   readonly #subtrees: Map<Oid, ReadonlyMap<string, Oid>> = new Map()
 
   constructor(objects: ObjectSource, root: Oid) {
@@ -114,7 +114,7 @@ class PlacedTrees {
     this.#memories = memoriesOf(getTree(objects, root))
   }
 
-  /** Never what is no tree below `m`, which has no digits. */
+  /** False for an object without a prefix, which is no tree below `m`. */
   has(prefix: string | undefined, oid: Oid): boolean {
     if (prefix === undefined) return false
     let tree = this.#memories
@@ -130,13 +130,13 @@ class PlacedTrees {
     if (known !== undefined) return known
     const trees = getTree(this.#objects, tree).filter(({ mode }) => mode === '40000')
     const subtrees = new Map(trees.map(({ name, oid }) => [name, oid]))
-    if (this.#subtrees.size >= knownTreesMax) this.#subtrees.clear()
+    if (this.#subtrees.size >= cachedTreesMax) this.#subtrees.clear()
     this.#subtrees.set(tree, subtrees)
     return subtrees
   }
 }
 
-/** What a tree has and none of the others: trees below `m` with the digits before them. */
+/** The objects that only one of some trees has; those below `m` that are trees have a prefix. */
 type NewObjects = Iterable<readonly [Oid, prefix: string | undefined]>
 
 function newInAll(
@@ -146,15 +146,15 @@ function newInAll(
 ): NewObjects {
   if (others.length === 0) return newerObjects(objects, older, newer)
   const found = new Map(newerObjects(objects, older, newer))
-  // What a merge took over from its other parent came with that one.
+  // What a merge has from its other parent was sent with that parent.
   for (const other of others) {
-    const news = new Map(newerObjects(objects, other, newer))
-    for (const oid of found.keys()) if (!news.has(oid)) found.delete(oid)
+    const newToOther = new Map(newerObjects(objects, other, newer))
+    for (const oid of found.keys()) if (!newToOther.has(oid)) found.delete(oid)
   }
   return found
 }
 
-/** Directory by directory, as they are asked for: one change may have made ten thousand. */
+/** Yields directory by directory: one change may have added ten thousand objects. */
 function* newerObjects(objects: ObjectSource, older: Oid | undefined, newer: Oid): NewObjects {
   if (older === newer) return
   const before = older === undefined ? [] : getTree(objects, older)

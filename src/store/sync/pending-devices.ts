@@ -1,5 +1,5 @@
-// Who else has not shown to have the redactions that a sync took over. Asked only then: each costs
-// a look through the history.
+// Finds the devices that have not acknowledged the redactions that a sync brought. Must be asked
+// only after such a sync, since it reads the whole history for each device.
 
 import { type Device, listDevices } from '../devices/devices.ts'
 import type { History } from '../history/history.ts'
@@ -7,7 +7,7 @@ import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { StoreSession } from '../session/session.ts'
 
-/** `before` is how many versions were redacted here before the sync. */
+/** `before` is the number of versions that were redacted here before the sync. */
 export async function findPendingDevices(
   session: StoreSession,
   before: number,

@@ -1,5 +1,6 @@
-// What late commits said (FORMAT §7.4), for people who miss it: a removed device wrote it outside
-// the past of its removal, so that it is no part of the history any more.
+// Describes late commits (FORMAT §7.4) for users who miss them: a removed device wrote them outside
+// the past of its removal, so they are not part of the history. Trusts the commits, which were
+// verified.
 
 import { hasCode } from '../../errors.ts'
 import type { Operation } from '../../format/change-record.ts'
@@ -8,7 +9,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { HistorySource } from '../history/history.ts'
 import { readKnownCommit } from '../history/known-commit.ts'
 
-/** A commit that was left out. */
+/** A late commit, which is not part of the history. */
 export interface LateChange {
   /** 40 hex digits. */
   readonly commit: string
@@ -16,11 +17,11 @@ export interface LateChange {
   readonly deviceId: string
   /** ms since 1970, by the clock of the author. */
   readonly time: number
-  /** What it wrote; empty for a change of something else than memories. */
+  /** The versions that it wrote; empty for a change of keyring or settings. */
   readonly versions: readonly LateVersion[]
 }
 
-/** One version that it wrote. */
+/** One version that a late commit wrote. */
 export interface LateVersion {
   /** `memver_…` */
   readonly versionId: string
@@ -31,7 +32,7 @@ export interface LateVersion {
   readonly path: string | undefined
 }
 
-/** Of verified commits, oldest first if they are given newest first. */
+/** Describes commits in the reverse of their given order, which is newest first. */
 export function readLateChanges(
   source: HistorySource,
   commits: readonly Oid[],
@@ -39,7 +40,7 @@ export function readLateChanges(
   return commits.flatMap((oid) => readIfThere(source, oid)).toReversed()
 }
 
-/** A redaction that came at the same time may have erased it. */
+/** Empty if a redaction that came at the same time has erased the commit. */
 function readIfThere(source: HistorySource, oid: Oid): readonly LateChange[] {
   try {
     const { commit, rows } = readKnownCommit(source, oid)

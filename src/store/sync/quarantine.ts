@@ -1,6 +1,6 @@
-// Whether a refused head can be kept by a ref: git takes a repository for broken if a ref leads to
-// what is not there, and what is redacted here must not become reachable again. Follows links
-// alone, as git does, and believes nothing else: nobody has verified the head.
+// Decides whether a ref can keep a refused head: git reports a repository as broken if a ref leads
+// to a missing object, and nothing that is redacted here may become reachable again. The head is
+// not verified: must only follow its links, as git does, and trust nothing else.
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -11,41 +11,45 @@ import type { History, HistorySource } from '../history/history.ts'
 import { ResidueSearch } from '../redaction/residue.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
-/** As far as this is looked for; a head that leads to more counts as not whole. */
+/** At most this many objects are followed; a head that leads to more counts as incomplete. */
 const OBJECTS_MAX = 20_000
-/** The same of what is opened; a head of which more would have to be counts as one that must go. */
+/** At most this many objects are opened; a head that needs more is not kept. */
 const OPENED_MAX = 20_000
 
-/** The bits of a mode that say what an entry is; git takes all but these two for a file. */
+/** The bits of a mode that give an entry's kind; git treats all but these two kinds as files. */
 const kindBits = 0o170000
 const directoryKind = 0o040000
-/** A commit of another repository, which need not be here. */
+/** A submodule: a commit of another repository, which need not be here. */
 const moduleKind = 0o160000
 const oidBytes = 20
 
-/** What is redacted of our own history. */
+/** The ids of the versions of our own history that are redacted. */
 export type Redacted = ReadonlySet<string>
 
-/** Whether all that a head leads to is here, and nothing of it is redacted here, or may be. */
+/** Whether all that a head leads to is here, and certainly none of it is redacted here. */
 export function canBeKept(
   source: HistorySource,
   history: History,
   head: Oid,
   redacted: Redacted,
 ): boolean {
-  const news = findNews(source.objects, history, head)
-  if (news === undefined) return false
-  return redacted.size === 0 || !leadsToErased(source, history, news, redacted)
+  const foreign = findForeign(source.objects, history, head)
+  if (foreign === undefined) return false
+  return redacted.size === 0 || !leadsToErased(source, history, foreign, redacted)
 }
 
-/** What a head leads to and our newest commit does not, nor is in our history. */
-interface News {
+/** The objects that a head leads to, and our history and the tree of its newest commit do not. */
+interface ForeignObjects {
   readonly commits: readonly Oid[]
   readonly blobs: ReadonlySet<Oid>
 }
 
-/** Undefined if some of it is not here. Of what our own history leads to, all is. */
-function findNews(objects: ObjectSource, history: History, head: Oid): News | undefined {
+/** Undefined if some of them are missing. All that our own history leads to is here. */
+function findForeign(
+  objects: ObjectSource,
+  history: History,
+  head: Oid,
+): ForeignObjects | undefined {
   const newest = history.head?.oid
   const known = newest && treeOf(readCommitBytes(objects, newest))
   const ours = history.oids()
@@ -64,11 +68,11 @@ function findNews(objects: ObjectSource, history: History, head: Oid): News | un
   return { commits, blobs: trees.blobs }
 }
 
-/** Checks what it alone leads to, as the search for residues does: all that is ours is clean. */
+/** Searches the foreign objects for residue; those of our own history have none. */
 function leadsToErased(
   source: HistorySource,
   history: History,
-  { commits, blobs }: News,
+  { commits, blobs }: ForeignObjects,
   redacted: Redacted,
 ): boolean {
   const search = new ResidueSearch(source, history, redacted)
@@ -80,12 +84,12 @@ function leadsToErased(
     )
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    // What is damaged is not looked into.
+    // A damaged object cannot be searched.
     return true
   }
 }
 
-/** A commit of which nobody can tell whether its sealed detail is of an erased row. */
+/** Whether a commit has a sealed detail that does not open, which may be of an erased row. */
 function hasUnreadableDetail({ objects, storeId, epochs }: HistorySource, oid: Oid): boolean {
   const bytes = objects.read(oid)?.body
   if (bytes === undefined || !mayHaveDetail(bytes)) return false
@@ -113,14 +117,14 @@ class TreeWalk {
     this.#objects = objects
   }
 
-  /** Of all trees so far. They are there, and nobody has read them. */
+  /** The blobs of all trees so far, which exist and were not opened. */
   get blobs(): ReadonlySet<Oid> {
     return this.#blobs
   }
 
-  /** `known` is a tree of ours at the same place: what is the same there is not looked at. */
+  /** `known` is our tree at the same path: entries that are the same there are skipped. */
   isWhole(root: Oid, known: Oid | undefined): boolean {
-    // Not by calls: whoever made the trees says how deep they are.
+    // Not recursive: the author of the trees decides how deep they are.
     const waiting = [{ oid: root, known }]
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       if (next.oid === next.known || this.#reached.has(next.oid)) continue
@@ -140,20 +144,20 @@ class TreeWalk {
 
   #hasBlob(oid: Oid): boolean {
     if (this.#blobs.has(oid)) return true
-    // git takes a tree in its place for a fault of the repository.
+    // git reports a tree in place of a blob as a fault of the repository.
     if (this.#objects.read(oid)?.type !== 'blob') return false
     this.#blobs.add(oid)
     return true
   }
 
-  /** Undefined for what is no tree. */
+  /** Undefined for an object that is not a tree. */
   #read(oid: Oid): readonly Link[] | undefined {
     const object = this.#objects.read(oid)
     return object?.type === 'tree' ? readLinks(object.body) : undefined
   }
 }
 
-/** Of any repository, whatever its names are, even twice the same; undefined if git reads none. */
+/** Accepts any names, even duplicates, as git does; undefined for a tree that git cannot read. */
 function readLinks(tree: Uint8Array): readonly Link[] | undefined {
   const links: Link[] = []
   const bytes = Buffer.from(tree.buffer, tree.byteOffset, tree.length)

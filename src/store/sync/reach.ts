@@ -1,5 +1,5 @@
-// Everything that a head leads to, as far as it can be read, and what is missing of it. Follows
-// names alone and believes nothing: whether it is a history is verified elsewhere.
+// Finds every object that a head leads to, as far as it can be read, and the missing ones. Follows
+// ids only and trusts nothing: whether they make a history is verified elsewhere.
 
 import { pause } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
@@ -11,17 +11,17 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 export interface MissingObject {
   readonly oid: Oid
   readonly type: 'commit' | 'tree' | 'blob'
-  /** The oldest commit that names it; of a commit, a child. */
+  /** The oldest commit that leads to it; for a commit, a child of it. */
   readonly commit: Oid
 }
 
 export interface Reach {
-  /** Those that can be read: a commit after its parents, what it names after it. */
+  /** The readable objects: a commit after its parents, and before the trees and blobs it names. */
   readonly oids: ReadonlySet<Oid>
   readonly missing: readonly MissingObject[]
 }
 
-/** How many commits are gone through before other work runs. */
+/** Commits that are visited before other work runs. */
 const BATCH = 64
 
 export async function reachOf(
@@ -48,7 +48,7 @@ interface ReachedCommit {
   readonly lost: readonly Oid[]
 }
 
-/** The lowest first. */
+/** The readable commits, ascending by height. */
 function commitsOf(objects: ObjectSource, head: Oid): readonly ReachedCommit[] {
   const found: ReachedCommit[] = []
   const reached = new Set([head])
@@ -68,7 +68,7 @@ export interface FoundCommit {
   readonly height: number
 }
 
-/** Undefined for what cannot be read, or is no commit of a store. */
+/** Undefined for an object that cannot be read, or is not a commit of a store. */
 export function findCommit(objects: ObjectSource, oid: Oid): FoundCommit | undefined {
   const object = objects.read(oid)
   if (object?.type !== 'commit') return undefined

@@ -1,6 +1,6 @@
-// The fetch half of a sync: what a remote shows is fetched, verified, and handed to what takes it
-// over (FORMAT §8, §9, §10.1). What is refused changes nothing here but for the ref that keeps it
-// in quarantine. Must not send anything.
+// The fetch half of a sync: fetches the head of a remote, verifies it, and takes it over (FORMAT
+// §8, §9, §10.1). A refused head changes nothing here except the ref that keeps it in quarantine.
+// Must not send anything.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { PackExchange, Remote } from '../../git/exchange.ts'
@@ -25,28 +25,33 @@ import { isFailureOfRemote, isReplaceable, isVerdict } from './rejected-head.ts'
 import {
   findKnown,
   findRecord,
-  hasShown,
+  containsSeen,
   type RemoteHead,
   rolledBackError,
-  showsStill,
+  knownContainsSeen,
   verifyRemoteHead,
 } from './remote-head.ts'
 import type { RemoteState } from './remote-state.ts'
 import { findSound } from './sound-ancestors.ts'
 import { TakeOver } from './take-over.ts'
 
-/** What one look at a remote brought. */
+/** The result of one fetch from a remote. */
 export interface Received {
-  /** Where the remote is; undefined for an empty one. */
+  /** The remote's head; undefined for an empty remote. */
   readonly head: Oid | undefined
   readonly bytes: number
   readonly commits: number
   readonly reconciled: ReconcileResult
-  /** Changes of removed devices that are no part of the history, theirs or ours. */
+  /** Changes of removed devices, theirs or ours, that are not part of the history. */
   readonly late: readonly LateChange[]
 }
 
-const nothing: Omit<Received, 'head'> = { bytes: 0, commits: 0, reconciled: nothingMoved, late: [] }
+const nothingReceived: Omit<Received, 'head'> = {
+  bytes: 0,
+  commits: 0,
+  reconciled: nothingMoved,
+  late: [],
+}
 
 export class Receiver {
   readonly #session: StoreSession
@@ -67,16 +72,16 @@ export class Receiver {
     this.#takeOver = new TakeOver(session, options)
   }
 
-  /** Takes over what the remote has. */
+  /** Fetches the remote's head and takes it over. */
   async receive(author: Author): Promise<Received> {
     this.#known.begin()
     const connection = await connectFetch(this.#access)
     try {
       const { head } = connection.refs
-      if (head === undefined) return this.#nothingThere()
+      if (head === undefined) return this.#receiveEmpty()
       const seen = this.#known.seen()
       if (seen?.oid === head && (await this.#known.seenHere()) !== undefined) {
-        return { ...nothing, head }
+        return { ...nothingReceived, head }
       }
       if (this.#options.only === 'push') throw movedError()
       const ours = seen === undefined ? await this.#noteOurs(head) : undefined
@@ -86,12 +91,12 @@ export class Receiver {
     }
   }
 
-  /** A head that is ours, as after a join: to find nothing new, nobody needs the history. */
+  /** Undefined unless the head is ours, as after a join: the history need not be loaded then. */
   async #noteOurs(head: Oid): Promise<Received | undefined> {
     const { commit: oid, height, record } = await this.#session.reading((now) => now.head)
     if (oid !== head) return undefined
     if (!this.#repairs) await this.#known.note({ oid, height, record })
-    return { ...nothing, head }
+    return { ...nothingReceived, head }
   }
 
   async #take(
@@ -102,16 +107,16 @@ export class Receiver {
   ): Promise<Received> {
     const bytes = await this.#fetch(connection, head)
     const history = await this.#session.loadHistory(this.#options)
-    const [theirs, ...others] = await this.#judge(history, head, seen)
+    const [theirs, ...others] = await this.#findAcceptable(history, head, seen)
     if (theirs === undefined) {
       await settleFetches(this.#session, this.#options)
-      return { ...nothing, head, bytes }
+      return { ...nothingReceived, head, bytes }
     }
     const heads = [theirs, ...others] as const
     const { reconciled, taken, late } = await this.#takeOver.take(history, heads, author)
-    // Before the head is noted: who is cut off here comes by again.
+    // Before the head is noted, so that an interrupted sync settles them next time.
     await settleFetches(this.#session, this.#options)
-    // While it is not replaced, what is to be replaced was not shown rightly.
+    // A repair replaces this head, so it does not count as seen.
     if (!this.#repairs && taken !== undefined) {
       await this.#known.note({ ...taken, intactBelow: reconciled.theirsIntactBelow })
     }
@@ -119,10 +124,11 @@ export class Receiver {
   }
 
   /**
-   * None where there is nothing to take over: the head is in our own history, or refused and to be
-   * replaced, like all below it. Else keeps what is refused in quarantine.
+   * The verified head; if it is refused and a repair may replace it, its sound ancestors. Empty if
+   * the head is in our own history, or nothing below a refused head is sound. Throws the verdict on
+   * any other refused head, which is put in quarantine.
    */
-  async #judge(
+  async #findAcceptable(
     history: History,
     head: Oid,
     seen: SeenHead | undefined,
@@ -134,7 +140,7 @@ export class Receiver {
       if (!isVerdict(error)) throw error
       const { repair, only } = this.#options
       const mayReplace = repair === true && only !== 'pull' && isReplaceable(error)
-      // Who has never seen ours there cannot know whose it is.
+      // A remote on which our history was never seen may belong to another store.
       const wasOurs = seen !== undefined && findRecord(this.#session, history, seen) !== undefined
       if (mayReplace && wasOurs) {
         return await this.#salvage(history, head, error)
@@ -146,7 +152,7 @@ export class Receiver {
 
   async #salvage(history: History, head: Oid, verdict: StoreError): Promise<readonly RemoteHead[]> {
     try {
-      // A redaction may have erased here what the sound part of it builds on.
+      // A redaction may have erased here what the sound ancestors build on.
       await this.#fetchAll(head)
     } catch (error) {
       if (!isFailureOfRemote(error)) throw error
@@ -176,13 +182,19 @@ export class Receiver {
         const merged = this.#takeOver.takeMerged()
         const how = { ...this.#options, wasShown: seen !== undefined, merged }
         const theirs = await verifyRemoteHead(this.#session, history, head, how)
-        if (expected === undefined || (await hasShown(this.#session, history, theirs, expected))) {
+        if (
+          expected === undefined ||
+          (await containsSeen(this.#session, history, theirs, expected))
+        ) {
           return theirs
         }
         await eraseBroughtBack(this.#session, [theirs], this.#options)
         throw rolledBackError()
       }
-      if (expected !== undefined && !(await showsStill(this.#session, history, known, expected))) {
+      if (
+        expected !== undefined &&
+        !(await knownContainsSeen(this.#session, history, known, expected))
+      ) {
         throw rolledBackError()
       }
       if (!this.#repairs) await this.#known.note(readSeen(this.#session, known))
@@ -192,13 +204,13 @@ export class Receiver {
       return await verify()
     } catch (error) {
       if (!hasCode(error, 'object_missing')) throw error
-      // A fetch that was refused, or is too short, may have left a part of it here.
+      // An earlier refused or incomplete fetch may have left only a part of it here.
       await this.#fetchAll(head)
       return verify()
     }
   }
 
-  /** Returns how many bytes came. */
+  /** Returns the number of bytes received. */
   async #fetch(connection: FetchConnection, head: Oid): Promise<number> {
     const { objects, knownCommits } = this.#session
     if (objects.read(head) !== undefined) return 0
@@ -216,7 +228,7 @@ export class Receiver {
     return bytes
   }
 
-  /** Whatever is here of it already. */
+  /** Fetches every object of the head, even those that are here. */
   async #fetchAll(head: Oid): Promise<void> {
     const connection = await connectFetch(this.#access)
     try {
@@ -229,9 +241,9 @@ export class Receiver {
     }
   }
 
-  #nothingThere(): Received {
+  #receiveEmpty(): Received {
     if (this.#known.seen() !== undefined && !this.#repairs) throw rolledBackError()
-    return { ...nothing, head: undefined }
+    return { ...nothingReceived, head: undefined }
   }
 
   get #repairs(): boolean {
@@ -250,6 +262,6 @@ function readSeen(
 function movedError(): StoreError {
   return new StoreError(
     'remote_moved',
-    'The remote is not where this store has seen it last: pull first, or sync',
+    'The remote has moved since this store last saw it: pull first, or sync',
   )
 }

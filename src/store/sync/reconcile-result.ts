@@ -1,24 +1,25 @@
-// What making one history of two did, and what several such steps did together. Plain values.
+// The result of reconciling two heads, and the sum of several results. Holds plain values only.
 
 import type { Oid } from '../../git/objects/object.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
-import { addJoined, type JoinedKeyrings } from './joined-keyrings.ts'
+import { addJoinReports, type JoinedKeyrings } from './joined-keyrings.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 import type { SettingsOutcome } from './report.ts'
 
-/** What became of the two heads. */
+/** The result of reconciling our head with one of theirs. */
 export interface ReconcileResult {
+  /** The merge commit; undefined where one history contained the other. */
   readonly merge: Oid | undefined
   readonly outcomes: readonly MergeOutcome[]
   /** Versions that their redactions erased here. */
   readonly erased: number
-  /** If both sides had changed the keyring. */
+  /** Defined if both sides had changed the keyring. */
   readonly keyrings?: JoinedKeyrings | undefined
-  /** Our redactions made their commits again from this height on. */
+  /** The height from which on our redactions rewrote their commits. */
   readonly theirsIntactBelow?: number | undefined
   /** Commits of theirs that our history did not have. */
   readonly received: number
-  /** What was newest here and late, of a device that was removed: it is no part of it any more. */
+  /** Our newest changes, if they are late (FORMAT §7.4) and were dropped from the history. */
   readonly leftLate: readonly LateChange[]
   readonly settings: SettingsOutcome | undefined
   /** Ids of memories whose current version may repeat what was redacted (`builtOnRedacted`). */
@@ -35,7 +36,7 @@ export const nothingMoved: ReconcileResult = {
   builtOnRedacted: [],
 }
 
-/** What both did, one after the other. */
+/** The sum of two results, of which `a` is the earlier. */
 export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResult {
   return {
     merge: b.merge ?? a.merge,
@@ -43,7 +44,7 @@ export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResu
     erased: a.erased + b.erased,
     received: a.received + b.received,
     leftLate: [...a.leftLate, ...b.leftLate],
-    keyrings: addJoined(a.keyrings, b.keyrings),
+    keyrings: addJoinReports(a.keyrings, b.keyrings),
     theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
     settings: b.settings ?? a.settings,
     builtOnRedacted: [...new Set([...a.builtOnRedacted, ...b.builtOnRedacted])],

@@ -1,15 +1,20 @@
-// Makes one history of ours and theirs, in one transition of the branch (FORMAT §6.4, §10.1): what
-// either side has redacted is taken out of both first; then the one that contains the other is
-// taken, or a merge commit joins them, and their keyrings where both changed (§7.2). Redactions
-// commute, so every clone ends with the same commits.
+// Makes one history of ours and theirs in one transition of the branch (FORMAT §6.4, §10.1): first
+// removes from both what either side has redacted; then adopts the head that contains the other, or
+// merges them, joining keyrings that both changed (§7.2). Redactions commute, so every clone ends
+// with the same commits. Must only be given a verified head.
 
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
-import { assert, StoreError } from '../../errors.ts'
+import { assert } from '../../errors.ts'
 import { findTreeEntry, type NewObject, type Oid } from '../../git/objects/object.ts'
 import type { NewKeyring } from '../../keys/keyring.ts'
-import { checkMayWrite, mayWrite, roleOf } from '../access/authority.ts'
-import { findInTime, inForce, isAllUnauthorized, isLate } from '../access/post-revocation.ts'
+import { mayWrite, roleOf } from '../access/authority.ts'
+import {
+  findNewestInTime,
+  isLateCommit,
+  isOurSideUnauthorized,
+  keyringsInForce,
+} from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildMerge, type BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -28,16 +33,22 @@ import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
-import { describeJoin, joinFor } from './joined-keyrings.ts'
+import { describeJoin, joinHeadKeyrings } from './joined-keyrings.ts'
 import { mergeInput } from './merge-source.ts'
 import { readLateChanges } from './post-revocation-changes.ts'
+import {
+  checkMayMerge,
+  notCanonicalError,
+  ownLateError,
+  theirsLateError,
+} from './reconcile-refusals.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
 import { builtOnRedacted, compareSettings } from './side-effects.ts'
 
 /**
- * The branch has moved, durably, when it resolves. Undefined, with nothing done, if the keyring
- * here is not that of `tip` any more, by which theirs was found not to be late. Throws
+ * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring in
+ * force here is not that of `tip` any more, with which theirs was found to be in time. Throws
  * `keyring_conflict` and storage codes.
  */
 export async function reconcile(
@@ -64,8 +75,8 @@ export async function reconcile(
 }
 
 /**
- * Of heads that are verified and not taken over: erases what they bring back of versions that are
- * redacted here. Several at once, since one may build on what another one brings.
+ * Erases redacted versions that verified heads bring back and that are not taken over. Takes all
+ * heads together, since one may build on objects of another.
  */
 export async function eraseBroughtBack(
   session: StoreSession,
@@ -92,11 +103,11 @@ class Reconciler {
   readonly #session: StoreSession
   readonly #history: History
   readonly #theirs: RemoteHead
-  /** Of both: where keyrings changed apart, neither side has them all. */
+  /** The epochs of both sides: with concurrent keyrings, neither side has them all. */
   readonly #epochs: Epochs
   readonly #options: WorkOptions
   readonly #dead: Set<Oid> = new Set()
-  /** Commits that were made again here and are on the disk only with this transition. */
+  /** Rewritten commits, which are on disk only once this transition is committed. */
   readonly #made: Map<Oid, NewObject> = new Map()
   readonly #undos: Undo[] = []
   #theirsIntactBelow: number | undefined
@@ -118,7 +129,7 @@ class Reconciler {
     }
   }
 
-  /** A transition that moves nothing. */
+  /** A transition that erases and keeps the head. Undefined if there is nothing to erase. */
   async buildErasure(): Promise<BuiltCommit | undefined> {
     const { head, redacted } = this.#session.snapshot
     await this.#rewriteTheirs(without(redacted, this.#theirs.snapshot.redacted))
@@ -132,15 +143,15 @@ class Reconciler {
       settings: compareSettings(this.#source(), this.#history, ours, this.#theirs),
       builtOnRedacted: builtOnRedacted(this.#history, ours, this.#theirs),
     }
-    const news = without(theirs.redacted, ours.redacted)
-    const erased = [...news].filter((id) => this.#history.find(id) !== undefined).length
+    const redactedByThem = without(theirs.redacted, ours.redacted)
+    const erased = [...redactedByThem].filter((id) => this.#history.find(id) !== undefined).length
     const missing = without(ours.redacted, theirs.redacted)
     const oursIsPast = includesRecord(this.#session, this.#history, this.#theirs, ours.head)
-    await this.#rewriteOurs(news, oursIsPast)
+    await this.#rewriteOurs(redactedByThem, oursIsPast)
     await this.#rewriteTheirs(missing)
     if (oursIsPast) {
       assert(missing.size === 0, 'a history has the redactions of what it contains')
-      const received = this.#countNews()
+      const received = this.#countReceived()
       return { built: this.#adopt(), result: { ...nothingMoved, ...noticed, erased, received } }
     }
     const divergence = await this.#divergence()
@@ -150,8 +161,8 @@ class Reconciler {
       erased,
       received: divergence.theirs.commits.length,
     }
-    if (this.#mustLeaveOurs(divergence, missing)) {
-      await this.#noteLeft(divergence)
+    if (this.#mustDropOurs(divergence, missing)) {
+      await this.#noteDropped(divergence)
       const isSame = equalBytes(ours.settings.record, theirs.settings.record)
       const settings = isSame ? undefined : 'replaced'
       const leftLate = readLateChanges(this.#source(), divergence.ours.commits)
@@ -163,33 +174,34 @@ class Reconciler {
     return { built, result: { ...moved, merge, ...merged, theirsIntactBelow } }
   }
 
-  /** Of a history that contains ours: what it has above the base, without what ours has there. */
-  #countNews(): number {
+  /** The commits that ours lacks of a history that contains ours, counted above the base. */
+  #countReceived(): number {
     const { base, records } = this.#theirs
     const common = base && this.#history.findCommit(base.oid, base.height)
     return records.size - (this.#history.commits.length - 1 - (common?.position ?? -1))
   }
 
   /**
-   * Whether all that they lack is late for them (FORMAT §7.4). Throws `record_late` if that is our
-   * newest commit only, which keeps what is in time below it from being merged.
+   * Whether all our commits that theirs lacks are late (FORMAT §7.4). Throws `record_late` if our
+   * newest commit is late and others are not, which cannot be merged without it.
    */
-  #mustLeaveOurs(divergence: Divergence, missing: ReadonlySet<string>): boolean {
+  #mustDropOurs(divergence: Divergence, missing: ReadonlySet<string>): boolean {
     const { ours, theirs } = divergence
     if (!theirs.hasKeyring) return false
     const source = this.#source()
     const tips = { ours: this.#session.snapshot, theirs: this.#theirs.snapshot }
     const { head } = tips.ours
-    if (missing.size === 0 && isAllUnauthorized(source, tips, divergence)) return true
-    const { forOurs } = inForce(source, tips.ours, tips.theirs, divergence)
-    if (!isLate(source, forOurs, head.commit)) return false
-    if (missing.size === 0 && findInTime(source, forOurs, ours.commits) === undefined) return true
+    if (missing.size === 0 && isOurSideUnauthorized(source, tips, divergence)) return true
+    const { forOurs } = keyringsInForce(source, tips, divergence)
+    if (!isLateCommit(source, forOurs, head.commit)) return false
+    const inTime = findNewestInTime(source, forOurs, ours.commits)
+    if (missing.size === 0 && inTime === undefined) return true
     const role = roleOf(tips.theirs, this.#session.identity.deviceId)
     throw ownLateError({ isWriter: mayWrite(role, 'change'), redacts: missing.size > 0 })
   }
 
-  /** Back to what both sides have: whatever becomes of this process, the store opens then. */
-  async #noteLeft({ ours }: Divergence): Promise<void> {
+  /** Notes the newest common commit, so that the store opens even if this process dies. */
+  async #noteDropped({ ours }: Divergence): Promise<void> {
     const source = this.#source()
     const { storeId, epochs, objects } = source
     const records = ours.commits.map((oid) => {
@@ -199,7 +211,7 @@ class Reconciler {
     await this.#session.noteLeft({ records, common, head: this.#theirs.snapshot.head })
   }
 
-  /** Theirs contains ours: the branch moves on to it. */
+  /** Moves the branch to theirs, which contains ours. */
   #adopt(): BuiltCommit {
     const { snapshot } = this.#theirs
     this.#undos.push(this.#session.adopt(snapshot, this.#epochs))
@@ -219,10 +231,10 @@ class Reconciler {
     const { other, open } = compareSnapshots(ours, theirs, divergence)
     const keyring = other.concurrent && (await this.#joinKeyrings(divergence))
     const keyrings = keyring && describeJoin({ ours, theirs }, keyring)
-    const { forTheirs } = inForce(this.#source(), ours, theirs, divergence)
-    if (isLate(this.#source(), forTheirs, theirs.head.commit)) throw lateError()
+    const { forTheirs } = keyringsInForce(this.#source(), { ours, theirs }, divergence)
+    if (isLateCommit(this.#source(), forTheirs, theirs.head.commit)) throw theirsLateError()
     if (keyring === undefined) {
-      // By the keyring in force: this device may have written before it knew of that.
+      // With the keyring in force: this device may have written before it knew of that keyring.
       const newest = divergence.theirs.hasKeyring ? theirs : ours
       checkMayMerge(newest, session.identity.deviceId)
     }
@@ -232,7 +244,7 @@ class Reconciler {
     const sides = { session, history, ours, theirs, versions, divergence, other, open }
     const { rows, outcomes } = planMerge(mergeInput(sides))
     const context = await session.commitContext(time, other)
-    // Neither side's epoch is known to exactly those who may read on.
+    // The epoch of either side may be known to a device that the other has removed.
     const sealing = keyring === undefined ? context : { ...context, epoch: keyring.epoch }
     const built = await buildMerge(sealing, ours, other, { rows, author, keyring })
     this.#undos.push(built.undo)
@@ -242,14 +254,14 @@ class Reconciler {
   async #joinKeyrings(divergence: Divergence): Promise<NewKeyring> {
     const session = this.#session
     const tips = { ours: session.snapshot, theirs: this.#theirs.snapshot }
-    const keyring = await joinFor(session, this.#source(), tips, divergence)
+    const keyring = await joinHeadKeyrings(session, this.#source(), tips, divergence)
     this.#undos.push(session.addEpoch(keyring.epoch))
     return keyring
   }
 
   /**
-   * Takes their redactions out of our history. Where theirs contains it, what is made is theirs
-   * already, and only what must go is wanted.
+   * Applies their redactions to our history. If theirs contains ours, the rewritten commits must be
+   * theirs, and only the dead objects are needed.
    */
   async #rewriteOurs(versionIds: ReadonlySet<string>, isPast: boolean): Promise<void> {
     if (versionIds.size === 0) return
@@ -259,11 +271,11 @@ class Reconciler {
     await this.#session.seenRemotes.noteRewrite(lowestOf(this.#history, rewritten))
     const { head, tree } = rewritten
     const record = toHex(snapshot.head.record)
-    if (isPast && this.#theirs.records.get(record) !== head) throw notCanonical()
+    if (isPast && this.#theirs.records.get(record) !== head) throw notCanonicalError()
     this.#undos.push(move(snapshot, { ...snapshot.head, commit: head, tree }, versionIds))
   }
 
-  /** Takes our redactions out of theirs: a clone that does not know of them brings nothing back. */
+  /** Applies our redactions to theirs, so that a clone that lacks them brings nothing back. */
   async #rewriteTheirs(versionIds: ReadonlySet<string>): Promise<void> {
     if (versionIds.size === 0) return
     const { snapshot, epochs } = this.#theirs
@@ -285,7 +297,7 @@ class Reconciler {
       source: this.#source(),
       history,
       versionIds,
-      emit: (made) => this.#keep(made),
+      emit: (made) => this.#stage(made),
       ...this.#options,
     })
     if (rewritten === undefined) return undefined
@@ -293,17 +305,17 @@ class Reconciler {
     return rewritten
   }
 
-  /** What the other side has made in the same way is here already. */
-  async #keep(made: readonly NewObject[]): Promise<void> {
+  /** Stages rewritten objects, except those that theirs, rewritten alike, has brought. */
+  async #stage(made: readonly NewObject[]): Promise<void> {
     const { objects } = this.#session
-    const news = made.filter(({ oid }) => objects.read(oid) === undefined)
-    for (const object of news) {
-      // Trees too, for the keyrings that they name; those of memories are not asked for here.
+    const missing = made.filter(({ oid }) => objects.read(oid) === undefined)
+    for (const object of missing) {
+      // Root trees are read for their keyrings; memory trees and blobs are not read here.
       if (object.type === 'blob' || (object.type === 'tree' && !isRoot(object.body))) continue
-      // Of its own: the bodies of a batch share their memory.
+      // A copy: the bodies of a batch share one buffer.
       this.#made.set(object.oid, { ...object, body: object.body.slice() })
     }
-    if (news.length > 0) await objects.stage(news)
+    if (missing.length > 0) await objects.stage(missing)
   }
 
   #source(): HistorySource {
@@ -326,20 +338,20 @@ class Reconciler {
   }
 }
 
-/** The records are the same; commits and trees have other names, and what is erased is not live. */
+/** Moves a snapshot to a rewritten head: the records are the same, and erased versions not live. */
 function move(snapshot: Snapshot, head: Head, versionIds: ReadonlySet<string>): Undo {
   const memories = new Map<string, CurrentVersion>()
   for (const version of snapshot.current.live()) {
     if (!versionIds.has(version.versionId)) continue
     memories.set(version.live.memoryId, { ...version, live: undefined })
   }
-  const nothing = { devices: new Map(), keyring: undefined, settings: undefined }
-  const undo = snapshot.apply({ head, memories, ...nothing })
-  const news = without(versionIds, snapshot.redacted)
-  for (const versionId of news) snapshot.redacted.add(versionId)
+  const unchanged = { devices: new Map(), keyring: undefined, settings: undefined }
+  const undo = snapshot.apply({ head, memories, ...unchanged })
+  const added = without(versionIds, snapshot.redacted)
+  for (const versionId of added) snapshot.redacted.add(versionId)
   return () => {
     undo()
-    for (const versionId of news) snapshot.redacted.delete(versionId)
+    for (const versionId of added) snapshot.redacted.delete(versionId)
   }
 }
 
@@ -349,49 +361,4 @@ function isRoot(tree: Uint8Array): boolean {
 
 function without(all: ReadonlySet<string>, known: ReadonlySet<string>): ReadonlySet<string> {
   return new Set([...all].filter((id) => !known.has(id)))
-}
-
-/** Throws `permission_denied`, and says what becomes of changes that a reader made before. */
-function checkMayMerge(newest: Snapshot, deviceId: string): void {
-  const role = roleOf(newest, deviceId)
-  if (role === undefined || mayWrite(role, 'change')) {
-    checkMayWrite(newest, deviceId, 'change')
-    return
-  }
-  throw new StoreError(
-    'permission_denied',
-    `This device is ${role} of the store, and has changes that the remote lacks: they arrive ` +
-      'once an owner lets it write, or another device sends them. To read on before that, join ' +
-      'the store again in another directory, accepting that it shows less. Nothing was taken over',
-  )
-}
-
-interface OwnLate {
-  readonly isWriter: boolean
-  /** Whether theirs lacks redactions that are here, and cannot be undone here. */
-  readonly redacts: boolean
-}
-
-function ownLateError({ isWriter, redacts }: OwnLate): StoreError {
-  const keep = 'change something yourself, which keeps it, and sync again'
-  const leave = 'join the store again in another directory, accepting that it shows less'
-  const wait = 'sync again once the others have sent what they wrote below it'
-  const redacted = `It may have redacted what is here. To go on without it, ${leave}`
-  const ways = isWriter ? `${redacted}; or ${keep}` : redacted
-  const advice = redacts ? ways : `To go on, ${isWriter ? keep : wait}`
-  return new StoreError(
-    'record_late',
-    `The newest change here is by a device that was removed meanwhile. ${advice}`,
-  )
-}
-
-function lateError(): StoreError {
-  return new StoreError('record_late', "The remote's newest change is by a removed device")
-}
-
-function notCanonical(): StoreError {
-  return new StoreError(
-    'not_canonical',
-    'The remote rewrote the history otherwise than its redactions say',
-  )
 }

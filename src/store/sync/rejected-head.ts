@@ -1,5 +1,5 @@
-// Heads of a remote that are refused: which errors are a verdict on the history that it shows, and
-// which of those `--repair` may answer by putting ours in its place. Decides; receive.ts acts.
+// Sorts the errors of a refused head: which are a verdict on the remote's history, and which of
+// those a repair may answer by replacing the head with ours. Must not act: receive.ts does.
 
 import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 
@@ -14,7 +14,7 @@ const failuresOfRemote: readonly ErrorCode[] = [
   'pack_refused',
 ]
 
-/** What stands in the way on this machine, or on the way to the other. */
+/** Failures of this machine or of the connection, which say nothing about the history. */
 const circumstances: readonly ErrorCode[] = [
   'cancelled',
   'store_closed',
@@ -31,19 +31,19 @@ const circumstances: readonly ErrorCode[] = [
   ...failuresOfRemote,
 ]
 
-/** Whether the remote did not hand over what it was asked for. */
+/** Whether the remote failed to answer a request. */
 export function isFailureOfRemote(error: unknown): boolean {
   return hasCode(error, ...failuresOfRemote)
 }
 
-/** Whether verifying a head has ended with a verdict on it. */
+/** Whether verification has refused the head, instead of failing to finish. */
 export function isVerdict(error: unknown): error is StoreError {
   return error instanceof StoreError && !hasCode(error, ...circumstances)
 }
 
 /**
- * Not where the owners may have removed this device: it cannot tell that from a keyring that nobody
- * can open, and must not take their history from the others.
+ * Whether a repair may replace a head with this verdict. False for `wrong_key`: this device may
+ * have been removed, which it cannot distinguish from a keyring that no device can open.
  */
 export function isReplaceable(verdict: StoreError): boolean {
   return !hasCode(verdict, 'wrong_key')

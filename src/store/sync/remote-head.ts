@@ -1,5 +1,5 @@
-// The head of another clone, verified and nothing else: this store has not moved (FORMAT §8, §9).
-// Nothing is read from it before that, and what is wrong with it is said with its own code.
+// Verifies the head of another clone (FORMAT §8, §9), and compares it with what its remote has
+// shown before. Must not move this store; reports each violation with the code of verification.
 
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
@@ -11,7 +11,7 @@ import { parseStoreFile } from '../../format/public-files.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { findKeyring, openHeadKeyring } from '../access/authority.ts'
-import { wasLeftLate } from '../access/post-revocation.ts'
+import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -29,27 +29,27 @@ import { NewVersions } from './new-versions.ts'
 export interface RemoteHead {
   readonly snapshot: Snapshot
   readonly epochs: Epochs
-  /** The newest commit of ours that theirs builds on as it is, with its past. */
+  /** The newest commit that both histories have under the same id. */
   readonly base: Pick<CommitEntry, 'oid' | 'height'> | undefined
   /** Hex record hash → commit, above the base. */
   readonly records: ReadonlyMap<string, Oid>
-  /** What its commits above the base wrote. */
+  /** The versions that its commits above the base wrote. */
   readonly versions: NewVersions
 }
 
 export interface RemoteHeadOptions extends WorkOptions {
   /**
-   * Whether the remote has shown this store before. If so, a head that is no store is tampering,
-   * and no wrong address.
+   * Whether the remote has shown this store before. If so, a head that is not a store's means
+   * tampering, not a wrong address.
    */
   readonly wasShown?: boolean | undefined
-  /** Of a head that was merged before, for this to move on with one that descends from it. */
+  /** The snapshot of their head that was merged last: a descendant is verified from there. */
   readonly merged?: Snapshot | undefined
 }
 
 /**
- * Throws `store_id_mismatch`, `not_a_store`, `wrong_key`, or what verification refuses;
- * `ref_conflict` if our own history, by which it is judged, was made again meanwhile.
+ * Throws `store_id_mismatch`, `not_a_store`, `wrong_key`, or the code of verification;
+ * `ref_conflict` if our own history, with which it is compared, was rewritten meanwhile.
  */
 export function verifyRemoteHead(
   session: StoreSession,
@@ -80,7 +80,7 @@ async function verifyHead(
   const copyAt = (commit: Oid): Promise<Snapshot | undefined> =>
     session.reading((now) => (now.head.commit === commit ? now.copy() : undefined))
   const { snapshot, base } =
-    (await goOn(source, history, head, how)) ??
+    (await verifyFromMerged(source, history, head, how)) ??
     (await verifyRewritten(source, history, head, how, copyAt))
   await inSlices(versions.checkNew(source, history), options.signal)
   const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
@@ -89,10 +89,11 @@ async function verifyHead(
 }
 
 /**
- * What the remote has on top of a head that our history has as it is. A clone that writes much
- * would never overtake another one if it verified all of the remote's again with each attempt.
+ * Verifies only what is above the head that was merged last; undefined if our history does not
+ * contain that head any more, or `head` does not descend from it. A clone that loses many races
+ * for the branch would otherwise verify the same commits with each attempt.
  */
-async function goOn(
+async function verifyFromMerged(
   source: HistorySource,
   history: History,
   head: Oid,
@@ -105,14 +106,14 @@ async function goOn(
   return isDescent ? { snapshot: merged, base: known.position } : undefined
 }
 
-/** With all of our history, which has what is below. */
+/** Ids are compared afterwards with all of our history, which contains the merged head. */
 const comparedAfterwards: VersionsBelow = {
   checkNew: async () => undefined,
   extend: () => undefined,
 }
 
-/** Whether theirs has all that the remote has shown before, but for what is late. */
-export async function hasShown(
+/** Whether their head contains what the remote has shown before, except late commits. */
+export async function containsSeen(
   session: StoreSession,
   history: History,
   theirs: RemoteHead,
@@ -122,10 +123,10 @@ export async function hasShown(
   const { objects, storeId } = session
   const epochs = new Map([...session.epochs, ...theirs.epochs])
   const head = theirs.snapshot.head.commit
-  return wasLate({ objects, storeId, epochs }, history, head, seen)
+  return lacksOnlyLateOf(seen, { objects, storeId, epochs }, history, head)
 }
 
-/** Of a head that is in our own history. */
+/** The entry of a head in our own history; undefined if it is not there. */
 export function findKnown(
   objects: ObjectSource,
   history: History,
@@ -134,8 +135,8 @@ export function findKnown(
   return history.findCommit(head, parseLinks(readCommitBytes(objects, head)).height)
 }
 
-/** The same of a head that is in our own history. */
-export async function showsStill(
+/** As `containsSeen`, for a head that is in our own history. */
+export async function knownContainsSeen(
   session: StoreSession,
   history: History,
   known: CommitEntry,
@@ -143,24 +144,24 @@ export async function showsStill(
 ): Promise<boolean> {
   const before = findRecord(session, history, seen)
   if (before !== undefined) return history.pastOf(known)(before.position)
-  // Taken over here once, and left when others did.
-  return wasLate(session, history, known.oid, seen)
+  // It was part of our history once, until another clone left it out as late.
+  return lacksOnlyLateOf(seen, session, history, known.oid)
 }
 
-/** Whether others were right to leave out what the remote has shown. */
-async function wasLate(
+/** Whether `head` lacks only late commits of a head that the remote has shown. */
+async function lacksOnlyLateOf(
+  seen: SeenHead,
   source: HistorySource,
   history: History,
   head: Oid,
-  seen: SeenHead,
 ): Promise<boolean> {
   const { objects, storeId, epochs } = source
   const oid = findRecord(source, history, seen)?.oid ?? seen.oid
   if (objects.read(oid) === undefined) return false
-  return wasLeftLate({ objects, storeId, epochs }, oid, head)
+  return areLostCommitsLate({ objects, storeId, epochs }, oid, head)
 }
 
-/** Whether one of our records is in the past of theirs, whatever its commit is called there. */
+/** Whether one of our records is in their history, under whichever commit id. */
 export function includesRecord(
   source: HistorySource,
   history: History,
@@ -177,12 +178,15 @@ export function includesRecord(
 export function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
-    'The remote shows less than it has shown before: it was put back, or shows another history ' +
-      'to you than to others. A sync with `repair` puts back what is missing there',
+    'The remote has less than it has shown before: it was rolled back, or shows different ' +
+      'histories to different clones. A sync with `repair` restores what is missing there',
   )
 }
 
-/** Most keyrings are of an epoch that we have; who was enrolled since may have no slot in them. */
+/**
+ * The epochs of a head. Its keyring is opened only if its epoch is unknown here: a device that was
+ * enrolled later has no slot in an older keyring. Throws `wrong_key`.
+ */
 export async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs> {
   const { objects } = session
   const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
@@ -202,7 +206,7 @@ export async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs
   }
 }
 
-/** Of a head that nobody has verified. Throws `store_id_mismatch`, `not_a_store`. */
+/** Checks the store id of an unverified head. Throws `store_id_mismatch` or `not_a_store`. */
 export function checkStoreId(
   objects: ObjectSource,
   head: Oid,
@@ -220,14 +224,14 @@ function findStoreId(objects: ObjectSource, head: Oid, wasShown: boolean): strin
     if (!wasShown || !hasCode(error, 'not_a_store')) throw error
     throw new StoreError(
       'commit_malformed',
-      'The newest commit on the remote is not one of a store, though the remote has shown this ' +
-        'one before',
+      'The newest commit on the remote is not of a store, though the remote has shown this store ' +
+        'before',
       { cause: error },
     )
   }
 }
 
-/** From the public file of a head that nobody has verified. Throws `not_a_store`. */
+/** Reads the store id from the public file of an unverified head. Throws `not_a_store`. */
 export function readForeignStoreId(objects: ObjectSource, head: Oid): string {
   const { tree } = parseForeign(objects, head)
   const entry = getTree(objects, tree).find(({ name }) => name === 'store.json')
@@ -249,8 +253,8 @@ function notAStore(): StoreError {
 }
 
 /**
- * Where our own history has a record; undefined if it has not. Redactions may have given its commit
- * another id.
+ * The entry of a record in our own history; undefined if it is not there. Redactions may have given
+ * its commit another id.
  */
 export function findRecord(
   source: HistorySource,

@@ -1,5 +1,5 @@
 // What this store knows of one of its remotes: the newest head that it has shown, and which commits
-// of ours it certainly has. Asks nobody.
+// of ours it certainly has. Must not contact the remote.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
@@ -23,7 +23,7 @@ export class RemoteState {
     this.#remote = remote
   }
 
-  /** What is noted from now on was found out after this. */
+  /** Marks the start of an exchange: heads that are noted later were seen after this. */
   begin(): void {
     this.#mark = this.#session.seenRemotes.mark()
   }
@@ -32,9 +32,7 @@ export class RemoteState {
     return this.#session.seenRemotes.find(this.#remote.name, this.#remote.url)
   }
 
-  /**
-   * What it has shown, if all of that is here: a store that was put back may have less.
-   */
+  /** The head that it has shown, if our history contains it: a restored store may have less. */
   async seenHere(): Promise<SeenHead | undefined> {
     const seen = this.seen()
     if (seen === undefined) return undefined
@@ -44,18 +42,18 @@ export class RemoteState {
     }
     const leads = await onOneState(this.#session, look).catch((error: unknown) => {
       if (!hasCode(error, 'ref_conflict')) throw error
-      // Where others redact all the time, in a turn of its own.
+      // Redactions keep interrupting: search in an exclusive turn.
       return this.#session.planning(() => this.#leadsTo(this.#session.snapshot.head.commit, seen))
     })
     return leads ? seen : undefined
   }
 
-  /** Reads back over all that was never sent, which may be much. */
+  /** Walks back over all unsent commits, which may be many. */
   #leadsTo(head: Oid, wanted: SeenHead): Promise<boolean> {
     return inSlices(containsRecord(this.#session, head, wanted))
   }
 
-  /** Durably, and as the ref that git's tools look at. */
+  /** Notes the head that the remote has shown durably, and in the tracking ref for git's tools. */
   async note(head: SeenHead): Promise<void> {
     const { name, url } = this.#remote
     const { objects, seenRemotes } = this.#session
@@ -64,12 +62,15 @@ export class RemoteState {
     await exchange.track(name, head.oid)
   }
 
-  /** After a sync: what was refused before has been overcome. */
+  /** Deletes the ref to a head that was refused before; called after a successful sync. */
   async forgetRefused(): Promise<void> {
     await this.#session.objects.exchange.track(refusedName(this.#remote.name), undefined)
   }
 
-  /** What a remote with this head has of what is here. A redaction may have renamed the rest. */
+  /**
+   * Commits of ours that a remote with this head certainly has, with their pasts. A redaction may
+   * have given the others new ids.
+   */
   async commitsBehind(head: Oid, options: WorkOptions): Promise<readonly Oid[]> {
     if (this.#session.objects.read(head) !== undefined) return [head]
     const seen = this.seen()

@@ -1,5 +1,5 @@
-// What a store knows of its remotes without asking them: how much of what is here they have not
-// got, and which head of them is kept as evidence. Contacts nobody, changes nothing.
+// What a store knows of its remotes without contacting them: how many commits they lack, and which
+// refused head is kept as evidence. Must not change anything.
 
 import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
@@ -11,11 +11,11 @@ import { RemoteState } from './remote-state.ts'
 
 export interface RemoteStatus extends Remote {
   /**
-   * How many commits of here it had not got when it was seen last; undefined for a remote on which
+   * The number of our commits that it lacked when it was last seen; undefined for a remote on which
    * this device has never seen this store.
    */
   readonly unsent: number | undefined
-  /** The ref to the head of it that was refused and is kept as evidence. */
+  /** The ref to its refused head, which is kept as evidence. */
   readonly evidence: string | undefined
 }
 
@@ -34,7 +34,7 @@ function findEvidence({ objects }: StoreSession, { name }: Remote): string | und
     const kept = refusedName(name)
     return objects.exchange.tracked(kept) === undefined ? undefined : trackingRefName(kept)
   } catch (error) {
-    // A name that git allows and no sync does.
+    // git allows the name, but a sync does not.
     if (hasCode(error, 'invalid_input')) return undefined
     throw error
   }

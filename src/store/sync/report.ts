@@ -1,4 +1,4 @@
-// What a sync says about itself: what moved, what was combined, what did not. Plain values.
+// The report of a sync: what was received, merged and sent. Holds plain values only.
 
 import type { Conflict } from '../history/conflicts.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
@@ -6,7 +6,7 @@ import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 
-/** Commits that the remote took over, and bytes that went over the wire. */
+/** The commits that the remote accepted, and the bytes sent. */
 export interface Sent {
   readonly commits: number
   readonly bytes: number
@@ -14,7 +14,7 @@ export interface Sent {
 
 export const nothingSent: Sent = { commits: 0, bytes: 0 }
 
-/** What came from the remote, and what was made of it. */
+/** The part of a report about what was received, and how it was reconciled. */
 type Taken = Pick<
   SyncReport,
   | 'received'
@@ -27,7 +27,7 @@ type Taken = Pick<
   | 'late'
 > & { readonly builtOnRedacted: readonly string[] }
 
-/** As part of a report, too: none is described in another way there. */
+/** `nothingTaken` is also part of a report, which describes `builtOnRedacted` differently. */
 type NothingTaken = Omit<Taken, 'builtOnRedacted'> & { readonly builtOnRedacted: readonly never[] }
 
 export const nothingTaken: NothingTaken = {
@@ -45,8 +45,8 @@ export const nothingTaken: NothingTaken = {
 export type Moved = Taken & Pick<SyncReport, 'sent'>
 
 /**
- * Whether the settings are those of another device now (`replaced`), or another device has changed
- * them too and those that were set here hold (`kept`).
+ * `replaced`: the settings of another device are in force now. `kept`: another device has changed
+ * them too, and ours stay in force.
  */
 export type SettingsOutcome = 'replaced' | 'kept'
 
@@ -57,36 +57,36 @@ export interface ChangedMemory {
   readonly path: string
 }
 
-/** What one sync with one remote did. */
+/** The report of one sync with one remote. */
 export interface SyncReport {
   readonly remote: string
-  /** Commits that this clone took over, and bytes that came over the wire. */
+  /** The commits that this clone took over, and the bytes received. */
   readonly received: { readonly commits: number; readonly bytes: number }
   readonly sent: Sent
   /** The commit that joined both histories; undefined where one contained the other. */
   readonly merge: string | undefined
-  /** What the merge made of memories that both sides had changed. */
+  /** The results for memories that both sides had changed. */
   readonly outcomes: readonly MergeOutcome[]
-  /** What merges elsewhere have combined, and came with this sync; newest first. */
+  /** The results of merges in other clones that came with this sync, newest first. */
   readonly mergedElsewhere: readonly Conflict[]
-  /** Where both sides had changed who may open the store; else undefined. */
+  /** Defined if both sides had changed who may open the store. */
   readonly keyrings: JoinedKeyrings | undefined
-  /** Undefined where the settings are those of before, and no others were set elsewhere. */
+  /** Undefined if no other device has changed the settings. */
   readonly settings: SettingsOutcome | undefined
   /**
-   * Live memories that somebody changed without knowing that the version was redacted from which
-   * the change started: they may still have the text that was to go.
+   * Live memories whose change started from a version that was redacted meanwhile: they may still
+   * hold the redacted text.
    */
   readonly builtOnRedacted: readonly ChangedMemory[]
-  /** Versions that redactions from elsewhere have erased here. */
+  /** The number of versions that redactions of other clones have erased here. */
   readonly erased: number
-  /** Where it took over redactions: who else has not shown to have them. Empty for all others. */
+  /** The devices that have not acknowledged the redactions that this sync brought. */
   readonly pendingDevices: readonly PendingDevice[]
   /** The newest commit here, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
   readonly headFingerprint: readonly string[]
-  /** Changes of removed devices that came too late to be a part of the history, oldest first. */
+  /** Late changes of removed devices (FORMAT §7.4), not part of the history, oldest first. */
   readonly late: readonly LateChange[]
-  /** Devices that write from two places at once (FORMAT §8.2). */
+  /** Devices that write from two machines (FORMAT §8.2). */
   readonly forkedDevices: readonly string[]
 }

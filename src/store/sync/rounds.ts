@@ -1,5 +1,5 @@
-// Fetch, verify, reconcile and push, again if another clone pushed meanwhile. Two clones that race
-// for the branch both come to an end: the one that lost takes over what the other one has pushed.
+// Runs rounds of fetch, verify, reconcile and push, until no other clone has pushed meanwhile. Two
+// clones that race for the branch both finish: the loser takes over what the winner has pushed.
 
 import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
@@ -19,18 +19,18 @@ import type { RemoteState } from './remote-state.ts'
 import { type Moved, nothingSent } from './report.ts'
 import type { Sender } from './send.ts'
 
-/** Other clones may win the race for the branch so often. */
+/** The number of rounds: other clones may win the race for the branch in all but the last. */
 const ATTEMPTS = 16
 const PAUSE_MS = 100
 
-/** One remote, and who sends to it. */
+/** One remote, with its state and the sender to it. */
 interface Peer {
   readonly remote: Remote
   readonly known: RemoteState
   readonly sender: Sender
 }
 
-/** What all rounds together took over, and what the last one sent. Throws as `syncStore`. */
+/** Returns what all rounds took over, and what the last one sent. Throws as `syncStore`. */
 export async function receiveAndSend(
   session: StoreSession,
   { remote, known, sender }: Peer,
@@ -44,14 +44,14 @@ export async function receiveAndSend(
   const late = new Map<string, LateChange>()
   let isBehind = false
   const round = async (): Promise<Moved> => {
-    // A push alone takes nothing over: what the remote has more than it has shown stays there.
+    // A push alone takes nothing over, so another round cannot help if the remote has moved.
     isBehind = options.only === 'push'
     const received = await receiver.receive(author)
     isBehind = false
     total.commits += received.commits
     total.bytes += received.bytes
     reconciled = addResult(reconciled, received.reconciled)
-    // Another attempt may meet them again.
+    // Another round may find them again.
     for (const change of received.late) late.set(change.commit, change)
     const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
     const { merge, outcomes, keyrings, settings, builtOnRedacted, erased } = reconciled
@@ -72,7 +72,7 @@ export async function receiveAndSend(
   }
 }
 
-/** What came above a head that was here. This device may have merged more than once since. */
+/** The merges of other devices above `before`; this device may have merged more than once since. */
 async function findMergedElsewhere(
   session: StoreSession,
   before: Head,
@@ -80,7 +80,7 @@ async function findMergedElsewhere(
 ): Promise<readonly Conflict[]> {
   const find = async (history: History): Promise<readonly Conflict[]> => {
     const known = findRecord(session, history, before)
-    // Left, since others had removed its device.
+    // Not in the history any more: it was late (FORMAT §7.4).
     if (known === undefined) return []
     const isKnown = history.pastOf(known)
     const { deviceId: own } = session.identity
@@ -91,7 +91,7 @@ async function findMergedElsewhere(
   return retryAfterRedaction(session, find, options)
 }
 
-/** Two clones that lost a race together do not lose the next one together. */
+/** Waits for a random time, so that two clones that lost a race do not collide again. */
 async function wait(jitter: number, attempt: number): Promise<void> {
   const ms = PAUSE_MS * attempt * (0.5 + jitter / 255)
   await new Promise((resolve) => setTimeout(resolve, ms))

@@ -1,5 +1,5 @@
-// The push half of a sync: the commits that a remote lacks, with an explicit lease. Must not look
-// at what the remote has of others; what fails has changed nothing here.
+// The push half of a sync: sends the commits that a remote lacks, with an explicit lease. Must not
+// read commits of others from the remote; a failed push changes nothing here.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
@@ -18,7 +18,7 @@ import type { RemoteState } from './remote-state.ts'
 import { nothingSent, type Sent } from './report.ts'
 
 export interface SendOptions extends WorkOptions {
-  /** Sends all objects, whatever the remote should have. */
+  /** Sends all objects, even those that the remote should have. */
   readonly repair?: boolean | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
 }
@@ -42,10 +42,11 @@ export class Sender {
   }
 
   /**
-   * With news for a remote that is where it was seen last, sends them without a fetch before: one
-   * conversation instead of two. Undefined, with nothing sent, if it is not so.
+   * Sends new commits without a fetch if the remote has not moved since it was last seen: one
+   * connection instead of two. Undefined, with nothing sent, if it has moved, has all commits or
+   * refuses the push.
    */
-  async sendAtOnce(): Promise<Sent | undefined> {
+  async sendWithoutFetch(): Promise<Sent | undefined> {
     if (this.#options.repair === true) return undefined
     const { rewrites } = this.#session
     try {
@@ -68,7 +69,7 @@ export class Sender {
     }
   }
 
-  /** Moves the remote on from `expected`. Throws `remote_moved` if it is elsewhere. */
+  /** Moves the remote from `expected` to our head. Throws `remote_moved` if it is elsewhere. */
   async send(expected: Oid | undefined): Promise<Sent> {
     const head = await this.#packedHead()
     if (head.commit === expected && this.#options.repair !== true) return nothingSent
@@ -80,7 +81,7 @@ export class Sender {
     }
   }
 
-  /** Undefined for a remote that does not let us push: what it has can still be taken over. */
+  /** Undefined for a remote that denies pushes: its head can still be taken over. */
   async #tryConnect(): Promise<PushConnection | undefined> {
     try {
       return await connectPush(this.#access)
@@ -90,7 +91,7 @@ export class Sender {
     }
   }
 
-  /** A head that git sees too: the ref that remembers the remote is to lead to it. */
+  /** A head that stock git can read too, since the tracking ref will lead to it. */
   async #packedHead(): Promise<Head> {
     this.#remote.begin()
     await this.#session.checkpoint()

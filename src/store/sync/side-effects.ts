@@ -1,5 +1,5 @@
-// What changes with a sync that no merge of memories shows: settings that others have replaced, and
-// texts that a redaction has missed, since they were made from it elsewhere (FORMAT §0, §6.4).
+// Finds the effects of a sync that no merge of memories shows: replaced settings, and changes in
+// other clones that started from a redacted version and may repeat it (FORMAT §0, §6.4).
 
 import { compareBytes } from '../../bytes.ts'
 import { zeroId } from '../../format/record.ts'
@@ -8,7 +8,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
 import type { SettingsOutcome } from './report.ts'
 
-/** Of the heads as they are before they are made one. */
+/** Compares the settings of both heads before they are reconciled. */
 export function compareSettings(
   source: HistorySource,
   history: History,
@@ -24,7 +24,7 @@ export function compareSettings(
 
 /**
  * The ids of memories that one side changed without knowing that the other one has redacted the
- * version it started from: the change is a version of its own, and may have the same text.
+ * base version: the change is a separate version, which may have the same text.
  */
 export function builtOnRedacted(
   history: History,
@@ -32,14 +32,14 @@ export function builtOnRedacted(
   theirs: RemoteHead,
 ): readonly string[] {
   const memories = new Set(theirs.versions.newMemoriesBasedOn(redacted, history))
-  const news = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))
-  if (news.size === 0) return [...memories]
+  const redactedByThem = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))
+  if (redactedByThem.size === 0) return [...memories]
   const common = theirs.base?.height ?? -1
   for (const entry of history.versions.reversed()) {
     if (entry.commit.height <= common) break
     const isUnknown = !theirs.versions.has(entry.versionId)
     const bases = [entry.base, entry.secondBase].filter((id) => id !== zeroId)
-    if (isUnknown && bases.some((id) => news.has(id))) memories.add(entry.memoryId)
+    if (isUnknown && bases.some((id) => redactedByThem.has(id))) memories.add(entry.memoryId)
   }
   return [...memories]
 }

@@ -1,5 +1,5 @@
-// What is sound below a head that is refused: a repair takes that over before it puts ours in place
-// of the head, or it would take from the others what they have pushed. Finds; take-over.ts acts.
+// Finds the sound ancestors of a refused head. A repair takes them over before it replaces the head
+// with ours; otherwise it would discard what others have pushed. Must not act: take-over.ts does.
 
 import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
@@ -12,12 +12,12 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { isVerdict } from './rejected-head.ts'
 import { epochsOf, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
-/** So many commits are tried that a member may have made: each may cost to verify many. */
+/** At most this many commits by members are tried: each may need all below it verified. */
 const TRIED_MAX = 64
 
 /**
- * The newest ancestors of a refused head that verify and are news here; none is below another one.
- * Throws the verdict on the head again where more than may be tried are refused as well.
+ * The newest ancestors of a refused head that verify and are not in our history; none is an
+ * ancestor of another. Throws the verdict on the head if too many ancestors are refused as well.
  */
 export async function findSound(
   session: StoreSession,
@@ -25,33 +25,33 @@ export async function findSound(
   { head, verdict }: { readonly head: Oid; readonly verdict: StoreError },
   options: WorkOptions,
 ): Promise<readonly RemoteHead[]> {
-  const news = new News(session.objects, history, head)
+  const foreign = new ForeignCommits(session.objects, history, head)
   const members = new Members(session)
-  const [sound, passed] = [new Map<Oid, RemoteHead>(), new Set([head])]
+  const [sound, skipped] = [new Map<Oid, RemoteHead>(), new Set([head])]
   let tried = 0
-  for (const oid of news.commits) {
+  for (const oid of foreign.commits) {
     await pause(options.signal)
-    if (passed.has(oid) || !(await members.hasMade(oid))) continue
+    if (skipped.has(oid) || !(await members.hasMade(oid))) continue
     tried += 1
     if (tried > TRIED_MAX) throw tooManyError(verdict)
     try {
       sound.set(oid, await verifyRemoteHead(session, history, oid, options))
-      for (const below of news.pastOf(oid)) passed.add(below)
+      for (const below of foreign.pastOf(oid)) skipped.add(below)
     } catch (error) {
       if (!isVerdict(error)) throw error
-      for (const above of news.spoiledBy(error)) passed.add(above)
+      for (const above of foreign.spoiledBy(error)) skipped.add(above)
     }
   }
-  const below = new Set([...sound.keys()].flatMap((oid) => news.pastOf(oid)))
+  const below = new Set([...sound.keys()].flatMap((oid) => foreign.pastOf(oid)))
   return [...sound].filter(([oid]) => !below.has(oid)).map(([, theirs]) => theirs)
 }
 
-/** Which commits a member may have made: nobody without a key of the store can make one. */
+/** Decides which commits a member may have made: making one takes a key of the store. */
 class Members {
   readonly #session: StoreSession
   /**
-   * By keyring. To find out that one does not open takes a third of a second at worst, once for
-   * each: whoever wants it to take long has to send as much.
+   * By keyring. A keyring that does not open costs a third of a second at worst, and only once: an
+   * attacker has to send a new one for each further delay.
    */
   readonly #epochs: Map<Oid, Promise<Epochs>> = new Map()
 
@@ -79,8 +79,8 @@ class Members {
   }
 }
 
-/** The commits that a head leads to and that are not ours, by nothing but their links. */
-class News {
+/** The commits that a head leads to and that are not in our history, by their links alone. */
+class ForeignCommits {
   readonly #parents: Map<Oid, readonly Oid[]> = new Map()
   readonly #children: Map<Oid, Oid[]> = new Map()
 
@@ -99,17 +99,17 @@ class News {
     }
   }
 
-  /** Whoever is nearer to the head comes first. */
+  /** In breadth-first order from the head. */
   get commits(): Iterable<Oid> {
     return this.#parents.keys()
   }
 
-  /** Without the commit itself. */
+  /** The ancestors of a commit, without the commit itself. */
   pastOf(oid: Oid): readonly Oid[] {
     return [...reachedBy(this.#parents, oid)].slice(1)
   }
 
-  /** What cannot verify either, whatever else it leads to. */
+  /** The commits that cannot verify because they contain the refused one. */
   spoiledBy({ code, details }: StoreError): Iterable<Oid> {
     const { commit } = details
     const mayBeRedacted = code === 'detail_missing' || code === 'redaction_undone'
@@ -133,8 +133,8 @@ function tooManyError(verdict: StoreError): StoreError {
   return new StoreError(
     verdict.code,
     `${verdict.message}; more than ${TRIED_MAX} commits below it are refused as well, and a ` +
-      'repair might take from others what is sound under them: nothing was replaced. To do so ' +
-      'all the same, push by force with git',
+      'repair might discard sound commits of others below them: nothing was replaced. To ' +
+      'replace it anyway, force-push with git',
     { cause: verdict, details: verdict.details },
   )
 }

@@ -1,6 +1,6 @@
-// A repository that is made beside the directory that is wanted, and takes its place once it is
-// whole: what goes wrong leaves nothing behind. What a process that died has left there, the next
-// attempt for the same directory removes.
+// Builds a repository in a sibling of its target directory and renames it once it is complete, so
+// that a failure leaves nothing behind. The next attempt for the same directory removes what a dead
+// process has left. Must not touch what a live process holds.
 
 import { resolve } from 'node:path'
 import { toHex } from '../../bytes.ts'
@@ -9,14 +9,14 @@ import type { Disk } from '../../disk/disk.ts'
 import { isHeldByLive, isOwnerFile, LockIdentity } from '../../disk/process-lock.ts'
 import { StoreError } from '../../errors.ts'
 
-/** After the directory's name: the repository of an attempt; after that, what is local to it. */
+/** Follows the directory's name in the name of an attempt's repository; `STATE` follows that. */
 const MARK = '.join-'
 const STATE = '.state'
 
 export interface Scratch {
-  /** Where the repository is to be made; there is nothing yet. */
+  /** The path of the repository to create, which does not exist yet. */
   readonly repository: string
-  /** For what belongs to this attempt alone. */
+  /** A directory for the state of this attempt alone. */
   readonly state: string
 }
 
@@ -35,7 +35,7 @@ export class StagedClone {
     }
   }
 
-  /** Moves the repository that `work` has made and closed into its place. */
+  /** Renames the repository that `work` has made and closed to the target directory. */
   async make<T>(work: (scratch: Scratch) => Promise<T>): Promise<T> {
     await this.#sweepDead()
     const [disk, directory] = [this.#disk, this.#directory]
@@ -44,7 +44,7 @@ export class StagedClone {
     const identity = new LockIdentity(disk, state, this.#random)
     try {
       disk.makeDirectory(state)
-      // Who joins at the same time must see that this is no leftover.
+      // A concurrent join must see that this attempt is alive.
       await identity.write()
       const result = await work({ repository, state })
       disk.removeTree(state)
@@ -58,7 +58,7 @@ export class StagedClone {
     }
   }
 
-  /** Removes what attempts for this directory have left whose processes are dead. */
+  /** Removes the leftovers of attempts for this directory whose processes are dead. */
   async #sweepDead(): Promise<void> {
     const [disk, directory] = [this.#disk, this.#directory]
     const parent = parentOf(directory)

@@ -1,6 +1,6 @@
-// sync = fetch → verify → reconcile → push (docs/ARCHITECTURE.md), and the push alone where only
-// this clone has news. Each step leaves a store that is whole: what fails after one of them has
-// lost nothing. Never forces: a push names the commit that it replaces.
+// sync = fetch → verify → reconcile → push (docs/ARCHITECTURE.md), or the push alone if only this
+// clone has new commits. Each step leaves a complete store, so that a later failure loses nothing.
+// Must not force a push: each names the commit that it replaces.
 
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { formatId } from '../../format/id.ts'
@@ -15,9 +15,9 @@ import { type ChangedMemory, type Moved, nothingTaken, type SyncReport } from '.
 import { Sender } from './send.ts'
 
 /**
- * Throws `not_found` or `invalid_input` where it is not clear which remote is meant, a remote code,
- * `rolled_back`, `store_id_mismatch`, `wrong_key`, `keyring_conflict`, or what verification
- * refuses; local work is untouched then.
+ * Throws `not_found` or `invalid_input` if the remote is absent or ambiguous, a remote code,
+ * `rolled_back`, `store_id_mismatch`, `wrong_key`, `keyring_conflict`, or the code of verification;
+ * local changes are untouched then.
  */
 export function syncStore(
   session: StoreSession,
@@ -35,7 +35,7 @@ async function syncAlone(
   const remote = chooseRemote(session.objects.exchange.remotes(), options.remote)
   const known = new RemoteState(session, remote)
   const redacted = await session.reading((snapshot) => snapshot.redacted.size)
-  // Few remotes are damaged.
+  // Imported here: few remotes are damaged.
   const isRepair = options.repair === true && options.only !== 'pull'
   const mending = isRepair ? await import('./mend-remote.ts') : undefined
   await mending?.mendRemote(session, remote.url, options.signal)
@@ -56,7 +56,7 @@ async function syncAlone(
   }))
 }
 
-/** None if it is deleted. */
+/** Empty if the memory is deleted. */
 function describeLive(current: CurrentVersion | undefined): readonly ChangedMemory[] {
   if (current?.live === undefined) return []
   const { memoryId, versionId, path } = current.live
@@ -72,9 +72,9 @@ async function moveBoth(
 ): Promise<Moved> {
   const access = { signal: options.signal, ...options.access, url: remote.url }
   const sender = new Sender(session, access, known, options)
-  const sent = options.only === 'pull' ? undefined : await sender.sendAtOnce()
+  const sent = options.only === 'pull' ? undefined : await sender.sendWithoutFetch()
   if (sent !== undefined) return { ...nothingTaken, sent }
-  // To load what verifies and merges takes about as long as to push a change.
+  // Imported here: loading the verifier and the merge takes about as long as pushing a change.
   const { receiveAndSend } = await import('./rounds.ts')
   return receiveAndSend(session, { remote, known, sender }, author, options)
 }

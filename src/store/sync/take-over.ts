@@ -1,10 +1,10 @@
-// What of a verified head becomes ours: all of it; or, where a removed device has gone on writing,
-// the part that was in time (FORMAT §7.4). What is left brings nothing back that is redacted here.
-// Must not judge whether a head may be believed.
+// Takes over a verified head: all of it, or, where a removed device went on writing, the part that
+// is in time (FORMAT §7.4). The rest must not bring back what is redacted here. Must not be given a
+// head that is not verified.
 
 import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { findLate, isLate, type LateHead } from '../access/post-revocation.ts'
+import { findLateHead, isLateCommit, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -20,16 +20,16 @@ import { findRecord, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
 export interface TakenOver {
   readonly reconciled: ReconcileResult
-  /** Commits that came too late to be taken over, newest first (FORMAT §7.4). */
+  /** Late commits, which were not taken over, newest first (FORMAT §7.4). */
   readonly late: readonly LateChange[]
-  /** What the remote has to show from now on; undefined if all that it had of its own was late. */
+  /** The head that the remote must contain from now on; undefined if nothing was taken over. */
   readonly taken: SeenHead | undefined
 }
 
 export class TakeOver {
   readonly #session: StoreSession
   readonly #options: SyncOptions
-  /** Of the head that was merged last, as it was verified: another attempt goes on from there. */
+  /** The verified snapshot of the head that was merged last: the next attempt starts from it. */
   #merged: Snapshot | undefined
 
   constructor(session: StoreSession, options: SyncOptions) {
@@ -37,10 +37,7 @@ export class TakeOver {
     this.#options = options
   }
 
-  /**
-   * Of a head that is replaced there may be several: the first line that is sound below it, and
-   * what is sound beside that.
-   */
+  /** Takes over one head, or the several sound ancestors of a head that a repair replaces. */
   async take(
     history: History,
     [first, ...others]: readonly [RemoteHead, ...RemoteHead[]],
@@ -50,10 +47,10 @@ export class TakeOver {
     let { reconciled, taken } = done
     const late = [...done.late]
     for (const { snapshot } of others) {
-      // By what is ours now.
+      // Our history has changed with the head before.
       const newest = await this.#session.loadHistory(this.#options)
       const theirs = await this.#verifyOrPassOver(newest, snapshot.head.commit, isVerdict)
-      // Sound by itself, but not beside what was taken over before it.
+      // Sound alone, but not together with the heads before.
       if (theirs === undefined) continue
       const next = await this.#takeOne(newest, theirs, author)
       reconciled = addResult(reconciled, next.reconciled)
@@ -63,17 +60,14 @@ export class TakeOver {
     return { reconciled, taken, late }
   }
 
-  /** Once: who fails on the way there starts from the beginning. */
+  /** Returns the snapshot only once: after a failure, verification starts from genesis again. */
   takeMerged(): Snapshot | undefined {
     const merged = this.#merged
     this.#merged = undefined
     return merged
   }
 
-  /**
-   * Where a removed device has gone on writing, takes over what was written in time (FORMAT §7.4):
-   * the push then replaces the rest.
-   */
+  /** If the head is late, takes over what is in time (FORMAT §7.4); the push replaces the rest. */
   async #takeOne(history: History, theirs: RemoteHead, author: Author): Promise<TakenOver> {
     const session = this.#session
     let reconciled = nothingMoved
@@ -82,14 +76,15 @@ export class TakeOver {
       const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
       const source = this.#sourceWith(theirs)
       const how = { signal: this.#options.signal, alsoUnauthorized: this.#repairs }
-      const late = await findLate(source, tip, theirs.snapshot, how)
+      const tips = { ours: tip, theirs: theirs.snapshot }
+      const late = await findLateHead(source, tips, how)
       const part = late === undefined ? theirs : await this.#findNewestInTime(source, history, late)
       if (part === undefined) {
-        const left = await this.#leaveLate(theirs, late?.commits ?? [])
-        return { reconciled, taken, late: [...reconciled.leftLate, ...left] }
+        const rejected = await this.#rejectLate(theirs, late?.commits ?? [])
+        return { reconciled, taken, late: [...reconciled.leftLate, ...rejected] }
       }
       const done = await this.#reconcileOrErase(theirs, part, tip, author)
-      // Who may write has changed here meanwhile, and with it what is late.
+      // Our keyring has changed meanwhile, and with it which commits are late.
       if (done === undefined) continue
       reconciled = addResult(reconciled, done)
       taken = headOf(part)
@@ -97,7 +92,7 @@ export class TakeOver {
     }
   }
 
-  /** What is not taken over brings nothing back that is redacted here. */
+  /** Reconciles `part`; if that is refused, erases redacted versions that `theirs` brought back. */
   async #reconcileOrErase(
     theirs: RemoteHead,
     part: RemoteHead,
@@ -106,7 +101,7 @@ export class TakeOver {
   ): Promise<ReconcileResult | undefined> {
     try {
       const reconciled = await reconcile(this.#session, part, tip, author, this.#options)
-      // One that contains ours is the store's own snapshot from then on.
+      // Without a merge the session has adopted this snapshot, so it must not be reused.
       if (reconciled?.merge !== undefined) this.#merged = part.snapshot
       return reconciled
     } catch (error) {
@@ -115,16 +110,16 @@ export class TakeOver {
     }
   }
 
-  /** The newest of a head that may be taken over and is not ours yet; maybe none is left. */
+  /** The newest commit of a head that is in time and not ours yet; undefined if there is none. */
   async #findNewestInTime(
     source: HistorySource,
     history: History,
-    { candidates, newest }: LateHead,
+    { candidates, inForce }: LateHead,
   ): Promise<RemoteHead | undefined> {
     const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
     for (const oid of candidates) {
-      if (isLate(source, newest, oid)) continue
-      // A redaction of either side may have renamed it; all that is above it is late.
+      if (isLateCommit(source, inForce, oid)) continue
+      // All above it is late. Compared by record: a redaction may have changed the commit id.
       if (isOurs(oid)) return undefined
       const part = await this.#verifyOrPassOver(history, oid, isAsRedacted)
       if (part !== undefined) return part
@@ -132,12 +127,14 @@ export class TakeOver {
     return undefined
   }
 
-  /** What a head has that is no part of ours, and will not be. */
-  async #leaveLate(theirs: RemoteHead, commits: readonly Oid[]): Promise<readonly LateChange[]> {
+  /** Describes the commits of a head that are not in our history, and erases what they hold. */
+  async #rejectLate(theirs: RemoteHead, commits: readonly Oid[]): Promise<readonly LateChange[]> {
     const source = this.#sourceWith(theirs)
     const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
-    const left = commits.filter((oid) => !isOurs(oid))
-    const changes = readLateChanges(source, left)
+    const changes = readLateChanges(
+      source,
+      commits.filter((oid) => !isOurs(oid)),
+    )
     await eraseBroughtBack(this.#session, [theirs], this.#options)
     return changes
   }
@@ -147,7 +144,7 @@ export class TakeOver {
     return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
   }
 
-  /** Undefined if it does not verify, for a reason to pass it over. */
+  /** Undefined if verification throws an error for which `isReason` holds. */
   async #verifyOrPassOver(
     history: History,
     oid: Oid,
@@ -166,12 +163,12 @@ export class TakeOver {
   }
 }
 
-/** It is there only as a late redaction has left it, which nothing explains. */
+/** Whether a late redaction has erased details, for which no valid record accounts. */
 function isAsRedacted(error: unknown): boolean {
   return hasCode(error, 'detail_missing')
 }
 
-/** Whether our history has the record of a commit, whatever its commit is called there. */
+/** Whether our history has the record of a commit, under whichever commit id. */
 function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolean {
   const { storeId, epochs, objects } = source
   return (oid) => {

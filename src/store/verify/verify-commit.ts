@@ -20,7 +20,7 @@ import {
   openNewKeyring,
 } from '../access/authority.ts'
 import type { KeyringChange, TwoKeyrings } from '../access/keyring-change.ts'
-import { changeBy, checkChanges } from '../access/keyring-join.ts'
+import { changeWithoutGrants, checkChangesSound, keyringChange } from '../access/keyring-join.ts'
 import { getBlob, getEntry, getTree, hasObject } from '../snapshot/git-reads.ts'
 import { encodeRoot } from '../snapshot/root-tree.ts'
 import {
@@ -107,10 +107,14 @@ function* verifyInOrder(
   const forked = [...(merging?.other.devices ?? [])].filter(([, state]) => state.forked)
   const devices = merging === undefined ? authors : new Map([...forked, ...authors])
   const authorId = record.deviceId
-  const directories = before.map(({ directory }) => directory)
-  const keyringChange = keyring && changeBy(authorId, directories, keyring.directory)
-  const own = { authorId, memories, devices, keyring, keyringChange, settings }
+  const change = keyring && changeOf(authorId, before, keyring)
+  const own = { authorId, memories, devices, keyring, keyringChange: change, settings }
   return { own, undo: yield* moveSnapshot(context, snapshot, commit, own, merging) }
+}
+
+function changeOf(authorId: string, before: KeyringsBefore, next: KeyringState): KeyringChange {
+  if (areTwo(before)) return changeWithoutGrants(authorId)
+  return keyringChange(authorId, before[0].directory, next.directory)
 }
 
 /** Parents and height. A record without parents is genesis, and no other is (record-rules.ts). */
@@ -176,7 +180,7 @@ function checkNewKeyring(
   checkJoining(storeId, before, keyring)
   const [first, second] = merging?.parents ?? []
   assert(first !== undefined && second !== undefined, 'a join has two parents')
-  checkChanges(
+  checkChangesSound(
     { keyring: before[0], changes: first.keyringChanges },
     { keyring: before[1], changes: second.keyringChanges },
   )

@@ -46,7 +46,7 @@ test.each<[role: Role, mayKeep: boolean]>([
     const failure = await failureOf(sync(other))
     expect(failure).toMatchObject({ code: 'record_late' })
     const { message } = failure
-    expect(message).toContain('may have redacted what is here')
+    expect(message).toContain('may have redacted versions here')
     expect(message).toContain('join the store again in another directory')
     expect(message.includes('change something yourself')).toBe(mayKeep)
     const anew = await joinClone(a, remote, { identity })

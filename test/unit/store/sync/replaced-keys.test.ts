@@ -14,7 +14,7 @@ import { findDivergence } from '../../../../src/store/commits/divergence.ts'
 import {
   describeJoin,
   type JoinedKeyrings,
-  joinFor,
+  joinHeadKeyrings,
   type Tips,
 } from '../../../../src/store/sync/joined-keyrings.ts'
 import { withMember } from '../../../support/forge-fault.ts'
@@ -101,7 +101,7 @@ test('keyring_conflict: a device joins nothing where that would remove it', asyn
   const tips = { ours: tipOf(left, source), theirs: tipOf(right, source) }
   const divergence = await findDivergence(source, left.head, right.head)
   const session = { storeId: left.storeId, identity, random: left.random }
-  const joining = joinFor(session, source, tips, divergence)
+  const joining = joinHeadKeyrings(session, source, tips, divergence)
   await expect(joining).rejects.toMatchObject({ code: 'keyring_conflict' })
   await expect(joining).rejects.toThrow('different keys of this device')
 })

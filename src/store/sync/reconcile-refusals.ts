@@ -1,0 +1,54 @@
+// The refusals of a reconciliation, with advice for each. Must not decide which of them applies,
+// except whether the role of this device allows a merge.
+
+import { StoreError } from '../../errors.ts'
+import { checkMayWrite, mayWrite, roleOf } from '../access/authority.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+
+/**
+ * Checks the role of this device in the keyring in force. Throws `permission_denied`, with advice
+ * for a reader that has unsent changes.
+ */
+export function checkMayMerge(newest: Snapshot, deviceId: string): void {
+  const role = roleOf(newest, deviceId)
+  if (role === undefined || mayWrite(role, 'change')) {
+    checkMayWrite(newest, deviceId, 'change')
+    return
+  }
+  throw new StoreError(
+    'permission_denied',
+    `This device is ${role} of the store, and has changes that the remote lacks: they are sent ` +
+      'once an owner lets it write, or another device sends them. To read on before that, join ' +
+      'the store again in another directory, accepting the rollback. Nothing was taken over',
+  )
+}
+
+interface OwnLate {
+  readonly isWriter: boolean
+  /** Whether theirs lacks redactions that are here, and cannot be undone here. */
+  readonly redacts: boolean
+}
+
+export function ownLateError({ isWriter, redacts }: OwnLate): StoreError {
+  const keep = 'change something yourself, which keeps it, and sync again'
+  const rejoin = 'join the store again in another directory, accepting the rollback'
+  const wait = 'sync again once the authors of the changes below it have sent them'
+  const redacted = `It may have redacted versions here. To continue without it, ${rejoin}`
+  const choices = isWriter ? `${redacted}; or ${keep}` : redacted
+  const advice = redacts ? choices : `To continue, ${isWriter ? keep : wait}`
+  return new StoreError(
+    'record_late',
+    `The newest change here is by a device that has been removed since. ${advice}`,
+  )
+}
+
+export function theirsLateError(): StoreError {
+  return new StoreError('record_late', "The remote's newest change is by a removed device")
+}
+
+export function notCanonicalError(): StoreError {
+  return new StoreError(
+    'not_canonical',
+    'The remote rewrote the history differently from what its redactions require',
+  )
+}

@@ -261,8 +261,8 @@ export const verification: readonly MutatedFile[] = [
         name: 'what is missing without a redaction is refused detail_missing: detail and memory',
       },
       {
-        line: 'if (memoryId !== row.memoryId || place.isElsewhere(row.versionId)) {',
-        becomes: 'if (memoryId === undefined || place.isElsewhere(row.versionId)) {',
+        line: 'if (memoryId !== row.memoryId || mergeContext.isElsewhere(row.versionId)) {',
+        becomes: 'if (memoryId === undefined || mergeContext.isElsewhere(row.versionId)) {',
         test: 'attack/redaction.test.ts',
         name: 'redaction that may not be is refused redact_target: a version of another memory',
       },
@@ -273,7 +273,7 @@ export const verification: readonly MutatedFile[] = [
         name: 'that may not be is refused redact_target: the current version of a live memory',
       },
       {
-        line: 'if (memoryId !== row.memoryId || place.isElsewhere(row.versionId)) {',
+        line: 'if (memoryId !== row.memoryId || mergeContext.isElsewhere(row.versionId)) {',
         becomes: 'if (memoryId !== row.memoryId) {',
         test: 'attack/merges.test.ts',
         name: 'refused redact_target: a redaction of what only the other side has',

@@ -1,11 +1,11 @@
-// A commit as verification sees it, whoever has opened it: this thread, another one, or an auditor
-// who reads no contents.
+// A commit as verification sees it, opened by this thread, by a worker, or for an auditor, who
+// reads no contents.
 
 import type { ChangeRecord } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 
-/** A memory as the tree of the commit that wrote it holds it. An auditor sees the blob alone. */
+/** A memory in the tree of the commit that wrote it. An auditor sees only the blob id. */
 export interface OpenedMemory {
   readonly blob: Oid
   /** Bytes of UTF-8. */
@@ -15,7 +15,7 @@ export interface OpenedMemory {
   readonly created: number
 }
 
-/** A row whose detail is there and is the one that the record commits to. */
+/** A row with its detail, which matches the record's commitment. */
 export interface OpenedRow {
   readonly path: string
   /** Undefined for a deletion. */
@@ -23,25 +23,25 @@ export interface OpenedRow {
 }
 
 /**
- * A commit with canonical bytes, a group signature and a well-formed record. Its methods refuse
- * when they are asked, so that the code of a refusal does not depend on who judged first.
+ * A commit with canonical bytes, a valid group signature and a well-formed record. Its methods
+ * throw only when called, so that the error code does not depend on which thread checked first.
  */
 export interface CheckedCommit {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]
   readonly epoch: AuditKeys
-  /** Whether details and contents were judged, too: not by an auditor. */
+  /** Whether details and contents are checked too; false for an auditor. */
   readonly isWhole: boolean
   readonly record: ChangeRecord
-  /** What the author signed: the record, encoded. */
+  /** The encoded record, which the author signed. */
   readonly body: Uint8Array
   /** The record's hash. */
   readonly hash: Uint8Array
-  /** The author's signature. Throws `device_signature_invalid`. */
+  /** Checks the author's signature. Throws `device_signature_invalid`. */
   checkSignature(publicKey: Uint8Array): void
-  /** Whether the detail of a row is there. Throws what is wrong with the detail as a whole. */
+  /** Whether the row has a detail. Throws if the detail as a whole is malformed. */
   hasDetail(row: number): boolean
-  /** The row's detail and memory blob. Throws `detail_`, `memory_`, `envelope_` or a git code. */
+  /** The row's detail and memory. Throws a `detail_`, `memory_`, `envelope_` or git code. */
   openRow(row: number): OpenedRow
 }

@@ -1,6 +1,6 @@
 // Checks each commit of a history by itself, in order, before it is checked against its past: in
-// this thread as it is asked for, or in other threads ahead of that. Both ways give the same values
-// and the same refusals. What is ahead is bounded.
+// this thread on demand, or in other threads ahead of demand. Both give the same values and the
+// same errors. The number of batches that are checked ahead is bounded.
 
 import { StoreError } from '../../errors.ts'
 import { zeroHash } from '../../format/record.ts'
@@ -18,33 +18,33 @@ export interface CheckSource extends CommitSource {
   readonly objects: CommitSource['objects'] & { readonly packDirectory?: string | undefined }
 }
 
-/** Commits that are given away together. */
+/** Commits of one batch. */
 const BATCH = 128
-/** Batches that are checked ahead of the one that is asked for. */
+/** Batches that are checked ahead of the one that is taken next. */
 const AHEAD = 12
-/** Batches that are checked while the history is still walked: a megabyte or so each ten. */
+/** Batches that are checked during the walk: about a megabyte for ten. */
 const EARLY = 64
 
-/** A batch that was given away: what was found, once it is there. */
+/** A batch that is being checked, with its result once that is done. */
 interface Task {
   readonly oids: readonly Oid[]
   done: boolean
-  /** Undefined if the thread died over it. */
-  found: Uint8Array | undefined
+  /** The encoded result; undefined if the thread died. */
+  result: Uint8Array | undefined
 }
 
 export class CommitCheckers {
   readonly #source: CheckSource
   readonly #signingKeys: SigningKeys
   readonly #pool: VerifyPool | undefined
-  /** By the newest commit. */
+  /** By the newest commit of the batch. */
   readonly #tasks: Map<Oid, Task> = new Map()
   #collected: Oid[] = []
   #wake: () => void = () => undefined
 
   /**
-   * For a history of about so many commits that ends in `head`. `threads` is how many are started;
-   * left out, as many as are worth it. `close` ends them.
+   * For a history of about `commits` commits that ends in `head`. `threads` is the number of
+   * threads to start; by default as many as `worthwhileThreads` says. `close` ends them.
    */
   constructor(source: CheckSource, head: Oid, commits: number, threads?: number) {
     this.#source = source
@@ -53,7 +53,7 @@ export class CommitCheckers {
     this.#signingKeys = count > 0 ? findSigningKeys(source, head) : new Map()
     if (packDirectory === undefined || this.#signingKeys.size === 0) return
     const { storeId, epochs } = source
-    // An auditor reads no contents, and has no use for threads that do.
+    // An auditor reads no contents, and the threads do.
     const members = [...epochs.values()].filter(opensContents)
     if (members.length < epochs.size) return
     const keys = members.map(({ auditKey, contentKey }) => ({ auditKey, contentKey }))
@@ -61,8 +61,8 @@ export class CommitCheckers {
     this.#pool = new VerifyPool(job, count)
   }
 
-  /** The walk back has come to `oid`; the threads need not wait until it has an end. */
-  meet(oid: Oid): void {
+  /** Called during the walk back from the head, so that the threads start before it ends. */
+  checkAhead(oid: Oid): void {
     if (this.#pool === undefined) return
     this.#collected.push(oid)
     if (this.#collected.length < BATCH) return
@@ -72,8 +72,8 @@ export class CommitCheckers {
   }
 
   /**
-   * Batch after batch of the commits that were met, oldest first. A refusal is thrown when its
-   * commit is reached.
+   * Yields the checked commits in batches, oldest first. The error of a refused commit is thrown
+   * when the iteration reaches it.
    */
   async *inOrder(oids: readonly Oid[]): AsyncGenerator<Iterable<CheckedCommit>> {
     const batches = splitFromTheEnd(oids)
@@ -87,27 +87,27 @@ export class CommitCheckers {
     await this.#pool?.close()
   }
 
-  /** The first of these batches; while a thread is at it, this one works at the others. */
+  /** The first of these batches; while a thread checks it, this thread checks others. */
   async #take(batches: Batches, pool: VerifyPool): Promise<Iterable<CheckedCommit>> {
     const [batch = []] = batches
-    const name = nameOf(batch)
+    const key = keyOf(batch)
     for (;;) {
       while (pool.hasRoom && this.#giveNext(batches, pool));
-      const task = this.#tasks.get(name)
+      const task = this.#tasks.get(key)
       if (task?.done === true) {
-        this.#tasks.delete(name)
+        this.#tasks.delete(key)
         return this.#read(task)
       }
       await this.#work(batches)
     }
   }
 
-  #read({ oids, found }: Task): Iterable<CheckedCommit> {
-    if (found === undefined) return checkHere(this.#source, oids)
-    return decodeBatch(this.#source, this.#signingKeys, oids, found)
+  #read({ oids, result }: Task): Iterable<CheckedCommit> {
+    if (result === undefined) return checkHere(this.#source, oids)
+    return decodeBatch(this.#source, this.#signingKeys, oids, result)
   }
 
-  /** Checks one batch that nobody has, or waits for a thread if there is none. */
+  /** Checks one batch that no thread has, or waits for a thread if there is none. */
   async #work(batches: Batches): Promise<void> {
     const oids = this.#findFree(batches)
     if (oids === undefined) {
@@ -116,9 +116,9 @@ export class CommitCheckers {
       })
       return
     }
-    const task: Task = { oids, done: false, found: undefined }
-    this.#tasks.set(nameOf(oids), task)
-    task.found = await checkInSlices(this.#source, this.#signingKeys, oids)
+    const task: Task = { oids, done: false, result: undefined }
+    this.#tasks.set(keyOf(oids), task)
+    task.result = await checkInSlices(this.#source, this.#signingKeys, oids)
     task.done = true
     await new TimeSlice().next()
   }
@@ -131,15 +131,15 @@ export class CommitCheckers {
   }
 
   #findFree(batches: Batches): readonly Oid[] | undefined {
-    return batches.find((batch) => !this.#tasks.has(nameOf(batch)))
+    return batches.find((batch) => !this.#tasks.has(keyOf(batch)))
   }
 
   #give(oids: readonly Oid[], pool: VerifyPool): void {
-    const task: Task = { oids, done: false, found: undefined }
-    this.#tasks.set(nameOf(oids), task)
-    pool.judge(oids, (found) => {
+    const task: Task = { oids, done: false, result: undefined }
+    this.#tasks.set(keyOf(oids), task)
+    pool.check(oids, (result) => {
       task.done = true
-      task.found = found
+      task.result = result
       this.#wake()
     })
   }
@@ -152,8 +152,8 @@ function* checkHere(source: CommitSource, oids: readonly Oid[]): Generator<Check
 }
 
 /**
- * The keys of all devices, by the keyring of the newest commit. That is not verified yet: who
- * compares looks a device up in the directory in force and takes no signature by another key.
+ * The signing keys of all devices, as the keyring of the newest commit lists them. That keyring is
+ * not verified yet: `checkSignature` later compares each key with the directory in force.
  */
 function findSigningKeys(source: CommitSource, head: Oid): SigningKeys {
   try {
@@ -161,13 +161,13 @@ function findSigningKeys(source: CommitSource, head: Oid): SigningKeys {
     const { devices } = readKeyringState(source, oid, zeroHash).directory
     return new Map(devices.map(({ deviceId, signingKey }) => [deviceId, signingKey]))
   } catch (error) {
-    // The verification itself says what is wrong, in its order.
+    // The verification throws it when it reaches the commit.
     if (error instanceof StoreError) return new Map()
     throw error
   }
 }
 
-/** As `meet` counts them: the oldest batch is the one that may be short. */
+/** Batches as in `checkAhead`: only the oldest may be short. */
 function splitFromTheEnd(oids: readonly Oid[]): Batches {
   const batches: (readonly Oid[])[] = []
   for (let end = oids.length; end > 0; end -= BATCH) {
@@ -176,6 +176,6 @@ function splitFromTheEnd(oids: readonly Oid[]): Batches {
   return batches
 }
 
-function nameOf(oids: readonly Oid[]): Oid {
+function keyOf(oids: readonly Oid[]): Oid {
   return oids.at(-1) ?? ''
 }

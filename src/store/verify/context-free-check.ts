@@ -1,6 +1,6 @@
-// The first half of FORMAT §8: everything about a commit that needs no other commit. What it finds
-// is a plain value (`CheckedCommit`), so that a worker thread can find it as well; the second half,
-// verify-commit.ts, needs the past and asks here for nothing but values and refusals.
+// The first half of FORMAT §8: every check of a commit that needs no other commit. Its result is a
+// `CheckedCommit`, which a worker thread can compute too. The second half, verify-commit.ts, checks
+// that against the past.
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { assert, type ErrorCode, StoreError } from '../../errors.ts'
@@ -24,7 +24,7 @@ import { findBlob } from '../snapshot/memory-tree.ts'
 import type { CheckedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
 import { TrailCommit } from './trail-commit.ts'
 
-/** Reads and judges a commit in this thread. */
+/** Reads and checks a commit in this thread. */
 export function checkAlone(source: CommitSource, oid: Oid): CheckedCommit {
   const bytes = readCommitBytes(source.objects, oid)
   return checkDecodedAlone(source, verifyDecodedCommit(source.storeId, source.epochs, oid, bytes))
@@ -38,7 +38,7 @@ export function checkDecodedAlone(
   if (!opensContents(epoch)) return new TrailCommit(source, commit)
   const whole = new CommitAlone(source, { ...commit, epoch })
   const { record } = commit
-  // Nobody asks about the rows of a merge that has none; its detail must be well formed, too.
+  // The detail of a merge without rows must be well formed too, though no row reads it.
   if (writesVersions(record) && record.rows.length === 0) whole.hasDetail(0)
   return whole
 }
@@ -86,7 +86,7 @@ class CommitAlone implements CheckedCommit {
     checkDetail(row, detail)
     if (row.operation === 'deleted') {
       checkDeletion(detail)
-      // Only so that a tree that is lost or damaged does not go unnoticed.
+      // Throws for a lost or damaged tree, which would otherwise go unnoticed.
       this.#findBlob(row.memoryId)
       return { path: detail.path, memory: undefined }
     }
@@ -124,7 +124,7 @@ class CommitAlone implements CheckedCommit {
 
   #findBlob(memoryId: string): Oid | undefined {
     // The rows of one commit share their upper trees.
-    this.#trees ??= remember(this.#source.objects)
+    this.#trees ??= cached(this.#source.objects)
     const memories = findTreeEntry(getTreeBody(this.#trees, this.tree), '40000', 'm')
     return memories === undefined ? undefined : findBlob(this.#trees, memories, memoryId)
   }
@@ -138,12 +138,12 @@ function checkDetail(row: RecordRow, detail: DetailRow): void {
 
 function checkDeletion(detail: DetailRow): void {
   if (detail.size !== 0 || !equalBytes(detail.sha256, zeroHash)) {
-    refuse('detail_mismatch', 'The detail of a deletion names a content')
+    refuse('detail_mismatch', 'The detail of a deletion has a size or a content hash')
   }
 }
 
-/** The same objects, each read once. */
-function remember(objects: ObjectSource): ObjectSource {
+/** Caches objects, so that each is read once. */
+function cached(objects: ObjectSource): ObjectSource {
   const known = new Map<Oid, GitObject | undefined>()
   return {
     read(oid) {

@@ -1,23 +1,23 @@
-// Where a commit stands among those that were verified before it, beyond what a snapshot of its
-// parent says.
+// What checking a commit needs to know of the commits verified before it, besides the snapshot of
+// its parent.
 
 import type { ParentHead } from '../access/keyring-change.ts'
 import type { OtherParent } from '../commits/commit-context.ts'
 import type { OpenVersions } from '../commits/divergence.ts'
 
 export interface MergeContext {
-  /** Of a commit with two parents that are verified, neither an ancestor of the other. */
+  /** Set for a commit with two verified parents, neither an ancestor of the other. */
   readonly merging?: Merging | undefined
-  /** Whether a version was verified, but is not in the past of the commit. */
+  /** Whether a version was verified but is not in the past of the commit. */
   isElsewhere(versionId: string): boolean
 }
 
 /** `ours` is the snapshot's side of a merge, `theirs` the other parent's. */
 export interface Merging {
   readonly other: OtherParent
-  /** By memory id. */
+  /** The memories that both sides changed, by memory id. */
   readonly open: ReadonlyMap<string, OpenVersions>
-  /** By ascending record hash. */
+  /** In ascending order of the record hash. */
   readonly parents: readonly ParentHead[]
   readonly isOursFirst: boolean
 }

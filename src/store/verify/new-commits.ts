@@ -1,6 +1,6 @@
-// The commits of a head that are not verified yet, and the order to judge them in: parents first,
-// and one branch to its end before the next, so that a snapshot that moves along turns back rarely.
-// Nothing that is read here is trusted: who judges the commits compares what was assumed.
+// Finds the commits of a head that are not verified yet, and the order to verify them in: parents
+// first, and one branch to its end before the next, so that the moving snapshot rarely goes back.
+// Nothing that is read here is trusted: verification checks it again.
 
 import { StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
@@ -10,20 +10,20 @@ import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/dec
 import { HeightQueue } from '../commits/height-queue.ts'
 
 export interface NewCommits {
-  /** In the order to judge them in. */
+  /** In the order to verify them in. */
   readonly oids: readonly Oid[]
-  /** How many of them are children of a commit (the base too), where that is not one. */
+  /** The number of children of each commit, the base included, that does not have exactly one. */
   readonly children: ReadonlyMap<Oid, number>
-  /** What their redact records name. */
+  /** The versions that their redact records name. */
   readonly redacted: ReadonlySet<string>
-  /** The known commit that all others descend from; undefined if there is none. */
+  /** The known commit that all of them descend from; undefined if there is none. */
   readonly base: Oid | undefined
 }
 
 export interface WalkOptions {
   readonly signal?: AbortSignal | undefined
-  /** Told about the newest commits while the walk is still under way, newest first. */
-  readonly meet?: ((oid: Oid) => void) | undefined
+  /** Called with the commits above the newest merge during the walk, newest first. */
+  readonly onPassed?: ((oid: Oid) => void) | undefined
 }
 
 /** A commit that was reached from its children. */
@@ -31,19 +31,19 @@ interface Reached {
   readonly oid: Oid
   readonly height: number
   readonly parents: readonly Oid[]
-  /** Of a commit that may be a redaction: a change always has a detail, a redaction never. */
+  /** Kept only if it may be a redaction: a change always has a detail, a redaction never. */
   readonly bytes: Uint8Array | undefined
-  /** In the order in which commits were gone through. */
+  /** The children's indexes in the order of the walk. */
   readonly children: number[]
 }
 
-/** Commits between two chances for other work to run, at most. */
+/** At most this many commits pass before other work may run. */
 const BATCH = 256
 
 /**
- * Walks back from `head` to the one commit that is left when all else was gone through and that
- * `isKnown`; from there on, everything is in its past. Undefined if a commit is not above `floor`
- * and is not that one. Throws what reading and opening commits throws, or `record_height`.
+ * Walks back from `head` to the base: a known commit that is the only one left to visit, so that
+ * all other commits left are in its past. Returns undefined if the walk reaches another commit
+ * that is not above `floor`. Throws what reading and opening commits throws, or `record_height`.
  */
 export async function findNewCommits(
   source: CommitSource,
@@ -62,8 +62,8 @@ export async function findNewCommits(
     if (next.height <= floor) return undefined
     if (next.bytes !== undefined) collectRedacted(source, next.oid, next.bytes, redacted)
     walk.pass(next)
-    // Below a merge the order to judge in is another one than that of the walk.
-    if (!walk.hasMerge) options.meet?.(next.oid)
+    // Below a merge the order of verification differs from that of the walk.
+    if (!walk.hasMerge) options.onPassed?.(next.oid)
     if (slice.isOver()) await slice.next()
   }
 }
@@ -79,11 +79,11 @@ function collectRedacted(
   for (const { versionId } of record.rows) redacted.add(versionId)
 }
 
-/** Goes through commits by descending height. In a line it keeps their names and nothing else. */
+/** Visits commits by descending height. In a linear history it keeps only their ids. */
 class Walk {
   readonly #source: CommitSource
   readonly #oids: Oid[] = []
-  /** Where the children are not just the commit that was gone through before. */
+  /** By index; left out where the only child is the commit visited before. */
   readonly #children: Map<number, readonly number[]> = new Map()
   readonly #reached: Map<Oid, Reached> = new Map()
   readonly #queue: HeightQueue<Reached> = new HeightQueue()
@@ -98,12 +98,12 @@ class Walk {
     return this.#oids.length
   }
 
-  /** Whether nothing else was reached. */
+  /** Whether no other commit was reached that is not yet visited. */
   get isAlone(): boolean {
     return this.#reached.size === 0
   }
 
-  /** The highest commit that was reached. */
+  /** Removes and returns the highest commit that was reached. */
   take(): Reached | undefined {
     const highest = this.#queue.take()
     if (highest !== undefined) this.#reached.delete(highest.oid)
@@ -129,14 +129,14 @@ class Walk {
     }
     if (child === undefined) return
     reached.children.push(child.index)
-    // Or a commit could be gone through before all of its children. In a line that cannot happen.
+    // Otherwise a commit could be visited before one of its children. A linear history is safe.
     if (this.hasMerge && reached.height >= child.height) {
       const details = { commit: oid }
       throw new StoreError('record_height', 'The height does not follow', { details })
     }
   }
 
-  /** `base` is what was left. */
+  /** `base` is the known commit where the walk ended. */
   order(base: Reached | undefined): Pick<NewCommits, 'oids' | 'children' | 'base'> {
     const children = new Map<Oid, number>()
     for (const [index, { length }] of this.#children) {
@@ -148,7 +148,7 @@ class Walk {
     return { oids, children, base: base?.oid }
   }
 
-  /** The newest commit that is ready comes first: a branch is followed to its end. */
+  /** The commit that became ready last comes next: a branch is followed to its end. */
   #inChains(): readonly Oid[] {
     const waiting = new Uint8Array(this.#oids.length)
     for (const index of this.#oids.keys()) {

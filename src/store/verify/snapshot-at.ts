@@ -1,6 +1,6 @@
-// The snapshot as it was after an earlier commit, made from the history in RAM and the trees in
-// git, so that a history that was rewritten above that commit need not be verified from genesis.
-// Trusts both: they were verified before.
+// Builds the snapshot after an earlier commit from the history in RAM and the trees in git, so that
+// a history that was rewritten above that commit need not be verified from genesis. Trusts both:
+// they were verified before.
 
 import { assert } from '../../errors.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
@@ -17,8 +17,8 @@ import { authorState, type DeviceState, Snapshot } from '../snapshot/snapshot.ts
 import { comparison } from '../snapshot/tree-diff.ts'
 
 /**
- * Right after the commit at `position`, which must be a cut: what stands before it is its past. In
- * steps, one for each commit and each memory.
+ * The snapshot after the commit at `position`, which must be a cut: all commits before it are its
+ * past. Yields after each commit and each memory.
  */
 export function* snapshotAt(
   source: HistorySource,
@@ -26,7 +26,7 @@ export function* snapshotAt(
   position: number,
 ): Generator<undefined, Snapshot> {
   const newest = history.commits.at(position)
-  assert(newest?.isCut === true, 'only of a cut, all that is before it is its past')
+  assert(newest?.isCut === true, 'all commits before a cut are its past')
   const last = decode(source, newest)
   const { hash: record, oid: commit, parts } = last
   const head = { commit, record, height: last.record.height, tree: parts.tree }
@@ -61,14 +61,14 @@ export function* snapshotAt(
   return snapshot
 }
 
-/** Which epoch a commit is sealed under: that of the newest keyring in its own past. */
+/** The epoch that a commit is sealed under: that of the newest keyring in its past. */
 function* sealedUnder(
   source: HistorySource,
   history: History,
   newest: number,
 ): Generator<undefined, (commit: CommitEntry) => string> {
   const kids = new Map<number, string>()
-  /** By position, where the newest keyring stands that the children of a commit know. */
+  /** By position of a commit, the position of the newest keyring in its past or itself. */
   const known = new Int32Array(newest + 1)
   for (const commit of history.commits.range(0, newest + 1)) {
     yield
@@ -83,7 +83,7 @@ function* sealedUnder(
     kids.set(position, decodeKeyring(getBlob(source.objects, entry, 'keyring_mismatch')).kid)
     known[position] = position
   }
-  // A keyring that brings memories joins two, and is sealed under its own epoch (FORMAT §7.2).
+  // A keyring record with memories joins two keyrings and is sealed under its epoch (FORMAT §7.2).
   return ({ position }) => kids.get(known[position] ?? 0) ?? ''
 }
 
@@ -111,7 +111,7 @@ function* currentVersions(
   return memories
 }
 
-/** The newest record of each device; of a forked one (FORMAT §8.2) more than one is. */
+/** The newest record of each device; a forked one (FORMAT §8.2) has more than one. */
 function* deviceStates(
   source: HistorySource,
   history: History,

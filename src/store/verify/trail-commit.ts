@@ -1,6 +1,6 @@
-// A commit as an auditor judges it, who holds A and not C (FORMAT §4): record, signatures and the
-// names of blobs in trees, neither details nor contents. The trees still tell which memories live,
-// and that nothing but what the rows name has changed in them.
+// A commit as an auditor checks it, who holds A and not C (FORMAT §4): record, signatures and the
+// ids of blobs in trees, but neither details nor contents. The trees still show which memories are
+// live, and that only those changed which the rows name.
 
 import { assert, StoreError } from '../../errors.ts'
 import type { ChangeRecord } from '../../format/change-record.ts'
@@ -41,12 +41,12 @@ export class TrailCommit implements CheckedCommit {
     verifyRecordSignature(this.#source.storeId, this.body, this.#signature, publicKey)
   }
 
-  /** Not to be told: `isWhole` says so. */
+  /** Always false: an auditor cannot open details (see `isWhole`). */
   hasDetail(): boolean {
     return false
   }
 
-  /** The memory's id stands for its path: it is no other memory's, and stays the same. */
+  /** The memory's id takes the place of its path: it is unique and never changes. */
   openRow(index: number): OpenedRow {
     const row = this.record.rows[index]
     assert(row !== undefined, 'a row of the record is opened')

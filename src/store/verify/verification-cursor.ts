@@ -1,6 +1,6 @@
-// While a history is verified: where the snapshot stands, and what is kept of commits that not all
-// later ones descend from. There the snapshot goes back to begin another branch, and a merge finds
-// what its parents have each of its own. A line keeps nothing but its newest commit.
+// The position of the snapshot while a history is verified, and the commits that are kept because
+// not all later ones descend from them: the snapshot goes back to one to begin another branch, and
+// a merge compares its parents with them. In a linear history only the newest commit is kept.
 
 import { compareBytes } from '../../bytes.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -15,49 +15,49 @@ import type { Cursor, OwnPart, Verified } from './verify-commit.ts'
 /** A verified commit. */
 interface Node {
   readonly head: Head
-  /** Those that are kept. */
+  /** The parents that are kept. */
   parents: readonly Node[]
   readonly own: OwnPart
-  /** Children that are still to come. */
+  /** The number of children that are not verified yet. */
   childrenLeft: number
 }
 
-/** A commit that the snapshot has passed, and how it goes back before it. */
+/** A commit that the snapshot has passed, and how to undo that. */
 interface Passed {
   readonly node: Node
   readonly undo: Undo
 }
 
-/** So many commits are kept before it is worth to look which of them are still needed. */
+/** At most this many commits are kept before unneeded ones are looked for. */
 const KEPT_MIN = 32
 
 export class VerificationCursor implements Cursor {
   readonly #snapshot: Snapshot
   readonly #children: ReadonlyMap<Oid, number>
-  /** From the oldest commit that the snapshot may go back to, to the one where it stands. */
+  /** From the oldest commit that the snapshot may go back to, to its current one. */
   readonly #path: Passed[] = []
   readonly #mayRewind: boolean
   readonly #nodes: Map<Oid, Node> = new Map()
   #keptMax = KEPT_MIN
-  /** Commits with children to come. */
+  /** The number of commits with children that are not verified yet. */
   #open = 0
   #elsewhere: { readonly at: Oid; readonly versionIds: ReadonlySet<string> } | undefined
 
   /**
-   * Begins where the snapshot stands. `children` says how many commits to come are children of
-   * one, where that is not one. With `mayRewind`, `rewind` can take everything back.
+   * Begins at the snapshot's head. `children` has the number of children of each commit that does
+   * not have exactly one. With `mayRewind`, `rewind` can undo everything.
    */
   constructor(snapshot: Snapshot, children: ReadonlyMap<Oid, number>, mayRewind: boolean) {
     this.#snapshot = snapshot
     this.#children = children
     this.#mayRewind = mayRewind
     const { head } = snapshot
-    if (head !== beforeGenesis) this.#advance(head, nothing, [], () => undefined)
+    if (head !== beforeGenesis) this.#advance(head, noChanges, [], () => undefined)
   }
 
   /**
-   * Moves the snapshot to the parent of a commit, or to that parent of a merge that was reached
-   * last. If there is none, the snapshot stays, and the commit does not fit to it.
+   * Moves the snapshot to the parent of a commit, or to the parent of a merge that was verified
+   * last. Without such a parent the snapshot stays where it is, and the commit is refused later.
    */
   enter(commit: CheckedCommit): MergeContext {
     const { parents } = commit
@@ -71,7 +71,7 @@ export class VerificationCursor implements Cursor {
     return { isElsewhere, merging }
   }
 
-  /** The snapshot has moved on to a commit. */
+  /** Notes that the snapshot has moved to a commit. */
   add(commit: CheckedCommit, { own, undo }: Verified): void {
     const parents: Node[] = []
     for (const oid of commit.parents) {
@@ -86,7 +86,7 @@ export class VerificationCursor implements Cursor {
     this.#dropUnneeded()
   }
 
-  /** Takes back all that was verified. */
+  /** Moves the snapshot back to where the cursor began. */
   rewind(): void {
     for (const { undo } of this.#path.splice(0).toReversed()) undo()
   }
@@ -97,7 +97,7 @@ export class VerificationCursor implements Cursor {
     if (childrenLeft > 0) this.#open += 1
     this.#path.push({ node, undo })
     if (this.#open > 1) this.#nodes.set(head.commit, node)
-    // Not each time: a table that is cleared leads to the next one, and garbage would pile up.
+    // Not each time: V8 keeps a chain of the tables of a map that is cleared often.
     else if (this.#nodes.size > 0) this.#nodes.clear()
   }
 
@@ -105,19 +105,19 @@ export class VerificationCursor implements Cursor {
     for (const { undo } of this.#path.splice(at + 1).toReversed()) undo()
   }
 
-  /** Lets go of what no commit to come can ask for. */
+  /** Drops what no later commit needs. */
   #dropUnneeded(): void {
-    // The last commit is where the snapshot stands; the others serve to go back.
+    // The last one is the snapshot's commit; the others serve to go back.
     while (!this.#mayRewind && this.#path.length > 1 && this.#path[0]?.node.childrenLeft === 0) {
       this.#path.shift()
     }
     if (this.#nodes.size > this.#keptMax) this.#dropCommonAncestors()
   }
 
-  /** What is an ancestor of every commit with children to come, no two of these differ in. */
+  /** Drops the ancestors of every commit with children to come: no two of these differ in them. */
   #dropCommonAncestors(): void {
     const tips = [...this.#nodes.values()].filter(({ childrenLeft }) => childrenLeft > 0)
-    // Else one of them is an ancestor of all that is kept.
+    // Otherwise one of them is not kept, and is an ancestor of all that are.
     if (tips.length === this.#open) {
       const pasts = tips.map((tip) => pastOf(tip))
       const [first = new Set<Node>(), ...others] = pasts
@@ -130,7 +130,7 @@ export class VerificationCursor implements Cursor {
     this.#keptMax = Math.max(KEPT_MIN, 2 * this.#nodes.size)
   }
 
-  /** Whether a version is of a commit that is not in the past of where the snapshot stands. */
+  /** Whether a version was written by a commit outside the past of the snapshot. */
   #isElsewhere(versionId: string): boolean {
     if (this.#nodes.size === 0) return false
     const { commit } = this.#snapshot.head
@@ -143,7 +143,7 @@ export class VerificationCursor implements Cursor {
     return this.#elsewhere.versionIds.has(versionId)
   }
 
-  /** Undefined if one of them is an ancestor of the other. */
+  /** Undefined if one parent is an ancestor of the other. */
   #merge(ours: Node | undefined, theirs: Node | undefined): Merging | undefined {
     if (ours === undefined || theirs === undefined) return undefined
     const sides = divergenceOf(ours, theirs)
@@ -162,7 +162,7 @@ export class VerificationCursor implements Cursor {
   }
 }
 
-/** `side` is what is in its past and not in that of the other parent. */
+/** `side` holds the commits of its past that are not in the past of the other parent. */
 function parentHead({ head, own }: Node, side: readonly Node[]): ParentHead {
   const keyringChanges = side.flatMap(({ own: { keyringChange } }): readonly KeyringChange[] => {
     return keyringChange === undefined ? [] : [keyringChange]
@@ -184,7 +184,7 @@ function versionsOf(nodes: readonly Node[]): ReadonlySet<string> {
   return versionIds
 }
 
-/** What is in the past of one and not of the other. */
+/** The commits in the past of one and not of the other. */
 function divergenceOf(ours: Node, theirs: Node): Record<'ours' | 'theirs', readonly Node[]> {
   const sides: Record<'ours' | 'theirs', Node[]> = { ours: [], theirs: [] }
   const frontier = new Frontier<Node>(({ head }) => head.height)
@@ -197,7 +197,7 @@ function divergenceOf(ours: Node, theirs: Node): Record<'ours' | 'theirs', reado
   return sides
 }
 
-/** The canonical order. */
+/** In the canonical order. */
 function inOrder(nodes: readonly Node[]): readonly Node[] {
   return nodes.toSorted((a, b) => {
     return a.head.height - b.head.height || compareBytes(a.head.record, b.head.record)
@@ -214,7 +214,7 @@ function touchedBy(nodes: readonly Node[]): Touched {
   return { memories, devices, hasKeyring: nodes.some(({ own }) => own.keyring !== undefined) }
 }
 
-/** The state at a head, of what these commits touched: the last of each is the newest. */
+/** The state at a head of all that these commits touched: the last write is the newest. */
 function tipOf(head: Head, nodes: readonly Node[], { keyring, settings }: Snapshot): OtherTip {
   return {
     head,
@@ -231,10 +231,10 @@ function lastOf<T>(nodes: readonly Node[], find: (node: Node) => T | undefined):
   return last && find(last)
 }
 
-/** What redactions name is a matter of the whole head, not of its branches (FORMAT §8.1). */
+/** Redacted versions belong to the whole head, not to its branches (FORMAT §8.1). */
 const noVersions: ReadonlySet<string> = new Set()
 
-const nothing: OwnPart = {
+const noChanges: OwnPart = {
   authorId: '',
   memories: new Map(),
   devices: new Map(),

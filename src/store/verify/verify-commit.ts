@@ -1,5 +1,5 @@
 // Checks one commit against the history before it and moves the snapshot to it: the second half of
-// FORMAT §8, but for the rows (verify-rows.ts). Every refusal has a code of its own; nothing here
+// FORMAT §8, except for the rows (verify-rows.ts). Each check throws its own error code; none
 // returns a boolean.
 
 import { equalBytes, toHex } from '../../bytes.ts'
@@ -38,32 +38,32 @@ import type { CheckedCommit } from './checked-commit.ts'
 import type { MergeContext, Merging } from './merge-context.ts'
 import { findMemory, readRows, type VerifyContext } from './verify-rows.ts'
 
-/** What a commit brought, and did not take from a parent. */
+/** What a commit itself changed: nothing that it has from a parent. */
 export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {
   readonly authorId: string
-  /** Of a record that brings a keyring. */
+  /** Undefined unless the record brings a keyring. */
   readonly keyringChange: KeyringChange | undefined
-  /** The author, and devices of which it shows that they are forked. */
+  /** The author, and the devices that the commit shows to be forked. */
   readonly devices: ReadonlyMap<string, DeviceState>
 }
 
-/** The snapshot has moved to a commit. */
+/** The result of verifying a commit, to which the snapshot has moved. */
 export interface Verified {
   readonly own: OwnPart
   readonly undo: Undo
 }
 
-/** Where a snapshot goes from commit to commit. */
+/** Moves a snapshot from commit to commit. */
 export interface Cursor {
-  /** Moves the snapshot to a parent of a commit, if one was verified. */
+  /** Moves the snapshot to a verified parent of the commit, if there is one. */
   enter(commit: CheckedCommit): MergeContext
-  /** The snapshot has moved on to the commit. */
+  /** Called once the snapshot has moved to the commit. */
   add(commit: CheckedCommit, verified: Verified): void
 }
 
 /**
- * Verifies a commit after its parents; the snapshot, which is on the way, moves to it. In steps, a
- * few for each row: until the last one nobody may look at the snapshot.
+ * Verifies a commit after its parents and moves the snapshot to it. Runs in steps, a few for each
+ * row; the snapshot must not be read before the last one.
  */
 export function* verifyChecked(
   context: VerifyContext,
@@ -72,8 +72,8 @@ export function* verifyChecked(
   cursor: Cursor,
 ): Generator<undefined, void> {
   try {
-    const place = cursor.enter(commit)
-    cursor.add(commit, yield* verifyInOrder(context, snapshot, commit, place))
+    const mergeContext = cursor.enter(commit)
+    cursor.add(commit, yield* verifyInOrder(context, snapshot, commit, mergeContext))
   } catch (error) {
     if (!(error instanceof StoreError) || error.details.commit !== undefined) throw error
     const details = { ...error.details, commit: commit.oid }
@@ -85,9 +85,9 @@ function* verifyInOrder(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: CheckedCommit,
-  place: MergeContext,
+  mergeContext: MergeContext,
 ): Generator<undefined, Verified> {
-  const { merging } = place
+  const { merging } = mergeContext
   const { record } = commit
   const before = keyringsBefore(snapshot, merging)
   const device =
@@ -102,7 +102,7 @@ function* verifyInOrder(
   }
   checkDeviceChain(device, commit)
   const settings = readSettings(context, snapshot, commit)
-  const memories = yield* readRows(context, snapshot, commit, place)
+  const memories = yield* readRows(context, snapshot, commit, mergeContext)
   const authors = authorState(commit.record, commit.hash)
   const forked = [...(merging?.other.devices ?? [])].filter(([, state]) => state.forked)
   const devices = merging === undefined ? authors : new Map([...forked, ...authors])
@@ -117,7 +117,7 @@ function changeOf(authorId: string, before: KeyringsBefore, next: KeyringState):
   return keyringChange(authorId, before[0].directory, next.directory)
 }
 
-/** Parents and height. A record without parents is genesis, and no other is (record-rules.ts). */
+/** Parents and height. Only genesis has a record without parents (record-rules.ts). */
 function checkPosition(
   snapshot: Snapshot,
   commit: CheckedCommit,
@@ -137,7 +137,7 @@ function checkPosition(
   if (record.height !== height) refuse('record_height', 'The height does not follow')
 }
 
-/** The keyring in force; of a merge the later one, or both if neither is that. */
+/** The keyring in force; for a merge the later one, or both if neither is later. */
 type KeyringsBefore = readonly [KeyringState] | TwoKeyrings
 
 function keyringsBefore(snapshot: Snapshot, merging: Merging | undefined): KeyringsBefore {
@@ -151,22 +151,23 @@ function areTwo(keyrings: KeyringsBefore): keyrings is TwoKeyrings {
   return keyrings.length === 2
 }
 
-/** The newest keyring of the past, and its epoch. */
+/** Checks that the record names the newest keyring of its past and is sealed under its epoch. */
 function checkKeyring(snapshot: Snapshot, commit: CheckedCommit, before: KeyringsBefore): void {
   const { record, epoch } = commit
   const joins = joinsKeyrings(record)
   if (areTwo(before) && !joins) {
-    refuse('keyring_conflict', 'A merge chooses between keyrings that do not know of each other')
+    refuse('keyring_conflict', 'A merge chooses between keyrings that were changed independently')
   }
   if (!areTwo(before) && joins) {
-    refuse('keyring_chain', 'A record joins keyrings, and one of them is the later one')
+    refuse('keyring_chain', 'A record joins keyrings of which one is later than the other')
   }
   if (!equalBytes(record.keyring, before[0].record)) {
     refuse('record_keyring', 'The record does not name the newest keyring of its past')
   }
-  // What joins two is sealed under its own epoch, as genesis is: no older one is known to all.
+  // A record that joins two is sealed under the epoch it brings, as genesis is: no older epoch is
+  // known to all.
   if (snapshot.head !== beforeGenesis && !joins && epoch.kid !== before[0].kid) {
-    refuse('record_epoch', 'The record is sealed under another epoch than the one in force')
+    refuse('record_epoch', 'The record is not sealed under the epoch in force')
   }
 }
 
@@ -189,7 +190,7 @@ function checkNewKeyring(
   checkInTime({ record: before[1].record, directory }, [second])
 }
 
-/** The keyring that a record of kind 1 or 4 brings. */
+/** The keyring of a record that brings one (kind 1 or 4). */
 function readKeyring(context: VerifyContext, commit: CheckedCommit): KeyringState | undefined {
   const { record, epoch } = commit
   if (!bringsKeyring(record.kind)) return undefined
@@ -200,7 +201,7 @@ function readKeyring(context: VerifyContext, commit: CheckedCommit): KeyringStat
   }
   const opened = openNewKeyring(context, record, bytes)
   if ((record.kind === 'genesis' || joinsKeyrings(record)) && opened.kid !== epoch.kid) {
-    refuse('record_epoch', 'The record is sealed under another epoch than its keyring')
+    refuse('record_epoch', 'The record is not sealed under the epoch of the keyring it brings')
   }
   return { ...opened, oid, record: commit.hash }
 }
@@ -218,29 +219,29 @@ function readSettings(
     refuse('settings_mismatch', 'The settings are not those that the record names')
   }
   const state = { oid, record: commit.hash, height: record.height }
-  // An auditor sees that settings changed, and not to what.
+  // An auditor sees that settings changed, but not their values.
   if (!opensContents(epoch)) return { ...state, value: snapshot.settings.value }
   const padded = openEnvelope('settings', epoch.settings, recordContext(context.storeId), bytes)
   return { ...state, value: decodeSettings(padded) }
 }
 
-/** Sequence and chain of the device, in the record's own causal past. Its clock may go back. */
+/** Sequence and chain of the device, in the past of the record. Its clock may go back. */
 function checkDeviceChain(before: DeviceState | undefined, commit: CheckedCommit): void {
   const { record } = commit
   if (record.sequence === 0) {
-    // Only a recovery identity may, and checkAuthor has said that this is one.
+    // Sequence 0 is a recovery identity's: checkAuthor has checked that this is one.
     if (equalBytes(record.previous, zeroHash)) return
-    refuse('record_chain', 'A recovery identity has no chain')
+    refuse('record_chain', 'The record of a recovery identity names a previous record')
   }
   if (record.sequence <= (before?.sequence ?? 0)) {
-    refuse('record_sequence', 'The sequence number of the device does not grow')
+    refuse('record_sequence', 'The sequence number of the device does not increase')
   }
   if (!equalBytes(record.previous, before?.record ?? zeroHash)) {
     refuse('record_chain', "The record does not continue its device's chain")
   }
 }
 
-/** tree = tree(X): the trees are made again and compared. */
+/** tree = tree(X): encodes the trees from the snapshot and compares the root. */
 function* moveSnapshot(
   context: VerifyContext,
   snapshot: Snapshot,
@@ -257,7 +258,7 @@ function* moveSnapshot(
     const trees: NewObject[] = []
     const root = yield* encodeRoot(context.storeId, snapshot, trees)
     if (root !== tree) refuseTree(context, snapshot, tree)
-    // Made again and not read, so that one which is missing would go unnoticed.
+    // The trees were encoded, not read: a missing one would go unnoticed.
     for (const { oid: made } of trees) {
       if (!hasObject(context.objects, made)) refuse('object_missing', `The tree ${made} is missing`)
       yield
@@ -269,7 +270,7 @@ function* moveSnapshot(
   }
 }
 
-/** What the other parent has, and what the merge made. */
+/** The changes of the other parent, and on top those of the merge. */
 function joined({ other }: Merging, own: OwnPart): Omit<Effect, 'head'> {
   return {
     memories: new Map([...other.memories, ...own.memories]),
@@ -279,7 +280,7 @@ function joined({ other }: Merging, own: OwnPart): Omit<Effect, 'head'> {
   }
 }
 
-/** Says what is wrong with a tree that is not the one that the history describes. */
+/** Throws why a tree is not the one that the history describes. */
 function refuseTree(context: VerifyContext, snapshot: Snapshot, tree: Oid): never {
   checkPublicFiles(context, getTree(context.objects, tree))
   for (const versionId of context.redacted) {
@@ -291,13 +292,13 @@ function refuseTree(context: VerifyContext, snapshot: Snapshot, tree: Oid): neve
   return refuse('tree_mismatch', 'The tree is not the one that the history describes')
 }
 
-/** Later trees name the same blobs, so once is enough. */
+/** Checked in genesis: later trees name the same blobs. */
 function checkPublicFiles(context: VerifyContext, root: readonly TreeEntry[]): void {
   const files = { 'README.md': readmeFile, 'store.json': storeFile(context.storeId) }
   for (const [name, constant] of Object.entries(files)) {
     const bytes = getBlob(context.objects, getEntry(root, name), 'public_file_mismatch')
     if (!equalBytes(bytes, constant)) {
-      refuse('public_file_mismatch', `The file ${name} is not the constant one`)
+      refuse('public_file_mismatch', `The file ${name} does not have its constant content`)
     }
   }
 }

@@ -1,6 +1,6 @@
-// What crosses between verify-pool.ts and verify-worker.ts: the keys once, then what was found of
-// each batch of commits, in one buffer that is handed over. A commit that was refused crosses as
-// that alone and is checked again where the history is: every refusal arises in one place.
+// The messages between verify-pool.ts and verify-worker.ts: the keys once, then the results for
+// each batch of commits in one transferred buffer. A refused commit is only marked as refused and
+// checked again in the main thread, so that every error is thrown in one place.
 
 import {
   ByteReader,
@@ -23,10 +23,10 @@ import type { CommitSource } from '../commits/decoded-commit.ts'
 import type { CheckedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
 import { checkAlone } from './context-free-check.ts'
 
-/** Device id → signing key, of every device of the store. Keys never change (FORMAT §7.1). */
+/** Device id → signing key of each device of the store. Keys never change (FORMAT §7.1). */
 export type SigningKeys = ReadonlyMap<string, Uint8Array>
 
-/** What a verifying thread is started with. */
+/** The data that a verifying thread is started with. */
 export interface VerifyJob {
   /** `objects/pack`, absolute. */
   readonly packDirectory: string
@@ -44,26 +44,26 @@ const OID_LENGTH = 20
 const KID_LENGTH = 8
 const HASH_LENGTH = 32
 
-/** Checks commits as far as that needs no other one, and writes down what was found. */
+/** Checks commits, each without its past, and encodes the results. */
 export function checkBatch(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
 ): OwnedBytes {
-  return atOnce(judging(source, signingKeys, oids))
+  return atOnce(batchSteps(source, signingKeys, oids))
 }
 
-/** The same on a thread that others need too. */
+/** `checkBatch` in time slices, for the main thread. */
 export function checkInSlices(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
 ): Promise<OwnedBytes> {
-  return inSlices(judging(source, signingKeys, oids))
+  return inSlices(batchSteps(source, signingKeys, oids))
 }
 
-/** A step for each row of each commit. */
-function* judging(
+/** Yields after each row and each commit. */
+function* batchSteps(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
@@ -133,14 +133,14 @@ function writeRow(writer: ByteWriter, row: OpenedRow | undefined): void {
     .u64(memory.created)
 }
 
-/** Reads what `checkBatch` found about these commits. `source` checks what it refused. */
+/** Decodes the result of `checkBatch` for these commits. Checks again what was refused there. */
 export function decodeBatch(
   source: CommitSource,
   signingKeys: SigningKeys,
   oids: readonly Oid[],
   message: Uint8Array,
 ): Iterable<CheckedCommit> {
-  const reader = new ByteReader(message, misread)
+  const reader = new ByteReader(message, malformedMessage)
   return readBatch(reader, source, signingKeys, oids)
 }
 
@@ -218,6 +218,9 @@ function readMemory(reader: ByteReader): OpenedMemory {
   }
 }
 
-function misread(problem: string): StoreError {
-  return new StoreError('storage_failed', `What a verifying thread found is malformed: ${problem}`)
+function malformedMessage(problem: string): StoreError {
+  return new StoreError(
+    'storage_failed',
+    `The message of a verifying thread is malformed: ${problem}`,
+  )
 }

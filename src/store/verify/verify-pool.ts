@@ -1,5 +1,5 @@
-// Threads that judge commits beside this one. Owns how many there are and who gets which batch. A
-// thread that dies takes nothing with it: its batches are given back to be checked here.
+// A pool of threads that check commits in parallel with the main thread. Decides how many there are
+// and which one gets a batch. If a thread dies, its batches are checked in the main thread.
 
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -7,28 +7,28 @@ import type { Oid } from '../../git/objects/object.ts'
 import { findWorker } from '../../worker-url.ts'
 import type { VerifyJob } from './verify-message.ts'
 
-/** With more, the half that needs the past takes the time, and only one thread can do that. */
+/** More do not help: the checks against the past run in one thread and then take longest. */
 const PROCESSORS_MAX = 4
-/** A thread takes as long to start as some hundred commits to judge. */
+/** Starting a thread takes as long as checking some hundred commits. */
 const COMMITS_MIN = 2000
-/** Batches that a thread has at most: one in work and one that waits. */
+/** At most this many batches per thread: one in work and one that waits. */
 const DEPTH = 2
 /**
- * What was read is garbage at once: more room would only be filled. A commit that needs more is
- * checked in the main thread, as after any death of a thread.
+ * What was read becomes garbage immediately: a larger heap would only fill up. A commit that needs
+ * more is checked in the main thread, as after any death of a thread.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 }
 
-/** How many threads a history of so many commits is worth, beside this one, which works too. */
+/** How many threads to start for a history of this length; the main thread works too. */
 export function worthwhileThreads(commits: number): number {
   return commits < COMMITS_MIN ? 0 : Math.min(availableParallelism(), PROCESSORS_MAX) - 1
 }
 
-type Deliver = (found: Uint8Array | undefined) => void
+type Deliver = (result: Uint8Array | undefined) => void
 
 interface Thread {
   readonly worker: Worker
-  /** Who waits for its batches, in their order. */
+  /** The callbacks for its batches, in their order. */
   readonly waiting: Deliver[]
   readonly exited: Promise<void>
 }
@@ -47,8 +47,8 @@ export class VerifyPool {
     return this.#threads.some(({ waiting }) => waiting.length < DEPTH)
   }
 
-  /** Delivers what `checkBatch` finds; undefined if no thread is left that could say. */
-  judge(oids: readonly Oid[], deliver: Deliver): void {
+  /** Delivers the result of `checkBatch`; undefined if no thread is left to compute it. */
+  check(oids: readonly Oid[], deliver: Deliver): void {
     const [thread] = this.#threads.toSorted((a, b) => a.waiting.length - b.waiting.length)
     if (thread === undefined) deliver(undefined)
     else {
@@ -73,8 +73,8 @@ export class VerifyPool {
         resolve()
       })
     })
-    worker.on('message', (found: Uint8Array) => waiting.shift()?.(found))
-    // Whatever it died of, its batches are checked again here, where a real fault shows.
+    worker.on('message', (result: Uint8Array) => waiting.shift()?.(result))
+    // Its batches are checked again in the main thread, which throws if a commit caused the death.
     worker.once('error', () => this.#forget(worker))
     return { worker, waiting, exited }
   }

@@ -1,6 +1,5 @@
-// Verifies a history of which a part is known: where it was rewritten by a redaction, or other
-// commits belong in between, only what lies above the newest known commit that all the rest
-// descends from (FORMAT §8.1, §10).
+// Verifies a history that a redaction has rewritten or a merge has extended below the known head:
+// only the commits above the newest known one that all of them descend from (FORMAT §8.1, §10).
 
 import { StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -14,15 +13,15 @@ import { verifyForward, verifyHistory, type VerifyOptions, VersionMap } from './
 export interface VerifiedAgain {
   readonly snapshot: Snapshot
   /**
-   * The position up to which the history stays as it is known: all of that is in the past of the
-   * head. -1 if nothing stays.
+   * The position up to which the known history is unchanged: all of that is in the past of the
+   * head. -1 if nothing is.
    */
   readonly base: number
 }
 
 /**
- * `copyAt` gives a verified snapshot of the commit that all the rest descends from, if there is one
- * at hand. Throws what verification refuses.
+ * `copyAt` gives a verified snapshot of the commit that all new ones descend from, if the caller
+ * has one. Throws what verification throws.
  */
 export async function verifyRewritten(
   source: HistorySource,
@@ -60,7 +59,7 @@ function findPosition(history: History, oid: Oid): number | undefined {
   return undefined
 }
 
-/** What is redacted in the part that stayed must have been redacted there before. */
+/** A version redacted in the unchanged part must have been redacted there before. */
 function checkBelow(history: History, base: number, redacted: ReadonlySet<string>): void {
   for (const versionId of redacted) {
     const entry = history.find(versionId)

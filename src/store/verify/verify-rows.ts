@@ -1,5 +1,5 @@
-// The row rules of FORMAT §6.4: what a record's rows say is compared with the past, and with the
-// detail and the memory that the commit holds. What the rows make of their memories is returned.
+// The row rules of FORMAT §6.4: a record's rows are compared with the past, and with the details
+// and memories of the commit. Returns the versions that the rows write.
 
 import { type ErrorCode, StoreError } from '../../errors.ts'
 import type { RecordRow } from '../../format/change-record.ts'
@@ -20,32 +20,32 @@ export interface VerifyContext extends CommitSource {
   readonly versions: KnownVersions
 }
 
-/** What a row continues. */
+/** The state of a memory that a row changes. */
 interface Before {
   readonly created: number
-  /** The live versions; none if what was there is deleted, redacted or new. */
+  /** The live versions; empty for a memory that is deleted, redacted or new. */
   readonly live: readonly LiveMemory[]
 }
 
-/** A step for each row. */
+/** Yields after each row. */
 export function* readRows(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: CheckedCommit,
-  place: MergeContext,
+  mergeContext: MergeContext,
 ): Generator<undefined, ReadonlyMap<string, CurrentVersion>> {
   const memories = new Map<string, CurrentVersion>()
   const { record } = commit
   if (record.kind === 'redact') {
     for (const row of record.rows) {
-      checkRedactTarget(context, snapshot, row, place)
+      checkRedactTarget(context, snapshot, row, mergeContext)
       yield
     }
     return memories
   }
   for (const [index, row] of record.rows.entries()) {
     checkNew(context, row)
-    const before = findBefore(snapshot, row, place.merging) ?? {
+    const before = findBefore(snapshot, row, mergeContext.merging) ?? {
       created: record.time,
       live: [],
     }
@@ -57,7 +57,7 @@ export function* readRows(
     memories.set(row.memoryId, { versionId: row.versionId, operation, created, live })
     yield
   }
-  for (const memoryId of place.merging?.open.keys() ?? []) {
+  for (const memoryId of mergeContext.merging?.open.keys() ?? []) {
     if (!memories.has(memoryId)) {
       refuse('row_missing', 'A merge has no row for a memory that both sides changed')
     }
@@ -70,7 +70,7 @@ function checkNew(context: VerifyContext, row: RecordRow): void {
     refuse('row_version_reused', 'A version id is used twice')
   }
   const isFirst = row.operation === 'created' && row.base === zeroId
-  // Also by a branch that this record does not know.
+  // Checked across branches, not only in the past of the record.
   if (isFirst && context.versions.hasMemory(row.memoryId)) {
     refuse('row_memory_exists', 'A memory is created twice')
   }
@@ -87,7 +87,7 @@ function findBefore(
   if (merging !== undefined && open !== undefined) {
     const sides = merging.isOursFirst ? [open.ours, open.theirs] : [open.theirs, open.ours]
     if (row.base !== sides[0]?.versionId || row.secondBase !== sides[1]?.versionId) {
-      refuse('row_base_mismatch', 'A row of a merge is not based on what its parents have')
+      refuse('row_base_mismatch', 'A row of a merge is not based on the versions of its parents')
     }
     return { created: open.ours.created, live: sides.flatMap(({ live }) => live ?? []) }
   }
@@ -122,7 +122,7 @@ function checkBase(
   }
 }
 
-/** FORMAT §8.1: what is redacted is gone, and nothing else. */
+/** FORMAT §8.1: redacted versions have no detail, and all others have one. */
 function isRedacted(
   context: VerifyContext,
   commit: CheckedCommit,
@@ -130,18 +130,18 @@ function isRedacted(
   index: number,
 ): boolean {
   const redacted = context.redacted.has(row.versionId)
-  // For an auditor, the trees alone tell.
+  // An auditor learns it from the trees only.
   if (!commit.isWhole) return redacted
   if (commit.hasDetail(index)) {
     if (redacted) refuse('redaction_undone', 'A redacted version has its detail back')
     return false
   }
   if (!redacted) refuse('detail_missing', 'A detail is missing and no redaction explains it')
-  // That its content is gone too, the tree that is made again tells.
+  // Comparing the tree shows that its content is erased too.
   return true
 }
 
-/** What a row makes of its memory: nothing, if it deletes it. */
+/** The memory after a row; undefined if the row deletes it. */
 function readLive(
   commit: CheckedCommit,
   row: RecordRow,
@@ -170,10 +170,10 @@ function checkRedactTarget(
   context: VerifyContext,
   snapshot: Snapshot,
   row: RecordRow,
-  place: MergeContext,
+  mergeContext: MergeContext,
 ): void {
   const memoryId = context.versions.findMemory(row.versionId)
-  if (memoryId !== row.memoryId || place.isElsewhere(row.versionId)) {
+  if (memoryId !== row.memoryId || mergeContext.isElsewhere(row.versionId)) {
     refuse('redact_target', 'A redaction names a version that is not in its past')
   }
   const current = snapshot.current.get(row.memoryId)

@@ -1,6 +1,6 @@
-// Entry of the threads that verify-pool.ts starts: checks the batches of commits that it is given,
-// one by one, until it is told to end. Reads packs only, without any lock; what is not there, and
-// whatever it refuses, is for the other side to judge.
+// The entry of the threads that verify-pool.ts starts: checks the batches of commits that it
+// receives, one by one, until it is told to end. Reads only packs, without a lock; the main thread
+// checks again what is missing there or refused.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadSodium } from '../../crypto/sodium.ts'
@@ -11,7 +11,7 @@ import { epochKeys, wipeEpoch } from '../../keys/epoch.ts'
 import { checkBatch, type VerifyJob } from './verify-message.ts'
 
 await loadSodium()
-// The type is lost on the way; verify-pool.ts alone sets it.
+// Untyped in node; verify-pool.ts alone sets it.
 const job: VerifyJob = workerData
 const { packDirectory, storeId, signingKeys } = job
 const packs = new PackSet(systemDisk, packDirectory)
@@ -24,8 +24,8 @@ const source = { objects: packs, storeId, epochs: new Map(epochs.map((one) => [o
 parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
   if (oids === undefined) end()
   else {
-    const found = checkBatch(source, signingKeys, oids)
-    parentPort?.postMessage(found, [found.buffer])
+    const result = checkBatch(source, signingKeys, oids)
+    parentPort?.postMessage(result, [result.buffer])
   }
 })
 

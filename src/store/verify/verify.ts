@@ -1,6 +1,6 @@
 // Verifies a history from genesis, or the part of it after a head that was verified before (FORMAT
 // §8). Two passes: back from the head to find the commits and every redact record among them, then
-// forward, judging each commit. A head is accepted as a whole or not at all.
+// forward, checking each commit. A head is accepted as a whole or not at all.
 
 import type { WorkOptions } from '../../async.ts'
 import { toHex } from '../../bytes.ts'
@@ -31,8 +31,8 @@ export interface VerifyOptions extends WorkOptions {
   /** @internal Called with each commit once it is accepted. */
   readonly onCommit?: ((commit: CheckedCommit) => void) | undefined
   /**
-   * How many threads judge commits beside this one. Left out: one less than the machine has
-   * processors, up to 3, where a history is long enough to be worth it.
+   * How many threads check commits in addition to this one. By default one less than the machine
+   * has processors, at most 3, and none for a short history.
    */
   readonly threads?: number | undefined
 }
@@ -42,7 +42,7 @@ type HistorySource = CheckSource
 export interface VerifiedHistory {
   readonly snapshot: Snapshot
   readonly versions: VersionMap
-  /** How many there are. */
+  /** The number of commits. */
   readonly commits: number
 }
 
@@ -55,9 +55,9 @@ export async function verifyHistory(
   const { height } = parseLinks(readCommitBytes(source.objects, head))
   const checkers = new CommitCheckers(source, head, height + 1, options.threads)
   try {
-    const meet = (oid: Oid): void => checkers.meet(oid)
-    const found = await findNewCommits(source, head, isNeverKnown, -1, { ...options, meet })
-    const { oids, redacted, children } = found ?? nothingNew
+    const onPassed = (oid: Oid): void => checkers.checkAhead(oid)
+    const found = await findNewCommits(source, head, isNeverKnown, -1, { ...options, onPassed })
+    const { oids, redacted, children } = found ?? noNewCommits
     const versions = new VersionMap()
     const snapshot = new Snapshot(beforeGenesis, unknownKeyring, unknownSettings)
     for (const versionId of redacted) snapshot.redacted.add(versionId)
@@ -72,11 +72,11 @@ export async function verifyHistory(
 }
 
 /**
- * Verifies what lies between the snapshot's head and `head`, and moves the snapshot there. Returns
- * false, with nothing changed, if what is new does not all descend from the snapshot's head, or if
- * it redacts: a redaction rewrites the past, and only the whole history shows whether it did
- * (FORMAT §8.1). Nothing has changed either when it throws. `below` knows the past of the
- * snapshot's head.
+ * Verifies the commits between the snapshot's head and `head`, and moves the snapshot there.
+ * Returns false, with nothing changed, if not all of them descend from the snapshot's head, or if
+ * one redacts: a redaction rewrites the past, and only the whole history shows whether it did
+ * (FORMAT §8.1). Nothing is changed either when it throws. `below` holds the version ids of the
+ * past of the snapshot's head.
  */
 export async function verifyDescent(
   source: HistorySource,
@@ -98,8 +98,9 @@ export async function verifyDescent(
 }
 
 /**
- * Verifies commits that descend from the snapshot's head; the snapshot moves along. It is where it
- * was if one of them is refused, or if `accept`, which is asked when none is, throws.
+ * Verifies commits that descend from the snapshot's head and moves the snapshot along. `accept`
+ * runs after the last one. The snapshot returns to its head if a commit is refused or `accept`
+ * throws.
  */
 export async function verifyForward(
   context: VerifyContext,
@@ -124,7 +125,7 @@ export async function verifyForward(
 interface Task {
   readonly snapshot: Snapshot
   readonly cursor: VerificationCursor
-  /** In the order to judge them in. */
+  /** The commits, in the order in which they are checked. */
   readonly oids: readonly Oid[]
 }
 
@@ -139,7 +140,7 @@ async function verifyWith(
   try {
     for await (const batch of checkers.inOrder(oids)) {
       for (const commit of batch) {
-        // Not to be cancelled within a commit, with the snapshot on its way.
+        // Never cancelled within a commit, while the snapshot moves.
         await inSlices(verifyChecked(context, snapshot, commit, cursor))
         options.onCommit?.(commit)
         done += 1
@@ -149,13 +150,13 @@ async function verifyWith(
       await slice.next()
     }
   } catch (error) {
-    if (hasCode(error, ...misplaced)) explain(context, oids)
+    if (hasCode(error, ...duplicateCodes)) refuseDuplicate(context, oids)
     throw error
   }
 }
 
-/** What a record that stands twice may be refused for. */
-const misplaced = [
+/** The codes with which the second of two commits of one record may be refused. */
+const duplicateCodes = [
   'record_parents',
   'record_height',
   'detail_missing',
@@ -163,10 +164,10 @@ const misplaced = [
 ] as const
 
 /**
- * Looks for what is wrong elsewhere if a commit is refused for its place, or for a detail that no
- * redaction explains: one of its records may be in two commits, or be no redaction but pretend to.
+ * Throws `duplicate_record` if one record is in two commits: that explains why a commit was
+ * refused for its position, or for a detail that no redaction explains.
  */
-function explain(source: HistorySource, oids: readonly Oid[]): void {
+function refuseDuplicate(source: HistorySource, oids: readonly Oid[]): void {
   const seen = new Set<string>()
   for (const oid of oids.toReversed()) {
     const bytes = readCommitBytes(source.objects, oid)
@@ -179,14 +180,14 @@ function explain(source: HistorySource, oids: readonly Oid[]): void {
 }
 
 /**
- * Version id → memory id of everything in the past. What is added on top of `known` stays here, so
- * that an attempt that was refused leaves nothing behind.
+ * Version id → memory id of every version in the past. New versions are added here and not to
+ * `known`, so that a refused history leaves nothing behind.
  */
 export class VersionMap implements KnownVersions {
   readonly #known: Pick<KnownVersions, 'findMemory'> | undefined
   readonly #versionIds = new IdIndex()
   readonly #memoryIds = new IdIndex()
-  /** By number of a version, the number of its memory. */
+  /** The number of each version's memory, by the number of the version. */
   readonly #memories: Records = new Records(4)
 
   constructor(known?: Pick<KnownVersions, 'findMemory'>) {
@@ -197,7 +198,7 @@ export class VersionMap implements KnownVersions {
     return this.#versionIds.size
   }
 
-  /** Of those that were added here. */
+  /** The version ids that were added here. */
   get ids(): IdIndex {
     return this.#versionIds
   }
@@ -212,7 +213,7 @@ export class VersionMap implements KnownVersions {
     return this.#memoryIds.find(memoryId) !== undefined
   }
 
-  /** A version that is new. */
+  /** Adds a new version. */
   add(versionId: string, memoryId: string): void {
     const version = this.#versionIds.add(versionId)
     assert(version === this.#memories.length, 'a version id is used once')
@@ -224,14 +225,14 @@ function isNeverKnown(): boolean {
   return false
 }
 
-const nothingNew: NewCommits = {
+const noNewCommits: NewCommits = {
   oids: [],
   children: new Map(),
   redacted: new Set(),
   base: undefined,
 }
 
-/** Replaced by genesis before anything looks at it. */
+/** A placeholder that genesis replaces before anything reads it. */
 const unknownKeyring: KeyringState = {
   record: zeroHash,
   oid: '',

@@ -1,7 +1,7 @@
-// Which version each line of a memory came from: the one since which the line has been there
-// without a break. Deletions that were restored are no break. A line is its text: how it ends (line
-// feed, carriage return, nothing) and where the memory lay do not matter. A line of a merged
-// version is followed into the clone that had it. Reads only.
+// Finds the version that each line of a memory came from: the one since which the line has been
+// present without a break. A deletion that was restored is no break. Line endings and the path of
+// the memory do not matter. A line of a merged version is followed into the side that had it. Reads
+// only.
 
 import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
@@ -21,24 +21,24 @@ export interface BlameLine {
   /** Without its line ending. */
   readonly line: string
   readonly version: Version
-  /** A redacted version lies between this one and the one before: the line may be older. */
+  /** Whether a redacted version is between this one and its predecessor: the line may be older. */
   readonly uncertain: boolean
 }
 
 export interface BlameOptions extends WorkOptions {
-  /** The memory as it was then; now, if left out. */
+  /** The point in time; the head by default. */
   readonly at?: Point | undefined
 }
 
-/** Where a line came from. */
+/** The version that a line came from. */
 interface Origin {
   readonly entry: VersionEntry
   readonly uncertain: boolean
 }
 
 /**
- * The lines of a memory, given by its path or as `mem_…`. Throws `not_found` if it was not there,
- * `redacted` if what it held is erased, and what `momentOf` throws.
+ * The lines of a memory, given by its path or as `mem_…`. Throws `not_found` if it did not exist,
+ * `redacted` if its content is erased, and what `momentOf` throws.
  */
 export async function blameLines(
   history: History,
@@ -48,10 +48,10 @@ export async function blameLines(
 ): Promise<readonly BlameLine[]> {
   const newest = findVersion(history, pathOrMemoryId, momentOrNow(history, options.at))
   if (newest === undefined || newest.operation === 'deleted') {
-    throw new StoreError('not_found', 'The memory was not there at that time')
+    throw new StoreError('not_found', 'The memory did not exist at that time')
   }
   const text = readVersionContent(source, newest)
-  if (text === undefined) throw new StoreError('redacted', 'The version of that time was redacted')
+  if (text === undefined) throw new StoreError('redacted', 'The version of that time is redacted')
   const lines = linesOf(text)
   const trace = new Trace(history, newest, lines)
   while (trace.goBack((entry) => readVersionContent(source, entry) ?? '')) {
@@ -60,20 +60,20 @@ export async function blameLines(
   return describe(history, lines, trace.origins)
 }
 
-/** A version that lines were followed to. */
+/** A version that lines were traced to. */
 interface Followed {
   readonly entry: VersionEntry
   readonly lines: Lines
-  /** By place in the newest version, the line here, or -1 for one that is followed elsewhere. */
+  /** By line of the newest version, the index of the line here, or -1 if it is traced elsewhere. */
   readonly at: Int32Array
 }
 
-/** Follows the lines of the newest version back through older ones, newer ones first. */
+/** Traces the lines of the newest version back through older ones, newer ones first. */
 class Trace {
-  /** By place in the newest version. */
+  /** By line of the newest version. */
   readonly origins: Origin[] = []
   readonly #history: History
-  /** By version. */
+  /** By version id. */
   readonly #followed: Map<string, Followed> = new Map()
 
   constructor(history: History, newest: VersionEntry, lines: Lines) {
@@ -83,7 +83,7 @@ class Trace {
     this.#followed.set(newest.versionId, { entry: newest, lines, at })
   }
 
-  /** Looks where the lines of one version come from; false if all lines have their origins. */
+  /** Traces the lines of one version a step further; false once all lines have an origin. */
   goBack(read: (entry: VersionEntry) => string): boolean {
     const entry = newestOf(Array.from(this.#followed.values(), (one) => one.entry))
     const followed = entry && this.#followed.get(entry.versionId)
@@ -94,7 +94,7 @@ class Trace {
       return { source, older: isSameText(source, entry) ? followed.lines : linesOf(read(source)) }
     })
     this.#followInto(texts, followed)
-    // What no source has came with this version.
+    // A line that no source has came with this version.
     for (const [place, line] of followed.at.entries()) {
       if (line !== -1) this.origins[place] = { entry, uncertain }
     }
@@ -102,32 +102,32 @@ class Trace {
   }
 
   /**
-   * A merge may have put the lines of its inputs in an order that none of them had. So the lines
-   * that one has are left out for the others, and those that are left are looked for again.
+   * A merge may have put the lines of its inputs in a new order. Lines found in one input are
+   * therefore left out for the others, and the remaining lines are searched for again.
    */
   #followInto(
     texts: readonly { readonly source: VersionEntry; readonly older: Lines }[],
     { lines, at }: Followed,
   ): void {
-    let left: readonly number[] = [...lines.keys()]
-    for (let before = -1; before !== left.length && left.length > 0;) {
-      before = left.length
+    let remaining: readonly number[] = [...lines.keys()]
+    for (let before = -1; before !== remaining.length && remaining.length > 0;) {
+      before = remaining.length
       for (const { source, older } of texts) {
-        const places = findPlaces(older, lines, left)
-        this.#follow(source, at, older, places)
-        left = left.filter((line) => places[line] === -1)
+        const matches = findMatches(older, lines, remaining)
+        this.#follow(source, at, older, matches)
+        remaining = remaining.filter((line) => matches[line] === -1)
       }
       if (texts.length < 2) return
     }
   }
 
-  /** Takes the lines that an older version has; `places` names them there. */
-  #follow(source: VersionEntry, at: Int32Array, lines: Lines, places: Int32Array): void {
+  /** Moves the lines that an older version has to that; `matches` has their indexes there. */
+  #follow(source: VersionEntry, at: Int32Array, lines: Lines, matches: Int32Array): void {
     const { versionId } = source
     const known = this.#followed.get(versionId)?.at
     const taken = known ?? new Int32Array(at.length).fill(-1)
     for (const [place, line] of at.entries()) {
-      const older = places[line] ?? -1
+      const older = matches[line] ?? -1
       if (older === -1) continue
       taken[place] = older
       at[place] = -1
@@ -137,20 +137,20 @@ class Trace {
   }
 }
 
-/** By line, where it is in an older version, or -1; of the lines that are left alone. */
-function findPlaces(older: Lines, lines: Lines, left: readonly number[]): Int32Array {
-  const matches = matchLines(
+/** By line, its index in an older version, or -1. Only the remaining lines are looked for. */
+function findMatches(older: Lines, lines: Lines, remaining: readonly number[]): Int32Array {
+  const found = matchLines(
     older,
-    left.map((line) => lines[line] ?? ''),
+    remaining.map((line) => lines[line] ?? ''),
   )
-  const places = new Int32Array(lines.length).fill(-1)
-  for (const [index, line] of left.entries()) places[line] = matches[index] ?? -1
-  return places
+  const matches = new Int32Array(lines.length).fill(-1)
+  for (const [index, line] of remaining.entries()) matches[line] = found[index] ?? -1
+  return matches
 }
 
 /**
- * The nearest older versions whose text is there. Deletions are passed over, and so are redacted
- * versions, of which nobody knows which lines they had.
+ * The nearest older versions with a readable text. Deletions are skipped, and so are redacted
+ * versions, whose lines are unknown.
  */
 function readableInputs(
   history: History,
@@ -175,7 +175,7 @@ function isSameText(a: VersionEntry, b: VersionEntry): boolean {
   return a.sha256 !== undefined && a.sha256 === b.sha256
 }
 
-/** The version of then of a memory given by its id or its path of then. */
+/** The version at a moment of a memory that is given by its id or its path at that moment. */
 function findVersion(
   history: History,
   pathOrMemoryId: string,
@@ -193,7 +193,7 @@ function findVersion(
     if (entry?.path !== path || entry.operation === 'deleted') continue
     found.push({ entry, memoryId, created: history.firstOf(memoryId)?.commit.time ?? 0 })
   }
-  // More than one only if clones were apart: then the older memory is the one that is shown.
+  // More than one only where clones had diverged: then the older memory is shown.
   const [oldest] = found.toSorted(byAge)
   if (oldest !== undefined) return oldest.entry
   throw new StoreError('not_found', 'No memory was at the path at that time', { details: { path } })

@@ -1,7 +1,7 @@
-// Brings the history in RAM up to a head, reading only what is new: walks back, both ways at a
-// merge, until all that is left is the past of one known commit. What stands above that one and is
-// known finds its new place without being read again. Of a long way back it keeps names, and reads
-// the commits on the way forward. Trusts the head.
+// Brings the history in RAM up to a head, reading only new commits: walks back, along both parents
+// of a merge, until all that is left is the past of one known commit. Known commits above that one
+// get new positions without being read again. A long walk back keeps only ids and reads the commits
+// on the way forward. Trusts the head.
 
 import type { WorkOptions } from '../../async.ts'
 import { compareBytes } from '../../bytes.ts'
@@ -14,19 +14,19 @@ import type { History, HistorySource } from './history.ts'
 import { type KnownCommit, readKnownCommit } from './known-commit.ts'
 
 export interface CatchUpOptions extends WorkOptions {
-  /** So many commits may be read and appended at once: 256 if left out. More are in slices. */
+  /** Up to this many commits are appended in one step, more in time slices. Default: 256. */
   readonly atOnce?: number | undefined
 }
 
-/** After so many the progress is reported, however fast it goes. */
+/** Progress is reported at least every this many commits. */
 const BATCH = 512
-/** So many are read on the way back already, and appended at once. */
+/** Up to this many commits are read during the walk back and appended in one step. */
 const AT_ONCE = 256
 
 /**
- * What was known is kept up to the newest cut that the past of `head` shares with it; all above
- * is replaced, whether the past was rewritten or another clone's commits belong in between. Leaves
- * the history as it was if it throws.
+ * Keeps the history up to the newest cut that it shares with the past of `head` and replaces all
+ * above, whether the past was rewritten or another clone's commits belong in between. If it
+ * throws, the history is unchanged.
  */
 export async function catchUp(
   history: History,
@@ -36,7 +36,7 @@ export async function catchUp(
 ): Promise<void> {
   if (history.head?.oid === head) return
   const { missing, kept } = await findMissing(history, source, head, options)
-  // Nobody may see the one part without the other.
+  // No other work may run between truncating and appending.
   if (missing.length <= (options.atOnce ?? AT_ONCE)) {
     const found = [...missing.inOrder(history, source)]
     history.truncate(kept)
@@ -59,7 +59,7 @@ function append(history: History, { known, parents }: FoundCommit): void {
   history.append(known.commit, known.rows, parents && positionsOf(history, parents))
 }
 
-/** What the history takes of a commit. Its hash may have to be read. */
+/** A commit as the history stores it. The hash is left out where it was not read. */
 type Known = Pick<KnownCommit, 'commit' | 'rows'> & { readonly hash?: Uint8Array }
 
 interface FoundCommit {
@@ -77,8 +77,8 @@ async function findMissing(
   const walk = new Walk(history, source, head)
   const slice = new TimeSlice(options.signal, BATCH)
   for (;;) {
-    const known = walk.findCut()
-    if (known !== undefined) return { missing, kept: known + 1 }
+    const cut = walk.findCut()
+    if (cut !== undefined) return { missing, kept: cut + 1 }
     const next = walk.next(missing.length < (options.atOnce ?? AT_ONCE))
     if (next === undefined) return { missing, kept: 0 }
     missing.add(next)
@@ -92,14 +92,14 @@ interface MissingCommit {
   readonly oid: Oid
   readonly height: number
   readonly known: Known | undefined
-  /** Unless it just follows the one before. */
+  /** Undefined if the only parent is the commit before. */
   readonly parents: readonly Oid[] | undefined
 }
 
 const OID_BYTES = 20
 const HEIGHT = OID_BYTES
 
-/** Commits by descending height. */
+/** The missing commits by descending height, each as id and height. */
 class Missing {
   readonly #names: Records = new Records(OID_BYTES + 4)
   readonly #known: Map<number, Known> = new Map()
@@ -117,7 +117,7 @@ class Missing {
     if (parents !== undefined) this.#parents.set(index, parents)
   }
 
-  /** By (height, record hash). `history` is the one of before. */
+  /** By (height, record hash). `history` is the one before catching up. */
   *inOrder(history: History, source: HistorySource): Generator<FoundCommit> {
     for (let end = this.length; end > 0;) {
       let start = end - 1
@@ -144,7 +144,7 @@ class Missing {
   }
 }
 
-/** As the history has it, else from git. */
+/** A commit from the history, or from git if the history does not have it. */
 function readCommit(history: History, source: HistorySource, oid: Oid, height: number): Known {
   const commit = history.findCommit(oid, height)
   if (commit === undefined) return readKnownCommit(source, oid)
@@ -162,22 +162,22 @@ function byHash(a: Hashed, b: Hashed): number {
   return compareBytes(a.hash, b.hash)
 }
 
-interface Step {
+interface Link {
   readonly oid: Oid
   readonly height: number
 }
 
-interface ReadCommit extends Step {
-  readonly parents: readonly (Oid | Step)[]
-  /** Undefined where only its links were read. */
+interface ReadCommit extends Link {
+  readonly parents: readonly (Oid | Link)[]
+  /** Undefined where only the commit's links were read. */
   readonly known: Known | undefined
 }
 
-/** Commits by descending height, so that children come before their parents. */
+/** Visits commits by descending height, so that children come before their parents. */
 class Walk {
   readonly #history: History
   readonly #source: HistorySource
-  /** The commits whose children have all been passed, and others below them: a handful. */
+  /** The commits that were reached and not yet visited: a handful. */
   readonly #waiting: ReadCommit[] = []
 
   constructor(history: History, source: HistorySource, head: Oid) {
@@ -186,21 +186,21 @@ class Walk {
     this.#add(head, true)
   }
 
-  /** The position of the known commit in whose past all that is left lies, if it is so. */
+  /** The position of the known cut that all commits left to visit are in the past of, if any. */
   findCut(): number | undefined {
-    const [step, ...others] = this.#waiting
-    if (step === undefined || others.length > 0) return undefined
-    const known = this.#history.findCommit(step.oid, step.height)
+    const [only, ...others] = this.#waiting
+    if (only === undefined || others.length > 0) return undefined
+    const known = this.#history.findCommit(only.oid, only.height)
     return known?.isCut === true ? known.position : undefined
   }
 
-  /** `isWhole`: it is read whole now, and not when its turn comes. */
+  /** The next commit. With `isWhole` it is read whole now, otherwise on the way forward. */
   next(isWhole: boolean): MissingCommit | undefined {
     const read = this.#takeHighest()
     if (read === undefined) return undefined
     const { oid, height, parents } = read
     const known = isWhole ? (read.known ?? this.#known(read)) : read.known
-    // All that is left is below it, and its parent is the highest of that.
+    // All commits left to visit are below it, and its parent is the highest of them.
     const follows = this.#waiting.length === 0 && parents.length < 2
     for (const parent of parents) this.#add(parent, isWhole)
     return { oid, height, known, parents: follows ? undefined : parents.map(oidOf) }
@@ -214,14 +214,14 @@ class Walk {
     return this.#waiting.splice(found, 1)[0]
   }
 
-  /** What the history has, it has with all that is below it: the heights of its parents, too. */
-  #add(parent: Oid | Step, isWhole: boolean): void {
+  /** For a commit in the history, parents and heights are there too and need no reading. */
+  #add(parent: Oid | Link, isWhole: boolean): void {
     const oid = oidOf(parent)
-    if (this.#waiting.some((step) => step.oid === oid)) return
+    if (this.#waiting.some((waiting) => waiting.oid === oid)) return
     this.#waiting.push(this.#findKnown(parent) ?? this.#read(oid, isWhole))
   }
 
-  #findKnown(parent: Oid | Step): ReadCommit | undefined {
+  #findKnown(parent: Oid | Link): ReadCommit | undefined {
     const { head } = this.#history
     if (typeof parent !== 'string') return this.#asKnown(parent.oid, parent.height)
     return head?.oid === parent ? this.#asKnown(parent, head.height) : undefined
@@ -246,19 +246,19 @@ class Walk {
     }
   }
 
-  #known({ oid, height }: Step): Known {
+  #known({ oid, height }: Link): Known {
     return readCommit(this.#history, this.#source, oid, height)
   }
 }
 
-function oidOf(commit: Oid | Step): Oid {
+function oidOf(commit: Oid | Link): Oid {
   return typeof commit === 'string' ? commit : commit.oid
 }
 
-/** Parents stand close before their children, but for one that a merge brings in from far below. */
+/** Searches backwards: parents are close before their children, except for some of merges. */
 function positionsOf(history: History, parents: readonly Oid[]): readonly number[] {
   return parents.map((oid) => {
     for (const commit of history.commits.reversed()) if (commit.oid === oid) return commit.position
-    throw new Error('Parents stand before their children')
+    throw new Error('Parents come before their children')
   })
 }

@@ -1,6 +1,6 @@
-// What merges of clones have combined: for each memory that both sides had changed, that was joined
-// with another one of the same path, or that had to move aside, the version that came of it and
-// what it came from. Read off the history, so every clone lists the same.
+// The memories that merges of clones had to combine: those that both sides had changed, that were
+// joined with another one of the same path, or that were moved because of a path conflict. Lists
+// the resulting version and its inputs. Computed from the history, so every clone lists the same.
 
 import { formatId } from '../../format/id.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
@@ -8,28 +8,28 @@ import type { History } from './history.ts'
 import { findMovedFrom, joinOf, mergedInputsOf } from './version-inputs.ts'
 
 /**
- * `combined`: the text has parts of several; `kept`: it is that of one of them, `kept` tells which;
- * `deleted`: both sides had deleted it.
+ * `combined`: the text has parts of several inputs; `kept`: it is that of one input, named by
+ * `Conflict.kept`; `deleted`: both sides had deleted the memory.
  */
 export type Combination = 'combined' | 'kept' | 'deleted' | 'redacted'
 
 export interface Conflict {
-  /** `memver_…`: what the merge made. */
+  /** `memver_…`: the version that the merge wrote. */
   readonly versionId: string
   readonly memoryId: string
   /** Undefined once redacted. */
   readonly path: string | undefined
   /**
-   * The versions that it was made of, `memver_…`: those of both sides, then those of a memory that
-   * was joined into it. One, if the merge only joined or moved it.
+   * The merged versions, `memver_…`: those of both sides, then those of a memory that was joined
+   * into it. A single one if the merge only joined or moved the memory.
    */
   readonly inputs: readonly string[]
   readonly combination: Combination
-  /** Of `inputs`, the one whose text was taken. */
+  /** The one of `inputs` whose text was kept. */
   readonly kept: string | undefined
   /** The other memory, `mem_…`, which had the same path and was deleted for this one. */
   readonly joined: string | undefined
-  /** Where it was before it moved aside, since a file and a directory had one name. */
+  /** The previous path if it was moved because a file and a directory had the same name. */
   readonly movedFrom: string | undefined
   /** The merge commit, 40 hex digits, and its time, ms since 1970. */
   readonly commit: string
@@ -37,11 +37,11 @@ export interface Conflict {
 }
 
 export interface ConflictOptions {
-  /** 100 if left out. */
+  /** At most this many conflicts. Default: 100. */
   readonly limit?: number | undefined
 }
 
-/** Newest first, of the merges that are wanted. */
+/** The conflicts of the merges for which `isWanted`, newest first. */
 export function findConflicts(
   history: History,
   { limit = 100 }: ConflictOptions,
@@ -52,7 +52,7 @@ export function findConflicts(
     if (conflicts.length >= limit) break
     const { commit } = entry
     if (!history.isMerge(commit) || !isWanted(commit)) continue
-    // Told with the memory that goes on with its text.
+    // A joined memory is listed with the one that received its text.
     if (joinOf(history, entry) === undefined) conflicts.push(describe(history, entry))
   }
   return conflicts

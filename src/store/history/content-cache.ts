@@ -1,6 +1,6 @@
-// Decrypted contents that were used last, in RAM only, by version: an agent reads and edits the
-// same few memories again and again. Bounded in bytes. And where the memories of one commit lie: a
-// search goes through the versions of one after another.
+// A bounded cache in RAM of decrypted contents, by version: an agent reads and edits the same few
+// memories repeatedly. Also caches the tree of memories of one commit, because a search reads many
+// versions of one commit in a row.
 
 import type { Oid } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
@@ -32,7 +32,7 @@ export class ContentCache {
     }
   }
 
-  /** The tree `m` of a commit, which is read by `find` unless it is known. */
+  /** The tree `m` of a commit, read by `find` unless it is cached. */
   memoriesOf(commit: Oid, find: (commit: Oid) => Oid | undefined): Oid | undefined {
     if (this.#memories?.commit !== commit) this.#memories = { commit, tree: find(commit) }
     return this.#memories.tree

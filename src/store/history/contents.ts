@@ -1,5 +1,5 @@
-// Reads decrypted contents: of a live memory by the blob that the snapshot names, and of an old
-// version by its commit's tree.
+// Reads decrypted contents: of a live memory from the blob that the snapshot names, of an old
+// version from its commit's tree.
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -21,7 +21,7 @@ export interface ContentSource {
   readonly cache: ContentCache
 }
 
-/** What is known of a version whose content is wanted. */
+/** The fields needed to read the content of a version. */
 type KnownVersion = Pick<VersionEntry, 'versionId' | 'memoryId' | 'path' | 'sha256'> & {
   readonly commit: Pick<CommitEntry, 'oid'>
 }
@@ -36,8 +36,8 @@ export function readMemory(source: ContentSource, memory: LiveMemory): string {
 }
 
 /**
- * The content of a version; undefined for a deletion and once redacted. Who knows the version's
- * blob saves looking for it.
+ * The content of a version; undefined for a deletion and once redacted. `known` is the version's
+ * blob, if the caller has its id.
  */
 export function readVersionContent(
   source: ContentSource,
@@ -51,24 +51,24 @@ export function readVersionContent(
   return openMemory(source, blob, { versionId, memoryId, sha256, path }).content
 }
 
-/** The tree `m` of a commit that was verified before; undefined if it has no memories. */
+/** The tree `m` of a verified commit; undefined if it has no memories. */
 export function findMemoriesTree(objects: ObjectSource, commit: Oid): Oid | undefined {
   const root = getTree(objects, treeOf(readCommitBytes(objects, commit)))
   return root.find((entry) => entry.name === 'm')?.oid
 }
 
-/** The blob of a memory in the tree of a commit that was verified before. */
+/** The blob of a memory in the tree of a verified commit. */
 export function findBlobAt(
   { objects, cache }: Pick<ContentSource, 'objects' | 'cache'>,
   commit: Oid,
   memoryId: string,
 ): Oid | undefined {
-  // A change of ten thousand memories is megabytes: not to be read for each of them.
+  // The commit of a change of ten thousand memories has megabytes: it is read once, not for each.
   const tree = cache.memoriesOf(commit, (oid) => findMemoriesTree(objects, oid))
   return tree === undefined ? undefined : findBlob(objects, tree, memoryId)
 }
 
-/** Git names the blob by SHA-1, on which nothing rests: what was verified is compared again. */
+/** Compares the memory with what was verified: the blob's SHA-1 proves nothing. */
 function openMemory(
   source: ContentSource,
   blob: Oid,
@@ -81,10 +81,10 @@ function openMemory(
   }
   const context = memoryContext(source.storeId, expected.memoryId)
   const memory = decodeMemoryBlob(openEnvelope('memory', epoch.memory, context, bytes))
-  const same =
+  const matches =
     memory.versionId === expected.versionId &&
     memory.path === expected.path &&
     toHex(memory.sha256) === expected.sha256
-  if (same) return memory
+  if (matches) return memory
   throw new StoreError('memory_mismatch', 'A memory blob belongs to another version')
 }

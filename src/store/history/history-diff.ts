@@ -1,5 +1,5 @@
-// What differs between two moments of the store: each memory that was added, removed, moved or
-// changed, with both states. Reads only.
+// Compares two moments of the store: lists each memory that was added, removed, moved or changed,
+// with both states. Reads only.
 
 import type { WorkOptions } from '../../async.ts'
 import { formatId } from '../../format/id.ts'
@@ -19,7 +19,7 @@ import { isAtOrBelow } from './versions.ts'
 export interface PointDifference {
   /** `mem_…` */
   readonly memoryId: string
-  /** Undefined: there was no memory, or it was displaced (`PastView`). */
+  /** Undefined if the memory did not exist or was displaced (`PastView`). */
   readonly before: TextState | undefined
   readonly after: TextState | undefined
 }
@@ -27,21 +27,21 @@ export interface PointDifference {
 export interface Difference {
   /** By path, in code-unit order. */
   readonly changes: readonly PointDifference[]
-  /** Memories that cannot be compared, because a state of theirs is redacted. */
+  /** The number of memories that cannot be compared because one state is redacted. */
   readonly redacted: number
-  /** Those of them that have one state that is not: the redacted one is undefined here. */
+  /** Those of them with one readable state; the redacted one is undefined here. */
   readonly halfRedacted: readonly PointDifference[]
 }
 
 export interface DifferenceOptions extends WorkOptions {
-  /** Only memories that are at this path or below it at either moment. */
+  /** Only memories at or below this path at either moment. */
   readonly path?: string | undefined
 }
 
-/** Memories that are read before other work runs, at most. */
+/** At most this many memories are read before other work may run. */
 const BATCH = 64
 
-/** The two versions of a memory; undefined where it was not there. */
+/** The two versions of a memory; undefined where it did not exist. */
 interface Pair {
   readonly memoryId: string
   readonly before: VersionEntry | undefined
@@ -54,7 +54,7 @@ interface Found {
   readonly pairs: readonly Pair[]
 }
 
-/** `to` may lie before `from`; undefined stands for the head. Throws as `momentOf` does. */
+/** `to` may be before `from`; undefined means the head. Throws as `momentOf` does. */
 export async function compareMoments(
   history: History,
   source: ContentSource,
@@ -95,8 +95,9 @@ function byPath(a: PointDifference, b: PointDifference): number {
 }
 
 /**
- * The blobs of a moment in which another one differs, by memory: found in one go. Where clones were
- * apart, no tree holds all that was there; then each is found by its own commit.
+ * The blobs that differ from another moment's, by memory id, found in one comparison of trees.
+ * Empty where clones had diverged: no tree then holds all memories, and each blob is looked up by
+ * its commit.
  */
 async function findBlobs(
   objects: ObjectSource,
@@ -141,14 +142,14 @@ function liveVersion(history: History, memoryId: string, moment: Moment): Versio
   return entry?.operation === 'deleted' ? undefined : entry
 }
 
-/** Whether the states may differ: of redacted ones nobody can tell. */
+/** Whether the states may differ; redacted ones always may. */
 function differ(before: VersionEntry | undefined, after: VersionEntry | undefined): boolean {
   if (before?.versionId === after?.versionId) return false
   if (isRedacted(before) || isRedacted(after)) return true
   return before?.path !== after?.path || before?.sha256 !== after?.sha256
 }
 
-/** A redacted state was where the other one is, as far as anybody knows. */
+/** Whether a state is at or below the path. A redacted state is taken to be at the other's path. */
 function concerns(
   before: VersionEntry | undefined,
   after: VersionEntry | undefined,
@@ -163,7 +164,7 @@ function isRedacted(entry: VersionEntry | undefined): boolean {
   return entry !== undefined && entry.path === undefined
 }
 
-/** Undefined for a memory that was not there. */
+/** Undefined if the memory did not exist. */
 function stateOf(
   source: ContentSource,
   entry: VersionEntry | undefined,
@@ -179,7 +180,7 @@ function pathOf({ before, after }: PointDifference): string {
   return (after ?? before)?.path ?? ''
 }
 
-/** A memory as it was or will be. */
+/** A memory at some moment. */
 export interface TextState {
   readonly path: string
   readonly content: string

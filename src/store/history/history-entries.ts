@@ -1,13 +1,12 @@
-// What is asked of one commit or one version of a history. An entry holds no more than where in the
-// table it is: a million of them cost nothing before somebody asks. Two entries of one version are
-// two objects, so that it is their ids that are compared.
+// Views of one commit or one version of a history. An entry holds only its index in the table and
+// is created on demand. Two entries of one version are different objects: compare their ids.
 
 import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { HistoryTable } from './history-table.ts'
 
-/** A commit where it is in a table. */
+/** A view of a commit in a table. */
 export class CommitAt implements CommitEntry {
   readonly #table: HistoryTable
   readonly position: number
@@ -62,7 +61,7 @@ export class CommitAt implements CommitEntry {
   }
 }
 
-/** A version where it is in a table. */
+/** A view of a version in a table. */
 export class VersionAt implements VersionEntry {
   readonly #table: HistoryTable
   readonly #row: number
@@ -109,7 +108,7 @@ export class VersionAt implements VersionEntry {
   }
 }
 
-/** A list of entries that are made when they are asked for. */
+/** A list whose entries are created on demand. */
 export class EntryList<T> implements Iterable<T> {
   readonly #count: () => number
   readonly #entry: (index: number) => T
@@ -123,18 +122,18 @@ export class EntryList<T> implements Iterable<T> {
     return this.#count()
   }
 
-  /** Undefined where there is none; -1 is the last one. */
+  /** Undefined out of range; -1 is the last entry. */
   at(index: number): T | undefined {
     const from = index < 0 ? index + this.length : index
     return from >= 0 && from < this.length ? this.#entry(from) : undefined
   }
 
-  /** Of those from `start` up to `end`, exclusive. */
+  /** The entries from `start` to `end`, exclusive. */
   *range(start: number, end: number = this.length): Generator<T> {
     for (let index = start; index < Math.min(end, this.length); index += 1) yield this.#entry(index)
   }
 
-  /** The last ones first. */
+  /** From the last entry to the first. */
   *reversed(): Generator<T> {
     for (let index = this.length - 1; index >= 0; index -= 1) yield this.#entry(index)
   }

@@ -1,15 +1,15 @@
-// What the history says of a commit, and of each version row.
+// The fields of commits and version rows in the history.
 
 import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 
-/** What a commit says about all its rows. */
+/** A commit, with what it says about all its rows. */
 export interface CommitEntry {
   readonly oid: Oid
-  /** Its place in the canonical order of the history. In a line that is its height. */
+  /** Its index in the canonical order of the history; in a linear history its height. */
   readonly position: number
   readonly height: number
-  /** Whether every commit that stands before it is in its past. In a line always. */
+  /** Whether every commit before it is in its past; in a linear history always. */
   readonly isCut: boolean
   readonly kind: RecordKind
   readonly time: number
@@ -29,7 +29,7 @@ export interface VersionEntry {
   readonly memoryId: string
   readonly operation: Operation
   readonly base: string
-  /** The other version that a merge put together, else `zeroId`. */
+  /** The other version that a merge combined; `zeroId` otherwise. */
   readonly secondBase: string
   readonly path: string | undefined
   readonly size: number | undefined
@@ -37,7 +37,7 @@ export interface VersionEntry {
   readonly commit: CommitEntry
 }
 
-/** A commit that has no place yet. */
+/** A commit without a position yet. */
 export type NewCommit = Omit<CommitEntry, 'position' | 'isCut'>
 
 export type VersionRow = Omit<VersionEntry, 'commit'>

@@ -1,6 +1,6 @@
-// The commits and the version rows of a history, as records of some fifty bytes each: a million are
-// in RAM at once. Rows name each other, memories, authors and texts by number. What is erased here
-// is nowhere else in RAM. Must not search.
+// The commits and version rows of a history as records of about fifty bytes: a million fit in RAM.
+// Rows refer to each other, memories, authors and texts by number. No copy of erased data remains
+// elsewhere in RAM. Must not search.
 
 import { assert } from '../../errors.ts'
 import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
@@ -23,7 +23,7 @@ const KIND = 48
 const REASON = 49
 const IS_CUT = 50
 const COMMIT_BYTES = 51
-// Fields of a row. A row is named by its number plus one.
+// Fields of a row. Rows are stored as their number plus one; 0 means none.
 const MEMORY = 0
 const POSITION = 4
 const BEFORE = 8
@@ -45,7 +45,7 @@ interface Author {
   readonly session: string | undefined
 }
 
-/** Ids by number; those of a table that was cut stay with it. */
+/** Ids by number. */
 interface Ids {
   readonly versions: Records
   readonly memories: Records
@@ -74,8 +74,8 @@ function emptyParts(): Parts {
   }
 }
 
-/** Where a new row belongs, by numbers. */
-export interface RowPlace {
+/** The rows and the memory that a new row refers to, by number. */
+export interface RowLinks {
   readonly memory: number
   /** The version of the same memory that was written before. */
   readonly before: number | undefined
@@ -99,7 +99,7 @@ export class HistoryTable {
     this.#texts = parts.texts
   }
 
-  /** Another one with the first commits of this one; `ids` has what those need. */
+  /** A copy of the first `commits` commits; `ids` must contain their ids. */
   prefix(ids: Ids, commits: number): HistoryTable {
     return new HistoryTable(ids, {
       commits: this.commits.prefix(commits),
@@ -125,15 +125,15 @@ export class HistoryTable {
     commits.setU8(position, IS_CUT, Number(isCut))
   }
 
-  /** Of the newest commit. */
-  addRow(row: VersionRow, place: RowPlace): void {
+  /** Adds a row to the newest commit. */
+  addRow(row: VersionRow, links: RowLinks): void {
     const { rows } = this
     const number = rows.add()
-    rows.setU32(number, MEMORY, place.memory)
+    rows.setU32(number, MEMORY, links.memory)
     rows.setU32(number, POSITION, this.commits.length - 1)
-    rows.setU32(number, BEFORE, named(place.before))
-    rows.setU32(number, BASE, named(place.base))
-    rows.setU32(number, SECOND_BASE, named(place.secondBase))
+    rows.setU32(number, BEFORE, optional(links.before))
+    rows.setU32(number, BASE, optional(links.base))
+    rows.setU32(number, SECOND_BASE, optional(links.secondBase))
     rows.setU32(number, PATH, this.#texts.paths.numberOf(row.path))
     rows.setU8(number, OPERATION, codeOf(operations, row.operation))
     if (row.sha256 === undefined || row.size === undefined) return
@@ -141,12 +141,14 @@ export class HistoryTable {
     rows.setHex(number, SHA256, row.sha256)
   }
 
-  /** That the newest commit redacts a row. */
+  /** Notes that the newest commit redacts a row. */
   addRedacted(row: number): void {
     this.redacted.setU32(this.redacted.add(), 0, row)
   }
 
-  /** Takes all that the details said of a row, and the note of the commit if they said that too. */
+  /**
+   * Erases what the detail said of a row, and the note of the commit if its first row is erased.
+   */
   eraseRow(row: number): { readonly path: number } {
     const { rows, commits } = this
     const path = rows.u32(row, PATH)
@@ -162,7 +164,7 @@ export class HistoryTable {
     return { path }
   }
 
-  /** Forgets those of some paths that no row has any more. */
+  /** Forgets those of the given paths that no row uses. */
   forgetPaths(numbers: ReadonlySet<number>): void {
     const unused = new Set(numbers)
     for (let row = 0; row < this.rows.length && unused.size > 0; row += 1) {
@@ -270,7 +272,7 @@ export class HistoryTable {
     return this.#hasContent(row) ? this.rows.hex(row, SHA256, SHA256_BYTES) : undefined
   }
 
-  /** What is redacted has no path. */
+  /** A redacted row has no path. */
   #hasContent(row: number): boolean {
     return this.rows.u32(row, PATH) !== 0 && this.operation(row) !== 'deleted'
   }
@@ -296,8 +298,8 @@ export class HistoryTable {
   }
 }
 
-/** A number as it is stored, where 0 stands for none. */
-function named(number: number | undefined): number {
+/** Encodes an optional number: 0 means none. */
+function optional(number: number | undefined): number {
   return number === undefined ? 0 : number + 1
 }
 

@@ -1,8 +1,7 @@
-// Every version row of the history, for questions about the past. Commits stand in the canonical
-// order, ascending (record height, record hash): on every machine the same, parents first. Filled
-// when asked for (catch-up.ts), so writers do not pay for it, and let go of again
-// (held-history.ts); kept between runs in sealed segments (history-cache.ts). Trusts the head: it
-// has been verified before anyone asks.
+// Every version row of the history, for queries about the past. Commits are in the canonical order,
+// ascending (record height, record hash): the same on every machine, parents first. Filled on
+// demand (catch-up.ts), released when unused (held-history.ts), kept between runs in sealed
+// segments (history-cache.ts). Trusts the head, which must be verified.
 
 import { assert } from '../../errors.ts'
 import { zeroId } from '../../format/record.ts'
@@ -33,22 +32,22 @@ const MEMORY_BYTES = 8
 export class History implements Pick<KnownVersions, 'findMemory'> {
   /** In canonical order; the entry at i has position i. */
   readonly commits: EntryList<CommitEntry>
-  /** In the order of their commits, those of one commit in the record's order. */
+  /** In the order of their commits; rows of one commit in the record's order. */
   readonly versions: EntryList<VersionEntry>
-  /** How many of the commits are in segments on disk, as they are here. */
+  /** The number of first commits that segments on disk hold unchanged. */
   cachedCommits = 0
-  /** Whether commits changed that are in segments on disk. */
+  /** Whether commits that segments on disk hold have changed. */
   cacheIsStale = false
-  /** Whether the commits are those of before a redaction elsewhere, until `catchUp` ran again. */
+  /** Set after a redaction elsewhere, until `catchUp` replaces the old commits. */
   isSuperseded = false
   #ancestry: Ancestry = new Ancestry()
-  /** Versions have the numbers of their rows, memories those of their first appearance. */
+  /** A version's number is that of its row; memories are numbered by first appearance. */
   #versionIds: IdIndex = new IdIndex()
   #memoryIds: IdIndex = new IdIndex()
   #memories: Records = new Records(MEMORY_BYTES)
   /** By row, the position of the first redact commit that names it. */
   #redactions: Map<number, number> = new Map()
-  /** Another one after commits were taken away: entries of before stay as they were. */
+  /** Replaced, not changed, when commits are removed: existing entries stay valid. */
   #table: HistoryTable = new HistoryTable(this.#ids)
 
   constructor() {
@@ -71,7 +70,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return row === undefined ? undefined : new VersionAt(this.#table, row)
   }
 
-  /** Its place in `versions`. */
+  /** The index of a version in `versions`. */
   indexOf(versionId: string): number | undefined {
     return this.#versionIds.find(versionId)
   }
@@ -80,7 +79,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return this.atHeight(height).find((commit) => commit.oid === oid)
   }
 
-  /** More than one where clones went on side by side. */
+  /** More than one commit where clones wrote concurrently. */
   atHeight(height: number): readonly CommitEntry[] {
     const start = countLeading(this.commits, (commit) => commit.height < height)
     let end = start
@@ -88,12 +87,12 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return [...this.commits.range(start, end)]
   }
 
-  /** By ascending position, which is not the order in git. */
+  /** By ascending position, not in git's order. */
   parentsOf({ position }: Pick<CommitEntry, 'position'>): readonly CommitEntry[] {
     return this.#entries(this.#ancestry.parentsOf(position).toSorted((a, b) => a - b))
   }
 
-  /** Whether it has several parents. */
+  /** Whether a commit has several parents. */
   isMerge({ position }: Pick<CommitEntry, 'position'>): boolean {
     return this.#ancestry.parentsOf(position).length > 1
   }
@@ -103,19 +102,19 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return this.#ancestry.pastOf(commits.map(({ position }) => position))
   }
 
-  /** Of the commits for which `holds`, those that are not in the past of another one. */
+  /** The commits for which `holds` that are not in the past of another such commit. */
   newest(holds: (commit: CommitEntry) => boolean): readonly CommitEntry[] {
     return this.#entries(
       this.#ancestry.newest((position) => holds(new CommitAt(this.#table, position))),
     )
   }
 
-  /** Of all versions, 16 bytes each. */
+  /** The ids of all versions, 16 bytes each. */
   get versionIds(): Records {
     return this.#versionIds.ids.copy(this.#versionIds.size)
   }
 
-  /** The names of all commits. */
+  /** The ids of all commits. */
   oids(): Oids {
     const { length } = this.commits
     const collector = new OidCollector()
@@ -125,19 +124,19 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return new OidSet(collector.finish())
   }
 
-  /** The commits below a position that have no children there: their names tell which all are. */
+  /** The commits below a position without children there; their ids identify all below it. */
   tipsBefore(position: number): readonly CommitEntry[] {
     return this.#entries(this.#ancestry.tipsBefore(position))
   }
 
-  /** Of each memory there ever was, in the order in which they appear. */
+  /** The id of each memory that ever existed, in the order of first appearance. */
   *memoryIds(): Generator<string> {
     for (let memory = 0; memory < this.#memoryIds.size; memory += 1) {
       yield this.#memoryIds.idAt(memory)
     }
   }
 
-  /** In the order of the history. */
+  /** The versions of a memory, in the order of the history. */
   ofMemory(memoryId: string): readonly VersionEntry[] {
     const versions: VersionEntry[] = []
     for (let row = this.#newestRow(memoryId); row !== undefined; row = this.#table.before(row)) {
@@ -153,7 +152,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return new VersionAt(this.#table, this.#memories.u32(memory, FIRST))
   }
 
-  /** The newest version of a memory of which the commit is at a position for which `holds`. */
+  /** The newest version of a memory whose commit's position satisfies `holds`. */
   newestOf(
     memoryId: string,
     holds: (position: number) => boolean = always,
@@ -164,7 +163,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return undefined
   }
 
-  /** The version of the same memory that stands before another one. */
+  /** The previous version of the same memory. */
   findBefore(versionId: string): VersionEntry | undefined {
     const row = this.#versionIds.find(versionId)
     const before = row === undefined ? undefined : this.#table.before(row)
@@ -189,23 +188,23 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   }
 
   /**
-   * The next commit in canonical order, after all versions that it names. `parents` are positions:
-   * the one before, if left out.
+   * Appends the next commit in canonical order; the versions that it names must exist. `parents`
+   * are positions, by default the commit before.
    */
   append(commit: NewCommit, rows: readonly VersionRow[], parents?: readonly number[]): void {
     this.#table.addCommit(commit, this.#ancestry.append(parents))
     for (const row of rows) this.#appendRow(row)
     for (const versionId of commit.redacts) {
       const row = this.#versionIds.find(versionId)
-      assert(row !== undefined, 'a redaction names what is in its past')
+      assert(row !== undefined, 'a redaction names versions in its past')
       this.#table.addRedacted(row)
       if (!this.#redactions.has(row)) this.#redactions.set(row, this.commits.length - 1)
     }
   }
 
   /**
-   * What a redaction did to commits that are here: by position, the names that they have now. The
-   * redacted versions lose all that the details said. What is newer is left to `catchUp`.
+   * Applies a redaction: sets the new ids of rewritten commits, by position, and erases what the
+   * details said of redacted versions. Newer commits are left to `catchUp`.
    */
   applyRedaction(rewritten: ReadonlyMap<number, Oid>, redacted: ReadonlySet<string>): void {
     for (const [position, oid] of rewritten) {
@@ -223,7 +222,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     this.#table.forgetPaths(paths)
   }
 
-  /** Another one with the commits below a position. A redaction of one is one of the other. */
+  /** A copy of the commits below a position. A redaction applied to one shows in the other. */
   prefix(position: number): History {
     const prefix = new History()
     const table = this.#table
@@ -247,12 +246,12 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return prefix
   }
 
-  /** Keeps the commits below a position. */
+  /** Removes the commits from a position on. */
   truncate(position: number): void {
     if (position < this.commits.length) this.become(this.prefix(position))
   }
 
-  /** Takes over all of another one, which must not be used any more. */
+  /** Replaces all contents by those of another history, which must not be used afterwards. */
   become(other: History): void {
     this.cachedCommits = other.cachedCommits
     this.cacheIsStale = other.cacheIsStale
@@ -293,7 +292,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   #rowOf(versionId: string): number | undefined {
     if (versionId === zeroId) return undefined
     const row = this.#versionIds.find(versionId)
-    assert(row !== undefined, 'a version is based on what is in its past')
+    assert(row !== undefined, 'a version is based on versions in its past')
     return row
   }
 
@@ -308,7 +307,7 @@ function always(): boolean {
   return true
 }
 
-/** The versions that were verified, for "new" and "is there" (FORMAT §6.4). */
+/** The verified versions, for the row rules "new" and "exists" (FORMAT §6.4). */
 export interface KnownVersions {
   /** The memory of a version, undefined if there is no such version. */
   findMemory(versionId: string): string | undefined

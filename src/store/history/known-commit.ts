@@ -1,6 +1,6 @@
-// What the history keeps of one commit, read from git. Trusts the commit: it was verified before,
-// so its form and its salts are not judged again, only opened. Strings are made so that none keeps
-// a larger text alive: a hundred thousand commits are in RAM at once.
+// Reads what the history keeps of one commit from git. Trusts the commit, which must be verified:
+// its form and salts are not checked again. Strings are copied so that none keeps a larger one
+// alive: a hundred thousand commits are in RAM together.
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -16,14 +16,14 @@ import type { NewCommit, VersionRow } from './history-rows.ts'
 import type { HistorySource } from './history.ts'
 
 export interface KnownCommit {
-  /** The hash of its record: together with the height, its place in the canonical order. */
+  /** The hash of its record, which with the height determines its position. */
   readonly hash: Uint8Array
   readonly parents: readonly Oid[]
   readonly commit: NewCommit
   readonly rows: readonly VersionRow[]
 }
 
-/** Whoever has read its bytes already gives them. */
+/** `bytes` is the body of the commit, if the caller has read it. */
 export function readKnownCommit(source: HistorySource, oid: Oid, bytes?: Uint8Array): KnownCommit {
   const { sections, epoch, decoded } = openKnownRecord(source, oid, bytes)
   const hash = recordHash(source.storeId, decoded.signed)
@@ -37,13 +37,13 @@ export function readKnownCommit(source: HistorySource, oid: Oid, bytes?: Uint8Ar
   }
 }
 
-/** What a commit keeps when a redaction makes it anew. */
+/** The record hash of a commit: a redaction that rewrites the commit does not change it. */
 export function readRecordHash(source: HistorySource, oid: Oid): Uint8Array {
   const { decoded } = openKnownRecord(source, oid)
   return recordHash(source.storeId, decoded.signed)
 }
 
-/** Of the versions that a commit wrote: of one with these bytes. */
+/** The ids of the versions that a commit with these bytes wrote. */
 export function readVersionIds(
   source: HistorySource,
   oid: Oid,
@@ -111,7 +111,7 @@ function versionRow(row: RecordRow, detail: DetailRow | undefined): VersionRow {
   }
 }
 
-/** A copy that does not share the memory of the digits that it was cut from. */
+/** A copy that does not share memory with the string it was sliced from. */
 function compact(hex: string): string {
   return Buffer.from(hex, 'latin1').toString('latin1')
 }

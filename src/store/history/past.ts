@@ -1,5 +1,6 @@
-// The store as it was after an earlier commit: which memories were live, where, and what they held.
-// Reads only. What is redacted is not there, also if that happens while a view is in use.
+// The store as it was after an earlier commit: the memories that were live, with paths and
+// contents. Reads only. Redacted versions are left out, also if they are redacted while a view is
+// in use.
 
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes } from '../../bytes.ts'
@@ -21,36 +22,36 @@ import { placedTime } from './record-times.ts'
 import { askInSlices, type PastSource, retryAfterRedaction } from './retry-after-redaction.ts'
 
 export interface PastView {
-  /** The newest commit of then, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
+  /** The newest commit at that time, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
   readonly commit: string
   readonly time: number
-  /** Memories whose version of then is redacted: they are not listed. */
+  /** The number of memories that are not listed because their version is redacted. */
   readonly redacted: number
   /**
-   * Memories that are not listed because an older one was at, above or below their path. Only if
-   * clones were apart then and had not heard of each other.
+   * The number of memories that are not listed because an older one was at, above or below their
+   * path. Only where clones had diverged.
    */
   readonly displaced: number
-  /** The memory that was at a path, or undefined if none was, or it is redacted. */
+  /** The memory at a path; undefined if there was none or it is redacted. */
   read(path: string): Promise<Memory | undefined>
   /** As `MemoryStore.list`. */
   list(path: string, options?: { depth?: number }): Promise<DirectoryListing | undefined>
 }
 
-/** A memory at its path of then. Nothing of it keeps the history in RAM. */
+/** A memory at its path at that time. Does not keep the history in RAM. */
 interface PastMemory {
   readonly memoryId: string
   readonly path: string
   readonly size: number
   readonly sha256: string
   readonly versionId: string
-  /** The commit that wrote the version, as it is called unless something of then is redacted. */
+  /** The commit that wrote the version; its id changes if something before it is redacted. */
   readonly commit: { readonly oid: Oid; readonly time: number }
   /** When its first version was written. */
   readonly created: number
 }
 
-/** A commit, by its name and place of now and by what it keeps in every rewrite. */
+/** A commit by its current id and position, and by its record hash, which no rewrite changes. */
 interface Tip extends Pick<CommitEntry, 'position' | 'height' | 'oid'> {
   readonly record: Uint8Array
 }
@@ -127,7 +128,7 @@ class Past implements PastView {
     return listDirectory(await this.#refresh(), path, depth)
   }
 
-  /** A redaction of anything that was there by then gives commits of then other names. */
+  /** Finds the commits again if a redaction has changed their ids. */
   async #refresh(): Promise<State> {
     const history = await this.#source.loadHistory()
     const { tips } = this.#state
@@ -151,11 +152,11 @@ class Past implements PastView {
       if (!equalBytes(readRecordHash(this.#source.contents, oid), tip.record)) continue
       return { entry, tip: { ...tip, position, oid } }
     }
-    throw new StoreError('not_found', 'The commit of then is gone')
+    throw new StoreError('not_found', 'The commit is no longer in the history')
   }
 }
 
-/** Whether nothing has changed up to a commit: then neither have its name and its place. */
+/** Whether a commit has kept its id and position: then nothing up to it has changed. */
 function isThere(history: History, { position, oid }: Tip): boolean {
   return history.commits.at(position)?.oid === oid
 }
@@ -174,12 +175,12 @@ function* stateAt(
   }
 }
 
-/** The memories, by hex id, that an older one kept from being listed at a moment. */
+/** The ids, in hex, of the memories that are not listed because of an older one at their path. */
 export function findDisplaced(history: History, moment: Moment): ReadonlySet<string> {
   return new Set(moment.tips.length > 1 ? atOnce(memoriesAt(history, moment)).displaced : [])
 }
 
-/** The memories that were live at a moment, a step for each there ever was. */
+/** The memories that were live at a moment. Yields after each memory that ever existed. */
 function* memoriesAt(history: History, moment: Moment): Generator<undefined, Memories> {
   const found: PastMemory[] = []
   let redacted = 0
@@ -193,19 +194,21 @@ function* memoriesAt(history: History, moment: Moment): Generator<undefined, Mem
     if (path === undefined || size === undefined || sha256 === undefined) redacted += 1
     else found.push({ memoryId, path, size, sha256, versionId, commit: { oid, time }, created })
   }
-  const wereApart = moment.tips.length > 1
-  return { ...place(wereApart ? found.toSorted(byAge) : found, wereApart), redacted }
+  const hadDiverged = moment.tips.length > 1
+  const inOrder = hadDiverged ? found.toSorted(byAge) : found
+  return { ...byPath(inOrder, hadDiverged), redacted }
 }
 
-/** Only of clones that were apart, two memories can be in each other's way. */
-function place(
+/** Only where clones had diverged can the paths of two memories conflict. */
+function byPath(
   memories: readonly PastMemory[],
-  wereApart: boolean,
+  hadDiverged: boolean,
 ): Pick<Memories, 'paths' | 'displaced'> {
   const paths = new PathTree<PastMemory>()
   const displaced: string[] = []
   for (const memory of memories) {
-    if (wereApart && paths.findOccupant(memory.path) !== undefined) displaced.push(memory.memoryId)
+    if (hadDiverged && paths.findOccupant(memory.path) !== undefined)
+      displaced.push(memory.memoryId)
     else paths.add(memory)
   }
   return { paths, displaced }

@@ -1,34 +1,34 @@
-// Points of the history, and which commits had been made by then. Pure over the history in RAM.
+// Resolves points in time to the commits that had been made by then. Pure over the history in RAM.
 
 import { assert, StoreError } from '../../errors.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { getVersionEntry } from './versions.ts'
 
-/** A moment in the history. */
+/** A point in the history, as a caller gives it. */
 export type Point =
-  /** As it was then, ms since 1970. */
+  /** Ms since 1970. */
   | { readonly time: number }
   /** Right after this version was written, `memver_…`. */
   | { readonly versionId: string }
   /** Right after this commit: 40 hex digits, or at least the first 7. */
   | { readonly commit: string }
 
-/** The commits that had been made by a moment, as far as this history knows. */
+/** The commits that had been made by a point, as far as this history knows. */
 export interface Moment {
-  /** The last of them in the order of the history; not the only newest one if clones were apart. */
+  /** The last of them in the order of the history; not the only tip where clones had diverged. */
   readonly commit: CommitEntry
-  /** Those that are in the past of no other one, ascending. */
+  /** Those that are in the past of no other, in ascending order. */
   readonly tips: readonly CommitEntry[]
   /** Whether the commit at a position of the history is one of them. */
   readonly has: (position: number) => boolean
 }
 
 /**
- * What a point stands for: the past of a commit, itself included. A time may stand for the pasts of
- * several: of all commits whose record is not younger. Clocks differ and leap, so in their pasts
- * there may be younger ones: those count as being there too (FORMAT §6.5). Throws `not_found`, or
- * `invalid_input` for what is no point.
+ * Resolves a point to the past of a commit, that commit included. A time resolves to the pasts of
+ * all commits whose record is not later. Clocks differ and leap, so those pasts may contain later
+ * times: they are included too (FORMAT §6.5). Throws `not_found`, or `invalid_input` for a
+ * malformed point.
  */
 export function momentOf(history: History, point: Point): Moment {
   if ('time' in point) return momentAfter(history, findByTime(history, point.time))
@@ -38,14 +38,14 @@ export function momentOf(history: History, point: Point): Moment {
   return momentAfter(history, [findByOid(history, point.commit)])
 }
 
-/** As `momentOf`; the head for no point. */
+/** Resolves a point as `momentOf` does; the default is the head. */
 export function momentOrNow(history: History, point: Point | undefined): Moment {
   if (point !== undefined) return momentOf(history, point)
   if (history.head !== undefined) return momentAfter(history, [history.head])
   throw new StoreError('not_found', 'The store has no history')
 }
 
-/** When these commits, ascending, and all in their pasts had been made. */
+/** The moment after these commits, given in ascending order, and all their pasts. */
 export function momentAfter(history: History, tips: readonly CommitEntry[]): Moment {
   const commit = tips.at(-1)
   assert(commit !== undefined, 'a moment is after some commit')
@@ -58,7 +58,7 @@ export function versionAt(
   memoryId: string,
   { commit, has }: Moment,
 ): VersionEntry | undefined {
-  // Which descends from all its others of then, or is the later one where clones were apart.
+  // It descends from all earlier versions, or is the last in order where clones had diverged.
   const newest = commit.position
   return history.newestOf(memoryId, (position) => position <= newest && has(position))
 }
@@ -80,7 +80,10 @@ function findByOid({ commits }: History, digits: string): CommitEntry {
   const found: CommitEntry[] = []
   for (const commit of commits) if (commit.oid.startsWith(digits)) found.push(commit)
   if (found.length > 1) {
-    throw new StoreError('invalid_input', `${found.length} commits begin so; give more digits`)
+    throw new StoreError(
+      'invalid_input',
+      `${found.length} commits begin with these digits; give more digits`,
+    )
   }
   if (found[0] === undefined) throw new StoreError('not_found', 'There is no such commit')
   return found[0]

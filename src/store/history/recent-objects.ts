@@ -1,6 +1,6 @@
-// Objects that were read last, for work that reads many versions: those of one commit share its
-// bytes and its upper trees, and a commit of many rows is large. Lives as long as that work, so
-// nothing that is erased outlives it. Bounded in bytes.
+// A bounded cache of recently read commits and trees, for work that reads many versions: those of
+// one commit share its bytes and upper trees, and a commit of many rows is large. Must not outlive
+// that work, or erased objects would stay in RAM.
 
 import type { GitObject, Oid } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
@@ -20,7 +20,7 @@ export class RecentObjects implements ObjectSource {
 
   read(oid: Oid): GitObject | undefined {
     const object = this.#recent.get(oid) ?? this.#objects.read(oid)
-    // A blob is read once.
+    // A blob is rarely read twice.
     if (object === undefined || object.type === 'blob') return object
     if (!this.#recent.delete(oid)) this.#bytes += object.body.length
     this.#recent.set(oid, object)

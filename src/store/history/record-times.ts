@@ -1,37 +1,38 @@
-// What the history says of the times in records (FORMAT §6.5), which are what clocks showed and
-// may be wrong: which are doubtful, where what was written later places them, and how late a record
-// can have been written. Pure over the history, so that all clones agree. Trusts no clock.
+// Evaluates the times in records (FORMAT §6.5), which come from device clocks and may be wrong:
+// which are doubtful, where later records place them, and the latest time at which a record can
+// have been written. Pure over the history, so that all clones agree. Trusts no clock.
 
 import type { Oid } from '../../git/objects/object.ts'
 import type { CommitEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 
-/** How much earlier a descendant may be, in ms, before a time is doubtful. */
+/** A time is doubtful if a descendant is earlier by more than this, in ms. */
 export const doubtfulAfter: number = 24 * 60 * 60 * 1000
 
-/** What is known of the commits up to one that has all before it in its past. */
+/** The placed times of all commits up to a cut. */
 interface Placement {
   readonly head: Oid
   readonly position: number
-  /** By position, the earliest time of the descendants of each commit whose own is doubtful. */
+  /** By position of each commit with a doubtful time, the earliest time of its descendants. */
   readonly placed: ReadonlyMap<number, number>
-  /** The greatest time of a descendant from which on nothing of this changes. */
+  /** A later descendant changes none of this unless its time is before this one. */
   readonly settled: number
 }
 
 const placements: WeakMap<History, Placement> = new WeakMap()
 
 /**
- * The earliest time of a commit's descendants, ms since 1970, where that is more than 24 hours
- * before its own time: then the own one is doubtful. Undefined for all others.
+ * The earliest time of a commit's descendants, ms since 1970, if that is more than 24 hours before
+ * the commit's own time, which is then doubtful; undefined otherwise.
  */
 export function findPlacedTime(history: History, { position }: CommitEntry): number | undefined {
   return placementOf(history)?.placed.get(position)
 }
 
 /**
- * Whether a commit may have been written between two times, both included. A doubtful time stands
- * for two, of which the own one is left out if the head is over 24 hours earlier as well.
+ * Whether a commit may have been written between two times, both included. A doubtful time counts
+ * as a range from the placed time to its own, or as the placed time alone if the head is over 24
+ * hours earlier too.
  */
 export function mayLieBetween(
   history: History,
@@ -45,20 +46,20 @@ export function mayLieBetween(
   return (since ?? latest) <= latest && earliest <= (until ?? earliest)
 }
 
-/** The time of a commit, or the one at which its descendants place it. */
+/** The time of a commit, or its placed time if its own is doubtful. */
 export function placedTime(history: History, commit: CommitEntry): number {
   return findPlacedTime(history, commit) ?? commit.time
 }
 
 /**
- * How late a commit can have been written, for deciding what is old enough to go: every doubt makes
- * it younger. No commit is older than one before it, whatever its own clock showed; times after
- * `now` say nothing.
+ * The latest time at which a commit can have been written, for deciding what retention may erase:
+ * every doubt makes it later. No commit is taken to be older than one before it, and times after
+ * `now` are ignored.
  */
 export class LatestTimes {
   readonly #history: History
   readonly #now: number
-  /** Of the commits below `#next`. */
+  /** The latest time of the commits below `#next`. */
   #latest = Number.NEGATIVE_INFINITY
   #next = 0
 
@@ -67,7 +68,7 @@ export class LatestTimes {
     this.#now = now
   }
 
-  /** Cheap if positions ascend from call to call. Ms since 1970; after `now` if nothing tells. */
+  /** Ms since 1970; after `now` if no time is reliable. Cheap if positions ascend between calls. */
   of(commit: CommitEntry): number {
     if (commit.position + 1 < this.#next) {
       this.#next = 0
@@ -91,7 +92,7 @@ function placementOf(history: History): Placement | undefined {
   return found
 }
 
-/** What is new need not be added to what is known if none of it is so early that it says more. */
+/** Extends a known placement, unless a new commit is so early that it changes known ones. */
 function continued(
   history: History,
   head: CommitEntry,
@@ -108,16 +109,16 @@ function continued(
   }
 }
 
-/** Children before parents, down to a commit that has all others below in its past, or to -1. */
+/** Goes from children to parents, down to a cut at `end`, or to -1 for all. */
 function walkBack(
   history: History,
   { oid, position: last }: CommitEntry,
   end: number,
 ): { readonly placement: Placement; readonly earliest: number } {
   const placed = new Map<number, number>()
-  /** By position, the earliest time of the descendants that were passed. */
-  const below = new Map<number, number>()
-  /** The same for the next commit, where the history is a line there. */
+  /** By position, the earliest time of the descendants visited so far. */
+  const bounds = new Map<number, number>()
+  /** The same for the next commit where the history is linear. */
   let inLine = Number.POSITIVE_INFINITY
   let settled = Number.NEGATIVE_INFINITY
   let earliest = Number.POSITIVE_INFINITY
@@ -125,19 +126,19 @@ function walkBack(
     const commit = history.commits.at(position)
     if (commit === undefined) continue
     const { time } = commit
-    const bound = Math.min(inLine, below.get(position) ?? Number.POSITIVE_INFINITY)
-    below.delete(position)
+    const bound = Math.min(inLine, bounds.get(position) ?? Number.POSITIVE_INFINITY)
+    bounds.delete(position)
     if (time - bound > doubtfulAfter) placed.set(position, bound)
     settled = Math.max(settled, placed.get(position) ?? time - doubtfulAfter)
     const least = Math.min(time, bound)
     earliest = Math.min(earliest, least)
-    // A million times in a line: asks for nothing and makes nothing.
+    // The common case, possibly a million times: allocates nothing.
     const isInLine =
       position > 0 && commit.isCut && history.commits.at(position - 1)?.isCut === true
     inLine = isInLine ? least : Number.POSITIVE_INFINITY
     if (isInLine) continue
     for (const parent of history.parentsOf(commit)) {
-      below.set(parent.position, Math.min(least, below.get(parent.position) ?? least))
+      bounds.set(parent.position, Math.min(least, bounds.get(parent.position) ?? least))
     }
   }
   return { placement: { head: oid, position: last, placed, settled }, earliest }

@@ -1,6 +1,6 @@
-// Questions that read many old contents, one after another. Another process may redact meanwhile:
-// commits then have other names, and the old ones are erased. Such a question is asked again, of
-// the history as it is then. Must not change anything.
+// Retries queries that read many old contents. Another process may redact meanwhile: commits then
+// have new ids and the old objects are erased. Such a query runs again on the new history. Must not
+// change anything.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
@@ -8,13 +8,13 @@ import { atOnce, TimeSlice } from '../../time-slice.ts'
 import type { ContentSource } from './contents.ts'
 import type { History } from './history.ts'
 
-/** What questions are asked of. */
+/** The history and contents that a query reads. */
 export interface PastSource {
   loadHistory(options?: WorkOptions): Promise<History>
   readonly contents: ContentSource
 }
 
-/** Throws what `ask` throws, but `object_missing` only if nothing explains it. */
+/** Throws what `ask` throws; `object_missing` only if no redaction explains it. */
 export async function retryAfterRedaction<T>(
   source: PastSource,
   ask: (history: History) => Promise<T>,
@@ -34,12 +34,12 @@ export async function retryAfterRedaction<T>(
   }
 }
 
-/** After so many tries it is asked at once: others may ask, and so fill it, all the time. */
+/** After this many tries the query runs in one piece: others may extend the history each time. */
 const TRIES = 3
 
 /**
- * Asks what goes through much of the history in slices, and from the start again if it has changed
- * meanwhile: the answer is of one state. Throws what `ask` throws, or `cancelled`.
+ * Runs a long query in time slices, and again from the start if the history has changed meanwhile,
+ * so that the result is of one state. Throws what `ask` throws, or `cancelled`.
  */
 export async function askInSlices<T>(
   history: History,

@@ -1,18 +1,19 @@
-// What a version was made from: the version before it, or where clones were merged the versions of
-// both. Pure over the history in RAM.
+// The inputs of a version: the previous version, or the versions of both sides of a merge. Pure
+// over the history in RAM.
 
 import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 
 export interface VersionInput {
   readonly entry: VersionEntry
-  /** The newest version that both this input and an earlier one of the list come from. */
+  /** The newest common ancestor of this input and the earlier ones of the list. */
   readonly common: VersionEntry | undefined
 }
 
 /**
- * None for a first version, and more than one only in merges. There another memory that had the
- * same path may be among them: it was deleted by the merge, and its text went into this version.
+ * The inputs of a version: none for a first version, and more than one only for a merge. They may
+ * include versions of another memory with the same path, which the merge deleted and joined into
+ * this one.
  */
 export function inputsOf(history: History, entry: VersionEntry): readonly VersionInput[] {
   const entries = [...basesOf(history, entry), ...joinedInto(history, entry)]
@@ -22,18 +23,18 @@ export function inputsOf(history: History, entry: VersionEntry): readonly Versio
   })
 }
 
-/** The same where a merge of clones wrote the version; none for all others. */
+/** The inputs of a version that a merge of clones wrote; empty for all others. */
 export function mergedInputsOf(history: History, entry: VersionEntry): readonly VersionEntry[] {
   if (!history.isMerge(entry.commit)) return []
   return [...basesOf(history, entry), ...joinedInto(history, entry)]
 }
 
-/** Whether a merge gave a memory a path that no side had given it: where it was before. */
+/** The previous path of a memory that a merge gave a path which no side had given it. */
 export function findMovedFrom(history: History, entry: VersionEntry): string | undefined {
   if (!history.isMerge(entry.commit) || entry.operation === 'deleted') return undefined
   const live = basesOf(history, entry).filter(({ operation }) => operation !== 'deleted')
   const paths = live.flatMap(({ path }) => path ?? [])
-  // What a redacted side called it is not known.
+  // The path of a redacted side is unknown.
   if (paths.length < live.length || entry.path === undefined) return undefined
   if (paths.includes(entry.path)) return undefined
   const [first, second = first] = live
@@ -42,34 +43,34 @@ export function findMovedFrom(history: History, entry: VersionEntry): string | u
   return renamed.length === 1 ? renamed[0] : newestOf(live)?.path
 }
 
-/** The memory that goes on with the text of one that a merge deleted, if this row deleted one. */
+/** The version that received the text of a memory if a merge deleted that with this row. */
 export function joinOf(history: History, entry: VersionEntry): VersionEntry | undefined {
   if (entry.operation !== 'deleted' || !isLastOfLive(history, entry)) return undefined
-  return besides(history, entry).find(({ operation }) => operation !== 'deleted')
+  return samePathRows(history, entry).find(({ operation }) => operation !== 'deleted')
 }
 
 function basesOf(history: History, { base, secondBase }: VersionEntry): readonly VersionEntry[] {
   return [base, secondBase].flatMap((id) => history.find(id) ?? [])
 }
 
-/** The versions of other memories that a merge put into one. Nothing is known of redacted paths. */
+/** The versions of other memories that a merge joined into one. Redacted paths are unknown. */
 function joinedInto(history: History, entry: VersionEntry): readonly VersionEntry[] {
   if (entry.operation === 'deleted') return []
-  const deleted = besides(history, entry).filter((row) => {
+  const deleted = samePathRows(history, entry).filter((row) => {
     return row.operation === 'deleted' && isLastOfLive(history, row)
   })
   return deleted.flatMap((row) => basesOf(history, row))
 }
 
-/** Other rows of a merge that name the same path. */
-function besides(history: History, entry: VersionEntry): readonly VersionEntry[] {
+/** The other rows of a merge that name the same path. */
+function samePathRows(history: History, entry: VersionEntry): readonly VersionEntry[] {
   if (!history.isMerge(entry.commit) || entry.path === undefined) return []
   return history.rowsAt(entry.commit.position).filter((row) => {
     return row.versionId !== entry.versionId && row.path === entry.path
   })
 }
 
-/** Not if both clones had deleted it. */
+/** False if both sides had deleted the memory. */
 function isLastOfLive(history: History, entry: VersionEntry): boolean {
   return basesOf(history, entry).some(({ operation }) => operation !== 'deleted')
 }
@@ -94,7 +95,7 @@ function findCommon(
 
 interface Reached {
   readonly version: VersionEntry
-  /** Which of the two it was reached from: 1, 2, or 3 for both. */
+  /** 1 or 2 for the side it was reached from, 3 for both. */
   readonly from: number
 }
 
@@ -103,7 +104,7 @@ function reach(reached: Map<string, Reached>, version: VersionEntry, from: numbe
   reached.set(versionId, { version, from: (reached.get(versionId)?.from ?? 0) | from })
 }
 
-/** By its place in the history. */
+/** The version with the highest position in the history. */
 export function newestOf(entries: Iterable<VersionEntry>): VersionEntry | undefined {
   let newest: VersionEntry | undefined
   for (const entry of entries) {

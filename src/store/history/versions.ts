@@ -1,5 +1,5 @@
-// Questions about the past: versions by memory, path, actor, session, operation and time, newest
-// first, in pages. Answers come from the history in RAM, contents from git.
+// Queries for versions by memory, path, actor, session, operation and time, newest first, in pages.
+// Reads the history in RAM, and contents from git.
 
 import { StoreError } from '../../errors.ts'
 import type { Actor, ActorType, Operation } from '../../format/change-record.ts'
@@ -28,27 +28,27 @@ export interface Version {
   /** By the clock of the device. */
   readonly createdAt: number
   /**
-   * Undefined unless a version or another change that came after it is over 24 hours earlier: then
-   * `createdAt` is doubtful, and this is the earliest time of those, which `at` goes by.
+   * Set if a later change has a time over 24 hours earlier: then `createdAt` is doubtful, and this
+   * is the earliest such time, which `at` uses.
    */
   readonly placedAt: number | undefined
   readonly createdBy: Actor | undefined
   readonly session: string | undefined
   readonly deviceId: string
-  /** The version that this one replaced, if any: of a merged one the first. */
+  /** The version that this one replaced, if any; the first one for a merge. */
   readonly baseVersionId: string | undefined
   /**
-   * What a merge of clones put together: the versions of both sides, and those of another memory
+   * The versions that a merge of clones combined: those of both sides, and those of another memory
    * with the same path that was joined into this one. Empty for all others.
    */
   readonly mergedFrom: readonly string[]
-  /** The reason that its change was given, if any. */
+  /** The reason given with its change, if any. */
   readonly reason: string | undefined
   /** The git commit, 40 hex digits. */
   readonly commit: string
   readonly redactedAt: number | undefined
   readonly redactedBy: Actor | undefined
-  /** Only where contents were asked for: undefined for a deletion and once redacted. */
+  /** Only with the view `full`; undefined for a deletion and once redacted. */
   readonly content?: string | undefined
 }
 
@@ -57,16 +57,16 @@ export interface FullVersion extends Version {
   readonly content: string | undefined
 }
 
-/** With all that a merge put together in it, in the order of `mergedFrom`. */
+/** A version with the versions that a merge combined in it, in the order of `mergedFrom`. */
 export interface VersionWithInputs extends FullVersion {
   readonly inputs: readonly FullVersion[]
 }
 
 /** All given conditions must hold (Memory Stores API §7). */
 export interface VersionFilter extends PageQuery {
-  /** `mem_…`, also of a memory that is deleted. */
+  /** `mem_…`, also of a deleted memory. */
   readonly memoryId?: string | undefined
-  /** Versions at this path, or below it if it was a directory. Redacted ones have no path. */
+  /** Only versions at or below this path. Redacted ones have no path. */
   readonly path?: string | undefined
   readonly actorId?: string | undefined
   readonly actorType?: ActorType | undefined
@@ -80,11 +80,11 @@ export interface VersionFilter extends PageQuery {
    */
   readonly since?: number | undefined
   readonly until?: number | undefined
-  /** `newest` first if left out: the order of the history, which clocks need not agree with. */
+  /** Default: `newest` first. The order is that of the history, which clocks may contradict. */
   readonly order?: 'newest' | 'oldest' | undefined
   /**
-   * The cursor that the page before gave: the id of its last version. It stays good when versions
-   * are written, merged in or redacted meanwhile, and goes on in either order.
+   * The cursor from the previous page: the id of its last version. It stays valid when versions
+   * are written, merged or redacted meanwhile, and works in either order.
    */
   readonly page?: string | undefined
 }
@@ -92,7 +92,7 @@ export interface VersionFilter extends PageQuery {
 const OPERATIONS = new Set<unknown>(['created', 'modified', 'deleted', undefined])
 const ORDERS = new Set<unknown>(['newest', 'oldest', undefined])
 
-/** A page without contents, whatever the view. Throws `invalid_input`. */
+/** A page without contents, for any view. Throws `invalid_input`. */
 export function findVersions(history: History, filter: VersionFilter): Page<Version> {
   return describePage(history, atOnce(findEntries(history, filter)))
 }
@@ -144,7 +144,7 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
     deviceId: formatId('device', commit.deviceId),
     baseVersionId: entry.base === zeroId ? undefined : formatId('version', entry.base),
     mergedFrom: combinedIn(history, entry).map((input) => formatId('version', input.versionId)),
-    // A note lies with the first row of its change, and may outlive the others.
+    // The note is in the detail of the change's first row and may outlive other rows.
     reason: redaction === undefined ? commit.note : undefined,
     commit: commit.oid,
     redactedAt: redaction?.time,
@@ -152,7 +152,7 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
   }
 }
 
-/** A merge may also have moved a memory aside, or deleted it: that puts nothing together. */
+/** The combined versions; empty if a merge only moved or deleted a memory. */
 function combinedIn(history: History, entry: VersionEntry): readonly VersionEntry[] {
   const inputs = mergedInputsOf(history, entry)
   return inputs.length > 1 ? inputs : []
@@ -182,10 +182,10 @@ function* findEntries(
   const limit = pageSizeOf(filter)
   const candidates = candidatesFor(history, filter)
   const matches = conditionOf(history, filter)
-  const step = filter.order === 'oldest' ? 1 : -1
+  const direction = filter.order === 'oldest' ? 1 : -1
   const data: VersionEntry[] = []
-  let index = startOf(history, candidates, step, filter.page)
-  for (; index >= 0 && index < candidates.length; index += step) {
+  let index = startOf(history, candidates, direction, filter.page)
+  for (; index >= 0 && index < candidates.length; index += direction) {
     yield
     const entry = candidates.at(index)
     if (entry === undefined || !matches(entry)) continue
@@ -201,7 +201,7 @@ interface Candidates {
   at(index: number): VersionEntry | undefined
 }
 
-/** Oldest first, the narrowest list that holds every match. */
+/** The narrowest list that holds every match, oldest first. */
 function candidatesFor(history: History, filter: VersionFilter): Candidates {
   if (filter.memoryId === undefined) return history.versions
   return history.ofMemory(parseId('memory', filter.memoryId))
@@ -213,10 +213,10 @@ function conditionOf(history: History, filter: VersionFilter): (entry: VersionEn
     (operation === undefined || done === operation) &&
     (at === undefined || isAtOrBelow(path, at)) &&
     (redacted === undefined || redacted === (history.findRedaction(versionId) !== undefined)) &&
-    wroteIt(history, commit, filter)
+    isWrittenBy(history, commit, filter)
 }
 
-function wroteIt(history: History, commit: CommitEntry, filter: VersionFilter): boolean {
+function isWrittenBy(history: History, commit: CommitEntry, filter: VersionFilter): boolean {
   const { actor, session } = commit
   return (
     (filter.actorId === undefined || actor?.id === filter.actorId) &&
@@ -229,16 +229,16 @@ function wroteIt(history: History, commit: CommitEntry, filter: VersionFilter): 
 function startOf(
   history: History,
   candidates: Candidates,
-  step: 1 | -1,
+  direction: 1 | -1,
   after: string | undefined,
 ): number {
-  if (after === undefined) return step === 1 ? 0 : candidates.length - 1
+  if (after === undefined) return direction === 1 ? 0 : candidates.length - 1
   const versionId = parseId('version', after)
   const last = history.indexOf(versionId) ?? -1
   const index = countLeading(candidates, (one) => (history.indexOf(one.versionId) ?? 0) < last)
   if (candidates.at(index)?.versionId !== versionId)
     throw new StoreError('invalid_input', 'The cursor belongs to another query')
-  return index + step
+  return index + direction
 }
 
 function checkFilter({ operation, order, since, until }: VersionFilter): void {

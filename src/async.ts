@@ -1,33 +1,33 @@
-// What long work and work in turns have in common: reports, an end from outside, one after another.
+// Options of long work, and a mutex: progress reports, cancellation, and one task after another.
 
 import { TimeSlice } from './time-slice.ts'
 
-/** Reports long work: `done` of `total`, in what the work counts. */
+/** Reports the progress of long work: `done` of `total`, in the units of that work. */
 export type Progress = (done: number, total: number) => void
 
-/** What every long work takes. */
+/** Options that every long operation takes. */
 export interface WorkOptions {
   readonly progress?: Progress | undefined
-  /** Ends the work with `cancelled`; nothing is half done. */
+  /** Ends the work with `cancelled`, and leaves nothing half done. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What long work in a thread takes, which no signal reaches. Asked and told now and then. */
+/** The same for work in a thread, which an `AbortSignal` does not reach. Both are called often. */
 export interface WorkWatch {
-  /** If true, the work ends with `cancelled`, and everything is as it was. */
+  /** If it returns true, the work ends with `cancelled` and leaves everything as it was. */
   readonly isCancelled: () => boolean
   readonly progress: Progress
 }
 
-/** For who does not wait in front of a terminal. */
+/** For callers that neither cancel nor show progress. */
 export const unwatched: WorkWatch = { isCancelled: () => false, progress: () => undefined }
 
-/** Lets timers and input run, and ends the work if the caller wants that. */
+/** Lets timers and input run. Throws `cancelled` if the signal is aborted. */
 export function pause(signal: AbortSignal | undefined): Promise<void> {
   return new TimeSlice(signal).next()
 }
 
-/** A mutex for one process: work runs one after another, in the order in which it came. */
+/** A mutex within one process: tasks run one after another, in the order of their calls. */
 export class Gate {
   #tail: Promise<unknown> = Promise.resolve()
   #waiting = 0
@@ -42,12 +42,10 @@ export class Gate {
     const result = this.#tail.then(work).finally(() => {
       this.#waiting -= 1
     })
-    // Not with what it resolved to: that may be large, and would live until the next one comes.
-    this.#tail = result.then(nothing, nothing)
+    // Not the result itself: it may be large, and would live until the next task runs.
+    this.#tail = result.then(ignore, ignore)
     return result
   }
 }
 
-function nothing(): void {
-  // Only that it is over counts.
-}
+function ignore(): void {}

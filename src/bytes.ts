@@ -1,4 +1,4 @@
-// The vocabulary of bytes: concatenation, text forms, and a bounded reader and writer for the
+// Bytes: concatenation, conversion to and from text, and a bounded reader and writer for the
 // layouts of docs/FORMAT.md. Knows nothing of cryptography. All integers are big-endian.
 
 import type { StoreError } from './errors.ts'
@@ -12,28 +12,28 @@ declare const sealedBrand: unique symbol
  */
 export type Sealed = Uint8Array & { readonly [sealedBrand]: true }
 
-/** Bytes whose memory a thread can be given: it is nobody's share (`SharedArrayBuffer`). */
+/** Bytes that can be transferred to a thread: their buffer is no `SharedArrayBuffer`. */
 export type OwnedBytes = Uint8Array & { readonly buffer: ArrayBuffer }
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** UTF-8 bytes of a well-formed string. */
+/** The UTF-8 bytes of a well-formed string. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** Text of exactly these UTF-8 bytes; a byte-order mark stays. Throws a TypeError on bad UTF-8. */
+/** The text of UTF-8 bytes; a byte-order mark is kept. Throws a TypeError on invalid UTF-8. */
 export function utf8Text(bytes: Uint8Array): string {
   return decoder.decode(bytes)
 }
 
-/** Bytes of an ASCII label that ends in one NUL byte (FORMAT, notation). */
+/** The bytes of an ASCII label, followed by one NUL byte (FORMAT, notation). */
 export function label(text: string): Uint8Array {
   return encoder.encode(`${text}\0`)
 }
 
-/** Bytes of ASCII text: for large ones several times faster than as UTF-8. */
+/** The bytes of ASCII text. Several times faster than `utf8` for large texts. */
 export function asciiBytes(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length)
   Buffer.from(bytes.buffer).write(text, 'latin1')
@@ -56,7 +56,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return all
 }
 
-/** Byte order, shorter first on a common prefix. Not constant-time: for public values only. */
+/** Compares bytewise; a prefix sorts first. Not constant-time: for public values only. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b)
 }
@@ -68,14 +68,14 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 export function isZero(bytes: Uint8Array): boolean {
   const { length } = bytes
-  // All are as the one before, and the first is zero: for large ones many times faster.
+  // Every byte equals the one before and the first is zero: many times faster for large input.
   if (length > 256) return bytes[0] === 0 && equalBytes(bytes.subarray(1), bytes.subarray(0, -1))
   let at = 0
   while (at < length && bytes[at] === 0) at += 1
   return at === length
 }
 
-/** What is small is copied here: to ask for its buffer would allocate one, which takes longer. */
+/** Small inputs are copied here: reading their `buffer` would allocate one, which is slower. */
 const scratch = Buffer.allocUnsafeSlow(64)
 const scratchBytes = new Uint8Array(scratch.buffer)
 
@@ -87,7 +87,7 @@ export function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 }
 
-/** Bytes of lower-case hex digits, which the caller has checked. */
+/** The bytes of lower-case hex digits, which the caller has checked. */
 export function fromHex(hex: string): Uint8Array {
   if (hex.length > 2 * scratch.length) return new Uint8Array(Buffer.from(hex, 'hex'))
   return scratchBytes.slice(0, scratch.write(hex, 'hex'))
@@ -97,17 +97,17 @@ export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')
 }
 
-/** Bytes of canonical base64, or undefined: no white space, exact padding, no stray bits. */
+/** The bytes of canonical base64 (no white space, exact padding, no stray bits), or undefined. */
 export function fromBase64(text: string): Uint8Array | undefined {
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined
 }
 
-/** Most of what is written is small. */
+/** Most outputs are small. */
 const INITIAL_LENGTH = 256
 const TWO_TO_32 = 2 ** 32
 
-/** Appends fixed-width fields; `bytes()` returns the whole. */
+/** Appends fixed-width fields; `bytes()` returns the result. */
 export class ByteWriter {
   #bytes = new Uint8Array(INITIAL_LENGTH)
   #length = 0
@@ -145,13 +145,13 @@ export class ByteWriter {
     return this
   }
 
-  /** Ends the writing: what is large is handed over without another copy. */
+  /** Returns the result and ends the writing: a full buffer is returned without a copy. */
   bytes(): OwnedBytes {
     const all = this.#bytes
     return this.#length === all.length ? all : all.slice(0, this.#length)
   }
 
-  /** Makes room, perhaps in new memory; returns where the field goes. */
+  /** Makes room, in a new buffer if necessary; returns where the field starts. */
   #grow(length: number): number {
     const start = this.#length
     this.#length += length
@@ -165,8 +165,8 @@ export class ByteWriter {
 }
 
 /**
- * Reads fixed-width fields of untrusted bytes. A read past the end, and a 64-bit integer beyond
- * the safe integers, throw the StoreError that `fail` makes.
+ * Reads fixed-width fields of untrusted bytes. A read past the end, and a 64-bit integer that is
+ * not a safe integer, throw the StoreError that `fail` makes.
  */
 export class ByteReader {
   readonly #bytes: Uint8Array
@@ -211,7 +211,7 @@ export class ByteReader {
     return this.#bytes.slice(start, start + length)
   }
 
-  /** Refuses anything that follows. */
+  /** Throws if bytes remain. */
   end(): void {
     if (this.remaining !== 0) throw this.#fail('bytes follow the end')
   }

@@ -1,6 +1,7 @@
-// Time is passed in everywhere, so that tests own it. This is the one place that asks the system.
+// The clock. Time is passed in everywhere, so that tests control it; only this file asks the
+// system.
 
-/** Milliseconds since 1970. */
+/** Returns milliseconds since 1970. */
 export type Clock = () => number
 
 export const systemClock: Clock = () => Date.now()

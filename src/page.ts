@@ -1,21 +1,21 @@
-// A long list, a page at a time or, by iteration, all of it (Memory Stores API §4).
+// Pagination: a long list page by page or, by iteration, as a whole (Memory Stores API §4).
 
 import { StoreError } from './errors.ts'
 
-/** One page, and where the next one begins. */
+/** One page, and the cursor of the next. */
 export interface Page<T> {
   readonly data: readonly T[]
-  /** Give it as `page` to go on; undefined at the end. */
+  /** Pass it as `page` to read the next page; undefined on the last page. */
   readonly nextPage: string | undefined
 }
 
-/** What a page is to hold. */
+/** Which page to read. */
 export interface PageQuery {
-  /** `full`: with contents, and at most 20 in a page. `basic` if left out. */
+  /** `full` includes contents, with at most 20 items per page. Default: `basic`. */
   readonly view?: 'basic' | 'full' | undefined
-  /** 1 to 1,000; 100 if left out. */
+  /** From 1 to 1,000. Default: 100. */
   readonly limit?: number | undefined
-  /** The cursor that the page before gave. */
+  /** The `nextPage` of the previous page. */
   readonly page?: string | undefined
 }
 
@@ -24,7 +24,7 @@ const SIZE_MAX = 1000
 const FULL_SIZE_MAX = 20
 const VIEWS = new Set<unknown>(['basic', 'full', undefined])
 
-/** Items in a page. Throws `invalid_input`. */
+/** The number of items per page. Throws `invalid_input`. */
 export function pageSizeOf({ view, limit = SIZE_DEFAULT }: PageQuery): number {
   if (!VIEWS.has(view)) throw new StoreError('invalid_input', 'The view must be basic or full')
   if (!Number.isInteger(limit) || limit < 1 || limit > SIZE_MAX) {
@@ -33,13 +33,13 @@ export function pageSizeOf({ view, limit = SIZE_DEFAULT }: PageQuery): number {
   return view === 'full' ? Math.min(limit, FULL_SIZE_MAX) : limit
 }
 
-/** Awaited, the first page; iterated, each item of this page and of all that follow. */
+/** Awaiting it gives the first page; iterating it gives each item of this and all later pages. */
 export type Paged<T> = Promise<Page<T>> & AsyncIterable<T>
 
-/** Reads the page that the cursor `page` leads to; the first one without. */
+/** Reads the page of cursor `page`, or the first page without one. */
 export function paged<T>(read: (page?: string) => Promise<Page<T>>, page?: string): Paged<T> {
   const first = read(page)
-  // Whoever iterates later meets it then.
+  // If nothing awaits the page, iterating it later reports the error.
   first.catch(() => undefined)
   const all = async function* (): AsyncGenerator<T, void> {
     let current = await first

@@ -1,11 +1,10 @@
-// Long work on the thread that everybody shares goes in slices: between two of them timers, input
-// and the other stores of the process have their turn. A slice ends by time, because one step of
-// the same work may take a hundred times as long as another, and after a number of steps at the
-// latest, so that progress and cancellation do not depend on how fast a machine is.
+// Time slices: long work on the main thread pauses between slices, so that timers, input and other
+// stores run. A slice ends after a time, since steps differ in cost a hundredfold, or after a
+// number of steps, so that progress and cancellation do not depend on the machine's speed.
 
 import { StoreError } from './errors.ts'
 
-/** Milliseconds after which others have their turn. A single step is never interrupted. */
+/** Milliseconds per slice. A single step is never interrupted. */
 export const sliceMs: number = 10
 
 export class TimeSlice {
@@ -14,19 +13,19 @@ export class TimeSlice {
   #steps = 0
   #began = performance.now()
 
-  /** A signal that is aborted ends the work at the end of a slice. */
+  /** If the signal is aborted, the work ends with `cancelled` when the slice ends. */
   constructor(signal?: AbortSignal, stepsMax: number = Number.POSITIVE_INFINITY) {
     this.#signal = signal
     this.#stepsMax = stepsMax
   }
 
-  /** Counts one step more. True if `next` is due. */
+  /** Counts one step. Returns true if `next` is due. */
   isOver(): boolean {
     this.#steps += 1
     return this.#steps >= this.#stepsMax || performance.now() - this.#began >= sliceMs
   }
 
-  /** Resolves once others had their turn. Throws `cancelled`. */
+  /** Resolves after other work has run. Throws `cancelled`. */
   async next(): Promise<void> {
     if (this.#signal?.aborted === true) {
       throw new StoreError('cancelled', 'The work was cancelled', { cause: this.#signal.reason })
@@ -38,14 +37,14 @@ export class TimeSlice {
 }
 
 /**
- * The slice that many short pieces of work share, each of which asks for itself and has no need to
- * wait: whoever does one after another would keep the thread for as long as it takes.
+ * One slice shared by many short tasks. Each alone is too short to pause, but a caller that runs
+ * them one after another would block the thread.
  */
 export class SharedSlice {
-  /** When the first of them began since others had their turn. */
+  /** When the first task of this slice began. */
   #began: number | undefined
 
-  /** True if `next` is due. */
+  /** Returns true if `next` is due. */
   isOver(): boolean {
     if (this.#began !== undefined) return performance.now() - this.#began >= sliceMs
     this.#began = performance.now()
@@ -53,14 +52,14 @@ export class SharedSlice {
     return false
   }
 
-  /** Resolves once others had their turn, and those who came before. */
+  /** Resolves after other work, and every task that waited longer, has run. */
   async next(): Promise<void> {
     do await new Promise((resolve) => setImmediate(resolve))
     while (this.isOver())
   }
 }
 
-/** Does work that yields after each of its steps, and gives way between them. */
+/** Runs a generator that yields after each step, and pauses between slices. */
 export async function inSlices<T>(work: Generator<undefined, T>, signal?: AbortSignal): Promise<T> {
   const slice = new TimeSlice(signal)
   for (let step = work.next(); ; step = work.next()) {
@@ -69,7 +68,7 @@ export async function inSlices<T>(work: Generator<undefined, T>, signal?: AbortS
   }
 }
 
-/** The same where nobody has to wait: in a thread of its own, or for a few steps. */
+/** Runs the same generator without pauses: in a worker thread, or for a few steps. */
 export function atOnce<T>(work: Generator<undefined, T>): T {
   for (let step = work.next(); ; step = work.next()) {
     if (step.done === true) return step.value

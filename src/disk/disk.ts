@@ -1,8 +1,7 @@
-// Every file operation of a store, behind one port, so that fault tests can count, cut and tear
-// each one. Owns file modes (0600, 0700) and the words for errno, which name the action and never a
-// path. Must not know what the files mean.
-// Calls are synchronous but for the two that wait for the device: a small asynchronous write costs
-// up to 1 ms more under load, an asynchronous fdatasync 0.02 ms, and that keeps the thread free.
+// Every file operation of a store, behind one interface, so that fault tests can count, cut and
+// tear each one. Owns file modes (0600, 0700) and the texts for errno, which name the action and
+// never a path. Must not know what the files mean. Only the two syncs are asynchronous: an
+// asynchronous small write costs up to 1 ms under load, an asynchronous fdatasync 0.02 ms.
 
 import {
   chmodSync,
@@ -34,12 +33,12 @@ import { lifeOf, type ProcessOwner, thisProcess } from './process-owner.ts'
 const syncData = promisify(fdatasync)
 const syncAll = promisify(fsync)
 
-/** 'wx' creates and refuses an existing file; 'w+' creates or empties. */
+/** 'wx' creates a file and refuses an existing one; 'w+' creates or truncates. */
 export type OpenMode = 'r' | 'r+' | 'wx' | 'w+'
 
 export interface DirectoryEntry {
   readonly name: string
-  /** Not of a symbolic link, wherever it leads. */
+  /** False for a symbolic link, whatever its target. */
   readonly isDirectory: boolean
 }
 
@@ -47,25 +46,25 @@ export interface FileStatus {
   readonly size: number
   readonly inode: number
   readonly mtimeMs: number
-  /** The mounted file system: another while this one is in use has another number. */
+  /** The device number; each mounted file system has its own. */
   readonly device: number
 }
 
 /**
- * The file system as the storage engine sees it. Failures are StoreErrors: `storage_full`,
+ * The file system as the storage engine uses it. Failures are StoreErrors: `storage_full`,
  * `storage_denied` or `storage_failed`.
  */
 export interface Disk {
   open(path: string, mode: OpenMode): number
-  /** As `open`, but undefined if the file does not exist. */
+  /** Like `open`, but returns undefined if the file does not exist. */
   openExisting(path: string, mode: 'r' | 'r+'): number | undefined
   close(fd: number): void
   /**
-   * As `close`, of a file that was only read and is perhaps removed: whoever closes it last frees
-   * all that it took, which holds up a thread for a quarter of a second where that is a lot.
+   * Like `close`, for a file that was only read and may be removed: the last close frees its
+   * blocks, which blocks a thread for a quarter of a second if the file is large.
    */
   closeInBackground(fd: number): void
-  /** The number of bytes read, less than asked for only at the end of the file. */
+  /** Returns the number of bytes read: fewer than requested only at the end of the file. */
   read(fd: number, into: Uint8Array, position: number): number
   /** Writes all of `bytes`. */
   write(fd: number, bytes: Uint8Array, position: number): void
@@ -77,25 +76,25 @@ export interface Disk {
   readFile(path: string): Uint8Array | undefined
   /** The names in a directory, sorted; empty if it does not exist. */
   list(directory: string): string[]
-  /** As `list`, with what each name is. */
+  /** Like `list`, with the kind of each entry. */
   entries(directory: string): DirectoryEntry[]
   stat(path: string): FileStatus | undefined
   rename(from: string, to: string): void
-  /** A second name for the file; false if `to` exists already. */
+  /** Creates a hard link; returns false if `to` exists. */
   link(from: string, to: string): boolean
   /** No error if the file does not exist. */
   remove(path: string): void
   /** Creates the directory and its missing parents; no error if it exists. */
   makeDirectory(path: string): void
-  /** A directory with all that is in it; no error if it does not exist. */
+  /** Removes a directory recursively; no error if it does not exist. */
   removeTree(path: string): void
   /** Makes the names in a directory durable. */
   syncDirectory(path: string): Promise<void>
-  /** Who this process is, for lock files. */
+  /** The identity of this process, for lock files. */
   owner(): ProcessOwner
-  /** A socket at `path` that ends with this process; undefined where there can be none. */
+  /** Listens on a socket at `path` until the process ends; undefined where sockets do not work. */
   listen(path: string): Promise<Listener | undefined>
-  /** Whether the process of `owner` still runs, which listens at `socket` if that is given. */
+  /** Whether the process `owner` still runs; `socket` is the one it listens at, if known. */
   lifeOf(owner: ProcessOwner, socket: string | undefined): Promise<Life>
 }
 
@@ -144,7 +143,7 @@ export const systemDisk: Disk = {
   },
   async sync(fd) {
     try {
-      // Never in this thread, however fast the last one was: a pack may keep the device busy.
+      // Always asynchronous, even if the last sync was fast: a pack may keep the device busy.
       await syncData(fd)
     } catch (error) {
       fail('sync a file', error)
@@ -153,7 +152,7 @@ export const systemDisk: Disk = {
   readFile(path) {
     return attemptUnless('ENOENT', 'read a file', () => {
       const bytes = readFileSync(path)
-      // A Buffer's slice is a view, where everybody else expects a copy.
+      // A Buffer's `slice` is a view, where callers expect a copy.
       return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
     })
   },
@@ -210,8 +209,8 @@ export const systemDisk: Disk = {
 }
 
 /**
- * Replaces a file as a whole: after a crash it holds the old bytes or the new ones. One writer at a
- * time, because the temporary name is fixed so that nothing has to be swept up.
+ * Replaces a file atomically: after a crash it holds the old bytes or the new ones. The temporary
+ * name is fixed, so that nothing has to be swept up: only one writer at a time.
  */
 export async function atomicWrite(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.tmp`
@@ -226,7 +225,7 @@ export async function atomicWrite(disk: Disk, path: string, bytes: Uint8Array): 
   await disk.syncDirectory(dirname(path))
 }
 
-/** Creates the directory and its missing parents, if it is missing. Durable when it resolves. */
+/** Creates a missing directory and its missing parents. Durable when it resolves. */
 export async function makeDurableDirectory(disk: Disk, path: string): Promise<void> {
   if (disk.stat(path) !== undefined) return
   const parents: string[] = []
@@ -235,7 +234,7 @@ export async function makeDurableDirectory(disk: Disk, path: string): Promise<vo
   for (const parent of parents) await syncIfReadable(disk, parent)
 }
 
-/** A parent directory may allow passing through and not reading; then its names are not synced. */
+/** Syncs a directory, unless it allows traversal only and cannot be opened for reading. */
 export async function syncIfReadable(disk: Disk, directory: string): Promise<void> {
   try {
     await disk.syncDirectory(directory)
@@ -257,7 +256,7 @@ function attemptUnless<T>(expected: string, action: string, operation: () => T):
     return operation()
   } catch (error) {
     const errno = errnoOf(error)
-    // Below a file there is nothing, as below a missing directory.
+    // A path below a file does not exist, as one below a missing directory does not.
     if (errno === expected || (errno === 'ENOTDIR' && expected === 'ENOENT')) return undefined
     return fail(action, error)
   }
@@ -284,7 +283,7 @@ const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 function fail(action: string, error: unknown): never {
   if (error instanceof StoreError) throw error
   const errno = errnoOf(error)
-  const [code, problem] = problems[errno] ?? ['storage_failed', `the system said ${errno}`]
+  const [code, problem] = problems[errno] ?? ['storage_failed', `the system reported ${errno}`]
   throw new StoreError(code, `Could not ${action} of the store: ${problem}`)
 }
 

@@ -1,5 +1,5 @@
-// Removing files of the repository so that the removal lasts: remembers which directories have to
-// be synced. Never follows a symbolic link. Must not know why a file goes.
+// Removes files of the repository durably: remembers which directories need a sync. Never follows a
+// symbolic link. Must not know why a file is removed.
 
 import type { Disk } from './disk.ts'
 
@@ -11,10 +11,10 @@ export class FileSweep {
     this.#disk = disk
   }
 
-  /** Removes a file if it is there. */
+  /** Removes a file if it exists. */
   remove(path: string): void {
     const directory = path.slice(0, path.lastIndexOf('/'))
-    // Removing costs a sync of the directory, so only what exists.
+    // A removal costs a sync of the directory, so check for the file first.
     if (!this.#disk.list(directory).includes(path.slice(directory.length + 1))) return
     this.removeKnown(path)
   }
@@ -25,7 +25,7 @@ export class FileSweep {
     this.touch(path.slice(0, path.lastIndexOf('/')))
   }
 
-  /** Removes every file below a directory, and leaves the directories. */
+  /** Removes every file below a directory, and keeps the directories. */
   empty(directory: string): void {
     for (const path of filesBelow(this.#disk, directory)) this.removeKnown(path)
   }

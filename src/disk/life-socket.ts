@@ -1,7 +1,7 @@
-// A Unix socket that tells whether who made it still lives: its listener ends with the process,
-// however that ends, and with nothing else. The kernel takes a call also for a process that is
-// stopped or busy. Unlike a process id it means the same in every container. Must say nothing that
-// is in doubt, and must never keep a process running.
+// A Unix socket that shows whether the process that made it still runs: the listener ends with the
+// process, however it ends. The kernel accepts connections even for a stopped or busy process, and
+// a socket, unlike a process id, means the same in every container. Must report only what is
+// certain, and must never keep a process running.
 
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Server, Socket } from 'node:net'
@@ -10,15 +10,15 @@ export interface Listener {
   close(): void
 }
 
-/** 'unknown': neither can be shown. */
+/** 'unknown': neither of the others can be shown. */
 export type Life = 'living' | 'ended' | 'unknown'
 
-/** Bytes of a path that every platform takes for a socket; what is longer, Node cuts off. */
+/** The longest socket path that every platform accepts; Node truncates longer ones. */
 const pathBytesMax = 103
 
 /**
- * Listens at `path`, where there is nothing yet. Undefined where that cannot be: a file system
- * without sockets, a path that is too long, no descriptor left.
+ * Listens at `path`, which must not exist. Undefined where that fails: a file system without
+ * sockets, a path that is too long, no free descriptor.
  */
 export async function listenAt(path: string): Promise<Listener | undefined> {
   const { createServer } = await import('node:net')
@@ -45,12 +45,12 @@ export async function askAt(path: string): Promise<Life | undefined> {
     const errno = error instanceof Error && 'code' in error ? error.code : undefined
     if (errno === 'ENOENT') return undefined
     if (errno === 'ECONNREFUSED') return 'ended'
-    // So many calls wait that the kernel takes no more.
+    // The backlog is full, so the process has not ended.
     return errno === 'EAGAIN' ? 'living' : 'unknown'
   }
 }
 
-/** Whether the process itself takes a call within `ms`: one that is stopped does not. */
+/** Whether the process itself accepts a connection within `ms`; a stopped process does not. */
 export async function answersAt(path: string, ms: number): Promise<boolean> {
   try {
     const call = await withShortPath(path, connected)
@@ -68,7 +68,7 @@ export async function answersAt(path: string, ms: number): Promise<boolean> {
   }
 }
 
-/** Not shared with the processes of a cluster, whose parent would listen for them. */
+/** `exclusive`: in a cluster, the parent process would listen otherwise. */
 function listening(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
@@ -81,12 +81,12 @@ async function connected(path: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const call = connect(path)
     call.once('connect', () => resolve(call))
-    // Also after that: a listener that ends just then resets the call.
+    // Stays after the connection: a listener that ends just then resets it.
     call.on('error', reject)
   })
 }
 
-/** Goes through a descriptor of the directory where the path is too long: Linux has that. */
+/** Shortens a path that is too long by a descriptor of its directory, which works on Linux. */
 async function withShortPath<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
   if (Buffer.byteLength(path) <= pathBytesMax) return work(path)
   const slash = path.lastIndexOf('/')

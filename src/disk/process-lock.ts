@@ -1,8 +1,7 @@
-// A lock among processes, for one handle of a store: a second name (link) for a file that says who
-// holds it, beside the socket at which that process listens. A lock of a dead process is broken;
-// one of a live process is waited for. Node has no flock, so the kernel does not release it for us.
-// No fsync: a lock need not survive a power loss, and a lock file that one left empty counts as
-// dead.
+// A lock among processes, for one handle of a store: a hard link to a file that names the holder,
+// next to the socket at which that process listens. The lock of a dead process is broken; that of a
+// live one is waited for. Node has no flock, so the kernel does not release it. Without fsync: a
+// lock need not survive a power loss, and an empty lock file counts as dead.
 
 import { asciiText, toHex, utf8 } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
@@ -11,25 +10,28 @@ import type { Disk } from './disk.ts'
 import type { Life, Listener } from './life-socket.ts'
 import type { ProcessOwner } from './process-owner.ts'
 
-/** Retries that only let other work of this process go first, before the lock is polled. */
+/** Retries that only yield to other work of this process, before the lock is polled. */
 const spins = 8
 const pollMsMax = 10
-/** The longest time that a timer takes. */
+/** The longest delay that a timer accepts. */
 const settleMsMax = 2 ** 31 - 1
-/** Breakers of one lock that may have died one after the other. */
+/** The most breakers of one lock that may have died in a row. */
 const breakersMax = 64
 
-/** How long a holder that was found alive is not asked again, while its lock is waited for. */
+/** A holder that was found alive is not probed again for this time. */
 const askMs = 100
 
 interface Holder {
   readonly owner: ProcessOwner
   readonly token: string
-  /** The file system as the holder sees it: through another one, its socket seems dead. */
+  /**
+   * The device of the file system, as the holder sees it: through another one, its socket seems
+   * dead.
+   */
   readonly device?: number | undefined
 }
 
-/** The file of one handle that its locks are links to. `directory` is the store's `gitlocket/`. */
+/** The file that all locks of one handle link to. `directory` is the store's `gitlocket/`. */
 export class LockIdentity {
   readonly token: string
   readonly path: string
@@ -55,12 +57,12 @@ export class LockIdentity {
     }
   }
 
-  /** Gives the file a second name; false if that exists already. */
+  /** Creates a hard link to the file; returns false if `path` exists. */
   async linkTo(path: string): Promise<boolean> {
     try {
       return this.#disk.link(this.path, path)
     } catch (error) {
-      // Who sweeps up after dead processes may have seen the file before it was whole.
+      // A sweep after dead processes may have removed the file before it was complete.
       if (this.#disk.stat(this.path) !== undefined) throw error
       await this.#create()
       return this.#disk.link(this.path, path)
@@ -70,7 +72,7 @@ export class LockIdentity {
   async remove(): Promise<void> {
     if (this.#written === undefined) return
     await this.#written.catch(() => undefined)
-    // First: nobody can tell whose a file is that has no socket any more.
+    // The file first: an owner file without a socket cannot be attributed to a live process.
     this.#disk.remove(this.path)
     this.#disk.remove(socketOf(this.path))
     this.#listener?.close()
@@ -78,7 +80,7 @@ export class LockIdentity {
     this.#written = undefined
   }
 
-  /** The file comes first: by it, who sweeps up tells that the socket is not left over. */
+  /** The file comes before the socket: a sweep keeps a socket that has an owner file. */
   async #create(): Promise<void> {
     const fd = this.#disk.open(this.path, 'w+')
     try {
@@ -91,13 +93,13 @@ export class LockIdentity {
     await this.#listen()
   }
 
-  /** Under another name until it listens: a socket that does not is taken for a dead one. */
+  /** Under a temporary name until it listens: a socket that does not yet listen counts as dead. */
   async #listen(): Promise<void> {
-    const fresh = `${socketOf(this.path)}.new`
-    const listener = await this.#disk.listen(fresh)
+    const temporary = `${socketOf(this.path)}.new`
+    const listener = await this.#disk.listen(temporary)
     if (listener === undefined) return
     try {
-      this.#disk.rename(fresh, socketOf(this.path))
+      this.#disk.rename(temporary, socketOf(this.path))
     } catch (error) {
       listener.close()
       throw error
@@ -112,7 +114,7 @@ export interface LockOptions {
   readonly identity: LockIdentity
   readonly path: string
   readonly random: Random
-  /** What the lock is for, in the sentence of the `locked` error. */
+  /** The purpose of the lock, for the text of the `locked` error. */
   readonly purpose: string
 }
 
@@ -149,33 +151,33 @@ export class ProcessLock {
     }
   }
 
-  /** Resolves when every earlier turn of this handle is over. */
+  /** Resolves when every earlier turn of this handle has ended. */
   async settled(): Promise<void> {
     if (await this.#turns.enter(settleMsMax)) this.#turns.leave()
   }
 
-  /** Who holds the lock right now. */
+  /** The current holder. */
   holder(): ProcessOwner | undefined {
     return readHolder(this.#disk, this.#path)?.owner
   }
 
-  /** Whether another handle, of this process or another, holds the lock right now. */
+  /** Whether another handle, of this or another process, holds the lock now. */
   isHeldElsewhere(): boolean {
     const token = readHolder(this.#disk, this.#path)?.token
     return token !== undefined && token !== this.#identity.token
   }
 
-  /** Gives up the lock if an earlier release failed. */
+  /** Releases the lock if an earlier release failed. */
   abandon(): void {
-    if (this.#mark()?.token === this.#identity.token) this.#disk.remove(this.#path)
+    if (this.#current()?.token === this.#identity.token) this.#disk.remove(this.#path)
   }
 
-  /** What was done under the lock is done, so a failure here is not the caller's. */
+  /** The work under the lock is done, so a failure here is not reported to the caller. */
   #release(): void {
     try {
       this.#disk.remove(this.#path)
     } catch {
-      // The lock stays ours, and this handle's next turn takes it up again.
+      // The lock stays with this handle, whose next turn acquires it again.
     }
   }
 
@@ -189,26 +191,26 @@ export class ProcessLock {
     }
   }
 
-  /** Returns whether it is worth trying again at once. */
+  /** Returns true if the caller should try again immediately. */
   async #breakIfDead(): Promise<boolean> {
-    const mark = this.#mark()
-    if (mark === undefined) return true
-    if (mark.token === this.#identity.token) {
+    const current = this.#current()
+    if (current === undefined) return true
+    if (current.token === this.#identity.token) {
       this.abandon()
       return true
     }
-    if ((await this.#lifeOf(mark)) !== 'ended') return false
-    // The right to remove this very lock belongs to whoever creates the break file of its token;
-    // if that process died, to whoever creates the next one.
+    if ((await this.#lifeOf(current)) !== 'ended') return false
+    // The process that creates the break file of this lock's token may remove the lock; if it died,
+    // the process that creates the next break file may.
     const claims: string[] = []
     for (let level = 1; level <= breakersMax; level += 1) {
-      const claim = `${this.#path}.break.${mark.token}.${level}`
+      const claim = `${this.#path}.break.${current.token}.${level}`
       claims.push(claim)
       if (await this.#identity.linkTo(claim)) {
         try {
-          if (this.#mark()?.token === mark.token) this.#disk.remove(this.#path)
+          if (this.#current()?.token === current.token) this.#disk.remove(this.#path)
         } finally {
-          // Also if that failed: a claim of this process, which lives on, would block itself.
+          // Even if that failed: a claim of this live process would block the process itself.
           for (const file of claims.toReversed()) this.#disk.remove(file)
         }
         return true
@@ -218,8 +220,8 @@ export class ProcessLock {
     return false
   }
 
-  /** Which instance of the lock there is now, and whose: nobody's if its file is damaged. */
-  #mark(): { token: string; holder: Holder | undefined } | undefined {
+  /** The lock file that exists now; a damaged one has no holder. */
+  #current(): { token: string; holder: Holder | undefined } | undefined {
     const status = this.#disk.stat(this.#path)
     if (status === undefined) return undefined
     const holder = readHolder(this.#disk, this.#path)
@@ -237,13 +239,13 @@ export class ProcessLock {
 
   #lockedError(): StoreError {
     const holder = this.holder()
-    const what = `The ${this.#purpose} lock was not free in time`
+    const message = `The ${this.#purpose} lock was not free in time`
     const elsewhere = holder !== undefined && holder.namespace !== this.#disk.owner().namespace
     if (elsewhere && this.#asked?.life === 'unknown') {
       const file = this.#path.slice(this.#path.lastIndexOf('/') + 1)
       return new StoreError(
         'locked',
-        `${what}: a process in another container holds it; if that is gone, remove the file ` +
+        `${message}: a process in another container holds it; if it has ended, remove the file ` +
           `gitlocket/${file} of the store`,
       )
     }
@@ -253,28 +255,28 @@ export class ProcessLock {
       : holder === undefined
         ? 'another process'
         : `process ${holder.pid}`
-    return new StoreError('locked', `${what}: ${who} holds it; wait for it or end it`)
+    return new StoreError('locked', `${message}: ${who} holds it; wait for it or end it`)
   }
 }
 
-/** Whether the file names a process that may live. A missing or damaged one does not. */
+/** Whether the file names a process that may be alive. A missing or damaged file names none. */
 export async function isHeldByLive(disk: Disk, path: string): Promise<boolean> {
   const holder = readHolder(disk, path)
   return holder !== undefined && (await findLife(disk, path, holder)) !== 'ended'
 }
 
-/** Whether the name is of the file of a handle, not of its socket. */
+/** Whether the name is that of a handle's file, and not of its socket. */
 export function isOwnerFile(name: string): boolean {
   return /^owner\.[0-9a-f]{32}$/.test(name)
 }
 
-/** Who holds the lock at `path`, and the socket at which it may be asked. */
+/** The holder of a lock, and the socket at which it can be probed. */
 export interface LockHolder {
   readonly owner: ProcessOwner
   readonly socket: string | undefined
 }
 
-/** Undefined if nobody holds it. */
+/** Undefined if the lock is free. */
 export function findLockHolder(disk: Disk, path: string): LockHolder | undefined {
   const holder = readHolder(disk, path)
   return holder && { owner: holder.owner, socket: findSocket(disk, path, holder) }
@@ -284,7 +286,7 @@ function findLife(disk: Disk, path: string, holder: Holder): Promise<Life> {
   return disk.lifeOf(holder.owner, findSocket(disk, path, holder))
 }
 
-/** The kernel finds who listens at a socket only within one mounted file system. */
+/** The kernel finds the listener of a socket only through the same mounted file system. */
 function findSocket(disk: Disk, path: string, { token, device }: Holder): string | undefined {
   const directory = path.slice(0, path.lastIndexOf('/'))
   if (device === undefined || disk.stat(directory)?.device !== device) return undefined
@@ -295,7 +297,9 @@ function socketOf(ownerFile: string): string {
   return `${ownerFile}.sock`
 }
 
-/** A short wait between tries: at first only other callbacks, then milliseconds with jitter. */
+/**
+ * A short wait between tries: at first one turn of the event loop, then milliseconds with jitter.
+ */
 export async function pause(attempt: number, random: Random): Promise<void> {
   if (attempt < spins) return new Promise((resolve) => setImmediate(resolve))
   const jitter = (random(1)[0] ?? 0) / 256
@@ -303,12 +307,12 @@ export async function pause(attempt: number, random: Random): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.max(1, bound * jitter)))
 }
 
-/** First come, first served, within one handle. */
+/** A first-in, first-out queue within one handle. */
 class TurnQueue {
   #busy = false
   readonly #waiting: Array<() => void> = []
 
-  /** False if it was not this caller's turn in time. */
+  /** Returns false if the turn did not come in time. */
   async enter(waitMs: number): Promise<boolean> {
     if (!this.#busy) {
       this.#busy = true

@@ -1,25 +1,24 @@
-// Which process holds a lock, and whether it still runs. Its socket tells, from any container.
-// Where there is none, the process id tells with start time and boot id, since an id alone is
-// reused. Must only read: it decides nothing about locks. Elsewhere than on Linux the process id
-// alone is compared.
+// Which process holds a lock, and whether it still runs: by its socket from any container, else by
+// its process id with start time and boot id, since process ids are reused. On other platforms than
+// Linux, the process id alone is compared. Must only read: it decides nothing about locks.
 
 import { readFileSync, readlinkSync } from 'node:fs'
 import { kill, pid } from 'node:process'
 import { askAt, type Life } from './life-socket.ts'
 
-/** Fields are '' where the platform does not tell. */
+/** Fields are '' where the platform does not provide them. */
 export interface ProcessOwner {
   readonly pid: number
   /** In clock ticks after boot. */
   readonly startTime: string
   readonly bootId: string
-  /** The process id namespace: process ids of another container mean nothing here. */
+  /** The process id namespace: another container's process ids mean nothing here. */
   readonly namespace: string
 }
 
 let self: ProcessOwner | undefined
 
-/** This process. Read once. */
+/** The identity of this process; read once. */
 export function thisProcess(): ProcessOwner {
   self ??= {
     pid,
@@ -31,19 +30,19 @@ export function thisProcess(): ProcessOwner {
 }
 
 /**
- * Whether the process still runs. `socket` is the path at which it listens, if it may be asked
- * there. 'ended' is certain: taking a lock from a live process loses data.
+ * Whether the process still runs. `socket` is its socket, if it can be reached from here. 'ended'
+ * is certain: breaking the lock of a live process loses data.
  */
 export async function lifeOf(owner: ProcessOwner, socket: string | undefined): Promise<Life> {
   const here = thisProcess()
   if (differ(owner.bootId, here.bootId)) return 'ended'
-  const told = socket === undefined ? undefined : await askAt(socket)
-  if (told !== undefined) return told
+  const life = socket === undefined ? undefined : await askAt(socket)
+  if (life !== undefined) return life
   if (owner.namespace !== here.namespace) return 'unknown'
   return isListed(owner) ? 'living' : 'ended'
 }
 
-/** Among the processes of this container. */
+/** Whether the process is listed in this container. */
 function isListed(owner: ProcessOwner): boolean {
   if (thisProcess().startTime !== '') return startTimeOf(String(owner.pid)) === owner.startTime
   try {
@@ -54,14 +53,14 @@ function isListed(owner: ProcessOwner): boolean {
   }
 }
 
-/** Where the platform does not tell, they may be the same. */
+/** Where the platform provides no boot id, they may be equal. */
 function differ(bootId: string, other: string): boolean {
   return bootId !== '' && other !== '' && bootId !== other
 }
 
 /**
- * Field 22 of /proc/<pid>/stat, counted after the command name, which may hold anything. A killed
- * process that nobody has waited for yet (state Z) runs no more.
+ * Field 22 of /proc/<pid>/stat, counted after the command name, which may contain anything. A
+ * killed process whose parent has not waited for it (state Z) no longer runs.
  */
 function startTimeOf(process: string): string | undefined {
   const text = orEmpty(() => readFileSync(`/proc/${process}/stat`, 'latin1'))

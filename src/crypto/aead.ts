@@ -1,7 +1,6 @@
 // Sealing of whole envelopes (FORMAT §3, §3.2): key derivation with a key commitment, the hedged
-// salt, and XChaCha20-Poly1305. What the header means and when it is acceptable is
-// format/envelope.ts's; here it is 16 bytes that everything is bound to. With
-// format/public-files.ts this is the only file that makes `Sealed` bytes.
+// salt, and XChaCha20-Poly1305. The header is 16 bytes of associated data here; format/envelope.ts
+// checks it. With format/public-files.ts the only file that makes `Sealed` bytes.
 
 import { concatBytes, label, type Sealed } from '../bytes.ts'
 import { assert, StoreError } from '../errors.ts'
@@ -90,8 +89,8 @@ export function openBytes(envelope: Uint8Array, key: Uint8Array, context: Uint8A
 }
 
 /**
- * Public framing around sealed parts: the keyring (FORMAT §7). The caller answers for the framing
- * holding nothing but what §11 lets the remote learn.
+ * Public framing around sealed parts: the keyring (FORMAT §7). The caller ensures that the framing
+ * contains only what §11 lets the remote learn.
  */
 export function sealedFraming(...parts: readonly Uint8Array[]): Sealed {
   return asSealed(...parts)

@@ -1,8 +1,8 @@
-// Entry of the worker thread that passphrase.ts starts: one Argon2id hash, then the end.
+// Entry point of the worker thread that passphrase.ts starts: computes one Argon2id hash and ends.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { stretch, type StretchJob } from './argon2.ts'
 
-// The type is lost on the way; passphrase.ts alone sets it.
+// `workerData` is untyped; only passphrase.ts sets it.
 const job: StretchJob = workerData
 parentPort?.postMessage(await stretch(job))

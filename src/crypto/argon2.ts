@@ -1,5 +1,5 @@
 // One Argon2id hash. The only importer of the larger libsodium build, whose memory never shrinks:
-// argon2-worker.ts runs it in a thread that ends, passphrase.ts here only where there is no thread.
+// argon2-worker.ts runs it in a thread that ends; passphrase.ts calls it only without threads.
 
 import sumo, { ready } from 'libsodium-wrappers-sumo'
 
@@ -14,7 +14,7 @@ export interface StretchJob extends StretchParameters {
   readonly salt: Uint8Array
 }
 
-/** Undefined if the memory cannot be had, the one way in which checked parameters can fail. */
+/** Undefined if the memory cannot be allocated, the only failure of checked parameters. */
 export async function stretch(job: StretchJob): Promise<Uint8Array | undefined> {
   await ready
   const { password, salt, passes, memoryKiB } = job

@@ -1,5 +1,5 @@
-// Subkeys of a master key (FORMAT §4): libsodium's crypto_kdf, that is BLAKE2b with the subkey's
-// number and an eight-character context. Who holds a subkey learns nothing of its siblings.
+// Subkeys of a master key (FORMAT §4): libsodium's crypto_kdf, which is BLAKE2b with the subkey's
+// number and an eight-character context. A subkey reveals nothing about the others.
 
 import { assert } from '../errors.ts'
 import { sodium } from './sodium.ts'

@@ -26,7 +26,7 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   return digest('sha256', bytes)
 }
 
-/** Of its UTF-8 bytes, 64 hex digits: without making them. */
+/** SHA-256 of a text's UTF-8 bytes, as 64 hex digits, without a copy of those bytes. */
 export function sha256OfText(text: string): string {
   return hash('sha256', text, 'hex')
 }
@@ -35,7 +35,7 @@ export function sha512(bytes: Uint8Array): Uint8Array {
   return digest('sha512', bytes)
 }
 
-/** A copy: node's own result may be part of a larger, shared buffer. */
+/** Copies the result: node's may be part of a larger, shared buffer. */
 function digest(algorithm: string, bytes: Uint8Array): Uint8Array {
   return new Uint8Array(hash(algorithm, bytes, 'buffer'))
 }

@@ -1,6 +1,5 @@
 // Argon2id (FORMAT §7, §7.5), in a worker thread that ends afterwards: the event loop stays free,
-// and the hundreds of megabytes go back to the system, which a WebAssembly heap never does in
-// place.
+// and the hundreds of megabytes are released, which a WebAssembly heap never does otherwise.
 
 import { Worker } from 'node:worker_threads'
 import { utf8 } from '../bytes.ts'
@@ -17,8 +16,8 @@ export interface StretchInput extends StretchParameters {
 }
 
 /**
- * 32 bytes. Throws `weak_key_parameters`, before any work, for parameters outside the bounds: too
- * weak is an attack on the passphrase, too strong one on the machine. Throws `out_of_memory`.
+ * The 32-byte key. Throws `weak_key_parameters`, before any work, for parameters outside the
+ * bounds: too low exposes the passphrase, too high exhausts the machine. Throws `out_of_memory`.
  */
 export async function stretchPassphrase(input: StretchInput): Promise<Uint8Array> {
   const { passphrase, salt, passes, memoryKiB } = input
@@ -64,7 +63,7 @@ async function runJob(job: StretchJob): Promise<Uint8Array | undefined> {
 
 function runWorker(entry: URL, job: StretchJob): Promise<Uint8Array | undefined> {
   const worker = new Worker(entry, { workerData: job })
-  // The thread has its own copy.
+  // The thread has a copy.
   wipe(job.password)
   return new Promise((resolve, reject) => {
     worker.once('message', resolve)

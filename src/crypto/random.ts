@@ -1,6 +1,5 @@
-// Random bytes, passed in wherever they are needed so that tests can own them. The system's
-// generator is asked each time: nothing is pooled, so a snapshot of a running process that is
-// started twice does not repeat bytes that were drawn before they were needed.
+// Random bytes, passed in wherever they are needed, so that tests control them. Nothing is pooled:
+// if a snapshot of a running process is started twice, no bytes drawn in advance repeat.
 
 import { randomFillSync } from 'node:crypto'
 

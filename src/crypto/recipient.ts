@@ -1,6 +1,6 @@
 // X-Wing, the hybrid of ML-KEM-768 and X25519 that wraps an epoch's keys for one recipient (FORMAT
-// §7). Decapsulation never fails: a foreign or damaged ciphertext gives another shared secret, and
-// the key commitment of the slot's envelope is what tells.
+// §7). Decapsulation never fails: a foreign or damaged ciphertext gives a different shared secret,
+// which the key commitment of the slot's envelope detects.
 
 import { assert } from '../errors.ts'
 import type { Random } from './random.ts'

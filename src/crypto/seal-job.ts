@@ -1,4 +1,4 @@
-// Sealing of one large plaintext: what seal-thread.ts asks its thread for.
+// Seals one large plaintext: the job that seal-thread.ts sends to its thread.
 
 import type { OwnedBytes, Sealed } from '../bytes.ts'
 import { deriveSalt, type SaltInput, sealBytes, type SealInput } from './aead.ts'
@@ -9,7 +9,7 @@ export interface SealJob extends SaltInput, Omit<SealInput, 'salt'> {
   readonly plaintext: OwnedBytes
 }
 
-/** The envelope, and its name as a git blob. */
+/** The envelope, and its oid as a git blob. */
 export interface SealedBlob {
   readonly body: Sealed
   readonly oid: string

@@ -1,6 +1,6 @@
-// Sealing of large plaintexts in a thread of its own: hashing and encrypting a megabyte takes ten
-// milliseconds, for which the event loop would stand still. The plaintext is handed over, not
-// copied, and never leaves the process. The thread ends when nothing has come for a while.
+// Seals large plaintexts in a worker thread: hashing and encrypting a megabyte would block the
+// event loop for ten milliseconds. The plaintext is transferred, not copied, and never leaves the
+// process. The thread ends after some idle time.
 
 import { Worker } from 'node:worker_threads'
 import { StoreError } from '../errors.ts'
@@ -14,7 +14,7 @@ interface Waiting {
 
 interface Thread {
   readonly worker: Worker
-  /** Who waits for its jobs, in their order. */
+  /** The callers of its jobs, in order. */
   readonly waiting: Waiting[]
 }
 
@@ -24,8 +24,8 @@ let thread: Thread | undefined
 let idle: NodeJS.Timeout | undefined
 
 /**
- * As `sealBytes` with the salt of `deriveSalt`. The plaintext must have its memory for itself and
- * is gone afterwards. Rejects with `storage_failed` if the thread dies.
+ * Like `sealBytes` with the salt of `deriveSalt`. The plaintext must not share its buffer, and is
+ * empty afterwards. Rejects with `storage_failed` if the thread dies.
  */
 export async function sealInThread(job: SealJob): Promise<SealedBlob> {
   clearTimeout(idle)
@@ -59,7 +59,7 @@ function start(): Thread | undefined {
   return { worker, waiting }
 }
 
-/** What comes next gets another one. */
+/** The next job gets a new thread. */
 function forget(worker: Worker): Worker {
   if (thread?.worker === worker) thread = undefined
   return worker

@@ -1,5 +1,5 @@
-// Entry of the thread that seal-thread.ts starts: seals what it is given, one after another, and
-// keeps nothing of it.
+// Entry point of the thread that seal-thread.ts starts: seals one job after another and keeps
+// nothing.
 
 import { parentPort } from 'node:worker_threads'
 import { type SealJob, sealJob } from './seal-job.ts'

@@ -1,6 +1,6 @@
-// SHA-1, as git names objects and closes its files with it. It detects damage; no security of the
+// SHA-1, which names git's objects and closes its files. It detects damage; no security of the
 // store rests on it (FORMAT §0.7). Must not import libsodium: the pack worker loads this file, and
-// libsodium would more than double its start.
+// libsodium would more than double its start time.
 
 import { createHash, hash } from 'node:crypto'
 
@@ -13,13 +13,13 @@ export class Sha1 {
     return this
   }
 
-  /** 20 bytes. Ends the use of this object. */
+  /** 20 bytes. The object cannot be used afterwards. */
   digest(): Uint8Array {
     return new Uint8Array(this.#hash.digest())
   }
 }
 
-/** Most objects fit, and are not copied into new memory to be hashed. */
+/** Most objects fit, and need no new buffer to be hashed. */
 const scratch = Buffer.allocUnsafeSlow(8192)
 
 /** The name of a git object: SHA-1 of "<type> <length>\0<body>", as 40 hex digits. */

@@ -1,8 +1,7 @@
-// The only importer of libsodium: exactly the functions that suite 1 uses (FORMAT, notation), of
-// which none works before `loadSodium` has resolved. Whoever makes or reads an identity, and each
-// thread that uses them, waits for that; not this module, so that `require` can load the library.
-// Argon2id is not among them: it needs the larger build, which
-// argon2-worker.ts alone loads. The random generator of libsodium's wrapper is not used either.
+// The only importer of libsodium: exactly the functions of suite 1 (FORMAT, notation), without
+// Argon2id and without the wrapper's random generator. None works before `loadSodium` resolves;
+// callers that make or read an identity, and each thread, wait for it. The module itself does not,
+// so that `require` can load the library.
 
 import wrappers, { ready } from 'libsodium-wrappers'
 import { assert } from '../errors.ts'
@@ -26,7 +25,7 @@ export const sodium: Pick<typeof wrappers, (typeof functions)[number]> = wrapper
 
 export async function loadSodium(): Promise<void> {
   await ready
-  // Builds of libsodium differ in what they leave out, and a missing function is only undefined.
+  // Builds of libsodium omit different functions; a missing one is undefined.
   for (const name of functions) {
     assert(typeof wrappers[name] === 'function', `this build of libsodium lacks ${name}`)
   }

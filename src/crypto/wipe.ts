@@ -1,6 +1,5 @@
-// Overwrites secrets that are no longer needed. The engine may have copied them before (FORMAT and
-// the threat model promise nothing about a process's memory), so this shortens a window and no
-// more.
+// Overwrites secrets that are no longer needed. The engine may have copied them before: FORMAT and
+// the threat model promise nothing about process memory. This only shortens the exposure.
 
 import { sodium } from './sodium.ts'
 

@@ -54,7 +54,7 @@ export class VolatileExchange implements PackExchange {
     const objects = Array.from(new Set(oids), (oid) => {
       const object = this.#objects.get(oid)
       if (object !== undefined) return { oid, ...object }
-      throw new StoreError('object_missing', `The object ${oid} is to be sent, but is not stored`)
+      throw new StoreError('object_missing', `The object ${oid} cannot be sent: it is not stored`)
     })
     assert(objects.length > 0, 'a pack without objects')
     return packInRam(objects, (oid) => this.#objects.get(oid), atReceiver)

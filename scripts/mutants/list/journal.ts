@@ -121,7 +121,7 @@ export const journal: readonly MutatedFile[] = [
     file: 'git/journal/journal-file.ts',
     mutants: [
       {
-        line: 'if (isQuiet && this.doubtful && equalBytes(seen, this.#doubt)) throw damagedError()',
+        line: 'if (isQuiet && this.doubtful && equalBytes(before, this.#doubt)) throw damagedError()',
         becomes: '',
         test: 'unit/git/journal-damage.test.ts',
         name: 'journal file with any bit flipped is refused, or shows all that was appended',
@@ -133,7 +133,7 @@ export const journal: readonly MutatedFile[] = [
         name: 'file may be one that is being written: who has no lock does not call it damaged',
       },
       {
-        line: `      await this.#takeBack(fd, batch.length, error)
+        line: `      await this.#undoWrite(fd, batch.length, error)
 `,
         becomes: '',
         test: 'fault/object-store-crash.test.ts',
@@ -243,13 +243,13 @@ export const journal: readonly MutatedFile[] = [
     file: 'git/journal/journal-memory.ts',
     mutants: [
       {
-        line: 'this.#left.push(...this.#used)',
+        line: 'this.#retired.push(...this.#used)',
         becomes: 'this.#memory.giveBack(this.#used)',
         test: 'unit/git/journal.test.ts',
         name: 'uses its memory again, but not what anybody still looks at',
       },
       {
-        line: 'this.#memory.giveBack(this.#left)',
+        line: 'this.#memory.giveBack(this.#retired)',
         becomes: '',
         test: 'unit/git/journal.test.ts',
         name: 'uses its memory again, but not what anybody still looks at',

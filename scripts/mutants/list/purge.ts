@@ -7,7 +7,7 @@ export const purge: readonly MutatedFile[] = [
     file: 'git/disk-store/disk-object-store.ts',
     mutants: [
       {
-        line: `// A pack that a cancelled intent names must not become one of ours meanwhile.
+        line: `// A pack that a cancelled intent names must not be reused for this commit.
       await this.#settleIntents()`,
         becomes: '',
         test: 'fault/object-store-purge.test.ts',

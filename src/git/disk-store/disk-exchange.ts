@@ -1,6 +1,6 @@
-// The exchange of a store on a disk. Packs come in without any lock, since a remote may take its
-// time, and become visible under the writer lock; refs move under it. Must not know what the
-// journal holds: it asks for objects, and for a checkpoint before many of them are sent.
+// The pack exchange of a store on a disk. Packs are received without a lock, since a remote may be
+// slow, and become visible under the writer lock; refs move under it too. Must not know what the
+// journal holds: it asks for objects, and for a checkpoint before it sends many.
 
 import { fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -40,7 +40,7 @@ export interface DiskExchangeParts {
   readonly packs: () => readonly { readonly name: string }[]
   readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
   readonly checkpoint: () => Promise<void>
-  /** Notices new packs. */
+  /** Looks for new packs. */
   readonly rescan: () => void
 }
 
@@ -95,7 +95,7 @@ export class DiskExchange implements PackExchange {
     if (this.tracked(remote) === next) return
     const { exclusive, files, has, rescan } = this.#parts
     await exclusive(async () => {
-      // Looked at anew: a redaction may have erased it from packs that are still open here.
+      // A redaction may have erased the commit from packs that are still open here.
       rescan()
       await writeTrackingRef(files, remote, next !== undefined && has(next) ? next : undefined)
     })
@@ -114,7 +114,7 @@ export class DiskExchange implements PackExchange {
     const { exclusive, files } = this.#parts
     await exclusive(async () => {
       getRemote(files, name)
-      // First: of a remote that is not in the config nobody would remove them.
+      // The refs first: nothing would remove the refs of a remote that is not in the config.
       for (const ref of [name, refusedName(name)]) {
         if (this.tracked(ref) !== undefined) await writeTrackingRef(files, ref, undefined)
       }
@@ -124,11 +124,11 @@ export class DiskExchange implements PackExchange {
 
   async #install(token: string, { signal, progress, tip }: ReceiveOptions): Promise<void> {
     const { packer, exclusive, rescan } = this.#parts
-    const half = await packer.index(token, { signal, progress })
-    if (tip !== undefined) this.#checkTip(half, tip)
+    const temporary = await packer.index(token, { signal, progress })
+    if (tip !== undefined) this.#checkTip(temporary, tip)
     await exclusive(async () => {
       refuseIfAborted(signal)
-      await this.#publish(half)
+      await this.#publish(temporary)
     })
     rescan()
   }
@@ -143,18 +143,18 @@ export class DiskExchange implements PackExchange {
     if (!this.#parts.has(tip)) throw corruptPack('it does not hold the commit that was asked for')
   }
 
-  /** Under the writer lock, so that nobody takes the index for one without a pack. */
-  async #publish(half: TemporaryPack): Promise<void> {
+  /** Under the writer lock, so that no sweep finds the index before its pack is visible. */
+  async #publish(temporary: TemporaryPack): Promise<void> {
     const { directory } = this.#parts
     const files = new Set(this.#disk.list(directory))
-    // A purge takes temporary files, whose objects it cannot look at.
-    if (!files.has(`tmp_pack_${half.token}`) || !files.has(`tmp_idx_${half.token}`)) {
+    // A purge removes temporary files, because it cannot look for dead objects in them.
+    if (!files.has(`tmp_pack_${temporary.token}`) || !files.has(`tmp_idx_${temporary.token}`)) {
       throw purgedMeanwhile()
     }
-    const isStored = files.has(`${half.name}.pack`) && files.has(`${half.name}.idx`)
-    // Of one name, so of the same bytes.
-    if (isStored) discardTemporaryPack(this.#disk, directory, half.token)
-    else await publishPacks(this.#disk, directory, [half])
+    const isStored = files.has(`${temporary.name}.pack`) && files.has(`${temporary.name}.idx`)
+    // Equal names mean equal bytes.
+    if (isStored) discardTemporaryPack(this.#disk, directory, temporary.token)
+    else await publishPacks(this.#disk, directory, [temporary])
   }
 
   get #disk(): Disk {

@@ -1,18 +1,17 @@
-// The object store on a disk: recent transitions in the journal, everything else in packs, and
-// loose objects only where another git program wrote them. Owns which of them is asked, and when
-// the journal is packed. Must change what it holds in memory only after the disk has it.
+// The object store on a disk: recent transitions in the journal, all other objects in packs, and
+// loose objects where another git program wrote them. Owns which of them is asked, and when the
+// journal is packed. Must change its state in memory only after the disk has changed.
 
 import { resolve } from 'node:path'
-import { type Random, systemRandom } from '../../crypto/random.ts'
+import type { Random } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
-import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
+import type { ProcessLock } from '../../disk/process-lock.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { journalBytesMax, journalWaitBytes, lockWaitMsDefault, purgeWaitMs } from '../../limits.ts'
-import { Journal } from '../journal/journal.ts'
+import type { Journal } from '../journal/journal.ts'
 import { BackgroundCheckpoint } from '../maintenance/background-checkpoint.ts'
 import { Checkpointer } from '../maintenance/checkpoint.ts'
 import { MaintenanceTurn, packedElsewhereError } from '../maintenance/maintenance-turn.ts'
-import { workerPacker } from '../maintenance/pack-worker.ts'
 import {
   checkTransitions,
   type CompactOptions,
@@ -24,45 +23,32 @@ import {
 } from '../object-store.ts'
 import type { GitObject, NewObject, Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
-import { PackSet } from '../pack/pack-set.ts'
+import type { PackSet } from '../pack/pack-set.ts'
 import type { Packer } from '../pack/packer.ts'
 import { PurgeIntents } from '../purge/purge-intents.ts'
 import { Purge } from '../purge/purge.ts'
-import { Branch } from '../refs/branch.ts'
+import type { Branch } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import {
   checkRepository,
   ensureSettingsUnlessBusy,
   initRepository,
   makeOwnDirectory,
-  ownDirectoryName,
 } from '../refs/repository.ts'
 import { DiskExchange } from './disk-exchange.ts'
 import { HeadLink } from './head-link.ts'
 import { Staging } from './staging.ts'
 import { StorageReport } from './storage-report.ts'
+import { type DiskObjectStoreOptions, openStoreParts } from './store-parts.ts'
 import { StoredObjects } from './stored-objects.ts'
 
-/** For another git program that holds the branch's lock file. */
-const gitLockWaitMs = 1000
-export interface DiskObjectStoreOptions {
-  readonly directory: string
-  readonly disk?: Disk
-  readonly random?: Random
-  /** How long to wait for another writer before `locked`. */
-  readonly lockWaitMs?: number
-  /** Quiet time after a write before the journal is packed; Infinity: never by itself. */
-  readonly idleMs?: number
-  readonly packer?: Packer
-}
-
-/** Makes the repository and opens it. Throws `store_exists` or `not_a_store`. */
+/** Creates a repository and opens it. Throws `store_exists` or `not_a_store`. */
 export async function createDiskObjectStore(options: DiskObjectStoreOptions): Promise<ObjectStore> {
   await initRepository(options.disk ?? systemDisk, resolve(options.directory))
   return openDiskObjectStore(options)
 }
 
-/** Opens a repository. Throws as `checkRepository` does, and what the journal finds. */
+/** Opens a repository. Throws what `checkRepository` and reading the journal throw. */
 export async function openDiskObjectStore(options: DiskObjectStoreOptions): Promise<ObjectStore> {
   const store = new DiskObjectStore(options)
   try {
@@ -103,37 +89,23 @@ class DiskObjectStore implements ObjectStore {
   #closed = false
 
   constructor(options: DiskObjectStoreOptions) {
-    const { disk = systemDisk, random = systemRandom, lockWaitMs = lockWaitMsDefault } = options
-    const directory = resolve(options.directory)
-    const ownDirectory = `${directory}/${ownDirectoryName}`
-    const identity = new LockIdentity(disk, ownDirectory, random)
-    const lock = (name: string, purpose: string): ProcessLock => {
-      return new ProcessLock({ disk, identity, path: `${ownDirectory}/${name}`, random, purpose })
-    }
+    const parts = openStoreParts(options)
+    const { disk, packDirectory, random } = parts
     this.#disk = disk
-    this.#writerLock = lock('lock', 'writer')
-    this.#checkpointLock = lock('checkpoint.lock', 'checkpoint')
-    const isQuiet = (): boolean => !this.#writerLock.isHeldElsewhere()
-    this.#journal = new Journal({ disk, directory: ownDirectory, random, isQuiet })
-    this.#files = { disk, directory, ownDirectory, identity, random, waitMs: gitLockWaitMs }
-    this.#branch = new Branch(disk, directory)
-    const packDirectory = `${directory}/objects/pack`
-    this.#packs = new PackSet(disk, packDirectory)
+    this.#writerLock = parts.writerLock
+    this.#checkpointLock = parts.checkpointLock
+    this.#journal = parts.journal
+    this.#files = parts.files
+    this.#branch = parts.branch
+    this.#packs = parts.packs
     this.#link = new HeadLink(this.#journal, this.#branch, this.#packs)
-    this.#stored = new StoredObjects(disk, `${directory}/objects`, this.#journal, this.#packs)
-    // Another thread has no other disk than the system's.
+    this.#stored = new StoredObjects(disk, parts.objectDirectory, this.#journal, this.#packs)
+    // Another thread can only use the system's disk.
     this.packDirectory = disk === systemDisk ? packDirectory : undefined
-    this.#packer = options.packer ?? workerPacker(packDirectory)
-    this.#lockWaitMs = lockWaitMs
+    this.#packer = parts.packer
+    this.#lockWaitMs = options.lockWaitMs ?? lockWaitMsDefault
     this.#staging = new Staging(disk, packDirectory, this.#packer)
-    this.#intents = new PurgeIntents({
-      disk,
-      ownDirectory,
-      packDirectory,
-      random,
-      read: (oid) => this.#stored.find(oid),
-      fenceJournal: () => this.#journal.scrub(),
-    })
+    this.#intents = this.#createIntents(packDirectory, random)
     this.#checkpointer = this.#createCheckpointer()
     this.#background = new BackgroundCheckpoint({
       journal: this.#journal,
@@ -143,16 +115,7 @@ class DiskObjectStore implements ObjectStore {
     })
     this.exchange = this.#createExchange(packDirectory)
     this.#maintenance = new MaintenanceTurn(this.#background)
-    this.#report = new StorageReport({
-      disk,
-      directory: `${directory}/objects`,
-      ownDirectory,
-      journal: this.#journal,
-      packs: this.#packs,
-      intents: this.#intents,
-      lock: this.#writerLock,
-      background: this.#background,
-    })
+    this.#report = this.#createReport(parts.objectDirectory)
   }
 
   get head(): Oid | undefined {
@@ -163,7 +126,7 @@ class DiskObjectStore implements ObjectStore {
     checkRepository(this.#disk, this.#files.directory)
     this.#journal.refresh()
     this.#link.reload()
-    // Who wrote it may also have died in the middle: with the lock nothing is left open.
+    // Its writer may have died in the middle: under the lock, the doubt is settled.
     if (this.#journal.doubtful) await this.#exclusive(async () => {})
   }
 
@@ -171,7 +134,7 @@ class DiskObjectStore implements ObjectStore {
     this.#assertOpen()
     const found = this.#stored.find(oid)
     if (found !== undefined) return found
-    // Another process may have packed it, or written it, a moment ago.
+    // Another process may just have packed or written it.
     this.refresh()
     this.#packs.rescan()
     return this.#stored.find(oid)
@@ -274,7 +237,7 @@ class DiskObjectStore implements ObjectStore {
     await this.#maintenance.stop()
     await this.#writerLock.settled()
     try {
-      // Another process that is packing all this time has the store open, and will close it too.
+      // A process that is packing all this time has the store open, and packs again when it closes.
       if (this.#wrote) await this.#checkpointer.run(this.#lockWaitMs, true)
     } finally {
       this.#closed = true
@@ -307,21 +270,21 @@ class DiskObjectStore implements ObjectStore {
     })
   }
 
-  /** Cancels what a writer that failed wanted to erase. One listing if there is nothing. */
+  /** Cancels the purge intents of a writer that failed. Costs one listing if there are none. */
   async #settleIntents(): Promise<void> {
     const before = this.#intents.cancelled
-    // What is committed and not erased yet is a reason to checkpoint.
+    // Objects that are committed as dead and not erased yet are a reason to checkpoint.
     if (await this.#intents.settle(this.head)) this.#wrote = true
     if (this.#intents.cancelled > before) this.#packs.rescan()
   }
 
   /**
-   * The intent is durable before the packs show and before the frame is written: whoever finds it
-   * without the frame cancels it, and whoever finds both purges.
+   * The intent is durable before the packs become visible and before the frame is written: a
+   * process that finds the intent without the frame cancels it; one that finds both purges.
    */
   async #commitStaged(transitions: readonly Transition[]): Promise<void> {
     try {
-      // A pack that a cancelled intent names must not become one of ours meanwhile.
+      // A pack that a cancelled intent names must not be reused for this commit.
       await this.#settleIntents()
       const packs = await this.#staging.fresh()
       const [first] = transitions
@@ -333,13 +296,13 @@ class DiskObjectStore implements ObjectStore {
       await this.#journal.append(transitions)
       this.#packs.rescan()
     } catch (error) {
-      await this.#takeBack()
+      await this.#undoCommit()
       throw error
     }
   }
 
-  /** After a commit that failed. If this fails too, the next writer does it. */
-  async #takeBack(): Promise<void> {
+  /** Undoes a commit that failed. If this fails too, the next writer does it. */
+  async #undoCommit(): Promise<void> {
     try {
       await this.#staging.drop()
       this.refresh()
@@ -347,6 +310,17 @@ class DiskObjectStore implements ObjectStore {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
     }
+  }
+
+  #createIntents(packDirectory: string, random: Random): PurgeIntents {
+    return new PurgeIntents({
+      disk: this.#disk,
+      ownDirectory: this.#files.ownDirectory,
+      packDirectory,
+      random,
+      read: (oid) => this.#stored.find(oid),
+      fenceJournal: () => this.#journal.scrub(),
+    })
   }
 
   #createCheckpointer(): Checkpointer {
@@ -383,6 +357,19 @@ class DiskObjectStore implements ObjectStore {
       exclusive: (work) => this.exclusive(work),
       checkpoint: () => this.checkpoint(),
       rescan: () => this.#packs.rescan(),
+    })
+  }
+
+  #createReport(directory: string): StorageReport {
+    return new StorageReport({
+      disk: this.#disk,
+      directory,
+      ownDirectory: this.#files.ownDirectory,
+      journal: this.#journal,
+      packs: this.#packs,
+      intents: this.#intents,
+      lock: this.#writerLock,
+      background: this.#background,
     })
   }
 

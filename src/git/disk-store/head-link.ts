@@ -1,19 +1,19 @@
-// Which commit is the head, as journal, branch and packs say together: each is read by itself, and
-// other processes change them meanwhile. Must not change any of them on the disk.
+// Determines the head from journal, branch and packs, which are read separately while other
+// processes change them. Must not change any of them on the disk.
 
 import { branchMovedError, type Journal } from '../journal/journal.ts'
 import type { Oid } from '../objects/object.ts'
 import type { PackSet } from '../pack/pack-set.ts'
 import type { Branch } from '../refs/branch.ts'
 
-/** Reloads that must agree before the branch is said to have moved away from the journal. */
+/** Reloads that must agree before the branch counts as moved by another program. */
 const agreeingReloads = 3
 
 export class HeadLink {
   readonly #journal: Journal
   readonly #branch: Branch
   readonly #packs: PackSet
-  /** Whether memory follows from what the disk said; false after a contradiction. */
+  /** Whether the state in memory is consistent; false after a contradiction. */
   #linked = false
 
   constructor(journal: Journal, branch: Branch, packs: PackSet) {
@@ -26,16 +26,17 @@ export class HeadLink {
     return this.#journal.head ?? this.#branch.value
   }
 
-  /** Notices what other processes did. */
+  /** Notices changes by other processes. */
   refresh(): void {
-    const news = this.#journal.refresh()
-    const same = this.#linked && news !== 'everything'
+    const change = this.#journal.refresh()
+    const same = this.#linked && change !== 'everything'
     if (!same || this.#branch.changed()) this.reload()
   }
 
   /**
-   * The journal was read before the branch, because a checkpoint moves the branch first: what it
-   * took from the journal is then behind the branch. If they do not fit, one of them is older.
+   * The journal is read before the branch: a checkpoint moves the branch first, so frames that it
+   * then removes from the journal are already below the branch. If the two do not fit, one of them
+   * was read too early.
    */
   reload(): void {
     this.#linked = false

@@ -1,8 +1,7 @@
-// A pack of chosen objects, made while it is sent. Few of them are packed anew, with the deltas
-// that suit them; many are copied entry by entry as the store has them, twice: once to learn the
-// size, which a host wants to know first, and once to send. Nothing touches the disk. Must send
-// exactly what was asked for, and no delta whose base is neither in the pack before it nor, where
-// one of its commits is named, at the receiver.
+// A pack of chosen objects, generated while it is sent; nothing is written to disk. A few objects
+// are packed in RAM with suitable deltas. Many are copied entry by entry, twice: to learn the size,
+// which hosts want first, and to send. Must send exactly the chosen objects, and no delta without
+// its base earlier in the pack or in a named commit of the receiver.
 
 import { fromHex } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
@@ -31,7 +30,7 @@ import {
 import { Pack } from '../pack/pack.ts'
 import { findThinBases } from './thin-bases.ts'
 
-/** What is packed anew, in RAM. */
+/** The most that is packed in RAM, by objects and by bytes. */
 const fewObjectsMax = 10_000
 const fewBytesMax = 8 * MEBIBYTE
 const chunkBytes = 64 * KIBIBYTE
@@ -40,7 +39,7 @@ export interface OutgoingParts {
   readonly disk: Disk
   /** `objects/pack`. */
   readonly directory: string
-  /** Packs what only the journal holds; resolves to the names of all packs. */
+  /** Checkpoints the journal; resolves to the names of all packs. */
   readonly packs: () => Promise<readonly string[]>
   readonly find: (oid: Oid) => GitObject | undefined
 }
@@ -69,7 +68,7 @@ export async function makeOutgoingPack(
   }
 }
 
-/** All, or one more than are packed anew. */
+/** All objects, or one more than are packed in RAM. */
 async function takeFirst(oids: Iterator<Oid>): Promise<ReadonlySet<Oid>> {
   const first = new Set<Oid>()
   const slice = new TimeSlice()
@@ -108,7 +107,7 @@ function openPacks({ disk, directory }: OutgoingParts, names: readonly string[])
   })
 }
 
-/** A pack of objects that are in RAM, thin if a commit of the receiver is given. */
+/** A pack of objects in RAM; a thin one if a commit of the receiver is given. */
 export async function packInRam(
   objects: readonly PackObject[],
   find: OutgoingParts['find'],
@@ -176,10 +175,10 @@ class PackCopy implements OutgoingPack {
   readonly #packs: readonly Pack[]
   readonly #source: MultiPack
   readonly #find: OutgoingParts['find']
-  /** By number in the source: 1 if it is asked for. */
+  /** For each number in the source, 1 if the object is chosen. */
   readonly #chosen: Uint8Array
   #packed = 0
-  /** Not in any pack. */
+  /** Chosen objects that are in no pack. */
   readonly #others: Set<Oid> = new Set()
   #bytes = 0
 
@@ -190,7 +189,7 @@ class PackCopy implements OutgoingPack {
     this.#chosen = new Uint8Array(source.end)
   }
 
-  /** Keeps a byte of each: what is chosen may be found only as it is asked for. */
+  /** Keeps one byte per object of the source: the chosen oids are too many to hold. */
   async choose(oids: Iterable<Oid>): Promise<void> {
     const slice = new TimeSlice()
     for (const oid of oids) {
@@ -233,7 +232,7 @@ class PackCopy implements OutgoingPack {
     for (const pack of this.#packs) pack.close()
   }
 
-  /** All but the trailer. Each part is a view that the next one overwrites. */
+  /** Everything but the trailer. The next part overwrites the previous one. */
   async *#parts(): AsyncGenerator<Uint8Array> {
     const placed = new Float64Array(this.#source.end).fill(NaN)
     yield encodePackHeader(this.objects)
@@ -276,12 +275,12 @@ class PackCopy implements OutgoingPack {
   }
 }
 
-/** Small parts together, in memory that is the receiver's to keep. */
+/** Joins small parts into chunks that the receiver may keep. */
 class Chunks {
   #buffer = new Uint8Array(chunkBytes)
   #filled = 0
 
-  /** The chunks that are full now. */
+  /** Adds a part; returns the chunks that are full. */
   add(part: Uint8Array): Uint8Array[] {
     const full: Uint8Array[] = []
     for (let done = 0; done < part.length;) {
@@ -304,5 +303,5 @@ class Chunks {
 }
 
 function missing(oid: Oid): StoreError {
-  return new StoreError('object_missing', `The object ${oid} is to be sent, but is not stored`)
+  return new StoreError('object_missing', `The object ${oid} cannot be sent: it is not stored`)
 }

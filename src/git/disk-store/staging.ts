@@ -1,6 +1,6 @@
-// Objects that wait on the disk for the transition that brings them: temporary packs, which nobody
-// reads and which a checkpoint sweeps up if this process dies. One is written at a time, while the
-// caller goes on. Must be used by the holder of the writer lock alone.
+// Objects that wait on the disk for the transition that adds them: temporary packs, which nobody
+// reads and which a checkpoint removes if this process dies. One is written at a time, while the
+// caller continues. Must be used only under the writer lock.
 
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
@@ -29,13 +29,13 @@ export class Staging {
     return this.#running === undefined && this.#packs.length === 0
   }
 
-  /** Starts writing, once what was added before is written. Throws why that failed. */
+  /** Starts to write objects, after earlier ones are written. Throws the error of those. */
   async add(objects: readonly PackObject[]): Promise<void> {
     await this.#settled()
     if (objects.length > 0) this.#running = this.#write(objects)
   }
 
-  /** Puts the objects of a large transition here, so that the journal stays small. */
+  /** Stages the objects of a large transition, so that the journal stays small. */
   async spill(transition: Transition): Promise<Transition> {
     const bytes = transition.objects.reduce((sum, object) => sum + object.body.length, 0)
     if (bytes <= journalTransitionBytesMax) return transition
@@ -43,14 +43,14 @@ export class Staging {
     return { ...transition, objects: [] }
   }
 
-  /** The packs of all that was added, with no name that a pack of the store has already. */
+  /** The packs of all added objects, without those that the store has already. */
   async fresh(): Promise<readonly TemporaryPack[]> {
     await this.#settled()
     const files = new Set(this.#disk.list(this.#directory))
     const isStored = ({ name }: TemporaryPack): boolean => {
       return files.has(`${name}.pack`) && files.has(`${name}.idx`)
     }
-    // Of one name, so of the same bytes: the temporary files are of no use.
+    // Equal names mean equal bytes, so the temporary files are not needed.
     for (const pack of this.#packs.filter(isStored)) this.#discard(pack)
     this.#packs = this.#packs.filter((pack) => !isStored(pack))
     return this.#packs
@@ -62,7 +62,7 @@ export class Staging {
     this.#packs = []
   }
 
-  /** Removes what was not published. What a failing disk leaves is swept up by a checkpoint. */
+  /** Removes unpublished packs. If the disk fails, a checkpoint removes the rest. */
   async drop(): Promise<void> {
     await this.#running
     const packs = this.#packs

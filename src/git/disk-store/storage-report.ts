@@ -1,5 +1,4 @@
-// What a store on a disk says of its own storage: sizes, and what it could do without. Asks the
-// parts of the store, and changes nothing.
+// Reports on the storage of a store: sizes, and what could be freed. Must not change anything.
 
 import { fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -48,7 +47,7 @@ export class StorageReport {
     }
   }
 
-  /** An erased object counts with all its copies, and is no copy of anything. */
+  /** An erased object counts with all its copies, and never as a repeated one. */
   reclaimable(head: Oid | undefined): Reclaimable {
     const { disk, directory, packs, intents } = this.#parts
     const dead = intents.pendingObjects(head)

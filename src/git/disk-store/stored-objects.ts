@@ -1,6 +1,5 @@
-// The places where an object can lie, asked in the order in which they answer fastest: journal,
-// packs and, where another git program wrote them, loose files. Must not notice by itself that they
-// have changed: that is disk-object-store.ts's business.
+// Finds an object in the place that answers fastest: journal, packs, then loose files that another
+// git program wrote. Must not look for changes on the disk: disk-object-store.ts does.
 
 import type { Disk } from '../../disk/disk.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -41,7 +40,7 @@ export class StoredObjects {
     return this.#disk.stat(looseObjectPath(this.#directory, oid)) !== undefined
   }
 
-  /** The body of a tag; undefined for anything else. */
+  /** The body of a tag; undefined for any other object. */
   findTag(oid: Oid): Uint8Array | undefined {
     const packed = this.#packs.readTag(oid)
     if (packed !== undefined || this.#packs.has(oid)) return packed
@@ -49,7 +48,7 @@ export class StoredObjects {
     return loose?.type === 'tag' ? loose.body : undefined
   }
 
-  /** Each once: what is stored at the moment of the call, wherever it moves while they are read. */
+  /** Each oid once: what is stored at the time of the call, even if it moves during iteration. */
   ids(): Iterable<Oid> {
     const others = new Set(looseObjectIds(this.#disk, this.#directory))
     for (const oid of this.#journal.objectIds()) others.add(oid)

@@ -1,6 +1,6 @@
-// Which trees of a pack to send resemble trees that the receiver has: git calls a pack whose deltas
-// build on those thin (gitformat-pack, "Deltified representation"). Looks at what differs between
-// two commits and at nothing else. Must not be used for a pack that is kept: it is not whole.
+// Finds trees at the receiver that resemble trees of a pack to send. Git calls a pack with deltas
+// on such trees thin (gitformat-pack, "Deltified representation"). Reads only what differs between
+// two commits. Must not be used for a pack that is kept: it is incomplete.
 
 import { asciiText } from '../../bytes.ts'
 import { decodeTree, type GitObject, type Oid } from '../objects/object.ts'
@@ -8,7 +8,7 @@ import type { PackObject } from '../pack/pack-writer.ts'
 
 type Find = (oid: Oid) => GitObject | undefined
 
-/** Tree of `newer` → the tree of `older` at the same path, where they differ. */
+/** Maps each tree of `newer` to the tree of `older` at the same path, where they differ. */
 export function* findThinBases(
   find: Find,
   newer: Oid,

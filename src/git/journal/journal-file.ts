@@ -1,7 +1,7 @@
-// One of the two journal files: which batches are valid, appending, and starting over. Zeros are
-// made durable before a batch is written over them, so that an append waits for its data alone, and
-// a write that did not end can be told from damage (journal-survey.ts). Must be written only by who
-// holds the writer lock of the store; anyone may read. Must write nothing over damage.
+// One of the two journal files: finds its valid batches, appends, and starts over. Zeros are
+// durable before a batch overwrites them, so an append waits only for its data, and an interrupted
+// write can be told from damage (journal-survey.ts). Must be written only under the writer lock;
+// reading needs none. Must write nothing over damage.
 
 import { concatBytes, equalBytes, isZero } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -22,24 +22,24 @@ import {
   sectorEnd,
 } from './journal-frame.ts'
 import { type JournalMemory, JournalSlabs } from './journal-memory.ts'
-import { isOfSame, judgeRest, type Rest } from './journal-survey.ts'
+import { isOfSame, classifyRest, type Rest } from './journal-survey.ts'
 
 const noBytes = new Uint8Array(0)
-/** Never written to, so that no memory is behind it. */
+/** Never written to, so that the system allocates no memory for it. */
 const zeros = new Uint8Array(journalStepBytesMax)
 const noOrigin: Origin = { generation: 0, salt: noBytes }
-/** Looks at a file that changes under each of them, before it counts as being written. */
+/** Reads of a file that changes between them, before it counts as being written. */
 const looksMax = 4
-/** Enough of the end for the sum of the last batch, wherever a sector begins in it. */
+/** Long enough to contain the sum of the last batch, wherever its sectors start. */
 const tailBytes = 2 * sectorBytes
 
-/** What a look at the disk found: frames at the end alone, or anything else as well. */
+/** What changed on the disk since the last read: only new frames, or anything else. */
 export type JournalNews = 'nothing' | 'frames' | 'everything'
 
 export interface JournalFileParts {
   readonly disk: Disk
   readonly path: string
-  /** Whether nobody else can be writing: what looks like damage may else be a write under way. */
+  /** Whether no other process can be writing: a write in progress looks like damage. */
   readonly isQuiet: () => boolean
   readonly memory: JournalMemory
 }
@@ -51,20 +51,20 @@ export class JournalFile {
   readonly #slabs: JournalSlabs
   #fd: number | undefined
   #writable = false
-  /** The file's first bytes, by which another use of it is noticed. */
+  /** The file's first bytes; they change when the file is started again. */
   #first: Uint8Array = noBytes
   #origin: Origin = noOrigin
   #frames: Frame[] = []
-  /** The file's bytes just before `#end`, the sum of the last batch among them. */
+  /** The file's bytes just before `#end`, including the sum of the last batch. */
   #tail: Uint8Array = noBytes
   #end = 0
-  /** What followed the last batch when this handle looked. */
+  /** What followed the last batch at the last read. */
   #rest: Rest = 'zeros'
-  /** What was seen where that looks like damage. */
+  /** The bytes that look like damage. */
   #doubt: Uint8Array = noBytes
-  /** Up to here the file is known to be durable. */
+  /** The file is known to be durable up to this position. */
   #durable = 0
-  /** Frames of this handle are in the file that are not durable yet. */
+  /** Whether this handle is appending frames that are not durable yet. */
   #appending = false
   #poisoned: StoreError | undefined
 
@@ -75,7 +75,7 @@ export class JournalFile {
     this.#slabs = new JournalSlabs(memory)
   }
 
-  /** Rises at every switch between the files; 0 if the file holds no journal. */
+  /** Rises with every switch between the files; 0 if the file holds no journal. */
   get generation(): number {
     return this.#origin.generation
   }
@@ -84,17 +84,17 @@ export class JournalFile {
     return this.#frames
   }
 
-  /** Bytes up to the end of the last batch. */
+  /** The position after the last batch. */
   get bytes(): number {
     return this.#end
   }
 
-  /** Whether frames are here that nobody, or another handle, has made durable. */
+  /** Whether the file has frames that may not be durable. */
   get uncertain(): boolean {
     return this.#durable < this.#end
   }
 
-  /** Whether the last look has left open if a write is under way or the file is damaged. */
+  /** Whether the last read could not distinguish a write in progress from damage. */
   get doubtful(): boolean {
     return this.#rest === 'damaged'
   }
@@ -107,26 +107,26 @@ export class JournalFile {
   }
 
   /**
-   * Reads what others wrote since the last time. Nobody can during an append of this handle. Throws
-   * `journal_corrupt` for damage; for what may also be a write under way, leaves `doubtful`.
+   * Reads frames that other processes wrote, except during an append of this handle, when none can.
+   * Throws `journal_corrupt` for damage; sets `doubtful` if it may be a write in progress.
    */
   refresh(): JournalNews {
     if (this.#appending) return 'nothing'
-    const news = this.#look()
-    if (!this.doubtful) return news
+    const change = this.#readChange()
+    if (!this.doubtful) return change
     for (let look = 0; look < looksMax && this.doubtful; look += 1) {
-      const seen = this.#doubt
-      // What was being written at that moment is whole when the file is read again.
+      const before = this.#doubt
+      // A write in progress at that moment is complete when the file is read again.
       const isQuiet = this.#isQuiet()
       this.#load()
-      if (isQuiet && this.doubtful && equalBytes(seen, this.#doubt)) throw damagedError()
+      if (isQuiet && this.doubtful && equalBytes(before, this.#doubt)) throw damagedError()
     }
     return 'everything'
   }
 
   /**
-   * Starts a journal without frames. Durable when it resolves, and so is that the frames of before
-   * are gone: the branch moves on, and they would not lead to where it is.
+   * Starts a journal without frames. When it resolves, this and the removal of the old frames are
+   * durable: the branch moves on, and the old frames would not fit it.
    */
   async start(generation: number, salt: Uint8Array): Promise<void> {
     if (this.#rest !== 'zeros') this.clear()
@@ -146,14 +146,14 @@ export class JournalFile {
   }
 
   /**
-   * Appends one frame for each transition: one write, one fdatasync. Frames that another handle
-   * wrote go into the same write again, because a failed fdatasync of a process that died leaves
-   * pages that look clean and are not on the disk. If this throws, the frames are not in the file,
+   * Appends one frame per transition, with one write and one fdatasync. Frames of another handle
+   * that may not be durable are written again: after a failed fdatasync of a process that died,
+   * pages look clean and are not on the disk. If this throws, the frames are not in the file,
    * unless `poisoned` is set.
    */
   async append(transitions: readonly Transition[]): Promise<readonly Frame[]> {
     if (this.#poisoned !== undefined) throw this.#poisoned
-    // Without its first batch nothing in the file would be found.
+    // Without a durable first batch, no later one would be found.
     if (this.#durable < sectorBytes) await this.harden()
     if (this.#rest !== 'zeros') await this.scrub()
     const place = { start: this.#end, durable: this.#durable }
@@ -172,7 +172,7 @@ export class JournalFile {
     return batch.frames
   }
 
-  /** Makes all frames durable that another handle wrote. */
+  /** Makes the frames of other handles durable. */
   async harden(): Promise<void> {
     if (!this.uncertain) return
     const fd = this.#openForWriting()
@@ -181,27 +181,27 @@ export class JournalFile {
     this.#durable = this.#end
   }
 
-  /** Empties the journal in one step, which a crash undoes or not. Durable after `sync`. */
+  /** Empties the journal atomically. Durable after `sync`. */
   clear(): void {
     this.#empty(0)
   }
 
-  /** As `clear`, but keeps zeros for the next journal to be written on. Durable after `start`. */
+  /** Like `clear`, but keeps zeros for the next journal. Durable after `start`. */
   renew(): void {
     this.#empty(journalPackBytes)
   }
 
-  /** Nobody looks any more at frames that were here before `clear` or `renew`. */
+  /** Called when no reader uses the frames from before `clear` or `renew` any more. */
   reuseMemory(): void {
     this.#slabs.reuse()
   }
 
-  /** Overwrites everything but the batches with zeros, durably: nothing follows the last one. */
+  /** Overwrites everything after the last batch with zeros, durably. */
   async scrub(): Promise<void> {
     if (this.#open() === undefined) return
     const fd = this.#openForWriting()
     const size = this.#disk.size(fd)
-    // Who emptied the file may have died before that was durable.
+    // The process that emptied the file may have died before that was durable.
     if (size === 0) this.#disk.truncate(fd, 0)
     this.#writeZeros(fd, this.#end, size)
     await this.#disk.sync(fd)
@@ -218,14 +218,14 @@ export class JournalFile {
     this.#writable = false
   }
 
-  #look(): JournalNews {
+  #readChange(): JournalNews {
     const isKnown = equalBytes(this.#readAt(0, batchHeadBytes), this.#first)
     if (isKnown && !this.doubtful) return this.#refreshTail()
     this.#load()
     return 'everything'
   }
 
-  /** The bytes around the end tell whether frames came, and whether the last one is still there. */
+  /** The bytes around the end show whether frames were added, and whether the last one remains. */
   #refreshTail(): JournalNews {
     if (this.generation === 0) return 'nothing'
     const { length } = this.#tail
@@ -237,8 +237,8 @@ export class JournalFile {
     if (isZero(around.subarray(length))) return 'nothing'
     const known = this.#frames.length
     this.#scan()
-    // Reading all the zeros that follow is for whoever sees the file for the first time.
-    if (!isZero(this.#readAt(this.#end, magicBytes))) this.#judge()
+    // The first read of a file checks all the zeros that follow; later ones check these only.
+    if (!isZero(this.#readAt(this.#end, magicBytes))) this.#classifyRest()
     return this.#frames.length > known ? 'frames' : 'nothing'
   }
 
@@ -247,10 +247,10 @@ export class JournalFile {
     this.#slabs.abandon()
     this.#first = this.#readAt(0, batchHeadBytes)
     this.#scan()
-    this.#judge()
+    this.#classifyRest()
   }
 
-  /** As of a file in which there is nothing but zeros. */
+  /** Resets the state to that of a file of zeros. */
   #forget(): void {
     this.#first = noBytes
     this.#origin = noOrigin
@@ -262,13 +262,13 @@ export class JournalFile {
     this.#doubt = noBytes
   }
 
-  /** Takes intact batches from the end that is known. */
+  /** Reads intact batches from the known end. */
   #scan(): void {
     for (let batch = this.#findNext(); batch !== undefined; batch = this.#findNext()) {
       if (this.generation === 0) this.#origin = batch
       this.#frames.push(...batch.frames)
       this.#moveEnd(this.#readAt(batch.start, batch.end - batch.start))
-      // Who wrote it knew that of all before it.
+      // The batch's writer knew that everything before `durable` is durable.
       this.#durable = Math.max(this.#durable, batch.durable)
     }
   }
@@ -280,14 +280,14 @@ export class JournalFile {
     this.#disk.truncate(fd, 0)
     this.#writeZeros(fd, 0, Math.min(size, keptMax))
     this.#forget()
-    this.#slabs.leave()
+    this.#slabs.retire()
     this.#first = this.#readAt(0, batchHeadBytes)
   }
 
-  /** Looks at what follows the last batch. */
-  #judge(): void {
+  /** Classifies what follows the last batch. */
+  #classifyRest(): void {
     const rest = this.#readAt(this.#end, Math.max(0, this.#size() - this.#end))
-    this.#rest = judgeRest(rest, this.#end)
+    this.#rest = classifyRest(rest, this.#end)
     this.#doubt = this.doubtful ? concatBytes(this.#first, rest) : noBytes
   }
 
@@ -311,25 +311,27 @@ export class JournalFile {
       this.#disk.write(fd, bytes, this.#durable)
       await this.#disk.sync(fd)
     } catch (error) {
-      await this.#takeBack(fd, batch.length, error)
+      await this.#undoWrite(fd, batch.length, error)
       throw error
     }
   }
 
-  /** Overwrites a write that failed; if that fails too, its outcome is unknown for good. */
-  async #takeBack(fd: number, length: number, cause: unknown): Promise<void> {
+  /**
+   * Overwrites a failed write; if that fails too, the outcome is unknown until the store is
+   * reopened.
+   */
+  async #undoWrite(fd: number, length: number, cause: unknown): Promise<void> {
     try {
       this.#disk.write(fd, new Uint8Array(length), this.#end)
       await this.#disk.sync(fd)
     } catch {
-      const sentence =
-        'A change was neither written nor taken back for sure: reopen the store to see it'
-      this.#poisoned = new StoreError('storage_failed', sentence, { cause })
+      const text = 'A change may or may not have been written: reopen the store to see which'
+      this.#poisoned = new StoreError('storage_failed', text, { cause })
       throw this.#poisoned
     }
   }
 
-  /** Extends the file with durable zeros to at least `needed` bytes; steps grow with it. */
+  /** Extends the file with durable zeros to at least `needed` bytes, in steps that grow with it. */
   async #reserve(fd: number, needed: number): Promise<void> {
     const size = this.#disk.size(fd)
     if (size >= needed) return

@@ -6,14 +6,14 @@
 //   frame  = u32 length of the rest ‖ expected oid 20 (zero: none) ‖ next oid 20 ‖ objects
 //   object = u8 type ‖ oid 20 ‖ u32 length ‖ body (not deflated: the write path is kept cheap)
 //
-// A batch is what one append wrote: a frame for each transition. The first of a file has none, and
-// gives the file its generation and salt, which all others repeat. `durable` says up to where the
-// file was durable when the batch was written; what lies behind that was in the same write, or in
-// one of a process that died, and was not acknowledged before the batch was.
+// A batch holds what one append wrote: a frame for each transition. The first batch of a file has
+// none, and gives the file its generation and salt, which all others repeat. `durable` is the
+// position up to which the file was durable when the batch was written; what follows it was in the
+// same write, or in one of a process that died, and was not acknowledged before this batch was.
 //
-// A sum covers the position of its batch, the head's own fields, and that behind the frames also
-// the frames. Where a sum or the byte FF ends with zeros, the write was cut off there; nothing that
-// flips one bit of FF makes it zero (journal-survey.ts).
+// The sum of the head covers the batch's position and the head's fields; the sum after the frames
+// covers all of these and the frames. If a sum or its byte FF ends in zeros, the write was cut off
+// there; no flip of one bit of FF makes it zero (journal-survey.ts).
 
 import { ByteReader, ByteWriter, concatBytes, equalBytes, toHex } from '../../bytes.ts'
 import { sha256 } from '../../crypto/digest.ts'
@@ -21,10 +21,10 @@ import { assert, StoreError } from '../../errors.ts'
 import type { Transition } from '../object-store.ts'
 import type { ObjectType, Oid } from '../objects/object.ts'
 
-/** What a disk writes as a whole or not at all; of larger ones it is a part. */
+/** A disk writes this much atomically; its own sectors may be larger. */
 export const sectorBytes: number = 512
 export const batchHeadBytes: number = 57
-/** The sum behind the frames, and the mark. */
+/** The sum after the frames, and the byte FF. */
 const batchTailBytes: number = 17
 export const saltBytes: number = 16
 export const magicBytes: number = 4
@@ -48,7 +48,7 @@ export interface Frame {
   readonly objects: readonly JournalObject[]
 }
 
-/** What all batches of one use of a file have in common. */
+/** The common fields of all batches from one use of a file. */
 export interface Origin {
   /** Rises at every switch between the two files; at least 1. */
   readonly generation: number
@@ -69,8 +69,8 @@ export interface Batch extends BatchHead {
 }
 
 /**
- * The bytes up to the next sector's start, and the frames as a reader will see them, whose objects
- * are in these bytes. `take` gives the memory for them.
+ * The bytes of a batch, padded to the next sector, and its frames, whose objects are views of these
+ * bytes. `take` allocates the bytes.
  */
 export function encodeBatch(
   { generation, salt }: Origin,
@@ -83,7 +83,7 @@ export function encodeBatch(
   assert(length < 2 ** 32, 'a batch of the journal is too large')
   const fields = new ByteWriter().raw(magic).u32(length).u64(generation).raw(salt)
   const head = fields.u64(place.durable).bytes()
-  // Made in place: what is written is a few kilobytes a command, and each copy of it is garbage.
+  // Encoded in place: a command writes a few kilobytes, and each copy would be garbage.
   const bytes = take(sectorEnd(batchHeadBytes + length + batchTailBytes))
   bytes.set(concatBytes(head, headSum(place.start, head), mark))
   const frames: Frame[] = []
@@ -97,7 +97,7 @@ export function encodeBatch(
   return { bytes, frames }
 }
 
-/** The head of a batch at `start`; undefined if it is not whole, in every bit. */
+/** The head of a batch at `start`; undefined if any bit of it is wrong. */
 export function findHead(bytes: Uint8Array, start: number): BatchHead | undefined {
   if (bytes.length < batchHeadBytes || bytes[batchHeadBytes - 1] !== mark[0]) return undefined
   const fields = bytes.subarray(0, batchHeadBytes - sumBytes - mark.length)
@@ -109,12 +109,12 @@ export function findHead(bytes: Uint8Array, start: number): BatchHead | undefine
   return { length, generation, salt: reader.raw(saltBytes), durable: reader.u64() }
 }
 
-/** The bytes of a batch without the zeros after it. */
+/** The length of a batch without its padding. */
 export function batchBytes({ length }: BatchHead): number {
   return batchHeadBytes + length + batchTailBytes
 }
 
-/** The batch at `start`, with which `bytes` begin; undefined if it is not whole, in every bit. */
+/** The batch at `start`, where `bytes` begins; undefined if any bit of it is wrong. */
 export function findBatch(bytes: Uint8Array, start: number): Batch | undefined {
   const head = findHead(bytes, start)
   if (head === undefined) return undefined
@@ -125,12 +125,12 @@ export function findBatch(bytes: Uint8Array, start: number): Batch | undefined {
   return { ...head, start, end: start + sectorEnd(batchBytes(head)), frames }
 }
 
-/** The next position at or after this one at which a sector starts. */
+/** The first sector boundary at or after a position. */
 export function sectorEnd(position: number): number {
   return Math.ceil(position / sectorBytes) * sectorBytes
 }
 
-/** Decodes frames whose sum was right, so that a fault in them is no damage of the disk. */
+/** Decodes frames whose sum is valid, so that a malformed one is no damage by the disk. */
 export function decodeFrames(bytes: Uint8Array): readonly Frame[] {
   const reader = new ByteReader(bytes, damaged)
   const frames: Frame[] = []
@@ -149,7 +149,7 @@ function decodeFrame(bytes: Uint8Array): Frame {
 
 function decodeObject(reader: ByteReader): JournalObject {
   const type = objectTypes[reader.u8() - 1]
-  if (type === undefined) throw damaged('an object in it has no known type')
+  if (type === undefined) throw damaged('an object in it has an unknown type')
   const oid = toHex(reader.raw(20))
   return { oid, type, body: reader.raw(reader.u32()) }
 }
@@ -161,8 +161,8 @@ function frameBytes({ objects }: Transition): number {
 }
 
 /**
- * Writes a frame to `start`, and gives it back with its objects in that place: they stay for
- * seconds, and thousands of small pieces of memory would leave as many holes.
+ * Writes a frame to `start`, and returns it with its objects as views: they live for seconds, and
+ * thousands of small allocations would fragment the heap.
  */
 function writeFrame(bytes: Uint8Array, start: number, transition: Transition): Frame {
   const { expected, next } = transition
@@ -191,7 +191,7 @@ function headSum(start: number, fields: Uint8Array): Uint8Array {
   return sha256(new ByteWriter().u64(start).raw(fields).bytes()).subarray(0, sumBytes)
 }
 
-/** The head's own sum is in it, and with that the position. */
+/** The body includes the head's sum, and with it the position. */
 function bodySum(body: Uint8Array): Uint8Array {
   return sha256(body).subarray(0, sumBytes)
 }

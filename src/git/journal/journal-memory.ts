@@ -1,18 +1,18 @@
-// The memory in which the frames of a journal stay until they are packed: shared with the thread
-// that packs them, so that nothing is copied for it, and used again, since what lives for a second
-// only is what a garbage collector is slowest to give back. Must not know what is in it.
+// The memory that holds the frames of a journal until they are packed. It is shared with the
+// packing thread, so that nothing is copied, and reused, because garbage collection is slow for
+// objects that live for a second. Must not know its content.
 
 import { MEBIBYTE } from '../../limits.ts'
 
-/** Larger pieces have memory of their own. */
+/** Larger allocations have their own buffer. */
 const slabBytes = MEBIBYTE
 /**
- * What is kept for the next frames: as much as two journals are where packing is slow. What is not
- * kept is garbage that V8 does not count.
+ * Free slabs to keep: enough for two journals when packing is slow. Shared buffers beyond that
+ * become garbage that V8 does not count.
  */
 const freeMax = 16
 
-/** Slabs that no frame is in. One for both files of a journal. */
+/** The free slabs, for both files of a journal. */
 export class JournalMemory {
   readonly #free: SharedArrayBuffer[] = []
 
@@ -25,20 +25,20 @@ export class JournalMemory {
   }
 }
 
-/** What the frames of one file are in. */
+/** The slabs that hold the frames of one file. */
 export class JournalSlabs {
   readonly #memory: JournalMemory
   #used: SharedArrayBuffer[] = []
-  /** Where the last of them is free. */
+  /** Where the last slab is free. */
   #at = slabBytes
-  /** Slabs of frames that are gone, and that somebody may still look at. */
-  #left: SharedArrayBuffer[] = []
+  /** Slabs of removed frames that a reader may still use. */
+  #retired: SharedArrayBuffer[] = []
 
   constructor(memory: JournalMemory) {
     this.#memory = memory
   }
 
-  /** Bytes of any content. */
+  /** Allocates bytes with arbitrary content. */
   take(length: number): Uint8Array {
     if (length > slabBytes) return new Uint8Array(new SharedArrayBuffer(length))
     if (this.#at + length > slabBytes) {
@@ -50,22 +50,22 @@ export class JournalSlabs {
     return new Uint8Array(this.#used.at(-1) ?? this.#memory.take(), start, length)
   }
 
-  /** The frames are gone from the file. */
-  leave(): void {
-    this.#left.push(...this.#used)
+  /** Called when the frames are removed from the file. */
+  retire(): void {
+    this.#retired.push(...this.#used)
     this.#used = []
     this.#at = slabBytes
   }
 
-  /** The same, where a thread may still read them that nobody here knows of. */
+  /** The same, when an unknown thread may still read the frames: their slabs are not reused. */
   abandon(): void {
     this.#used = []
     this.#at = slabBytes
   }
 
-  /** Nobody looks at frames any more that are gone. */
+  /** Called when nothing reads removed frames any more. */
   reuse(): void {
-    this.#memory.giveBack(this.#left)
-    this.#left = []
+    this.#memory.giveBack(this.#retired)
+    this.#retired = []
   }
 }

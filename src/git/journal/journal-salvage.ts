@@ -1,6 +1,6 @@
-// What is still readable in a journal file, whatever is damaged in it. Neither batches nor sums are
-// needed for that: an object stands behind its name and length, and its hash is its name. What an
-// earlier use of the file has left there is found too: old, and true. Writes nothing.
+// Recovers the readable objects of a damaged journal file. That needs neither batches nor sums: an
+// object follows its oid and length, and its hash is its oid. Objects of an earlier use of the file
+// are found too; they are old, but correct. Must not write.
 
 import { toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
@@ -11,16 +11,16 @@ import { type JournalObject, objectTypes } from './journal-frame.ts'
 import { framesOf, surveyJournal } from './journal-survey.ts'
 
 const oidBytes = 20
-/** Of an object: its type, its name and the length of its body. */
+/** The type of an object, its oid and the length of its body. */
 const objectHeaderBytes = 1 + oidBytes + 4
 
 export interface SalvagedJournal {
   readonly objects: ReadonlyMap<Oid, JournalObject>
-  /** Where intact frames led to, the last one at the end. */
+  /** The commits that intact frames moved the branch to; the newest last. */
   readonly heads: readonly Oid[]
 }
 
-/** Nothing if there is no such file. */
+/** Empty if there is no such file. */
 export function salvageJournal(disk: Disk, path: string): SalvagedJournal {
   const bytes = disk.readFile(path) ?? new Uint8Array(0)
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -39,14 +39,14 @@ function findObjects(view: Buffer): ReadonlyMap<Oid, JournalObject> {
   return objects
 }
 
-/** Hardly anything else has a type and a length that fits, so hardly anything is hashed in vain. */
+/** Few other bytes have a valid type and length, so few are hashed in vain. */
 function objectAt(view: Buffer, at: number): JournalObject | undefined {
   const type = objectTypes[(view[at] ?? 0) - 1]
   if (type === undefined) return undefined
   const start = at + objectHeaderBytes
   const length = view.readUInt32BE(start - 4)
   if (length > objectBytesMax || start + length > view.length) return undefined
-  // A copy: it outlives the file, which may be large.
+  // A copy, so that the whole file is not kept in memory.
   const body = new Uint8Array(view.subarray(start, start + length))
   const oid = toHex(view.subarray(at + 1, at + 1 + oidBytes))
   return gitHash(type, body) === oid ? { oid, type, body } : undefined

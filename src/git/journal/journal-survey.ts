@@ -1,12 +1,11 @@
-// What can be told from the bytes of a journal file alone: which batches are intact, and whether
-// what follows them is the torn end of a write that nobody was told of, or damage. Pure, and never
-// throws for what it is given: it is also asked about the worst files.
+// Classifies the bytes of a journal file: which batches are intact, and whether what follows them
+// is an interrupted write that was never acknowledged, or damage. Pure, and must never throw on any
+// input: it is also called for damaged files.
 //
-// Before a batch is written, zeros are durable where it goes, and one sector behind it. A disk that
-// loses power writes each sector of it or leaves its zeros, in any order; a process that is killed
-// writes the first part. So a write that did not end has left zeros in a place where a batch has
-// none. Everything else that is no batch is damage; so are zeros, where a later batch says that all
-// before it was durable.
+// Before a batch is written, zeros are durable in its place and in one sector after it. A disk that
+// loses power writes each sector or leaves its zeros, in any order; a process that is killed writes
+// the first part. So an interrupted write leaves zeros where a batch has none. Everything else that
+// is no batch is damage; so are zeros before a position that a later batch calls durable.
 
 import { equalBytes, isZero } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -28,17 +27,17 @@ export const journalNames: readonly [string, string] = ['journal-a', 'journal-b'
 export type Rest = 'zeros' | 'torn' | 'damaged'
 
 export interface JournalSurvey {
-  /** The batches that lead from the start of the file to `end` without a gap. */
+  /** The contiguous intact batches from the start of the file to `end`. */
   readonly before: readonly Batch[]
   readonly end: number
   readonly rest: Rest
-  /** Batches behind `end` that are intact by themselves, in the order of the file. */
+  /** Intact batches after `end`, in the order of the file. */
   readonly after: readonly Batch[]
-  /** The bytes from `end` to the first of those, or to the last that is not zero. */
+  /** The bytes from `end` to the first of those, or to the last byte that is not zero. */
   readonly damage: { readonly start: number; readonly end: number } | undefined
 }
 
-/** Looks at the bytes of a whole file. */
+/** Classifies the bytes of a whole file. */
 export function surveyJournal(bytes: Uint8Array): JournalSurvey {
   const before: Batch[] = []
   let end = 0
@@ -47,7 +46,7 @@ export function surveyJournal(bytes: Uint8Array): JournalSurvey {
     end = next.end
   }
   const behind = bytes.subarray(end)
-  const rest = judgeRest(behind, end)
+  const rest = classifyRest(behind, end)
   if (rest === 'zeros') return { before, end, rest, after: [], damage: undefined }
   const after = findBatches(behind, end)
   const damageEnd = after[0]?.start ?? Math.max(end, bytes.length - trailingZeros(bytes))
@@ -55,23 +54,23 @@ export function surveyJournal(bytes: Uint8Array): JournalSurvey {
   return { before, end, rest, after, damage }
 }
 
-/** What follows a file's last batch, which ends at `end`; `rest` reaches to the file's end. */
-export function judgeRest(rest: Uint8Array, end: number): Rest {
+/** Classifies what follows the last batch, which ends at `end`, up to the end of the file. */
+export function classifyRest(rest: Uint8Array, end: number): Rest {
   const isEmpty = end === 0
-  // A write finds its zeros there already, so that a shorter file has been cut off.
+  // A write always finds zeros in its place, so a shorter file has been truncated.
   if (isZero(rest)) return isEmpty || rest.length >= sectorBytes ? 'zeros' : 'damaged'
   if (findBatches(rest, end).some(({ durable }) => durable > end)) return 'damaged'
-  // Nothing is written behind the first batch before that is durable.
+  // Nothing is written after the first batch before that is durable.
   if (isEmpty && !isZero(rest.subarray(sectorBytes))) return 'damaged'
   return isTorn(rest, end) ? 'torn' : 'damaged'
 }
 
-/** Whether a batch continues a file that began with another. */
+/** Whether a batch belongs to the same use of a file as another. */
 export function isOfSame(origin: Origin, { generation, salt }: Origin): boolean {
   return generation === origin.generation && equalBytes(salt, origin.salt)
 }
 
-/** The journal files of a store, by name; `ownDirectory` is its `gitlocket/`. */
+/** Surveys the journal files of a store by name; `ownDirectory` is its `gitlocket/`. */
 export function surveyJournals(
   disk: Disk,
   ownDirectory: string,
@@ -95,7 +94,7 @@ function findNext(bytes: Uint8Array, before: readonly Batch[]): Batch | undefine
   return first === undefined || isOfSame(first, batch) ? batch : undefined
 }
 
-/** Every intact batch in bytes that begin at a sector's start. */
+/** Every intact batch in bytes that begin at a sector boundary. */
 function findBatches(bytes: Uint8Array, position: number): readonly Batch[] {
   const found: Batch[] = []
   for (let at = 0; at < bytes.length;) {
@@ -106,7 +105,7 @@ function findBatches(bytes: Uint8Array, position: number): readonly Batch[] {
   return found
 }
 
-/** As `findBatch`, also of frames that no journal wrote. */
+/** Like `findBatch`, but undefined for frames that no journal wrote. */
 function findIntact(bytes: Uint8Array, start: number): Batch | undefined {
   try {
     return findBatch(bytes, start)
@@ -115,7 +114,7 @@ function findIntact(bytes: Uint8Array, start: number): Batch | undefined {
   }
 }
 
-/** Whether zeros in the batch with which `rest` begins tell that it was never written whole. */
+/** Whether zeros in the batch at the start of `rest` show that it was not written completely. */
 function isTorn(rest: Uint8Array, start: number): boolean {
   if (rest.length < sectorBytes) return false
   if (rest[batchHeadBytes - 1] === 0) return true

@@ -1,5 +1,5 @@
-// The journal of a store: the transitions that are not in packs yet. Two files take turns, so that
-// one can be packed while the other is written; the one with the lower generation is older. Owns
+// The journal of a store: the transitions that are not in packs yet. It alternates between two
+// files, so that one is packed while the other is written; the lower generation is older. Owns
 // which frames are live, the object map and the head. Must not know packs or locks.
 
 import type { Random } from '../../crypto/random.ts'
@@ -15,16 +15,16 @@ import { journalNames } from './journal-survey.ts'
 
 export interface Sealing {
   readonly frames: readonly Frame[]
-  /** Whether this was all that the journal held. */
+  /** Whether these are all frames of the journal. */
   readonly switched: boolean
 }
 
 export interface JournalParts {
   readonly disk: Disk
-  /** The store's own, `gitlocket/`. */
+  /** The store's own directory, `gitlocket/`. */
   readonly directory: string
   readonly random: Random
-  /** Whether this handle holds the writer lock, or nobody does. */
+  /** Whether no other handle holds the writer lock. */
   readonly isQuiet: () => boolean
 }
 
@@ -33,7 +33,7 @@ export class Journal {
   readonly #directory: string
   readonly #random: Random
   readonly #files: readonly [JournalFile, JournalFile]
-  /** The branch that the live frames start from. */
+  /** The commit of the branch from which the live frames continue. */
   #branch: Oid | undefined
   #live: Frame[] = []
   #objects: Map<Oid, JournalObject> = new Map()
@@ -52,7 +52,7 @@ export class Journal {
     ]
   }
 
-  /** The commit after the last live frame; undefined if there is none. */
+  /** The commit of the last live frame; undefined if there is none. */
   get head(): Oid | undefined {
     return this.#live.at(-1)?.next
   }
@@ -61,22 +61,22 @@ export class Journal {
     return this.#live
   }
 
-  /** Bytes in the file that is written now. */
+  /** Bytes in the file that is being written. */
   get bytes(): number {
     return this.#newer.bytes
   }
 
-  /** Bytes in both files, with what is being packed. */
+  /** Bytes in both files, including what is being packed. */
   get totalBytes(): number {
     return this.#newer.bytes + this.#older.bytes
   }
 
-  /** Whether what looks like damage may be a write of another process that is under way. */
+  /** Whether what looks like damage may be a write in progress of another process. */
   get doubtful(): boolean {
     return this.#files.some((file) => file.doubtful)
   }
 
-  /** A copy. Throws `object_corrupt` for what another process wrote under a wrong oid. */
+  /** A copy. Throws `object_corrupt` if another process wrote it under a wrong oid. */
   find(oid: Oid): JournalObject | undefined {
     const object = this.#objects.get(oid)
     if (object === undefined) return undefined
@@ -84,7 +84,7 @@ export class Journal {
       throw new StoreError('object_corrupt', 'An object in the journal does not match its oid')
     }
     this.#verified.add(object)
-    // Its memory is used again once it is packed.
+    // Its memory is reused after it is packed.
     return { ...object, body: object.body.slice() }
   }
 
@@ -92,12 +92,14 @@ export class Journal {
     return this.#objects.has(oid)
   }
 
-  /** Reads what others wrote. After 'everything', `link` must follow. Throws `journal_corrupt`. */
+  /**
+   * Reads what other processes wrote. After 'everything', call `link`. Throws `journal_corrupt`.
+   */
   refresh(): JournalNews {
     const newer = this.#newer
     const known = newer.frames.length
-    const news = this.#readFiles()
-    if (news !== 'frames') return news
+    const change = this.#readFiles()
+    if (change !== 'frames') return change
     const added = newer.frames.slice(known)
     if (added[0]?.expected !== (this.head ?? this.#branch)) return 'everything'
     this.#live.push(...added)
@@ -106,8 +108,8 @@ export class Journal {
   }
 
   /**
-   * Decides which frames are live, given the branch: those after the one that moved it to where it
-   * is. Returns false, and changes nothing, if the frames do not lead from there.
+   * Determines the live frames: those after the frame that moved the branch to `branch`. Returns
+   * false, and changes nothing, if the frames do not continue from it.
    */
   link(branch: Oid | undefined): boolean {
     const frames = [...this.#older.frames, ...this.#newer.frames]
@@ -116,7 +118,7 @@ export class Journal {
     for (const [index, frame] of frames.entries()) {
       if (frame.expected !== at) return false
       at = frame.next
-      // The earliest match: a frame that is taken for live though it is packed does no harm.
+      // The earliest match: a frame that counts as live though it is packed does no harm.
       if (at === branch) first ??= index + 1
     }
     if (first === undefined) return false
@@ -128,7 +130,7 @@ export class Journal {
     return true
   }
 
-  /** Appends transitions that follow the head. Durable when it resolves. */
+  /** Appends transitions that continue from the head. Durable when it resolves. */
   async append(transitions: readonly Transition[]): Promise<void> {
     await this.#prepare()
     if (this.#newer.generation === 0) await this.#newer.start(1, this.#random(saltBytes))
@@ -140,8 +142,9 @@ export class Journal {
   }
 
   /**
-   * Names the live frames to pack next: those of the older file. If it has none at all, the files
-   * switch first and new frames go to the other. Under the writer lock. Undefined: nothing to do.
+   * Returns the live frames to pack next: those of the older file. If that file is empty, the files
+   * switch first, and new frames go to the other. Undefined if there are none. Under the writer
+   * lock.
    */
   async seal(): Promise<Sealing | undefined> {
     const switched = this.#older.frames.length === 0
@@ -156,8 +159,8 @@ export class Journal {
   }
 
   /**
-   * Empties the sealed file, whose frames are in a durable pack. They may come back after a power
-   * loss, until the file is started again. Under the writer lock.
+   * Empties the sealed file, whose frames are in a durable pack. A power loss may restore them
+   * until the file is started again. Under the writer lock.
    */
   clearSealed(): void {
     this.#older.renew()
@@ -168,14 +171,14 @@ export class Journal {
     for (const file of this.#files) await file.scrub()
   }
 
-  /** Every oid in a frame, packed already or not. */
+  /** Every oid in a frame, including packed ones. */
   *objectIds(): Generator<Oid> {
     for (const { frames } of this.#files) {
       for (const { objects } of frames) for (const { oid } of objects) yield oid
     }
   }
 
-  /** Gives the space of both files back if they hold no frame. Under the writer lock. */
+  /** Frees the space of both files if they hold no frames. Under the writer lock. */
   async truncate(): Promise<void> {
     if (this.#files.some((file) => file.frames.length > 0)) return
     for (const file of this.#files) file.clear()
@@ -198,8 +201,8 @@ export class Journal {
 
   #readFiles(): JournalNews {
     const [newer, older] = [this.#newer, this.#older]
-    const news = newer.refresh()
-    return older.refresh() === 'nothing' ? news : 'everything'
+    const change = newer.refresh()
+    return older.refresh() === 'nothing' ? change : 'everything'
   }
 
   #remember(frames: readonly Frame[]): void {
@@ -208,19 +211,21 @@ export class Journal {
     }
   }
 
-  /** A clone has no journal files; their names must be durable before anything in them is. */
+  /**
+   * Creates the files, which a clone lacks; their names must be durable before their content is.
+   */
   async #prepare(): Promise<void> {
     if (this.#prepared) return
     this.#disk.makeDirectory(this.#directory)
     const created = this.#files.map((file) => file.create())
-    // Who created them may have died before their names were durable.
+    // The process that created them may have died before their names were durable.
     const isFirst = created.includes(true) || this.#newer.generation === 0
     if (isFirst) await this.#disk.syncDirectory(this.#directory)
     this.#prepared = true
   }
 }
 
-/** The branch is neither where the journal starts nor anywhere on its way. */
+/** The branch is neither at the start of the journal nor at any of its frames. */
 export function branchMovedError(): StoreError {
   return new StoreError(
     'ref_conflict',

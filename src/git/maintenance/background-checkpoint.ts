@@ -1,6 +1,6 @@
-// When the journal is packed without being asked, and packs are merged with it: at once when it is
-// long or packs have become many, else when the store has been quiet. Keeps the error of an attempt
-// that failed, which loses nothing. Must never keep the process alive by its timer.
+// Schedules checkpoints, with merges of packs: immediately when the journal is long or packs are
+// many, else when the store is idle. Keeps the error of a failed attempt, which loses nothing. Its
+// timer must never keep the process alive.
 
 import { StoreError } from '../../errors.ts'
 import { journalPackBytes, journalPackFrames, packsMergeAfter } from '../../limits.ts'
@@ -12,9 +12,9 @@ export interface BackgroundCheckpointOptions {
   readonly journal: Journal
   /** How many packs are open. */
   readonly countPacks: () => number
-  /** Quiet time after a write, in milliseconds, a second by default; Infinity: never by itself. */
+  /** Idle time after a write, in milliseconds; a second by default, Infinity disables this. */
   readonly idleMs: number | undefined
-  /** Packs unless another process is at it. */
+  /** Runs a checkpoint unless another process does. */
   readonly run: () => Promise<unknown>
 }
 
@@ -23,10 +23,10 @@ export class BackgroundCheckpoint {
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   #error: StoreError | undefined
-  /** Live frames after the last attempt: more must come before the next one is due. */
-  #left = 0
-  /** Packs after the last attempt: a store that is never quiet gets one with each fetch. */
-  #packs = 0
+  /** Live frames after the last attempt: the next one is due only after more have been added. */
+  #framesAfterLast = 0
+  /** Packs after the last attempt: without it, a busy store with many packs would always be due. */
+  #packsAfterLast = 0
   #stopped = false
 
   constructor(options: BackgroundCheckpointOptions) {
@@ -38,25 +38,26 @@ export class BackgroundCheckpoint {
     return this.#error
   }
 
-  /** After a write: starts packing, now or later, if there is something to pack. */
+  /** Called after a write: starts a checkpoint now or later, if there is something to pack. */
   schedule(): void {
     clearTimeout(this.#timer)
     if (this.#stopped || this.#running !== undefined) return
     const { journal, idleMs = idleMsDefault, countPacks } = this.#options
     const frames = journal.liveFrames.length
-    const long = frames - this.#left > journalPackFrames
-    const many = countPacks() - this.#packs > packsMergeAfter
-    if (long || many || (this.#left === 0 && journal.bytes > journalPackBytes)) this.#start()
+    const isLong = frames - this.#framesAfterLast > journalPackFrames
+    const isMany = countPacks() - this.#packsAfterLast > packsMergeAfter
+    const isLarge = this.#framesAfterLast === 0 && journal.bytes > journalPackBytes
+    if (isLong || isMany || isLarge) this.#start()
     else if (frames > 0 && idleMs !== Infinity) {
       this.#timer = setTimeout(() => this.#start(), idleMs).unref()
     }
   }
 
-  /** After a checkpoint that was asked for. */
+  /** Called after an explicit checkpoint. */
   succeeded(): void {
     clearTimeout(this.#timer)
     this.#error = undefined
-    this.#left = 0
+    this.#framesAfterLast = 0
   }
 
   /** Resolves when nothing runs; never throws. */
@@ -64,7 +65,7 @@ export class BackgroundCheckpoint {
     await this.#running
   }
 
-  /** Starts nothing any more. */
+  /** Starts no further checkpoint, and waits for a running one. */
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
@@ -88,7 +89,7 @@ export class BackgroundCheckpoint {
           : new StoreError('storage_failed', 'The journal could not be packed', { cause: error })
     }
     const { journal, countPacks } = this.#options
-    this.#left = this.#error === undefined ? 0 : journal.liveFrames.length
-    this.#packs = countPacks()
+    this.#framesAfterLast = this.#error === undefined ? 0 : journal.liveFrames.length
+    this.#packsAfterLast = countPacks()
   }
 }

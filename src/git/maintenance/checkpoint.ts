@@ -1,7 +1,7 @@
-// Moves what the journal holds into a pack, so that stock git sees it. One file of the journal is
-// sealed and packed while writers go on in the other. A crash anywhere leaves the same head: until
-// the branch has moved the journal leads to it, and afterwards its frames are recognised as packed.
-// Must hold the checkpoint lock throughout and the writer lock only for moments.
+// Moves the journal into a pack, so that stock git sees it. One journal file is sealed and packed
+// while writers continue in the other. A crash at any point leaves the same head: until the branch
+// moves, the journal leads to it; afterwards its frames count as packed. Must hold the checkpoint
+// lock throughout and the writer lock only for moments.
 
 import { utf8 } from '../../bytes.ts'
 import { makeDurableDirectory } from '../../disk/disk.ts'
@@ -29,10 +29,10 @@ export interface CheckpointParts {
   readonly lock: ProcessLock
   /** The store's `exclusive`: the writer lock, and a refresh. */
   readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
-  /** Reads branch and packs again, and what of the journal is live. */
+  /** Reloads the branch and the packs, and determines the live frames. */
   readonly reload: () => void
   readonly packs: () => readonly PackStatus[]
-  /** Erases what the packed history has declared dead. */
+  /** Erases the objects that the packed history declares dead. */
   readonly purge: () => Promise<void>
 }
 
@@ -44,9 +44,9 @@ export class Checkpointer {
   }
 
   /**
-   * Packs every transition that was committed before the call. With `final` the journal's space is
-   * given back. False, with nothing done, if another process is packing and `waitMs` are over; with
-   * `final` also if it is a git that holds the branch for so long.
+   * Packs every transition that was committed before the call; `final` also frees the journal's
+   * space. Returns false, with nothing done, if another process packs for longer than `waitMs`;
+   * with `final`, also if another git program holds the branch's lock for so long.
    */
   async run(waitMs: number, final: boolean): Promise<boolean> {
     try {
@@ -55,13 +55,13 @@ export class Checkpointer {
         await this.#mergePacks(final)
       })
     } catch (error) {
-      // No reason why a store should not close: all is durable in the journal.
+      // The store can close all the same: everything is durable in the journal.
       if (!final || !hasCode(error, 'locked')) throw error
       return false
     }
   }
 
-  /** The same, with all packs and loose objects instead of some; undefined instead of false. */
+  /** The same, then repacks all packs and loose objects; undefined instead of false. */
   async compact(waitMs: number, options: CompactOptions): Promise<true | undefined> {
     const done = await this.#hold(waitMs, async () => {
       await this.#packAndPurge(false)
@@ -75,7 +75,9 @@ export class Checkpointer {
     return done || undefined
   }
 
-  /** What no ref leads to once all is packed; undefined if another process packs for too long. */
+  /**
+   * Measures unreachable objects, after packing; undefined if another process packs for too long.
+   */
   async measureUnreachable(
     waitMs: number,
     options: CompactOptions,
@@ -91,7 +93,7 @@ export class Checkpointer {
     return found
   }
 
-  /** Also of what was written since the journal was packed: objects of those commits are in it. */
+  /** The refs and the journal's commits, whose parents may be in packs. */
   #heads(): readonly Oid[] {
     const { files, journal } = this.#parts
     const refs = listRefs(files.disk, files.directory).flatMap(({ oid }) => oid ?? [])
@@ -134,7 +136,7 @@ export class Checkpointer {
       const sealing = await exclusive(() => journal.seal())
       if (sealing === undefined) return
       await this.#packSealed(sealing.frames)
-      // Otherwise it was the rest of an interrupted checkpoint, and the newer file is to follow.
+      // Otherwise this was left by an interrupted checkpoint, and the newer file is next.
       if (sealing.switched) return
     }
   }
@@ -147,7 +149,7 @@ export class Checkpointer {
       if (objects.length > 0) await packer.write(objects)
       await this.#moveBranch(first.expected, last.next)
     } else {
-      // Who moved the branch may have died before its name was durable.
+      // The process that moved the branch may have died before its name was durable.
       await files.disk.syncDirectory(`${files.directory}/refs/heads`)
     }
     await exclusive(async () => {
@@ -176,7 +178,7 @@ export class Checkpointer {
     try {
       await packer.merge(names)
     } catch (error) {
-      // Only upkeep: it is no reason why a store should not close, and will be tried again.
+      // Merging is optional: the store can close without it, and the next checkpoint tries again.
       if (final && error instanceof StoreError) return
       throw error
     }
@@ -193,7 +195,10 @@ export class Checkpointer {
     })
   }
 
-  /** All but those that come in are written under one of the two locks; git's have other names. */
+  /**
+   * Every temporary pack except incoming ones is written under a lock held here; git's have other
+   * names.
+   */
   async #removeTemporaryPacks(): Promise<void> {
     const { disk, directory, ownDirectory } = this.#parts.files
     const packDirectory = `${directory}/objects/pack`

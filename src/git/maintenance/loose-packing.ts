@@ -1,6 +1,5 @@
-// Loose objects into packs, so that a repack finds them there: whole, since that comes next.
-// What is damaged, or is a tag, stays where it is. Must not remove a file before its pack is
-// durable.
+// Packs loose objects, undeltified, so that a repack can copy them from packs. Damaged objects and
+// tags are skipped. Must not remove a file before its pack is durable.
 
 import type { Disk } from '../../disk/disk.ts'
 import { FileSweep } from '../../disk/file-sweep.ts'
@@ -10,10 +9,10 @@ import { looseObjectIds, looseObjectPath, readLooseObject } from '../objects/loo
 import type { GitObject, Oid } from '../objects/object.ts'
 import { type PackObject, writePack } from '../pack/pack-writer.ts'
 
-/** What is held in RAM at once; a larger object goes alone. */
+/** The most that is held in RAM; a larger object is packed alone. */
 const batchBytesMax = 8 * MEBIBYTE
 
-/** `directory` is `objects/pack`. Returns the names of the packs that were made. */
+/** `directory` is `objects/pack`. Returns the names of the new packs. */
 export async function packLooseObjects(disk: Disk, directory: string): Promise<string[]> {
   const loose = directory.slice(0, directory.lastIndexOf('/'))
   const names: string[] = []

@@ -1,6 +1,5 @@
-// A repack, or a measurement of what is unreachable, as the handle sees it that was asked for
-// one: waits for what packs already, and ends early if the handle closes, which has to wait for it.
-// Must not know packs.
+// One repack, or one measurement of unreachable objects, of a handle: waits for a running
+// background checkpoint, and is cancelled when the handle closes. Must not know packs.
 
 import { StoreError } from '../../errors.ts'
 import type { CompactOptions } from '../object-store.ts'
@@ -16,8 +15,8 @@ export class MaintenanceTurn {
   }
 
   /**
-   * `run` resolves to undefined if another process packs for too long: then throws `locked`. Throws
-   * `cancelled` too, and what `run` throws.
+   * Runs `run`, which resolves to undefined if another process packs for too long; this then throws
+   * `locked`. Throws `cancelled`, and what `run` throws.
    */
   take<T>(
     { signal, progress }: CompactOptions,
@@ -47,7 +46,7 @@ export class MaintenanceTurn {
     const result = await run(options)
     if (result === undefined) throw packedElsewhereError()
     this.#background.succeeded()
-    // Writers went on meanwhile.
+    // Writers continued in the meantime.
     this.#background.schedule()
     return result
   }

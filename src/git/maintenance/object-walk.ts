@@ -1,35 +1,35 @@
-// A walk through all that some heads lead to: commits back by first parent, then their trees, each
-// compared with its successor at the same path, so that what both have is read once. What is
-// malformed or missing is not followed. Must not write.
+// Walks all objects that some heads lead to: commits by first parent, then their trees, each
+// compared with its successor at the same path, so that common parts are read once. Malformed or
+// missing objects are not followed. Must not write.
 
 import { fromHex } from '../../bytes.ts'
 import { findLinks } from '../objects/object.ts'
 import { TreeCursor } from '../objects/tree-cursor.ts'
 import type { PackedObject } from '../pack/pack.ts'
 
-/** The trees of a store have five levels; a deeper one is a stranger's. */
+/** The trees of a store have five levels; a deeper one was not written by a store. */
 const depthMax = 64
-/** Where a commit has no tree. */
-const nothing = 0xffff_ffff
+/** The root of a commit whose tree is missing. */
+const noTree = 0xffff_ffff
 
-/** Objects under numbers. */
+/** Objects identified by numbers. */
 export interface WalkSource {
   /** One more than the highest number. */
   readonly end: number
-  /** How many different objects there are. */
+  /** The number of different objects. */
   readonly count: number
-  /** The number of the object that these 20 bytes name. */
+  /** The number of the object with this 20-byte oid. */
   find(oid: Uint8Array): number | undefined
   read(number: number): PackedObject
 }
 
-/** Commits by number, newest first, and the root tree of each, 2^32 − 1 if it is not there. */
+/** Commits by number, newest first, and the root tree of each; 2^32 − 1 if it is missing. */
 export interface CommitWalk {
   readonly commits: Uint32Array
   readonly roots: Uint32Array
 }
 
-/** All commits that `heads` lead to: each line by first parents, then what was merged into it. */
+/** All commits reachable from `heads`: each line of first parents, then what was merged into it. */
 export function walkCommits(
   source: WalkSource,
   heads: readonly Uint8Array[],
@@ -49,9 +49,9 @@ export function walkCommits(
     const links = findLinks(body)
     const parents = links?.parents.map(fromHex) ?? []
     commits[count] = number
-    roots[count] = (links && source.find(fromHex(links.tree))) ?? nothing
+    roots[count] = (links && source.find(fromHex(links.tree))) ?? noTree
     count += 1
-    // The first parent is taken next, the others once that line has ended.
+    // The first parent is next; the others follow when that line has ended.
     waiting.unshift(...parents.slice(1).toReversed())
     waiting.push(...parents.slice(0, 1))
     tick()
@@ -59,12 +59,12 @@ export function walkCommits(
   return { commits: commits.slice(0, count), roots: roots.slice(0, count) }
 }
 
-/** Whom a walk through trees tells what it finds. */
+/** Receives the objects that a walk through trees finds. */
 export interface TreeVisitor {
   isKnown(number: number): boolean
-  /** One that was not known. */
+  /** Called once for each tree that was not known. */
   tree(number: number): void
-  /** May come again. */
+  /** May be called repeatedly for a blob. */
   blob(number: number): void
 }
 
@@ -73,7 +73,7 @@ export function walkTrees(source: WalkSource, roots: Uint32Array, visitor: TreeV
   const walk = new TreeWalk(source, visitor)
   let successor: number | undefined
   for (const root of roots) {
-    if (root === nothing) continue
+    if (root === noTree) continue
     walk.visit(root, successor, 0)
     successor = root
   }
@@ -97,7 +97,7 @@ class TreeWalk {
     this.#compare(tree, newer ?? new Uint8Array(0), depth)
   }
 
-  /** Goes into what `newer` does not have: the rest was visited with it. */
+  /** Visits the entries that `newer` lacks: the others were visited with it. */
   #compare(older: Uint8Array, newer: Uint8Array, depth: number): void {
     const left = new TreeCursor(newer)
     for (const right = new TreeCursor(older); right.valid; right.next()) {

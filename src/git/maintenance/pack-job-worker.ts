@@ -1,6 +1,6 @@
-// Entry of the worker thread that pack-worker.ts starts: one job, one
-// reply, after reports of progress, then the end. Must
-// import nothing that loads libsodium, which would more than double its start.
+// Entry point of the worker thread that pack-worker.ts starts: runs one job, reports progress,
+// replies once and ends. Must import nothing that loads libsodium, which would more than double its
+// start time.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemDisk } from '../../disk/disk.ts'

@@ -1,5 +1,5 @@
-// The kinds of packing as values, so that the same job runs here, on a given disk, or in the
-// worker thread. Must not decide when either is due.
+// Packing jobs as values, so that the same job runs in this thread, on a given disk, or in a worker
+// thread. Must not decide when a job is due.
 
 import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -17,7 +17,7 @@ import { measureUnreachableInPacks, type UnreachableJob } from './unreachable.ts
 
 interface MergeJob {
   readonly directory: string
-  /** Of packs, the largest first. */
+  /** Names of packs, the largest first. */
   readonly names: readonly string[]
 }
 
@@ -27,37 +27,37 @@ export type PackJob =
       readonly kind: 'write' | 'stage'
       /** `objects/pack`, absolute. */
       readonly directory: string
-      /** Oldest first, the objects of a commit before it. */
+      /** Oldest first, with the objects of a commit before it. */
       readonly objects: readonly PackObject[]
     }
   | (MergeJob & { readonly kind: 'merge' })
   | (MergeJob & { readonly kind: 'compact' })
   | {
-      /** Rewrites every pack without the `dead` objects: sorted oids of 20 bytes. */
+      /** Rewrites every pack without the objects in `dead`, which are sorted oids of 20 bytes. */
       readonly kind: 'filter'
       readonly directory: string
       readonly dead: Uint8Array
     }
   | (UnreachableJob & { readonly kind: 'unreachable' })
   | {
-      /** Checks and indexes a pack that came in under temporary names. */
+      /** Checks and indexes a pack that was received under temporary names. */
       readonly kind: 'index'
       readonly directory: string
       readonly token: string
     }
 
-/** A pack that was made; what `unreachable` measured. */
+/** The new pack, or the amount that `unreachable` measured. */
 export type PackResult = PackStatus | TemporaryPack | ObjectAmount | undefined
 
-/** What `unreachable` came back with. */
+/** The result of an `unreachable` job. */
 export function asAmount(result: PackResult): ObjectAmount {
-  assert(result !== undefined, 'what is unreachable is an amount')
+  assert(result !== undefined, 'an unreachable job returns an amount')
   return { objects: result.objects, bytes: result.bytes }
 }
 
 /**
- * The new pack; undefined if there was nothing left to merge, and after a `filter`. What may take
- * long is watched: `compact`, `index` and `unreachable`.
+ * Returns the new pack; undefined if there was nothing to merge, and after a `filter`. The long
+ * jobs use `watch`: `compact`, `index` and `unreachable`.
  */
 export async function runPackJob(
   disk: Disk,

@@ -1,8 +1,7 @@
-// Several packs into one: some of them, so that their number stays logarithmic, or with all loose
-// objects all of them, for `compact`. Entries are copied as they are,
-// but for the distances to their bases; what decides which packs is pure. Neither a pack nor an
-// index is ever in RAM. Must not judge which objects are needed, and removes nothing before the new
-// pack is durable.
+// Merges packs: some of them, so that their number stays logarithmic, or all of them with all loose
+// objects, for `compact`. Copies entries, and changes only the distances to their bases; never
+// holds a pack or an index in RAM. Must not decide which objects are needed, and must remove
+// nothing before the new pack is durable.
 
 import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -21,14 +20,14 @@ import { removePacks } from '../pack/pack-removal.ts'
 import { Pack } from '../pack/pack.ts'
 import { packLooseObjects } from './loose-packing.ts'
 
-/** Each pack holds at least this many times the objects of all smaller ones together. */
+/** Each pack has at least this many times as many objects as all smaller ones together. */
 const growth = 2
-/** No writer works on one pack for a day. */
+/** No process writes one pack for a day. */
 const temporaryMsMax = 24 * 3600 * 1000
 
 /**
- * The packs to merge so that their sizes form a geometric progression again, as
- * `git repack --geometric=2` chooses them; empty if they do. Largest first.
+ * Chooses the packs to merge so that their sizes form a geometric progression again, like `git
+ * repack --geometric=2`; largest first, empty if they already do.
  */
 export function planMerge(
   packs: readonly (PackStatus & { readonly kept?: boolean })[],
@@ -49,8 +48,8 @@ export function planMerge(
 
 /**
  * Merges packs, then removes them. Resolves to the new pack, or to undefined with nothing changed
- * if fewer than two of them still exist: another process was faster, or git was told to keep them.
- * Throws `pack_corrupt` or `cancelled`, with nothing changed.
+ * if fewer than two can be merged: another process merged them, or git keeps them. Throws
+ * `pack_corrupt` or `cancelled`, with nothing changed.
  */
 export async function mergePacks(
   disk: Disk,
@@ -76,8 +75,8 @@ export async function mergePacks(
 }
 
 /**
- * Makes one pack of these, the largest first, and of all loose objects; packs that git was told to
- * keep stay, and so does what no ref leads to. Throws as `mergePacks`.
+ * Merges these packs, the largest first, and all loose objects into one pack; kept packs stay, and
+ * so do unreachable objects. Throws what `mergePacks` throws.
  */
 export async function compactPacks(
   disk: Disk,
@@ -95,16 +94,16 @@ function refuseIfCancelled(watch: WorkWatch): void {
   throw new StoreError('cancelled', 'The merge was cancelled: all packs are as they were')
 }
 
-/** Where the progression begins: every pack before that index must be merged. */
+/** The start of the progression: every pack before this index must be merged. */
 function firstInProgression(sorted: readonly PackStatus[]): number {
   for (let n = sorted.length - 1; n > 0; n -= 1) {
-    // The larger of the two that break the progression goes too: the merged pack may outgrow it.
+    // The larger of the two is merged too, because the merged pack may outgrow it.
     if ((sorted[n]?.objects ?? 0) < growth * (sorted[n - 1]?.objects ?? 0)) return n + 1
   }
   return 0
 }
 
-/** Fills `packs`, so that the caller closes what was opened before a failure. */
+/** Appends to `packs`, so that the caller closes them after a failure. */
 function openPacks(disk: Disk, directory: string, names: readonly string[], packs: Pack[]): void {
   const files = new Set(disk.list(directory))
   for (const name of names) {
@@ -134,7 +133,7 @@ async function writeMerged(
   }
 }
 
-/** Where everything went. */
+/** Copies the packs; returns the new offset and checksum of every row. */
 function copyPacks(
   file: PackFile,
   packs: readonly Pack[],
@@ -170,7 +169,7 @@ function copyPacks(
   }
 }
 
-/** Removes what dead writers left. `now` is the time of a file just written: no clock is needed. */
+/** Removes files of dead writers. `now` is the time of a file just written: no clock is needed. */
 function sweepTemporaries(disk: Disk, directory: string, now: number): void {
   for (const file of disk.list(directory)) {
     if (!file.startsWith('tmp_pack_') && !file.startsWith('tmp_idx_')) continue

@@ -1,20 +1,20 @@
-// What crosses between pack-worker.ts and pack-job-worker.ts. Objects travel as one table that is
-// handed over: to clone seven thousand of them one by one holds up the thread that answers. Bodies
-// in shared memory stay where they are, and all others go along as one buffer: each of them would
-// take with it the whole buffer that it is a view of. Must not do the packing.
+// The messages between pack-worker.ts and pack-job-worker.ts. Objects are transferred as one table:
+// cloning seven thousand of them would block the main thread. Bodies in shared memory are not
+// copied; all others are copied into one buffer, because transferring a view transfers its whole
+// buffer. Must not do the packing.
 
 import { assert, type ErrorCode } from '../../errors.ts'
 import type { ObjectType } from '../objects/object.ts'
 import type { PackObject } from '../pack/pack-writer.ts'
 import type { PackJob, PackResult } from './pack-job.ts'
 
-/** Of each object: type 1, oid 20; of its body: number of the memory 4, start 4, length 4. */
+/** Per object: type 1, oid 20; for its body: index of the buffer 4, start 4, length 4. */
 const rowBytes = 33
 const types: readonly ObjectType[] = ['commit', 'tree', 'blob']
 
 interface EncodedObjects {
   readonly rows: ArrayBuffer
-  /** Shared memory, and at the end what is not. */
+  /** Shared buffers, followed by one buffer of all other bodies. */
   readonly memory: readonly (SharedArrayBuffer | ArrayBuffer)[]
 }
 
@@ -22,25 +22,25 @@ export type PackRequest =
   | ({ readonly kind: 'write' | 'stage'; readonly directory: string } & EncodedObjects)
   | Exclude<PackJob, { kind: 'write' | 'stage' }>
 
-/** What a thread starts with. */
+/** The `workerData` of the thread. */
 export interface PackThreadData {
   readonly request: PackRequest
-  /** One number, shared: not 0 once nobody wants the result any more. */
+  /** One shared number: not 0 once the job is cancelled. */
   readonly cancelled: Int32Array<SharedArrayBuffer>
 }
 
 export type PackReply =
   | { readonly pack: PackResult }
-  /** Any number of these, before one of the others. */
+  /** Progress; any number of these precedes one of the others. */
   | { readonly done: number; readonly total: number }
-  /** No code: a fault of the program. */
+  /** An error; without a code, a bug. */
   | { readonly code: ErrorCode | undefined; readonly message: string }
 
-/** What is handed over with a request, and gone here. */
+/** The buffers to transfer with a request; they are detached here. */
 export function transferOf(request: PackRequest): ArrayBuffer[] {
   if (!('rows' in request)) return []
-  const own = request.memory.filter((buffer) => buffer instanceof ArrayBuffer)
-  return [request.rows, ...own]
+  const unshared = request.memory.filter((buffer) => buffer instanceof ArrayBuffer)
+  return [request.rows, ...unshared]
 }
 
 export function encodeRequest(job: PackJob): PackRequest {
@@ -86,7 +86,7 @@ function* decodeObjects({ rows, memory }: EncodedObjects): Generator<PackObject>
     const type = types[view.readUInt8(at)]
     const oid = view.toString('hex', at + 1, at + 21)
     const buffer = memory[view.readUInt32BE(at + 21)]
-    assert(type !== undefined && buffer !== undefined, 'the other thread is of this release')
+    assert(type !== undefined && buffer !== undefined, 'both threads run the same release')
     const body = new Uint8Array(buffer, view.readUInt32BE(at + 25), view.readUInt32BE(at + 29))
     yield { type, oid, body }
   }

@@ -1,7 +1,6 @@
-// Packing off the write path: inline, a large checkpoint would hold up one write for as long as it
-// takes. A job of a few milliseconds runs here all the same, because a thread takes 40 to start.
-// Must not decide what is packed. One thread per job: it gives all its memory back, and none has to
-// be kept, unreferenced and ended.
+// Packs in a worker thread: in the main thread, a large checkpoint would block a write. A job of a
+// few milliseconds runs in the main thread all the same, because a thread takes 40 to start. One
+// thread per job: it releases all its memory. Must not decide what is packed.
 
 import { Worker } from 'node:worker_threads'
 import { systemDisk } from '../../disk/disk.ts'
@@ -14,13 +13,13 @@ import type { Packer } from '../pack/packer.ts'
 import { asAmount, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
 import { encodeRequest, type PackReply, type PackThreadData, transferOf } from './pack-message.ts'
 
-/** What is packed in less time than a thread takes to start. */
+/** Less than this is packed faster than a thread starts. */
 const inlineBytesMax = 512 * KIBIBYTE
 
-/** What a thread may take for short-lived objects. It works on buffers; by default it is 48. */
+/** The young generation of a thread, which works on buffers; the default is 48. */
 const youngMegabytes = 6
 
-/** Packs of the real disk in `directory`, `objects/pack`. */
+/** A packer for the system's disk. `directory` is `objects/pack`. */
 export function workerPacker(directory: string): Packer {
   return {
     async write(objects) {
@@ -51,8 +50,8 @@ export function workerPacker(directory: string): Packer {
 }
 
 /**
- * As `runPackJob` on the real disk, in a thread of its own where that can be. Keeps the process
- * alive meanwhile.
+ * Like `runPackJob` on the system's disk, in a worker thread if possible. Keeps the process alive
+ * until it resolves.
  */
 export async function packInWorker(
   job: PackJob,
@@ -64,7 +63,7 @@ export async function packInWorker(
   const request = encodeRequest(job)
   const cancelled = new Int32Array(new SharedArrayBuffer(4))
   const data: PackThreadData = { request, cancelled }
-  // Not by ending the thread: it is to remove what it has written so far.
+  // Not `terminate`: the thread removes its temporary files first.
   const cancel = (): void => void Atomics.store(cancelled, 0, 1)
   if (signal?.aborted === true) cancel()
   signal?.addEventListener('abort', cancel)

@@ -1,6 +1,6 @@
-// What a repository stores and could do without, as far as its indexes tell: copies, and entries of
-// given objects. What no ref leads to is the business of unreachable.ts, which reads the objects.
-// Measures entries as they are stored; must not remove anything.
+// Measures what a repository could free, by its indexes: repeated copies, and entries of given
+// objects. unreachable.ts measures unreachable objects, which requires reading them. Counts entries
+// as stored; must not remove anything.
 
 import type { Disk } from '../../disk/disk.ts'
 import { noObjects, type ObjectAmount } from '../object-store.ts'
@@ -9,7 +9,7 @@ import type { Oid } from '../objects/object.ts'
 import { PackLayout } from '../pack/pack-layout.ts'
 import type { Pack } from '../pack/pack.ts'
 
-/** Entries, by their positions in the index; where none is counted, no more than that is read. */
+/** Measures entries, chosen by position in the index. Reads no further if none is chosen. */
 export function measureEntries(pack: Pack, isCounted: (position: number) => boolean): ObjectAmount {
   const counted = new Uint8Array(pack.index.count)
   let objects = 0
@@ -28,7 +28,7 @@ export function measureEntries(pack: Pack, isCounted: (position: number) => bool
   return { objects, bytes }
 }
 
-/** All copies but one of each object, of those that `isCounted`: the one in the largest pack. */
+/** Measures all copies of each chosen object except the one in the largest pack. */
 export function measureRepeated(
   packs: readonly Pack[],
   isCounted: (oid: Uint8Array) => boolean,
@@ -45,7 +45,7 @@ export function measureRepeated(
   )
 }
 
-/** Loose objects for which `isCounted`: the sizes of their files. */
+/** Measures the files of chosen loose objects. */
 export function measureLoose(
   disk: Disk,
   directory: string,

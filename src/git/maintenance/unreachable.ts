@@ -1,6 +1,6 @@
-// What no ref leads to: every commit and tree is read, from the heads on, and what was not reached
-// is counted. A fetch that was refused, a push that lost a race, or git itself may have left it.
-// Measures objects as they are stored; must not remove anything.
+// Measures unreachable objects: reads every commit and tree from the heads on, and counts what was
+// not reached. A refused fetch, a push that lost a race, or git itself may leave such objects.
+// Counts objects as stored; must not remove anything.
 
 import type { WorkWatch } from '../../async.ts'
 import { asciiText, fromHex, toHex } from '../../bytes.ts'
@@ -14,7 +14,7 @@ import { MultiPack } from '../pack/multi-pack.ts'
 import { Pack, type PackedObject } from '../pack/pack.ts'
 import { walkCommits, type WalkSource, walkTrees } from './object-walk.ts'
 
-/** Between two looks at whoever waits. */
+/** Objects between two progress reports. */
 const tickObjects = 1024
 
 export interface UnreachableJob {
@@ -22,20 +22,20 @@ export interface UnreachableJob {
   readonly directory: string
   /** All packs. */
   readonly names: readonly string[]
-  /** What the refs lead to, and the journal. */
+  /** The commits of the refs and the journal. */
   readonly heads: readonly Oid[]
 }
 
-/** Objects, some of them perhaps more than once, and what each takes. */
+/** Stored objects, some possibly repeated, with their sizes. */
 export interface ReachableSource extends WalkSource {
-  /** Whether the number is a further copy, which `find` never gives. */
+  /** Whether the number is a repeated copy, which `find` never returns. */
   isRepeated(number: number): boolean
   bytesOf(number: number): number
 }
 
 /**
- * What none of `heads` leads to, packed or loose, each object once. Throws `pack_corrupt` or
- * `object_corrupt` if something on the way is damaged, and `cancelled`.
+ * Measures objects, packed or loose, that are not reachable from `heads`; each object once. Throws
+ * `pack_corrupt` or `object_corrupt` if a reachable object is damaged, and `cancelled`.
  */
 export function measureUnreachableInPacks(
   disk: Disk,
@@ -55,7 +55,7 @@ export function measureUnreachableInPacks(
   }
 }
 
-/** What none of `heads` leads to, each object once. */
+/** Measures the objects not reachable from `heads`; each object once. */
 export function measureUnreachable(
   source: ReachableSource,
   heads: readonly Oid[],
@@ -71,7 +71,7 @@ export function measureUnreachable(
   return { objects, bytes }
 }
 
-/** By number: 1 for what the heads lead to. */
+/** For each number, 1 if the object is reachable. */
 function reachedFrom(source: ReachableSource, heads: readonly Oid[], watch: WorkWatch): Uint8Array {
   const reached = new Uint8Array(source.end)
   let done = 0
@@ -108,7 +108,7 @@ interface Tip {
   readonly type: PackedObject['type']
 }
 
-/** What a ref leads to, past its tags, which are marked; undefined for what is not there. */
+/** Marks a ref's tags and returns what they lead to; undefined if it is missing. */
 function behindTags(
   source: ReachableSource,
   head: Uint8Array,
@@ -131,7 +131,7 @@ function report(watch: WorkWatch, done: number, total: number): void {
   watch.progress(done, total)
 }
 
-/** All packs and the loose objects, which have the highest numbers. */
+/** All packs, then the loose objects, which have the highest numbers. */
 class StoredSource implements ReachableSource {
   readonly end: number
   readonly count: number
@@ -168,7 +168,7 @@ class StoredSource implements ReachableSource {
     if (oid === undefined) return this.#packed.read(number)
     const object = readAnyLooseObject(this.#disk, this.#directory, oid)
     if (object !== undefined) return object
-    throw new StoreError('object_missing', `The object ${oid} has gone`)
+    throw new StoreError('object_missing', `The object ${oid} no longer exists`)
   }
 
   bytesOf(number: number): number {

@@ -1,5 +1,5 @@
-// Reads loose objects, which other git programs write: a fetch, a push into the store. Must never
-// write one. The bytes come from strangers: nothing is inflated beyond the bound.
+// Reads loose objects, which other git programs write: by a fetch, or a push into the store. Must
+// never write one. The bytes are untrusted: nothing is inflated beyond the limit.
 
 import { inflateSync } from 'node:zlib'
 import { asciiText } from '../../bytes.ts'
@@ -10,11 +10,11 @@ import { StoreError } from '../../errors.ts'
 import { objectBytesMax } from '../../limits.ts'
 import type { GitObject, ObjectType, Oid } from './object.ts'
 
-/** Longest header: "commit 67108864" and a NUL. */
+/** The longest header is "commit 67108864" and a NUL. */
 const headerBytesMax = 32
 const anyTypes = ['commit', 'tree', 'blob', 'tag'] as const
 
-/** `directory` is the repository's `objects`. Throws `object_corrupt`, for a tag too. */
+/** `directory` is the repository's `objects`. Throws `object_corrupt`, also for a tag. */
 export function readLooseObject(disk: Disk, directory: string, oid: Oid): GitObject | undefined {
   const object = readAnyLooseObject(disk, directory, oid)
   if (object === undefined) return undefined
@@ -23,7 +23,7 @@ export function readLooseObject(disk: Disk, directory: string, oid: Oid): GitObj
   return { type, body }
 }
 
-/** As `readLooseObject`, and tags too. */
+/** Like `readLooseObject`, but also reads tags. */
 export function readAnyLooseObject(
   disk: Disk,
   directory: string,
@@ -46,7 +46,7 @@ export function looseObjectPath(directory: string, oid: Oid): string {
   return `${directory}/${oid.slice(0, 2)}/${oid.slice(2)}`
 }
 
-/** How many there are. Reads 256 directories at most. */
+/** Counts loose objects. Lists at most 256 directories. */
 export function countLooseObjects(disk: Disk, directory: string): number {
   const fanouts = disk.list(directory).filter((name) => /^[0-9a-f]{2}$/.test(name))
   const counts = fanouts.map((name) => disk.list(`${directory}/${name}`).length)
@@ -62,8 +62,8 @@ function inflate(deflated: Uint8Array): Uint8Array {
 }
 
 function corrupt(cause?: unknown): StoreError {
-  const sentence = 'A loose object of the store is damaged: fetch or restore it from another copy'
-  return new StoreError('object_corrupt', sentence, { cause })
+  const text = 'A loose object of the store is damaged: fetch or restore it from another copy'
+  return new StoreError('object_corrupt', text, { cause })
 }
 
 /** Every loose object of the repository. */

@@ -1,6 +1,6 @@
 // Git objects and trees as bytes. Owns the names and modes that a tree of the store may have
-// (FORMAT §2); must not read or write files. Stricter than git: a tree that this refuses is either
-// damaged or was never written by a store.
+// (FORMAT §2). Must not read or write files. Stricter than git: a tree that it refuses is damaged
+// or was not written by a store.
 
 import { asciiText, type Sealed, toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
@@ -11,13 +11,13 @@ export type Oid = string
 
 export type ObjectType = 'commit' | 'tree' | 'blob'
 
-/** An object as it was read. Callers share `body` and must not change it. */
+/** An object that was read. Callers share `body` and must not change it. */
 export interface GitObject {
   readonly type: ObjectType
   readonly body: Uint8Array
 }
 
-/** An object to be written: a blob takes sealed bytes only. */
+/** An object to write: a blob takes sealed bytes only. */
 export type NewObject =
   | { readonly oid: Oid; readonly type: 'commit' | 'tree'; readonly body: Uint8Array }
   | { readonly oid: Oid; readonly type: 'blob'; readonly body: Sealed }
@@ -28,19 +28,19 @@ export interface TreeEntry {
   readonly oid: Oid
 }
 
-// No separator, no leading dot, no tilde: so none of the names that file systems take for `.git`.
+// No separator, no leading dot, no tilde: no name that a file system treats as `.git`.
 const namePattern = /^[0-9A-Za-z][0-9A-Za-z._-]{0,254}$/
 const oidBytes = 20
-/** The largest honest tree has sixteen entries of sixty bytes. */
+/** The largest tree of a store has sixteen entries of sixty bytes. */
 const treeBytesMax = 4096
 /** The first digit of a file's mode, `100644`. */
 const fileModeStart = 0x31
-/** A commit begins with its tree, then its parents; git refuses to merge more than fit in here. */
+/** A commit starts with its tree, then its parents; git allows no more parents than fit here. */
 const treeLine = /^tree ([0-9a-f]{40})\n$/
 const treeLineBytes = 46
 const parentLine = /^parent ([0-9a-f]{40})\n$/
 const parentLineBytes = 48
-const parentWord = 'parent '
+const parentPrefix = 'parent '
 const headerBytesMax = 4096
 
 export function newObject(
@@ -50,15 +50,15 @@ export function newObject(
   return type === 'blob' ? { oid, type, body } : { oid, type, body }
 }
 
-/** What a commit leads to. */
+/** The tree and the parents of a commit. */
 export interface CommitLinks {
   readonly tree: Oid
   readonly parents: readonly Oid[]
 }
 
 /**
- * As git reads them, of a commit that any program may have written; undefined for what does not
- * begin as a commit does. Judges nothing else.
+ * The links of a commit by any program, as git reads them; undefined if the body does not start as
+ * a commit does. Checks nothing else.
  */
 export function findLinks(body: Uint8Array): CommitLinks | undefined {
   const tree = treeLine.exec(asciiText(body.subarray(0, treeLineBytes)))?.[1]
@@ -72,15 +72,15 @@ export function findLinks(body: Uint8Array): CommitLinks | undefined {
   return { tree, parents }
 }
 
-/** As `findLinks`; undefined, too, where git would read parents that are not among them. */
+/** Like `findLinks`, but undefined if git would read more parents than it returns. */
 export function findAllLinks(body: Uint8Array): CommitLinks | undefined {
   const links = findLinks(body)
   if (links === undefined) return undefined
   const at = treeLineBytes + links.parents.length * parentLineBytes
-  return asciiText(body.subarray(at, at + parentWord.length)) === parentWord ? undefined : links
+  return asciiText(body.subarray(at, at + parentPrefix.length)) === parentPrefix ? undefined : links
 }
 
-/** The body of a tree; entries may come in any order. */
+/** Encodes a tree; entries may be in any order. */
 export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
   const inOrder = findProblem(entries) === undefined
   const sorted = inOrder ? entries : entries.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
@@ -120,7 +120,9 @@ export function decodeTree(body: Uint8Array): TreeEntry[] {
   return entries
 }
 
-/** One entry of a tree; undefined if it has none of that mode and name. Does not judge the tree. */
+/**
+ * The oid of one entry; undefined if the tree has none of that mode and name. Does not validate.
+ */
 export function findTreeEntry(
   body: Uint8Array,
   mode: TreeEntry['mode'],
@@ -131,7 +133,7 @@ export function findTreeEntry(
   for (let at = 0; at < length;) {
     let end = at
     let isWanted = true
-    // Byte by byte: entries are so short that any call costs more.
+    // Compared byte by byte: for such short entries any call costs more.
     for (; end < length && body[end] !== 0; end += 1) {
       isWanted &&= body[end] === wanted.charCodeAt(end - at)
     }
@@ -147,13 +149,13 @@ function findProblem(entries: readonly TreeEntry[]): string | undefined {
   let previous = ''
   let files = 0
   for (const entry of entries) {
-    if (!namePattern.test(entry.name)) return 'it has a name that no store uses'
+    if (!namePattern.test(entry.name)) return 'it has a name that is not allowed in a store'
     const key = sortKey(entry)
     if (key <= previous) return 'its names are out of order'
     previous = key
     if (entry.mode === '100644') files += 1
   }
-  // A file and a directory of one name are not neighbours in git's order.
+  // A file and a directory of the same name are not adjacent in git's order.
   const isMixed = files > 0 && files < entries.length
   if (!isMixed || new Set(entries.map(({ name }) => name)).size === entries.length) return undefined
   return 'it has a name twice'

@@ -1,20 +1,20 @@
-// A set of object names as one sorted buffer, twenty bytes each: a rewrite of a long history leaves
-// hundreds of thousands, which as strings would take ten times the room. Pure. Also owns the one
-// way in which this engine sorts long columns: natively, without a comparison in JavaScript.
+// A set of oids as one sorted buffer of twenty bytes each: a rewrite of a long history erases
+// hundreds of thousands, and strings would take ten times the memory. Pure. Also owns how this
+// engine sorts long columns: natively, without a comparison function in JavaScript.
 
 import { assert } from '../../errors.ts'
 import type { Oid } from './object.ts'
 
 export const oidBytes: number = 20
 
-// A key of 64 bits: the value above, the row that it came from below.
+// A sort key of 64 bits: the value in the high bits, its row in the low ones.
 const rowBits = 26
 const rowsMax = 2 ** rowBits
 const valueMax = 2 ** 38
 const valuesPerHigh = 2 ** (32 - rowBits)
 
 export class OidList {
-  /** Ascending, each once. */
+  /** Sorted ascending, without duplicates. */
   readonly bytes: Buffer
   readonly count: number
 
@@ -24,13 +24,13 @@ export class OidList {
     return collector.finish()
   }
 
-  /** Twenty bytes each, in any order, also repeated. */
+  /** Sorts twenty-byte oids in any order, and removes duplicates. */
   static sorted(bytes: Uint8Array): OidList {
     const source = viewOf(bytes)
     const count = source.length / oidBytes
     const prefixes = new Float64Array(count)
     for (let n = 0; n < count; n += 1) {
-      // The first 38 bits: two oids of a million rarely share them.
+      // The first 38 bits: of a million oids, hardly two share them.
       prefixes[n] = Math.floor(source.readUIntBE(n * oidBytes, 5) / 4)
     }
     const order = sortedRows(prefixes)
@@ -51,7 +51,7 @@ export class OidList {
     return new OidList(target.subarray(0, filled))
   }
 
-  /** `bytes` must be sorted, without repetitions. */
+  /** `bytes` must be sorted, without duplicates. */
   constructor(bytes: Uint8Array) {
     this.bytes = viewOf(bytes)
     this.count = bytes.length / oidBytes
@@ -86,12 +86,12 @@ export class OidList {
   }
 }
 
-/** Grows, and answers nothing before it is finished. */
+/** Collects oids; `finish` makes the list. */
 export class OidCollector {
   #bytes: Buffer = Buffer.alloc(64 * oidBytes)
   #length = 0
 
-  /** Also repeatedly. */
+  /** Duplicates are allowed. */
   add(oid: Oid): void {
     if (this.#length === this.#bytes.length) {
       const bytes = Buffer.alloc(2 * this.#bytes.length)
@@ -106,7 +106,7 @@ export class OidCollector {
   }
 }
 
-/** The rows of a column of whole numbers below 2^38, by ascending number. */
+/** The row numbers of a column of integers below 2^38, sorted by value. */
 export function sortedRows(column: Float64Array): Uint32Array {
   const sorted = new SortedColumn(column.slice())
   const rows = new Uint32Array(sorted.length)
@@ -114,40 +114,40 @@ export function sortedRows(column: Float64Array): Uint32Array {
   return rows
 }
 
-/** The same in the memory of the column itself, which holds something else from then on. */
+/** The same, in place: it overwrites the column's memory. */
 export class SortedColumn {
   readonly length: number
-  /** Two halves of each key, so that no BigInt is ever made. Little-endian, as every Node.js is. */
-  readonly #words: Uint32Array
+  /** Each key as two halves, so that no BigInt is made. Little-endian, as Node.js always is. */
+  readonly #halves: Uint32Array
 
   constructor(column: Float64Array) {
     const { buffer, byteOffset, length } = column
     assert(length <= rowsMax, 'too many rows to sort')
     this.length = length
-    this.#words = new Uint32Array(buffer, byteOffset, 2 * length)
+    this.#halves = new Uint32Array(buffer, byteOffset, 2 * length)
     for (let row = 0; row < length; row += 1) {
       const value = column[row] ?? 0
       assert(value < valueMax, 'a number is too large to sort by')
       const high = Math.floor(value / valuesPerHigh)
-      this.#words[2 * row] = ((value - high * valuesPerHigh) * rowsMax + row) >>> 0
-      this.#words[2 * row + 1] = high
+      this.#halves[2 * row] = ((value - high * valuesPerHigh) * rowsMax + row) >>> 0
+      this.#halves[2 * row + 1] = high
     }
     new BigUint64Array(buffer, byteOffset, length).sort()
   }
 
-  /** Ranks count from 0, from the smallest number on. */
+  /** Rank 0 is the smallest value. */
   rowAt(rank: number): number {
-    return (this.#words[2 * rank] ?? 0) & (rowsMax - 1)
+    return (this.#halves[2 * rank] ?? 0) & (rowsMax - 1)
   }
 
   valueAt(rank: number): number {
-    const low = this.#words[2 * rank] ?? 0
-    const high = this.#words[2 * rank + 1] ?? 0
+    const low = this.#halves[2 * rank] ?? 0
+    const high = this.#halves[2 * rank + 1] ?? 0
     return high * valuesPerHigh + (low >>> rowBits)
   }
 }
 
-/** Rows with one prefix are few and next to each other: insertion puts them right. */
+/** Rows that share a prefix are few and adjacent: insertion sort orders them. */
 function settleTies(order: Uint32Array, prefixes: Float64Array, source: Buffer): void {
   const compare = (a: number, b: number): number => {
     const [left, right] = [a * oidBytes, b * oidBytes]
@@ -155,14 +155,14 @@ function settleTies(order: Uint32Array, prefixes: Float64Array, source: Buffer):
   }
   for (let n = 1; n < order.length; n += 1) {
     const row = order[n] ?? 0
-    let place = n
-    while (place > 0) {
-      const before = order[place - 1] ?? 0
+    let index = n
+    while (index > 0) {
+      const before = order[index - 1] ?? 0
       if (prefixes[before] !== prefixes[row] || compare(before, row) <= 0) break
-      order[place] = before
-      place -= 1
+      order[index] = before
+      index -= 1
     }
-    order[place] = row
+    order[index] = row
   }
 }
 

@@ -1,10 +1,9 @@
-// A set of object names that takes twenty bytes for each: as strings they would take ten times the
-// room. Pure.
+// A set of oids with twenty bytes each; strings would take ten times the memory. Pure.
 
 import type { Oid } from './object.ts'
 import { oidBytes, type OidList } from './oid-list.ts'
 
-/** What a `Set` of oids and an `OidSet` have in common. */
+/** The common part of a `Set` of oids and an `OidSet`. */
 export interface Oids extends Iterable<Oid> {
   readonly size: number
   has(oid: Oid): boolean
@@ -25,7 +24,7 @@ export class OidSet implements Oids {
     return this.#list.hasOid(oid)
   }
 
-  /** Ascending. */
+  /** In ascending order. */
   *[Symbol.iterator](): Generator<Oid> {
     const { bytes } = this.#list
     for (let at = 0; at < bytes.length; at += oidBytes) {

@@ -1,18 +1,18 @@
-// A tree's entries one after the other, without making anything of them: for who walks through
-// hundreds of thousands of trees. Ends early where the bytes are no tree. Names that git allows and
-// a store does not are fine here; object.ts is who judges trees.
+// Iterates over a tree's entries without allocating, for walks through hundreds of thousands of
+// trees. Ends early at bytes that are no tree. Accepts names that git allows and a store does not;
+// object.ts validates trees.
 
 const oidBytes = 20
 const space = 0x20
 const slash = 0x2f
-/** The first digit of `40000`; files begin with 1. */
+/** The first digit of mode `40000`; a file's mode starts with 1. */
 const directoryDigit = 0x34
 
 export class TreeCursor {
   readonly #body: Uint8Array
   #start = 0
   #name = 0
-  /** Of the NUL behind the name; -1 behind the last entry. */
+  /** The position of the NUL after the name; -1 after the last entry. */
   #nul = -1
 
   constructor(body: Uint8Array) {
@@ -20,7 +20,7 @@ export class TreeCursor {
     this.#locate()
   }
 
-  /** Whether there is an entry here; if not, nothing else may be asked. */
+  /** Whether the cursor is at an entry; if not, nothing else may be called. */
   get valid(): boolean {
     return this.#nul !== -1
   }
@@ -29,7 +29,7 @@ export class TreeCursor {
     return this.#body[this.#start] === directoryDigit
   }
 
-  /** 20 bytes, a view. */
+  /** 20 bytes, as a view. */
   get oid(): Uint8Array {
     return this.#body.subarray(this.#nul + 1, this.#nul + 1 + oidBytes)
   }
@@ -39,7 +39,7 @@ export class TreeCursor {
     this.#locate()
   }
 
-  /** Negative if git sorts this entry before the other one; 0: the same name and kind. */
+  /** Negative if git sorts this entry before the other; 0 if name and kind are equal. */
   compareName(other: TreeCursor): number {
     for (let at = 0; ; at += 1) {
       const left = this.#nameByte(at)
@@ -56,7 +56,7 @@ export class TreeCursor {
     return true
   }
 
-  /** A directory's name ends in a slash for git; −1 behind the end. */
+  /** Git treats a directory's name as ending in a slash; -1 after the end. */
   #nameByte(at: number): number {
     const index = this.#name + at
     if (index < this.#nul) return this.#body[index] ?? -1

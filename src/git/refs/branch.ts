@@ -1,6 +1,6 @@
-// Reads a ref, refs/heads/main unless told otherwise, as git does: the loose file, else
-// packed-refs. Must never write, and must never take an empty or damaged file for a branch that
-// does not exist yet: the next commit would silently start a new history.
+// Reads a ref, refs/heads/main by default, as git does: the loose file, else packed-refs. Must
+// never write, and must never take an empty or damaged file for a missing branch: the next commit
+// would silently start a new history.
 
 import { asciiText } from '../../bytes.ts'
 import type { Disk, FileStatus } from '../../disk/disk.ts'
@@ -30,7 +30,7 @@ export class Branch {
     return this.#value
   }
 
-  /** Whether the files differ from what `load` saw. Git replaces them, so the inode tells. */
+  /** Whether the files differ from what `load` saw. Git replaces them, so the inode changes. */
   changed(): boolean {
     const loose = this.#disk.stat(this.#loose)
     if (!sameFile(loose, this.#looseStatus)) return true
@@ -38,19 +38,19 @@ export class Branch {
   }
 
   load(): void {
-    // Status first: a change in between is noticed the next time.
+    // Status first: a change in between is noticed at the next call.
     this.#looseStatus = this.#disk.stat(this.#loose)
     this.#packedStatus = this.#disk.stat(this.#packed)
     this.#value = this.read()
   }
 
-  /** The commit right now. Throws `ref_corrupt` if the branch file is damaged. */
+  /** Reads the commit now. Throws `ref_corrupt` if the file is damaged. */
   read(): Oid | undefined {
     const loose = this.#disk.readFile(this.#loose)
     if (loose !== undefined) return this.#parseLoose(asciiText(loose))
     const packed = this.#disk.readFile(this.#packed)
     if (packed !== undefined) return this.#findPacked(asciiText(packed))
-    // The loose file appears when a packed ref moves: look once more before saying there is none.
+    // The loose file appears when a packed ref moves: check again before reporting none.
     const again = this.#disk.readFile(this.#loose)
     return again === undefined ? undefined : this.#parseLoose(asciiText(again))
   }

@@ -1,6 +1,6 @@
-// Reads git's config file format: sections, subsections, comments, quotes, continuation lines.
-// Pure. Includes are not followed, as git itself does not follow them for what decides the format
-// of a repository. Must refuse what it cannot read: a misread config could hide an extension.
+// Parses git's config file format: sections, subsections, comments, quotes, continuation lines.
+// Pure. Includes are not followed; git ignores them too for settings that define the repository
+// format. Must refuse what it cannot parse: a misread config could hide an extension.
 
 import { StoreError } from '../../errors.ts'
 
@@ -32,12 +32,12 @@ export function parseGitConfig(text: string): GitConfig {
   return values
 }
 
-/** The value that holds: the last one. */
+/** The effective value: the last one. */
 export function findSetting(config: GitConfig, name: string): string | undefined {
   return config.get(name)?.at(-1)
 }
 
-/** Lines, with those joined to the next that end in a backslash which nothing else takes. */
+/** Joins lines that end in an unescaped backslash with the next one. */
 function logicalLines(text: string): string[] {
   const lines: string[] = []
   let begun = ''
@@ -53,7 +53,9 @@ function logicalLines(text: string): string[] {
   return begun === '' ? lines : [...lines, begun]
 }
 
-/** A comment ends with its line, whatever it ends in: joined, it would hide the next one. */
+/**
+ * A comment ends with its line, even one that ends in a backslash: joined, it would hide the next.
+ */
 function scanLine(line: string, quotedBefore: boolean): { continues: boolean; quoted: boolean } {
   let quoted = quotedBefore
   for (let at = 0; at < line.length; at += 1) {
@@ -67,7 +69,7 @@ function scanLine(line: string, quotedBefore: boolean): { continues: boolean; qu
   return { continues: false, quoted: false }
 }
 
-/** Takes off quotes, escapes, comments and the white space around. */
+/** Removes quotes, escapes, comments and surrounding white space. */
 function parseValue(raw: string): string {
   let value = ''
   let quoted = false

@@ -1,7 +1,7 @@
 // Replaces a file of the repository by git's own protocol: `<file>.lock` is created exclusively,
-// holds the new content, and is renamed. It is a link to a file in `gitlocket/`, so a lock that a
-// dead process of ours left is told from one of a running git: it shares its inode with a
-// `pending.*` file whose owner is dead. Must be called by one of our processes at a time per file.
+// holds the new content, and is renamed. It is a hard link to a `pending.*` file in `gitlocket/`,
+// so a lock of a dead gitlocket process can be recognised by its inode and removed, and a running
+// git's is kept. Must be called by one gitlocket process at a time per file.
 
 import type { Random } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -10,18 +10,18 @@ import { StoreError } from '../../errors.ts'
 
 export interface GitFileLockContext {
   readonly disk: Disk
-  /** The repository, and in it the store's own directory. */
+  /** The repository. */
   readonly directory: string
   readonly ownDirectory: string
   readonly identity: LockIdentity
   readonly random: Random
-  /** How long to wait for another git program; then `locked`. */
+  /** How long to wait for another git program before `locked`. */
   readonly waitMs: number
 }
 
 /**
- * Replaces `name`, a path inside the repository, durably. `check` runs under the lock and throws
- * to leave the file as it is.
+ * Replaces `name`, a path inside the repository, durably. `check` runs under the lock, and throws
+ * to keep the file as it is.
  */
 export async function replaceUnderLock(
   context: GitFileLockContext,
@@ -39,7 +39,7 @@ export async function replaceUnderLock(
     check()
     disk.rename(`${target}.lock`, target)
   } catch (error) {
-    // In this order: without the pending file nobody knows the lock for one of ours.
+    // In this order: without the pending file, the lock is not recognised as gitlocket's.
     disk.remove(`${target}.lock`)
     disk.remove(pending)
     throw error
@@ -49,8 +49,8 @@ export async function replaceUnderLock(
 }
 
 /**
- * Removes what dead processes left in the store's own directory. Must be called while holding every
- * lock of the store: then no live process is about to break one, or to replace a file.
+ * Removes files of dead processes from the store's own directory. Must be called while holding
+ * every lock of the store: no live process is then breaking one or replacing a file.
  */
 export async function sweepDead(
   context: GitFileLockContext,
@@ -103,10 +103,10 @@ async function removeStaleLock(context: GitFileLockContext, name: string): Promi
     .find((file) => file.startsWith('pending.') && inodeOf(disk, ownDirectory, file) === inode)
   const token = pending?.split('.')[1]
   if (token === undefined) return false
-  // One of this handle is left over too, from when its removal failed.
+  // A lock of this handle is stale too: its removal failed.
   const own = token === context.identity.token
   if (!own && (await isHeldByLive(disk, `${ownDirectory}/owner.${token}`))) return false
-  // Another lock may be in its place by now, of git or of ours.
+  // Another lock, by git or gitlocket, may have replaced it.
   if (disk.stat(lockOf(context, name))?.inode === inode) disk.remove(lockOf(context, name))
   return true
 }

@@ -1,5 +1,5 @@
-// All refs of a repository, loose and packed, as git keeps them. Must never touch what
-// refs/heads/main says.
+// All refs of a repository, loose and packed, as git stores them. Must never change the value of
+// refs/heads/main.
 
 import type { Disk } from '../../disk/disk.ts'
 import { filesBelow, FileSweep } from '../../disk/file-sweep.ts'
@@ -13,23 +13,23 @@ const packedName = 'packed-refs'
 
 export interface Ref {
   readonly name: string
-  /** What it points at; undefined for a symbolic ref. */
+  /** The commit or tag that it points at; undefined for a symbolic ref. */
   readonly oid: Oid | undefined
-  /** The ref that a symbolic one stands for. */
+  /** The ref that a symbolic ref points at. */
   readonly target?: string | undefined
 }
 
-/** As whose `main` a refused head of a remote is kept. Names have 100 characters at most. */
+/** The remote name under which a refused head is kept. Names have at most 100 characters. */
 export function refusedName(remote: string): string {
   return `${remote.slice(0, 92)}-refused`
 }
 
-/** All refs, also those that a loose one hides. */
+/** All refs, including packed refs that a loose ref hides. */
 export function listRefs(disk: Disk, directory: string): readonly Ref[] {
   return [...looseRefs(disk, directory), ...packedRefs(disk, directory)]
 }
 
-/** Removes a ref, loose and packed: the packed one first, which the loose one hides. */
+/** Removes a ref, loose and packed; the packed one first, since the loose one hides it. */
 export async function removeRef(files: GitFileLockContext, name: string): Promise<void> {
   await sweepPackedRefs(files, (ref) => ref.name === name)
   const sweep = new FileSweep(files.disk)
@@ -58,23 +58,23 @@ function packedRefs(disk: Disk, directory: string): Ref[] {
     })
 }
 
-/** By git's own protocol. A line that starts with ^ belongs to the one before. */
+/** Removes refs from packed-refs. A line that starts with ^ belongs to the line before. */
 export async function sweepPackedRefs(
   files: GitFileLockContext,
   isErasedRef: (ref: Ref) => boolean,
 ): Promise<void> {
   const { disk, directory } = files
-  // An older value of the branch that the loose file hides.
+  // Then packed-refs holds only an outdated value of the branch.
   const isHidden = disk.stat(`${directory}/${branchName}`) !== undefined
   const read = (): string => textOf(disk, `${directory}/${packedName}`)
   const before = read()
-  let keeps = true
+  let isKept = true
   const kept = before.split('\n').filter((line) => {
     const [, oid, name] = /^([0-9a-f]{40}) (.+)$/.exec(line) ?? []
     if (oid !== undefined && name !== undefined) {
-      keeps = (name === branchName && !isHidden) || !isErasedRef({ name, oid })
-    } else if (!line.startsWith('^')) keeps = true
-    return keeps
+      isKept = (name === branchName && !isHidden) || !isErasedRef({ name, oid })
+    } else if (!line.startsWith('^')) isKept = true
+    return isKept
   })
   const after = kept.join('\n')
   if (after === before) return
@@ -84,7 +84,7 @@ export async function sweepPackedRefs(
   })
 }
 
-/** As Latin-1, so that bytes of any encoding stay as they are. */
+/** Decodes as Latin-1, so that bytes of any encoding are preserved. */
 export function textOf(disk: Disk, path: string): string {
   return Buffer.from(disk.readFile(path) ?? []).toString('latin1')
 }

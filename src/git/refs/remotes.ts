@@ -1,5 +1,5 @@
-// The remotes of a repository, in its config as git itself keeps them, so that `git remote` shows
-// them too. Edits only whole sections of the file, and only what it can read.
+// The remotes of a repository, stored in its config as git stores them, so that `git remote` lists
+// them too. Must change whole sections only, and refuse a config that it cannot parse.
 
 import { asciiText, utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -9,10 +9,10 @@ import { type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { trackingRefName } from './tracking-ref.ts'
 
-/** On one line of a config file, in quotes. */
+/** What fits on one quoted line of a config file. */
 const URL_TEXT = /^\P{Cc}{1,2048}$/u
 
-/** In the order of the file. */
+/** In the order of the config. */
 export function readRemotes(context: Pick<GitFileLockContext, 'disk' | 'directory'>): Remote[] {
   const remotes: Remote[] = []
   for (const [key, values] of parseConfig(readConfig(context))) {
@@ -30,7 +30,7 @@ export async function addRemote(context: GitFileLockContext, remote: Remote): Pr
   if (!URL_TEXT.test(url)) {
     throw new StoreError('invalid_input', 'The address of a remote holds control characters')
   }
-  if (readRemotes(context).some((one) => one.name === name)) {
+  if (readRemotes(context).some((existing) => existing.name === name)) {
     throw new StoreError('invalid_input', `There is a remote named ${name} already`)
   }
   const refspec = `+${branchName}:${tracking}`
@@ -45,8 +45,8 @@ export function getRemote(
   context: Pick<GitFileLockContext, 'disk' | 'directory'>,
   name: string,
 ): Remote {
-  const remote = readRemotes(context).find((one) => one.name === name)
-  if (remote !== undefined) return remote
+  const found = readRemotes(context).find((remote) => remote.name === name)
+  if (found !== undefined) return found
   throw unknownRemoteError(name)
 }
 
@@ -54,13 +54,13 @@ export function unknownRemoteError(name: string): StoreError {
   return new StoreError('not_found', `There is no remote named ${name}`)
 }
 
-/** Throws `not_found`. The tracking ref is the caller's. */
+/** Throws `not_found`. The caller removes the tracking ref. */
 export async function removeRemote(context: GitFileLockContext, name: string): Promise<void> {
   getRemote(context, name)
   await editConfig(context, (text) => withoutSection(text, name))
 }
 
-/** Drops the sections of a remote wherever the file has them. */
+/** Removes every section of the remote. */
 function withoutSection(text: string, name: string): string {
   let inside = false
   const kept = text.split('\n').filter((line) => {
@@ -71,7 +71,7 @@ function withoutSection(text: string, name: string): string {
   return kept.join('\n')
 }
 
-/** The file is read and written byte for byte, as Latin-1; git means UTF-8. */
+/** The file is read and written as Latin-1, to preserve its bytes; git stores UTF-8. */
 function quote(text: string): string {
   const bytes = Buffer.from(text, 'utf8').toString('latin1')
   return `"${bytes.replaceAll(/["\\]/g, '\\$&')}"`
@@ -85,7 +85,7 @@ async function editConfig(
   context: GitFileLockContext,
   edit: (text: string) => string,
 ): Promise<void> {
-  // Byte for byte: other sections may hold UTF-8.
+  // As Latin-1: other sections may hold UTF-8.
   const before = asciiText(readConfig(context))
   await replaceUnderLock(context, 'config', Buffer.from(edit(before), 'latin1'), () => {
     if (asciiText(readConfig(context)) === before) return

@@ -1,7 +1,6 @@
-// What git must find to take a directory for a repository, where it is damaged: HEAD, config,
-// packed-refs and the directories. What HEAD and config must say is known; what else the config
-// says, and packed-refs, is kept by sections and lines, as far as it can be read. Decides nothing
-// about objects and where refs are.
+// Repairs what git needs to recognise a repository: HEAD, config, packed-refs and the directories.
+// HEAD and part of the config are known; the rest of the config and packed-refs are kept as far as
+// they can be parsed. Must not decide about objects or the values of refs.
 
 import { asciiText, utf8 } from '../../bytes.ts'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
@@ -16,12 +15,12 @@ export interface SetupFile {
   readonly problem: string
 }
 
-/** Which had nothing in it: it is damaged by not being there. */
+/** Whether a directory is missing; there is nothing to save from it. */
 export function isSetupDirectory({ name }: SetupFile): boolean {
   return directories.some((one) => one === name)
 }
 
-/** What of that is damaged, of a directory that holds a store for certain. */
+/** Which of these files are damaged, in a directory that certainly holds a store. */
 export function damagedSetup(disk: Disk, directory: string): readonly SetupFile[] {
   const damaged: SetupFile[] = []
   const head = disk.readFile(`${directory}/HEAD`)
@@ -45,7 +44,7 @@ export function damagedSetup(disk: Disk, directory: string): readonly SetupFile[
   return damaged
 }
 
-/** Durable when it resolves. What the files said before is the caller's to keep. */
+/** Durable when it resolves. The caller keeps a copy of the old file. */
 export async function writeSetup(disk: Disk, directory: string, file: SetupFile): Promise<void> {
   const { name } = file
   if (name === 'HEAD') return atomicWrite(disk, `${directory}/HEAD`, utf8(headText))
@@ -57,7 +56,7 @@ export async function writeSetup(disk: Disk, directory: string, file: SetupFile)
   const text = configText(disk, directory) ?? ''
   const kept = sectionsOf(text).filter((section) => orUndefined(section) !== undefined)
   const others = kept.filter((section) => !/^\s*\[core\]/i.test(section)).join('')
-  // Byte for byte: sections may hold UTF-8.
+  // As Latin-1: sections may hold UTF-8.
   const bytes = Buffer.from(`${newConfig}${others}`, 'latin1')
   await atomicWrite(disk, `${directory}/config`, bytes)
 }
@@ -71,7 +70,9 @@ function packedRefsText(disk: Disk, directory: string): string {
   return asciiText(disk.readFile(`${directory}/packed-refs`) ?? new Uint8Array(0))
 }
 
-/** As gitformat-packed-refs has them: a header, refs, and below a ref what its tag leads to. */
+/**
+ * The lines that are valid by gitformat-packed-refs: a header, refs, and peeled tags below a ref.
+ */
 function readableLines(text: string): string {
   const kept: string[] = []
   let wasRef = false
@@ -84,7 +85,7 @@ function readableLines(text: string): string {
   return kept.map((line) => `${line}\n`).join('')
 }
 
-/** Each from its header to the next one. */
+/** Splits before each section header. */
 function sectionsOf(text: string): readonly string[] {
   return text.split(/^(?=[ \t]*\[)/m)
 }

@@ -1,6 +1,6 @@
-// What kind of repository a store is, and refusing every other: a bare one with SHA-1 objects, refs
-// in files, whole history, and HEAD on refs/heads/main. docs/FORMAT.md §2, §8.3. Must not guess
-// about an extension that it does not know: that could lose data.
+// Which repositories can be a store: bare, with SHA-1 objects, refs in files, complete history, and
+// HEAD on refs/heads/main (FORMAT §2, §8.3). Must refuse every other, and every unknown extension:
+// guessing could lose data.
 
 import { dirname } from 'node:path'
 import { asciiText, concatBytes, equalBytes, utf8 } from '../../bytes.ts'
@@ -10,7 +10,7 @@ import { Branch, branchName } from './branch.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 
-/** The store's own directory in a repository: journals, locks and caches. Git ignores it. */
+/** The store's own directory in a repository: journal, locks and caches. Git ignores it. */
 export const ownDirectoryName: string = 'gitlocket'
 
 export const headText: string = `ref: ${branchName}\n`
@@ -22,8 +22,8 @@ export const newConfig: string = `[core]
 `
 
 /**
- * What a store needs of git: no collection behind its back, no reflog that keeps what was redacted,
- * no time spent on compressing ciphertext.
+ * The git settings of a store: no automatic collection, no reflog that keeps redacted commits,
+ * little time spent on compressing ciphertext.
  */
 const settings: readonly (readonly [section: string, key: string, value: string])[] = [
   ['gc', 'auto', '0'],
@@ -38,8 +38,8 @@ const settings: readonly (readonly [section: string, key: string, value: string]
 const directories = ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', ownDirectoryName]
 
 /**
- * Makes a repository without commits, in a directory that is missing, empty, or holds an empty bare
- * repository, also one that was interrupted here. Throws `store_exists` or `not_a_store`.
+ * Creates a repository without commits in a directory that is missing, empty, or holds an empty
+ * bare repository, including one that was interrupted here. Throws `store_exists` or `not_a_store`.
  */
 export async function initRepository(disk: Disk, directory: string): Promise<void> {
   if (disk.stat(`${directory}/HEAD`) === undefined) refuseForeignFiles(disk, directory)
@@ -48,7 +48,7 @@ export async function initRepository(disk: Disk, directory: string): Promise<voi
     throw new StoreError('store_exists', 'This directory holds a store already: open it instead')
   }
   if (disk.list(`${directory}/objects/pack`).some((name) => name.endsWith('.pack'))) {
-    throw new StoreError('ref_corrupt', `${branchName} is missing, though objects are there`)
+    throw new StoreError('ref_corrupt', `${branchName} is missing, but there are packs of objects`)
   }
   await makeDurableDirectory(disk, directory)
   for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
@@ -58,18 +58,18 @@ export async function initRepository(disk: Disk, directory: string): Promise<voi
   await disk.syncDirectory(`${directory}/refs`)
   // Last, because it makes the directory a repository.
   await atomicWrite(disk, `${directory}/HEAD`, utf8(headText))
-  // Also where an attempt made it that was interrupted before.
+  // Also if an earlier, interrupted attempt created the directory.
   await syncIfReadable(disk, dirname(directory))
 }
 
 /**
  * Throws `not_a_store`, `unsupported_repository` or `incomplete_clone` unless this is a bare
- * repository that the engine handles. Whether its content is a store is not looked at.
+ * repository that the engine can use. Does not check whether its content is a store.
  */
 export function checkRepository(disk: Disk, directory: string): void {
   const exists = (name: string): boolean => disk.stat(`${directory}/${name}`) !== undefined
   if (!exists('HEAD') || !exists('objects')) {
-    throw new StoreError('not_a_store', `Not a store: ${whatInstead(exists('.git'))}`)
+    throw new StoreError('not_a_store', `Not a store: ${reasonNotAStore(exists('.git'))}`)
   }
   if (exists('commondir')) throw unsupported('it is a linked working tree')
   if (readText(disk, `${directory}/objects/info/alternates`).trim() !== '') {
@@ -82,12 +82,12 @@ export function checkRepository(disk: Disk, directory: string): void {
   }
 }
 
-/** A clone has no directory of the store's own. */
+/** Creates the store's own directory, which a clone lacks. */
 export async function makeOwnDirectory(context: GitFileLockContext): Promise<void> {
   await makeDurableDirectory(context.disk, context.ownDirectory)
 }
 
-/** Sets what a clone lacks of the settings of a store. Under the writer lock. */
+/** Adds the settings of a store that the config lacks. Under the writer lock. */
 export async function ensureSettings(context: GitFileLockContext): Promise<void> {
   const read = (): Uint8Array => context.disk.readFile(`${context.directory}/config`) ?? utf8('')
   const config = read()
@@ -99,7 +99,7 @@ export async function ensureSettings(context: GitFileLockContext): Promise<void>
   })
 }
 
-/** Gives a clone the settings of a store. Somebody who edits the config just then goes first. */
+/** Like `ensureSettings`, but gives way to another program that is editing the config. */
 export async function ensureSettingsUnlessBusy(context: GitFileLockContext): Promise<void> {
   try {
     await ensureSettings({ ...context, waitMs: 0 })
@@ -126,10 +126,10 @@ function checkExtension(name: string, values: readonly string[]): void {
   if (name === 'objectformat' && value === 'sha1') return
   if (name === 'refstorage' && value === 'files') return
   if (name === 'noop' || name === 'preciousobjects') return
-  throw unsupported(`it uses the extension ${name} with a value that is not known here`)
+  throw unsupported(`it uses the extension ${name} with an unknown value`)
 }
 
-/** The config with every setting of a store appended that does not hold; undefined if all do. */
+/** The config with every missing setting of a store appended; undefined if none is missing. */
 function withSettings(bytes: Uint8Array): Uint8Array | undefined {
   const config = parseGitConfig(asciiText(bytes))
   const lines = settings
@@ -140,10 +140,10 @@ function withSettings(bytes: Uint8Array): Uint8Array | undefined {
   return lines.length === 0 ? undefined : concatBytes(bytes, utf8(`\n${lines.join('')}`))
 }
 
-/** An interrupted `initRepository` leaves only names of its own. */
+/** An interrupted `initRepository` leaves only these names. */
 function refuseForeignFiles(disk: Disk, directory: string): void {
-  const own = new Set(['config', 'config.tmp', 'HEAD.tmp', 'objects', 'refs', ownDirectoryName])
-  if (disk.list(directory).every((name) => own.has(name))) return
+  const known = new Set(['config', 'config.tmp', 'HEAD.tmp', 'objects', 'refs', ownDirectoryName])
+  if (disk.list(directory).every((name) => known.has(name))) return
   throw new StoreError(
     'not_a_store',
     'Could not create a store: the directory is not empty, and is not an empty bare repository',
@@ -159,7 +159,7 @@ function readText(disk: Disk, path: string): string {
   return bytes === undefined ? '' : asciiText(bytes)
 }
 
-function whatInstead(isWorkingTree: boolean): string {
+function reasonNotAStore(isWorkingTree: boolean): string {
   return isWorkingTree
     ? 'the directory is a working tree; use a bare clone'
     : 'the directory holds no git repository'

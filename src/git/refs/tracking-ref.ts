@@ -1,5 +1,5 @@
-// refs/remotes/<remote>/main: where a remote's branch was when it was last seen. Written by git's
-// own lock protocol. Must be changed by the holder of the writer lock alone; a reader needs none.
+// refs/remotes/<remote>/main: where a remote's branch was last seen. Written by git's lock
+// protocol. Must be changed only under the writer lock; readers need no lock.
 
 import { utf8 } from '../../bytes.ts'
 import { type Disk, makeDurableDirectory } from '../../disk/disk.ts'
@@ -10,10 +10,10 @@ import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { removeRef } from './ref-list.ts'
 
 const remotesDirectory = 'refs/remotes'
-/** A subset of what git allows in a ref, so that it is a plain name in a file system too. */
+/** A subset of what git allows in a ref, so that it is a valid file name too. */
 const remotePattern = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,99}$/
 
-/** The commit that it names. Throws `invalid_input`, or `ref_corrupt` if the file is damaged. */
+/** The commit it points at. Throws `invalid_input`, or `ref_corrupt` if the file is damaged. */
 export function readTrackingRef(disk: Disk, directory: string, remote: string): Oid | undefined {
   return new Branch(disk, directory, trackingRefName(remote)).read()
 }
@@ -31,7 +31,7 @@ export async function writeTrackingRef(
   await replaceUnderLock(files, name, utf8(`${next}\n`), () => undefined)
 }
 
-/** All that exist, and perhaps more: those whose lock file may be left over. */
+/** The names of all tracking refs, and perhaps of removed ones that left a lock file. */
 export function trackingRefs(disk: Disk, directory: string): string[] {
   return disk
     .entries(`${directory}/${remotesDirectory}`)
@@ -49,7 +49,7 @@ export function checkRemoteName(remote: string): void {
   )
 }
 
-/** Where the head of a remote was last seen. Throws `invalid_input`. */
+/** The name of a remote's tracking ref. Throws `invalid_input`. */
 export function trackingRefName(remote: string): string {
   checkRemoteName(remote)
   return `${remotesDirectory}/${remote}/main`

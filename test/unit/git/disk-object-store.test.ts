@@ -5,9 +5,9 @@ import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import {
   createDiskObjectStore,
-  type DiskObjectStoreOptions,
   openDiskObjectStore,
 } from '../../../src/git/disk-store/disk-object-store.ts'
+import type { DiskObjectStoreOptions } from '../../../src/git/disk-store/store-parts.ts'
 import type { ObjectStore, Transition } from '../../../src/git/object-store.ts'
 import { expectAllReadable } from '../../contract/object-store.contract.ts'
 import { FaultyDisk } from '../../support/faulty-disk.ts'

@@ -1,0 +1,71 @@
+// The parts of a store on a disk that depend on its options alone: locks, journal, branch, packs
+// and the packer. Must not read or write a file.
+
+import { resolve } from 'node:path'
+import { type Random, systemRandom } from '../../crypto/random.ts'
+import { type Disk, systemDisk } from '../../disk/disk.ts'
+import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
+import { Journal } from '../journal/journal.ts'
+import { workerPacker } from '../maintenance/pack-worker.ts'
+import { PackSet } from '../pack/pack-set.ts'
+import type { Packer } from '../pack/packer.ts'
+import { Branch } from '../refs/branch.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { ownDirectoryName } from '../refs/repository.ts'
+
+/** How long to wait for another git program that holds the lock file of a ref. */
+const gitLockWaitMs = 1000
+
+export interface DiskObjectStoreOptions {
+  readonly directory: string
+  readonly disk?: Disk
+  readonly random?: Random
+  /** How long to wait for another writer before `locked`. */
+  readonly lockWaitMs?: number
+  /** Idle time after a write before the journal is packed; Infinity disables this. */
+  readonly idleMs?: number
+  readonly packer?: Packer
+}
+
+export interface StoreParts {
+  readonly disk: Disk
+  readonly random: Random
+  /** `objects`. */
+  readonly objectDirectory: string
+  /** `objects/pack`. */
+  readonly packDirectory: string
+  readonly files: GitFileLockContext
+  readonly writerLock: ProcessLock
+  readonly checkpointLock: ProcessLock
+  readonly journal: Journal
+  readonly branch: Branch
+  readonly packs: PackSet
+  readonly packer: Packer
+}
+
+export function openStoreParts(options: DiskObjectStoreOptions): StoreParts {
+  const { disk = systemDisk, random = systemRandom } = options
+  const directory = resolve(options.directory)
+  const ownDirectory = `${directory}/${ownDirectoryName}`
+  const objectDirectory = `${directory}/objects`
+  const packDirectory = `${objectDirectory}/pack`
+  const identity = new LockIdentity(disk, ownDirectory, random)
+  const lock = (name: string, purpose: string): ProcessLock => {
+    return new ProcessLock({ disk, identity, path: `${ownDirectory}/${name}`, random, purpose })
+  }
+  const writerLock = lock('lock', 'writer')
+  const isQuiet = (): boolean => !writerLock.isHeldElsewhere()
+  return {
+    disk,
+    random,
+    objectDirectory,
+    packDirectory,
+    files: { disk, directory, ownDirectory, identity, random, waitMs: gitLockWaitMs },
+    writerLock,
+    checkpointLock: lock('checkpoint.lock', 'checkpoint'),
+    journal: new Journal({ disk, directory: ownDirectory, random, isQuiet }),
+    branch: new Branch(disk, directory),
+    packs: new PackSet(disk, packDirectory),
+    packer: options.packer ?? workerPacker(packDirectory),
+  }
+}

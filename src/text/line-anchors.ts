@@ -1,6 +1,6 @@
-// Finds lines that stand unchanged in three texts, so that a merge can be done piece by piece
-// between them: common beginnings and ends, and in between the lines that each text has only once
-// (as in a patience diff). Takes n log n steps. Knows nothing of merging.
+// Finds lines that are unchanged in three texts, so that the parts between them can be merged one
+// by one: common prefixes and suffixes, and between them the lines that occur once in each text, as
+// in a patience diff. Takes O(n log n). Knows nothing of merging.
 
 export type Lines = readonly string[]
 
@@ -36,7 +36,7 @@ export function move({ base, ours, theirs }: Anchor, by: number): Anchor {
   return { base: base + by, ours: ours + by, theirs: theirs + by }
 }
 
-/** How many lines are the same in all three, from a position on in one direction. */
+/** Counts equal lines of all three texts, from a position in one direction. */
 function countSame(texts: ThreeTexts, from: Anchor, step: 1 | -1, limit: number): number {
   let count = 0
   for (; count < limit; count += 1) {
@@ -47,7 +47,7 @@ function countSame(texts: ThreeTexts, from: Anchor, step: 1 | -1, limit: number)
   return count
 }
 
-/** Of the lines that each text has once, a longest sequence that has one order in all three. */
+/** Of the lines that occur once in each text, a longest sequence in the same order in all three. */
 function findUniqueLines(texts: ThreeTexts, head: number, tail: number): readonly Anchor[] {
   const ours = positionsOf(texts.ours, head, tail)
   const theirs = positionsOf(texts.theirs, head, tail)
@@ -62,7 +62,7 @@ function findUniqueLines(texts: ThreeTexts, head: number, tail: number): readonl
 
 const REPEATED = -1
 
-/** The positions of the lines between `head` and `tail`, in their order. */
+/** The positions of the lines between `head` and `tail`, in order. */
 function positionsOf(lines: Lines, head: number, tail: number): ReadonlyMap<string, number> {
   const positions = new Map<string, number>()
   for (const [index, line] of lines.slice(head, lines.length - tail).entries()) {
@@ -82,7 +82,7 @@ function longestAscending(
   anchors: readonly Anchor[],
   rankOf: (anchor: Anchor) => number,
 ): readonly Anchor[] {
-  // ends[n] is the end of that ascending sequence of n + 1 anchors which ends lowest.
+  // ends[n] ends the ascending sequence of n + 1 anchors with the lowest last rank.
   const ends: Link[] = []
   for (const anchor of anchors) {
     const rank = rankOf(anchor)

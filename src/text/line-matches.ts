@@ -1,13 +1,13 @@
-// Which lines of a text were in an earlier one already. Deterministic, and bounded in time: after
-// common beginnings and ends a search for the shortest edit; where too much differs for that, lines
-// that each text has only once, and the same search between them. Knows nothing of versions.
+// Matches the lines of a text with those of an earlier one. Deterministic, and bounded in time:
+// common prefix and suffix, then a search for the shortest edit; if too much differs for that,
+// lines that occur once in each text, and the same search between them. Knows nothing of versions.
 
 import { diffArrays } from 'diff'
 import { findAnchors, type Lines } from './line-anchors.ts'
 
-/** Lines removed and added, at most, that one search looks for; it takes the square of it. */
+/** The most removed and added lines that one search allows; its time is their square. */
 const SEARCH_MAX = 1000
-/** The same in all searches between anchors together. */
+/** The same limit for all searches between anchors together. */
 const EDITS_MAX = 10_000
 
 /** Positions in the older and in the newer text. */
@@ -16,7 +16,7 @@ interface Place {
   readonly newer: number
 }
 
-/** For each line of `newer` its position in `older`, or -1 if it was not there. */
+/** For each line of `newer`, its position in `older`, or -1 if it is new. */
 export function matchLines(older: Lines, newer: Lines): Int32Array {
   const found = new Int32Array(newer.length).fill(-1)
   const start = countSameStart(older, newer)
@@ -58,7 +58,7 @@ function matchMiddle({ older, newer }: Texts, from: Place, to: Place, found: Int
   }
 }
 
-/** Returns the number of edits, or undefined, with nothing found, if it is more than `most`. */
+/** Returns the number of edits, or undefined, with nothing matched, if it exceeds `most`. */
 function search(
   { older, newer }: Texts,
   from: Place,

@@ -1,29 +1,29 @@
-// The two edits of the memory tool, and the lines that they speak of, as pure functions of a text
+// The two edits of the memory tool, and their line numbers, as pure functions of a text
 // (docs/MEMORY-TOOL.md). Lines split at `\n` only; nothing is normalised. Offsets are in UTF-16
-// units, line numbers 1-based.
+// units; line numbers start at 1.
 
-/** A text after an edit, and the lines of it that the edit touched. */
+/** A text after an edit, and the lines that the edit touched. */
 export interface TextEdit {
   readonly text: string
   readonly firstLine: number
   readonly lastLine: number
 }
 
-/** The number of lines: a final newline does not begin another one, and an empty text has none. */
+/** The number of lines. A final newline starts no further line, and an empty text has no lines. */
 export function countLines(text: string): number {
   let lines = text === '' || text.endsWith('\n') ? 0 : 1
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1
   return lines
 }
 
-/** The lines as they are shown: as `countLines` counts, but an empty text shows one empty line. */
+/** The lines as shown: like `countLines`, but an empty text shows one empty line. */
 export function splitLines(text: string): readonly string[] {
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }
 
 /**
- * The offsets at which `part` occurs, overlapping ones too, without those that would split a
- * surrogate pair; no more than `max` of them. `part` is not empty.
+ * The offsets of at most `max` occurrences of `part`, including overlapping ones, except those that
+ * would split a surrogate pair. `part` is not empty.
  */
 export function findOccurrences(text: string, part: string, max: number): readonly number[] {
   const found: number[] = []
@@ -35,7 +35,7 @@ export function findOccurrences(text: string, part: string, max: number): readon
   return found
 }
 
-/** The lines of ascending offsets. */
+/** The line numbers of ascending offsets. */
 export function linesAt(text: string, offsets: readonly number[]): readonly number[] {
   let line = 1
   let newline = text.indexOf('\n')
@@ -48,7 +48,7 @@ export function linesAt(text: string, offsets: readonly number[]): readonly numb
   })
 }
 
-/** Replaces `length` units at `offset`, literally. */
+/** Replaces `length` units at `offset`; the replacement is literal. */
 export function replaceAt(
   text: string,
   offset: number,
@@ -64,9 +64,8 @@ export function replaceAt(
 }
 
 /**
- * Inserts `inserted` after line `line` (0 is the beginning), which the text has. One final newline
- * of `inserted` is not doubled, and the text keeps its own ending; into an empty text it goes as
- * given.
+ * Inserts `inserted` after an existing line, or at the beginning for 0. One final newline of
+ * `inserted` is dropped, and the text keeps its own ending; an empty text becomes `inserted`.
  */
 export function insertAfterLine(text: string, line: number, inserted: string): string {
   if (text === '') return inserted

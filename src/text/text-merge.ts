@@ -1,24 +1,24 @@
-// Three-way merge of texts by lines, for undo and for merges of clones. A line is what ends in a
-// line feed, with it, so that line endings and a missing final newline stay what they are. Never
-// writes conflict markers: what cannot be merged is no text. Deterministic, and bounded in time.
+// Three-way merge of texts by lines, for undo and for merges of clones. A line includes its line
+// feed, so that line endings and a missing final newline are preserved. Must never write conflict
+// markers: a conflict gives no text. Deterministic, and bounded in time.
 
 import { diff3MergeRegions } from 'node-diff3'
 import { findAnchors, type Lines, move, type ThreeTexts } from './line-anchors.ts'
 
 export type TextMerge =
   | { readonly clean: true; readonly text: string }
-  /** Both sides changed the same or adjacent lines, or too many to compare. */
+  /** Both sides changed the same or adjacent lines, or too many lines to compare. */
   | { readonly clean: false }
 
 /**
- * Comparisons of lines that one merge may take, a second of time at worst. They are needed only
- * between anchors, where both sides differ from the base.
+ * The most line comparisons in one merge, at worst a second. They are needed only between anchors
+ * where both sides differ from the base.
  */
 const COMPARISONS_MAX = 4_000_000
 
 /**
- * What `ours` becomes with the edits that lead from `base` to `theirs`. As in git, edits of the
- * same or of adjacent lines conflict, unless they are the same edit.
+ * Applies to `ours` the edits that lead from `base` to `theirs`. As in git, edits of the same or
+ * adjacent lines conflict, unless they are identical.
  */
 export function mergeText(base: string, ours: string, theirs: string): TextMerge {
   if (ours === theirs || theirs === base) return { clean: true, text: ours }
@@ -28,7 +28,7 @@ export function mergeText(base: string, ours: string, theirs: string): TextMerge
   return merged === undefined ? { clean: false } : { clean: true, text: merged.join('') }
 }
 
-/** Each with its line feed. */
+/** Splits a text into lines, each with its line feed. */
 export function linesOf(text: string): Lines {
   const lines: string[] = []
   for (let start = 0; start < text.length;) {
@@ -40,7 +40,7 @@ export function linesOf(text: string): Lines {
   return lines
 }
 
-/** Between two anchors mostly one side has changed anything: that side is taken. */
+/** Between two anchors, usually only one side differs from the base; that side is taken. */
 function mergeLines(texts: ThreeTexts): Lines | undefined {
   const merged: Lines[] = []
   const end = {

@@ -1,22 +1,23 @@
-// What two clones make of one text when their edits overlap: everything that either added, nothing
-// that either took away. For merges of clones, which must not wait for anybody; an undo uses
-// text-merge.ts, which rather gives up. Deterministic, and bounded in time as matchLines is.
+// Merges a text of two clones whose edits overlap: keeps every line that either side added, and
+// drops every line that either removed. For merges of clones, which must not wait for a user; an
+// undo uses text-merge.ts, which reports a conflict instead. Deterministic, and bounded in time
+// like matchLines.
 
 import type { Lines } from './line-anchors.ts'
 import { matchLines } from './line-matches.ts'
 import { linesOf } from './text-merge.ts'
 
-/** A text on both sides of a merge. `older` is first where an order must be chosen. */
+/** A text on both sides of a merge. `older` comes first where an order must be chosen. */
 export interface TextSides {
-  /** Empty where nothing is known of it. */
+  /** Empty if the common text is unknown. */
   readonly base: string
   readonly older: string
   readonly newer: string
 }
 
 /**
- * Every line that a side added stands in it, and no line of the base that a side removed. What
- * both added to one place alike stands there once.
+ * The result has every line that a side added, and no line of the base that a side removed. A line
+ * that both sides added at the same place appears once.
  */
 export function uniteTexts({ base, older, newer }: TextSides): string {
   const united = uniteLines(
@@ -24,7 +25,7 @@ export function uniteTexts({ base, older, newer }: TextSides): string {
     linesOf(withFinalFeed(older)),
     linesOf(withFinalFeed(newer)),
   ).join('')
-  // A missing final line feed is merged for itself: as a part of its line it would be an edit.
+  // A missing final line feed is merged separately: as part of its line, it would be an edit.
   const before = isOpenEnded(base, true)
   const first = isOpenEnded(older, before)
   const second = isOpenEnded(newer, before)
@@ -36,21 +37,21 @@ function withFinalFeed(text: string): string {
   return isOpenEnded(text, false) ? `${text}\n` : text
 }
 
-/** An empty text has no last line to tell it by. */
+/** An empty text has no last line that could show it. */
 function isOpenEnded(text: string, whenEmpty: boolean): boolean {
   return text === '' ? whenEmpty : !text.endsWith('\n')
 }
 
-/** A line that a side added, and before which line of the base. */
+/** An added line, and the line of the base before which it stands. */
 interface AddedLine {
   readonly line: string
   readonly place: number
 }
 
 interface Edits {
-  /** For each line of the base: 1 if it is still there. */
+  /** For each line of the base, 1 if this side kept it. */
   readonly kept: Uint8Array
-  /** In the order of the text, and so of their places. */
+  /** In the order of the text, and thus by ascending place. */
   readonly added: readonly AddedLine[]
 }
 
@@ -59,7 +60,7 @@ function uniteLines(base: Lines, older: Lines, newer: Lines): Lines {
   const second = editsBetween(base, newer)
   const united: string[] = []
   let start = { older: 0, newer: 0 }
-  /** What was added since the last line that both sides kept is one region. */
+  /** Merges the lines that were added since the last line that both sides kept. */
   const closeRegion = (place: number): void => {
     const end = {
       older: countUpTo(first.added, start.older, place),
@@ -101,7 +102,7 @@ function countUpTo(added: readonly AddedLine[], from: number, place: number): nu
   return end
 }
 
-/** Both sides' lines of one region. */
+/** Merges the lines that both sides added in one region. */
 function interleave(older: readonly AddedLine[], newer: readonly AddedLine[]): Lines {
   if (newer.length === 0) return older.map(({ line }) => line)
   if (older.length === 0) return newer.map(({ line }) => line)
@@ -119,24 +120,24 @@ function interleave(older: readonly AddedLine[], newer: readonly AddedLine[]): L
   return pieces.flat()
 }
 
-/** Lines by their places in the base, so that what was appended stays behind what was edited. */
+/** Sorts the lines by their places in the base, so that appended lines follow edited ones. */
 function placeBoth(older: readonly AddedLine[], newer: readonly AddedLine[]): Lines {
   const isSame = older.length === newer.length
-  const all = isSame && older.every(({ line }, index) => line === newer[index]?.line)
-  const lines = all ? older : [...older, ...newer].toSorted((a, b) => a.place - b.place)
+  const areEqual = isSame && older.every(({ line }, index) => line === newer[index]?.line)
+  const lines = areEqual ? older : [...older, ...newer].toSorted((a, b) => a.place - b.place)
   return lines.map(({ line }) => line)
 }
 
-/** Blank lines, brackets and rules are alike by chance: to share them would mix paragraphs. */
+/** Only lines with letters or digits are shared: blank lines and brackets are equal by chance. */
 const WORD = /[\p{L}\p{N}]/u
 
-/** Positions of the lines that both sides added, ascending. */
+/** The positions of lines that both sides added, ascending. */
 function findCommon(
   older: readonly AddedLine[],
   newer: readonly AddedLine[],
 ): readonly { readonly older: number; readonly newer: number }[] {
-  const first = wordsOf(older)
-  const second = wordsOf(newer)
+  const first = linesWithWords(older)
+  const second = linesWithWords(newer)
   const matches = matchLines(
     first.map(({ line }) => line),
     second.map(({ line }) => line),
@@ -147,7 +148,9 @@ function findCommon(
   })
 }
 
-function wordsOf(added: readonly AddedLine[]): readonly { line: string; position: number }[] {
+function linesWithWords(
+  added: readonly AddedLine[],
+): readonly { line: string; position: number }[] {
   return added
     .map(({ line }, position) => ({ line, position }))
     .filter(({ line }) => WORD.test(line))

@@ -300,7 +300,7 @@ export const durability: readonly MutatedFile[] = [
     file: 'git/repair/repair-site.ts',
     mutants: [
       {
-        line: 'await this.disk.syncDirectory(place)',
+        line: 'await this.disk.syncDirectory(aside)',
         becomes: '',
         test: syncs,
         name: 'that a journal which a repair has moved aside is not back',

@@ -121,7 +121,7 @@ export const journal: readonly MutatedFile[] = [
     file: 'git/journal/journal-file.ts',
     mutants: [
       {
-        line: 'if (isQuiet && this.doubtful && equalBytes(before, this.#doubt)) throw damagedError()',
+        line: 'if (isQuiet && this.doubtful && equalBytes(last, this.#doubt)) throw damagedError()',
         becomes: '',
         test: 'unit/git/journal-damage.test.ts',
         name: 'journal file with any bit flipped is refused, or shows all that was appended',

@@ -154,7 +154,7 @@ export const purge: readonly MutatedFile[] = [
         name: `erasing after stock git has left 'gc with deltas between everything'`,
       },
       {
-        line: `    await sweepRefs(files, { sweep, isErased, isGone: (oid) => !has(oid) })
+        line: `    await sweepRefs(files, { sweep, isErased, isMissing: (oid) => !has(oid) })
 `,
         becomes: '',
         test: 'interop/purge.test.ts',

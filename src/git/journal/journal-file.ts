@@ -115,11 +115,11 @@ export class JournalFile {
     const change = this.#readChange()
     if (!this.doubtful) return change
     for (let look = 0; look < looksMax && this.doubtful; look += 1) {
-      const before = this.#doubt
+      const last = this.#doubt
       // A write in progress at that moment is complete when the file is read again.
       const isQuiet = this.#isQuiet()
       this.#load()
-      if (isQuiet && this.doubtful && equalBytes(before, this.#doubt)) throw damagedError()
+      if (isQuiet && this.doubtful && equalBytes(last, this.#doubt)) throw damagedError()
     }
     return 'everything'
   }

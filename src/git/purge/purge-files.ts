@@ -1,18 +1,18 @@
-// What may hold erased objects, or name them, beside packs, refs and the journal: loose objects,
-// temporary files of any git, files that stock git derives from objects, and what it knows of
-// working trees. Must be called under the writer lock and the checkpoint lock: then no process of
-// ours writes any of these.
+// Purges files other than packs, refs and the journal that may hold or name erased objects: loose
+// objects, temporary files of any git, files that git derives from objects, and its records of
+// working trees. Must be called under the writer lock and the checkpoint lock: no gitlocket process
+// then writes these.
 
 import type { Disk } from '../../disk/disk.ts'
 import type { FileSweep } from '../../disk/file-sweep.ts'
 import type { OidList } from '../objects/oid-list.ts'
 import { removeMultiPackIndex } from '../pack/pack-removal.ts'
 
-/** Made from objects and refs; git makes them again when it is asked to. */
+/** Derived from objects and refs; git recreates them on request. */
 const derivedFiles = ['objects/info/commit-graph', 'objects/info/packs', 'info/refs']
 /**
- * A running git that loses its temporary files fails, and changes nothing; what it would have
- * stored could be what is erased here.
+ * A running git that loses its temporary files fails and changes nothing. Otherwise it could store
+ * what is erased here.
  */
 const temporaryPack = /^(tmp_|\.tmp-)/
 const temporaryObject = /^tmp_obj_/
@@ -40,10 +40,10 @@ export function sweepFiles(
 }
 
 /**
- * The index, HEAD and reflog of a working tree keep what they name from `git gc`, and make it fail
- * where that is gone. What was checked out is ciphertext of before: it is of no use without them,
- * so git is told that there is no such tree any more, as by `git worktree remove`. Its files are
- * elsewhere, and stay.
+ * The index, HEAD and reflog of a working tree protect objects from `git gc`, and make it fail
+ * where those are missing. The checked-out files are outdated ciphertext, useless without the
+ * objects, so the tree is unregistered, as by `git worktree remove`. Its files are elsewhere, and
+ * stay.
  */
 function unlinkWorkingTrees(directory: string, sweep: FileSweep): void {
   sweep.empty(`${directory}/worktrees`)
@@ -61,7 +61,7 @@ function sweepLoose(
   }
 }
 
-/** Names of packs that lack a part, of those that lacked it a moment ago. */
+/** Removes the files of packs that lack a part, and lacked it a moment ago. */
 export function sweepBrokenPacks(
   disk: Disk,
   directory: string,

@@ -1,5 +1,5 @@
-// The file that says what a transition erases, `gitlocket/purge-<16 hex>`: durable before the
-// transition is, gone once nothing of the store holds the dead objects. Owns its bytes, and which
+// The file that lists what a transition erases, `gitlocket/purge-<16 hex>`: durable before the
+// transition is, removed after the store holds none of the dead objects. Owns its bytes, and which
 // intents a history contains. Must not erase anything.
 //
 //   "GLP1" ‖ u32 0 ‖ expected oid 20 ‖ next oid 20 ‖ u16 packs ‖ packs × checksum 20 (their names)
@@ -17,12 +17,12 @@ export interface PurgeIntent {
   readonly name: string
   readonly expected: Oid
   readonly next: Oid
-  /** Packs that the transition brings; no pack of such a name was there before. */
+  /** Packs that the transition adds; none of them existed before. */
   readonly packs: readonly string[]
   readonly dead: OidList
 }
 
-/** Also of files that are not whole yet: those end in `.tmp`. */
+/** Also matches temporary files, which end in `.tmp`. */
 export const intentPattern: RegExp = /^purge-[0-9a-f]{16}(\.tmp)?$/
 
 const magic = Uint8Array.of(0x47, 0x4c, 0x50, 0x31)
@@ -52,10 +52,9 @@ export function decodeIntent(name: string, bytes: Uint8Array): PurgeIntent {
 }
 
 /**
- * Which intents' transitions are in the past of `head`: those that lead to it, and those that a
- * later one of them erased. What a walk back meets of the state before a transition, or of what
- * that erases, has the transition not in its past. No fate: a damaged or foreign history does not
- * tell.
+ * Determines which intents' transitions are in the past of `head`: those that it descends from, and
+ * those that a later one of them erased. If the walk back reaches the state before a transition, or
+ * what it erases, the transition is absent. A damaged or foreign history gives no fate.
  */
 export function fatesOf(
   head: Oid | undefined,
@@ -77,18 +76,18 @@ function fateOf(
   intent: PurgeIntent,
   read: (oid: Oid) => GitObject | undefined,
 ): 'committed' | 'absent' | undefined {
-  const met = new Set([head])
+  const seen = new Set([head])
   let isBefore = false
-  // While it grows: what was met first is looked at first.
-  for (const oid of met) {
+  // Breadth first: the set grows while it is iterated.
+  for (const oid of seen) {
     if (oid === intent.next) return 'committed'
     if (oid === intent.expected || intent.dead.hasOid(oid)) isBefore = true
-    else for (const parent of parentsOf(read(oid))) met.add(parent)
+    else for (const parent of parentsOf(read(oid))) seen.add(parent)
   }
   return isBefore ? 'absent' : undefined
 }
 
-/** With it, what is in the past of the history that it replaced. */
+/** Marks an intent as committed, and with it the intents in the history that it replaced. */
 function setCommitted(
   fates: Map<PurgeIntent, 'committed' | 'absent'>,
   intent: PurgeIntent,
@@ -108,6 +107,6 @@ function parentsOf(commit: GitObject | undefined): readonly Oid[] {
 function damaged(): StoreError {
   return new StoreError(
     'journal_corrupt',
-    'A list of redacted objects to erase is damaged: gitlocket doctor --repair makes it anew',
+    'A list of redacted objects to erase is damaged: gitlocket doctor --repair recreates it',
   )
 }

@@ -1,6 +1,6 @@
-// The purge intents that lie in a store: written before a transition that erases, cancelled if it
-// was never committed, removed after the purge. Caches what it has read, since they never change.
-// Must be called by the holder of the writer lock wherever it changes anything.
+// The purge intents of a store: written before a transition that erases, cancelled if it is never
+// committed, removed after the purge. Caches what it has read, since intents never change. Must be
+// changed only under the writer lock.
 
 import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -18,7 +18,7 @@ import {
   type PurgeIntent,
 } from './purge-intent.ts'
 
-/** As `atomicWrite` names a file that is not whole yet. */
+/** The suffix that `atomicWrite` gives to an incomplete file. */
 const temporarySuffix = '.tmp'
 
 export interface PurgeIntentsParts {
@@ -35,13 +35,13 @@ export interface PurgeIntentsParts {
 
 export class PurgeIntents {
   readonly #parts: PurgeIntentsParts
-  /** By file name; a file that is damaged has none. */
+  /** By file name; undefined for a damaged file. */
   readonly #known: Map<string, PurgeIntent | undefined> = new Map()
-  /** Names of those that once were in the past of the head. */
+  /** The names of intents that were once found in the past of the head. */
   readonly #committed: Set<string> = new Set()
-  /** Names of those about which the history does not tell: each search would be as long. */
+  /** The names of intents that the history does not decide: another search would be as long. */
   readonly #undecided: Set<string> = new Set()
-  #half: readonly string[] = []
+  #incomplete: readonly string[] = []
   #cancelled = 0
 
   constructor(parts: PurgeIntentsParts) {
@@ -53,10 +53,10 @@ export class PurgeIntents {
     return this.#cancelled
   }
 
-  /** How many objects wait to be erased, given the head; at least 1 for a file that is damaged. */
+  /** The number of objects to erase, given the head; a damaged file counts as at least 1. */
   pending(head: Oid | undefined): number {
     const names = this.#load()
-    this.#judge(head)
+    this.#decide(head)
     let count = 0
     for (const name of names) {
       const intent = this.#known.get(name)
@@ -66,10 +66,10 @@ export class PurgeIntents {
     return count
   }
 
-  /** The objects that wait to be erased, given the head, as far as the files can be read. */
+  /** The objects to erase, given the head, as far as the files can be read. */
   pendingObjects(head: Oid | undefined): readonly OidList[] {
     this.#load()
-    this.#judge(head)
+    this.#decide(head)
     const due = this.#intents().filter(({ name }) => this.#committed.has(name))
     return due.map(({ dead }) => dead)
   }
@@ -84,26 +84,26 @@ export class PurgeIntents {
   }
 
   /**
-   * Cancels every intent whose transition the history of `head` does not contain: its writer died,
-   * or failed. One listing if there is none. Returns whether any is left.
+   * Cancels every intent whose transition is not in the history of `head`, because its writer died
+   * or failed. Costs one listing if there are none. Returns whether any intent remains.
    */
   async settle(head: Oid | undefined): Promise<boolean> {
     const names = this.#load()
     this.#sweepTemporary()
     if (names.length === 0) return false
-    const absent = this.#judge(head)
+    const absent = this.#decide(head)
     if (absent.length > 0) {
-      // A frame that a failed sync has left on the device would come back after a power failure.
+      // A power failure could restore a frame that a failed sync left on the device.
       await this.#parts.fenceJournal()
       for (const intent of absent) await this.#cancel(intent, head)
     }
     return names.length > absent.length
   }
 
-  /** Whose transitions are in the past of `branch`, packed and all. Throws `journal_corrupt`. */
+  /** The intents whose transitions are in the past of `branch`. Throws `journal_corrupt`. */
   due(branch: Oid | undefined): readonly PurgeIntent[] {
     for (const name of this.#load()) {
-      // Throws what is wrong with it.
+      // Throws the reason why the file cannot be read.
       if (this.#known.get(name) === undefined) this.#readIntent(name)
     }
     const intents = this.#intents()
@@ -111,17 +111,17 @@ export class PurgeIntents {
     return intents.filter((intent) => fates.get(intent) === 'committed')
   }
 
-  /** After the purge. Durable when it resolves: nothing names what was erased. */
+  /** Called after the purge. When it resolves, their removal is durable. */
   async remove(intents: readonly PurgeIntent[]): Promise<void> {
     for (const { name } of intents) this.#remove(name)
     await this.#parts.disk.syncDirectory(this.#parts.ownDirectory)
   }
 
-  /** The names of whole files; forgets what is gone. */
+  /** Reads new files and forgets removed ones; returns the names of the complete files. */
   #load(): readonly string[] {
     const { disk, ownDirectory } = this.#parts
     const files = disk.list(ownDirectory).filter((name) => intentPattern.test(name))
-    this.#half = files.filter((name) => name.endsWith(temporarySuffix))
+    this.#incomplete = files.filter((name) => name.endsWith(temporarySuffix))
     const names = files.filter((name) => !name.endsWith(temporarySuffix))
     for (const name of this.#known.keys()) if (!names.includes(name)) this.#forget(name)
     for (const name of names) {
@@ -134,8 +134,8 @@ export class PurgeIntents {
     return [...this.#known.values()].filter((intent) => intent !== undefined)
   }
 
-  /** Remembers what is committed, and returns what is certainly not. */
-  #judge(head: Oid | undefined): readonly PurgeIntent[] {
+  /** Remembers the committed intents, and returns those that are certainly absent. */
+  #decide(head: Oid | undefined): readonly PurgeIntent[] {
     const intents = this.#intents()
     const [committed, undecided] = [this.#committed, this.#undecided]
     if (intents.every(({ name }) => committed.has(name) || undecided.has(name))) return []
@@ -152,18 +152,21 @@ export class PurgeIntents {
 
   async #cancel(intent: PurgeIntent, head: Oid | undefined): Promise<void> {
     const { disk, packDirectory } = this.#parts
-    // If the head is elsewhere another program has moved it, and who knows what it builds on.
+    // If the head is elsewhere, another program moved it, and its history may need these packs.
     if (head === intent.expected) await removePacks(disk, packDirectory, intent.packs)
-    // If it comes back after a power failure, it is cancelled again.
+    // A power failure may restore the file; then it is cancelled again.
     this.#remove(intent.name)
     this.#cancelled += 1
   }
 
-  /** What a dead writer has not finished: nobody else writes one under the writer lock. */
+  /**
+   * Removes the incomplete files of dead writers: under the writer lock, no other process writes
+   * one.
+   */
   #sweepTemporary(): void {
     const { disk, ownDirectory } = this.#parts
-    for (const name of this.#half) disk.remove(`${ownDirectory}/${name}`)
-    this.#half = []
+    for (const name of this.#incomplete) disk.remove(`${ownDirectory}/${name}`)
+    this.#incomplete = []
   }
 
   #remove(name: string): void {

@@ -1,6 +1,6 @@
-// Purging what names commits besides refs/heads/main: other refs, loose and packed, reflogs, and
-// files such as ORIG_HEAD. What names an erased object goes, else git takes the
-// repository for damaged. Must never touch what refs/heads/main says.
+// Purges what names commits, other than refs/heads/main: other refs, loose and packed, reflogs, and
+// files such as ORIG_HEAD. A reference to an erased object would make git report damage. Must never
+// change the value of refs/heads/main.
 
 import type { Disk } from '../../disk/disk.ts'
 import { filesBelow, type FileSweep } from '../../disk/file-sweep.ts'
@@ -14,24 +14,24 @@ type IsErased = (oid: Oid) => boolean
 export interface RefSweep {
   readonly sweep: FileSweep
   readonly isErased: IsErased
-  /** Whether an object is not there at all: a tag, say, that an interrupted purge has erased. */
-  readonly isGone: IsErased
+  /** Whether an object is missing, such as a tag that an interrupted purge has erased. */
+  readonly isMissing: IsErased
 }
 
-/** What was refused may hold what is erased, anywhere in it. */
+/** A refused head may lead to erased objects anywhere in its history. */
 const refusedRef = /^refs\/remotes\/[^/]+-refused\/main$/
 
-/** Removes refs, reflog entries and the like that name what is erased. Under the writer lock. */
+/** Removes refs, reflog entries and the like that name erased objects. Under the writer lock. */
 export async function sweepRefs(
   files: GitFileLockContext,
-  { sweep, isErased, isGone }: RefSweep,
+  { sweep, isErased, isMissing }: RefSweep,
 ): Promise<void> {
   const { disk, directory } = files
   const isErasedRef = ({ name, oid }: Ref): boolean => {
     // The name of a replacement ref is the object that it replaces.
     const replaced = /^refs\/replace\/([0-9a-f]{40})$/.exec(name)?.[1]
     if (refusedRef.test(name) || (replaced !== undefined && isErased(replaced))) return true
-    return oid !== undefined && (isErased(oid) || isGone(oid))
+    return oid !== undefined && (isErased(oid) || isMissing(oid))
   }
   const removed = sweepLooseRefs(disk, directory, { sweep, isErasedRef })
   await sweepPackedRefs(files, (ref) => removed.has(ref.name) || isErasedRef(ref))
@@ -47,7 +47,7 @@ interface Sweeping {
   readonly isErased: IsErased
 }
 
-/** Returns the names of what it removed. */
+/** Returns the names of the refs that it removed. */
 function sweepLooseRefs(
   disk: Disk,
   directory: string,
@@ -60,7 +60,7 @@ function sweepLooseRefs(
   return removed
 }
 
-/** FETCH_HEAD, ORIG_HEAD and the like; HEAD itself names a branch. */
+/** FETCH_HEAD, ORIG_HEAD and the like. HEAD itself names a branch. */
 function sweepHeads(disk: Disk, directory: string, { sweep, isErased }: Sweeping): void {
   for (const name of disk.list(directory)) {
     if (!/^[A-Z_]+_HEAD$/.test(name)) continue

@@ -1,7 +1,7 @@
-// Erases what committed transitions have declared dead (FORMAT §10): from packs, loose objects,
-// journal, refs, what stock git derives, and caches. Every step can be repeated, and the intent
-// goes last, so that a crash leaves either the intent or nothing dead. Must hold the checkpoint
-// lock throughout; packs are rewritten without the writer lock, the rest takes it for a moment.
+// Erases what committed transitions declare dead (FORMAT §10): from packs, loose objects, journal,
+// refs, files derived by git, and caches. Every step can be repeated, and the intent is removed
+// last, so a crash leaves the intent or nothing dead. Must hold the checkpoint lock throughout;
+// packs are rewritten without the writer lock, the rest holds it for a moment.
 
 import { asciiText } from '../../bytes.ts'
 import { FileSweep } from '../../disk/file-sweep.ts'
@@ -19,7 +19,7 @@ import type { PurgeIntents } from './purge-intents.ts'
 import { sweepRefs } from './purge-refs.ts'
 import { repairNames } from './repair-names.ts'
 
-/** How long a running git may take between the two parts of a pack. */
+/** How long a running git may take between writing the two files of a pack. */
 const renameMsMax = 100
 
 export interface PurgeParts {
@@ -30,9 +30,9 @@ export interface PurgeParts {
   readonly packer: Packer
   readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
   readonly reload: () => void
-  /** The body of a tag; undefined for anything else. */
+  /** The body of a tag; undefined for any other object. */
   readonly findTag: (oid: Oid) => Uint8Array | undefined
-  /** Whether there is such an object in any place. */
+  /** Whether an object is stored in any place. */
   readonly has: (oid: Oid) => boolean
 }
 
@@ -43,13 +43,16 @@ export class Purge {
     this.#parts = parts
   }
 
-  /** Erases what is dead as of the branch: what only the journal says may still be needed. */
+  /**
+   * Erases what is dead as of the branch: for a head that only the journal has, it is too early.
+   */
   async run(): Promise<void> {
     const { branch, intents, packer, exclusive, reload } = this.#parts
     const { disk, directory } = this.#parts.files
     const due = await exclusive(async () => intents.due(branch.value))
     if (due.length === 0) return
-    const dead = this.#withTags(OidList.sorted(Buffer.concat(due.map((one) => one.dead.bytes))))
+    const lists = due.map((intent) => intent.dead.bytes)
+    const dead = this.#withTags(OidList.sorted(Buffer.concat(lists)))
     const packDirectory = `${directory}/objects/pack`
     const broken = brokenPacks(disk, packDirectory)
     await packer.filter(dead)
@@ -73,7 +76,7 @@ export class Purge {
     sweepBrokenPacks(disk, `${directory}/objects/pack`, { sweep, names: broken })
     sweepFiles(disk, directory, { sweep, dead })
     const isErased = (oid: Oid): boolean => dead.hasOid(oid)
-    await sweepRefs(files, { sweep, isErased, isGone: (oid) => !has(oid) })
+    await sweepRefs(files, { sweep, isErased, isMissing: (oid) => !has(oid) })
     await journal.scrub()
     sweep.empty(`${ownDirectory}/cache`)
     for (const name of repairNames) sweep.empty(`${ownDirectory}/${name}`)
@@ -81,7 +84,7 @@ export class Purge {
     await intents.remove(due)
   }
 
-  /** With the tags, and tags of tags, that refs give to what is dead. */
+  /** Adds the tags, and tags of tags, that lead from a ref to a dead object. */
   #withTags(dead: OidList): OidList {
     const { files, findTag } = this.#parts
     const tags = listRefs(files.disk, files.directory).flatMap(({ oid }) => {

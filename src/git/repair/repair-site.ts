@@ -1,7 +1,7 @@
-// What a repair does to the files of a repository, under both locks of the store: objects are added
-// first, then the branch moves, and what is damaged is moved aside last, where it stays until a
-// redaction erases. A crash in between leaves a repository of which the same can be read, so that
-// the next repair comes to the same end. Decides nothing: store/repair/ does.
+// The file changes of a repair, under both locks of the store: objects are added first, then the
+// branch moves, and damaged files are moved aside last, where they stay until a redaction erases. A
+// crash in between keeps everything readable, so that the next repair has the same result. Must
+// decide nothing: store/repair/ does.
 
 import { resolve } from 'node:path'
 import { toHex, utf8 } from '../../bytes.ts'
@@ -35,22 +35,22 @@ import { readTrackingRef, trackingRefName, trackingRefs } from '../refs/tracking
 import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
 
 const gitLockWaitMs = 1000
-/** So much of objects is put into one pack. */
+/** The most bytes of objects that one new pack holds. */
 const packedBytesMax = 32 * MEBIBYTE
 
 export interface LiveJournal {
   readonly head: Oid
-  /** Of the objects that it holds. */
+  /** The oids of the objects that it holds. */
   readonly oids: ReadonlySet<Oid>
 }
 
 export interface TrackedRemote {
   readonly remote: string
-  /** Undefined if the file does not tell. */
+  /** Undefined if the file is damaged. */
   readonly oid: Oid | undefined
 }
 
-/** What the history of a head has replaced, and nothing of it leads to any more. */
+/** Commits that the history of a head has replaced, and objects that only they lead to. */
 export interface Erased {
   readonly commits: readonly Oid[]
   readonly dead: ReadonlySet<Oid>
@@ -62,11 +62,11 @@ export class RepairSite {
   readonly #files: GitFileLockContext
   readonly #locks: readonly [ProcessLock, ProcessLock]
   readonly #setup: readonly SetupFile[]
-  /** Packs that this repair has written, perhaps in the place of a half or damaged one. */
+  /** Packs that this repair has written, perhaps in place of an incomplete or damaged one. */
   readonly #added: Set<string> = new Set()
   #aside: string | undefined
 
-  /** Throws `not_a_store`, or that it is another kind of repository. */
+  /** Throws what `checkRepository` throws, unless the directory holds a damaged store. */
   constructor(disk: Disk, directory: string, random: Random) {
     this.disk = disk
     this.directory = resolve(directory)
@@ -75,14 +75,14 @@ export class RepairSite {
     const lock = (name: string, purpose: string): ProcessLock => {
       return new ProcessLock({ disk, identity, path: `${ownDirectory}/${name}`, random, purpose })
     }
-    const place = { directory: this.directory, ownDirectory }
-    this.#files = { disk, ...place, identity, random, waitMs: gitLockWaitMs }
+    const directories = { directory: this.directory, ownDirectory }
+    this.#files = { disk, ...directories, identity, random, waitMs: gitLockWaitMs }
     this.#setup = this.#checkSetup()
-    // In the order of a checkpoint.
+    // In the order in which a checkpoint takes them.
     this.#locks = [lock('checkpoint.lock', 'checkpoint'), lock('lock', 'writer')]
   }
 
-  /** Nobody else writes meanwhile. Throws `locked`. */
+  /** Runs `work` while no other process writes. Throws `locked`. */
   async hold<T>(work: () => Promise<T>): Promise<T> {
     const [checkpoint, writer] = this.#locks
     this.disk.makeDirectory(this.#files.ownDirectory)
@@ -96,12 +96,12 @@ export class RepairSite {
     }
   }
 
-  /** A directory that is not there, and is removed after the repair. */
+  /** The path of a directory for fetched files; removed before and after the repair. */
   get fetched(): string {
     return `${this.#files.ownDirectory}/${fetchedName}`
   }
 
-  /** Where this repair has put what it replaced, in the repository; undefined for nothing. */
+  /** Where this repair has moved files, relative to the repository; undefined if it moved none. */
   get aside(): string | undefined {
     return this.#aside?.slice(this.directory.length + 1)
   }
@@ -110,7 +110,7 @@ export class RepairSite {
     return new RepositorySurvey(this.disk, this.directory)
   }
 
-  /** The damage of files that are not objects, and of the journal; then that of objects. */
+  /** The damage of refs, config, intents and the journal; then that of objects. */
   damages(survey: RepositorySurvey): readonly Damage[] {
     const branch = this.branch()
     const refs = 'problem' in branch ? [{ file: branchName, problem: branch.problem }] : []
@@ -127,12 +127,12 @@ export class RepairSite {
     return [...setup, ...refs, ...lost, ...journal, ...intents, ...damageOf(survey)]
   }
 
-  /** Refs of remotes that name nothing which can be read. */
+  /** Tracking refs without a readable commit. */
   lostTracked(survey: RepositorySurvey): readonly TrackedRemote[] {
     return this.tracked().filter(({ oid }) => oid === undefined || survey.read(oid) === undefined)
   }
 
-  /** Where the branch is. */
+  /** The commit of the branch, or what is wrong with it. */
   branch(): { readonly value: Oid } | { readonly problem: string } {
     try {
       const value = new Branch(this.disk, this.directory).read()
@@ -143,7 +143,9 @@ export class RepairSite {
     }
   }
 
-  /** What the journal holds that follows `branch`; undefined if it does not, or is damaged. */
+  /**
+   * The part of the journal that follows `branch`; undefined if it does not follow, or is damaged.
+   */
   journalOn(branch: Oid): LiveJournal | undefined {
     const journal = this.#openJournal()
     try {
@@ -162,7 +164,7 @@ export class RepairSite {
     }
   }
 
-  /** Where remotes were: a name as `origin`, and the commit; none for a ref that is damaged. */
+  /** The tracking refs, with a remote's name such as `origin`; without a commit if damaged. */
   tracked(): readonly TrackedRemote[] {
     return trackingRefs(this.disk, this.directory).flatMap((name): readonly TrackedRemote[] => {
       const remote = name.split('/')[2] ?? ''
@@ -176,12 +178,12 @@ export class RepairSite {
     })
   }
 
-  /** None where the config cannot be read. */
+  /** Empty if the config cannot be read. */
   remotes(): readonly Remote[] {
     return this.#setup.some(({ name }) => name === 'config') ? [] : readRemotes(this.#files)
   }
 
-  /** Writes HEAD, config and the like anew where they are damaged. */
+  /** Rewrites damaged files such as HEAD and config. */
   async mendSetup(): Promise<void> {
     for (const file of this.#setup) {
       if (!isSetupDirectory(file)) await this.#keepCopy(file.name)
@@ -189,7 +191,7 @@ export class RepairSite {
     }
   }
 
-  /** Puts objects into packs of their own, durably. Returns how many there were. */
+  /** Adds objects in new packs, durably. Returns their number. */
   async addObjects(objects: Iterable<{ readonly oid: Oid } & GitObject>): Promise<number> {
     let batch: PackObject[] = []
     let [bytes, count] = [0, 0]
@@ -212,7 +214,7 @@ export class RepairSite {
     return count
   }
 
-  /** Gives packs the indexes that they lack. */
+  /** Writes the indexes that packs lack. */
   async addIndexes(survey: RepositorySurvey): Promise<void> {
     for (const { name, state, index } of survey.packs) {
       if (state !== 'index' || index === undefined) continue
@@ -220,7 +222,7 @@ export class RepairSite {
     }
   }
 
-  /** Moves the branch, and the journals aside unless they lead to the same commit. */
+  /** Moves the branch, and moves the journals aside unless they lead to the same commit. */
   async moveBranch(head: Oid): Promise<void> {
     const branch = this.branch()
     if (!('value' in branch) || branch.value !== head) {
@@ -232,7 +234,7 @@ export class RepairSite {
     for (const name of journalNames) await this.#moveAside(`${ownDirectoryName}/${name}`)
   }
 
-  /** Names of lists of what a redaction erases that cannot be read. */
+  /** The names of unreadable purge intents. */
   damagedIntents(): readonly string[] {
     const { ownDirectory } = this.#files
     const names = this.disk.list(ownDirectory).filter((name) => /^purge-[0-9a-f]{16}$/.test(name))
@@ -242,7 +244,7 @@ export class RepairSite {
     })
   }
 
-  /** Puts one list, of what has to be erased from beside `head`, in the place of the damaged. */
+  /** Replaces damaged intents by one that erases everything except what `head` leads to. */
   async replaceIntents(head: Oid, { commits, dead }: Erased): Promise<void> {
     const { ownDirectory, random } = this.#files
     const damaged = this.damagedIntents()
@@ -255,14 +257,14 @@ export class RepairSite {
     for (const name of damaged) await this.#moveAside(`${ownDirectoryName}/${name}`)
   }
 
-  /** Removes a tracking ref whose commit is lost: the remote counts as one that was never seen. */
+  /** Removes a tracking ref whose commit is lost: the remote then counts as never seen. */
   async dropTracked(remote: string): Promise<void> {
     const name = trackingRefName(remote)
     await this.#keepCopy(name)
     await removeRef(this.#files, name)
   }
 
-  /** Last of all: what is needed of them is elsewhere now. */
+  /** Called last: everything needed from these files has been added elsewhere. */
   async moveDamagedAside(survey: RepositorySurvey): Promise<void> {
     const damaged = survey.packs.filter(({ name, state }) => {
       return state === 'damaged' && !this.#added.has(name)
@@ -270,15 +272,15 @@ export class RepairSite {
     if (damaged.length > 0) removeMultiPackIndex(this.disk, this.#packDirectory)
     const files = this.disk.list(this.#packDirectory)
     for (const { name } of damaged) {
-      const own = files.filter((file) => file.startsWith(`${name}.`))
-      for (const file of own) await this.#moveAside(`objects/pack/${file}`)
+      const parts = files.filter((file) => file.startsWith(`${name}.`))
+      for (const file of parts) await this.#moveAside(`objects/pack/${file}`)
     }
     for (const oid of survey.damagedLoose) {
       await this.#moveAside(`objects/${oid.slice(0, 2)}/${oid.slice(2)}`, oid)
     }
   }
 
-  /** Neither before nor after, whatever becomes of the work. */
+  /** Removes the directory for fetched files before and after the work, even if it fails. */
   async #withoutFetched<T>(work: () => Promise<T>): Promise<T> {
     this.disk.removeTree(this.fetched)
     try {
@@ -290,8 +292,8 @@ export class RepairSite {
 
   #checkSetup(): readonly SetupFile[] {
     const { disk, directory } = this
-    const isOurs = disk.stat(this.#files.ownDirectory) !== undefined || isRemnant(disk, directory)
-    const damaged = isOurs ? damagedSetup(disk, directory) : []
+    const isStore = disk.stat(this.#files.ownDirectory) !== undefined || isRemnant(disk, directory)
+    const damaged = isStore ? damagedSetup(disk, directory) : []
     if (damaged.length === 0) checkRepository(disk, directory)
     return damaged
   }
@@ -313,7 +315,7 @@ export class RepairSite {
 
   #openJournal(): Journal {
     const { disk, ownDirectory: directory, random } = this.#files
-    // Asked under the writer lock.
+    // Called only under the writer lock.
     return new Journal({ disk, directory, random, isQuiet: () => true })
   }
 
@@ -324,31 +326,31 @@ export class RepairSite {
   async #moveAside(file: string, name = file.slice(file.lastIndexOf('/') + 1)): Promise<void> {
     const path = `${this.directory}/${file}`
     if (this.disk.stat(path) === undefined) return
-    const place = await this.#makeAside()
-    this.disk.rename(path, `${place}/${name}`)
-    await this.disk.syncDirectory(place)
+    const aside = await this.#makeAside()
+    this.disk.rename(path, `${aside}/${name}`)
+    await this.disk.syncDirectory(aside)
   }
 
-  /** Of a ref that is about to be replaced. */
+  /** Keeps a copy of a file that is about to be replaced. */
   async #keepCopy(file: string): Promise<void> {
     const bytes = this.disk.readFile(`${this.directory}/${file}`)
     if (bytes === undefined) return
-    const place = await this.#makeAside()
-    await atomicWrite(this.disk, `${place}/${file.replaceAll('/', '-')}`, bytes)
+    const aside = await this.#makeAside()
+    await atomicWrite(this.disk, `${aside}/${file.replaceAll('/', '-')}`, bytes)
   }
 
   async #makeAside(): Promise<string> {
     if (this.#aside !== undefined) return this.#aside
     const { ownDirectory } = this.#files
     const last = asideDirectories(this.disk, ownDirectory).at(-1)?.split('/').at(-1) ?? '0'
-    const place = `${ownDirectory}/${asideName}/${Number(last) + 1}`
-    await makeDurableDirectory(this.disk, place)
-    this.#aside = place
-    return place
+    const aside = `${ownDirectory}/${asideName}/${Number(last) + 1}`
+    await makeDurableDirectory(this.disk, aside)
+    this.#aside = aside
+    return aside
   }
 }
 
-/** Whether packs are what is left of a repository: whose they are, their commits tell. */
+/** Whether only packs are left of a repository; their commits show which store it was. */
 function isRemnant(disk: Disk, directory: string): boolean {
   if (disk.stat(`${directory}/HEAD`) !== undefined) return false
   return packNames(disk, `${directory}/objects/pack`).length > 0

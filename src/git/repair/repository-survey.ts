@@ -1,6 +1,6 @@
-// Everything that is readable in a repository, damaged as it may be, and what is damaged: packs,
-// loose objects, the journal, refs, and what an earlier repair has put aside. Every object that it
-// gives has the hash that is its name. Writes nothing, and needs no lock in a repository of others.
+// Everything readable in a damaged repository, and what is damaged: packs, loose objects, the
+// journal, refs, and files that an earlier repair moved aside. Every object that it returns matches
+// its oid. Must not write; needs no lock in a repository that others use.
 
 import { fromHex, toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
@@ -21,7 +21,7 @@ import { branchName } from '../refs/branch.ts'
 import { listRefs } from '../refs/ref-list.ts'
 import { ownDirectoryName } from '../refs/repository.ts'
 
-/** A file that is not as it was written. */
+/** A damaged file. */
 export interface Damage {
   /** Its path in the repository. */
   readonly file: string
@@ -32,11 +32,11 @@ export interface Damage {
 export class RepositorySurvey {
   readonly directory: string
   readonly packs: readonly InspectedPack[]
-  /** Names of loose objects that cannot be read. */
+  /** The oids of loose objects that cannot be read. */
   readonly damagedLoose: readonly Oid[]
-  /** Commits that journals and unfinished erasures name as heads: newest last, none sure. */
+  /** Commits that journals and purge intents name as heads, newest last; each may be wrong. */
   readonly namedHeads: readonly Oid[]
-  /** What refs/heads/main says, in each of the places where it may. */
+  /** The commits of refs/heads/main, loose and packed. */
   readonly branches: readonly Oid[]
   readonly #disk: Disk
   readonly #cache = new DeltaBaseCache(deltaCacheBytes)
@@ -55,45 +55,43 @@ export class RepositorySurvey {
     const loose = looseObjectIds(disk, `${directory}/objects`)
     this.damagedLoose = loose.filter((oid) => this.#findAnyLoose(oid) === undefined)
     this.#loose = new Set(loose)
-    const own = `${directory}/${ownDirectoryName}`
-    const aside = asideDirectories(disk, own)
-    this.#aside = aside.flatMap((place) => salvageAside(disk, place))
-    const journals = [...aside, own].flatMap((place) => {
-      return journalNames.map((name) => salvageJournal(disk, `${place}/${name}`))
+    const ownDirectory = `${directory}/${ownDirectoryName}`
+    const aside = asideDirectories(disk, ownDirectory)
+    this.#aside = aside.flatMap((directory) => salvageAside(disk, directory))
+    const journals = [...aside, ownDirectory].flatMap((directory) => {
+      return journalNames.map((name) => salvageJournal(disk, `${directory}/${name}`))
     })
     this.#journals = new Map(journals.flatMap(({ objects }) => [...objects]))
-    const intended = intendedHeads(disk, own)
+    const intended = intendedHeads(disk, ownDirectory)
     this.namedHeads = [...intended, ...journals.flatMap(({ heads }) => heads)]
   }
 
-  /** Undefined for what cannot be read here. Throws nothing but storage codes. */
+  /** Undefined for an object that cannot be read. Throws only storage codes. */
   read(oid: Oid): GitObject | undefined {
-    const staying = this.readStaying(oid)
-    if (staying !== undefined) return staying
+    const kept = this.readStaying(oid)
+    if (kept !== undefined) return kept
     const journal = this.#journals.get(oid)
     if (journal !== undefined) return { type: journal.type, body: journal.body }
-    const leaving = this.packs.flatMap(({ state, pack }) => {
+    const damaged = this.packs.flatMap(({ state, pack }) => {
       return state === 'damaged' && pack !== undefined ? [pack] : []
     })
-    return this.#findPacked(oid, [...leaving, ...this.#aside])
+    return this.#findPacked(oid, [...damaged, ...this.#aside])
   }
 
-  /** As `read`, from files alone that a repair leaves where they are: packs and loose objects. */
+  /** Like `read`, but only from files that a repair leaves in place: packs and loose objects. */
   readStaying(oid: Oid): GitObject | undefined {
-    const staying = this.packs.flatMap(({ state, pack }) => {
+    const kept = this.packs.flatMap(({ state, pack }) => {
       return state !== 'damaged' && pack !== undefined ? [pack] : []
     })
-    return (
-      this.#findPacked(oid, staying) ?? (this.#loose.has(oid) ? this.#findLoose(oid) : undefined)
-    )
+    return this.#findPacked(oid, kept) ?? (this.#loose.has(oid) ? this.#findLoose(oid) : undefined)
   }
 
-  /** The commits that can be read here. */
+  /** The readable commits. */
   *commitIds(): Generator<Oid> {
     for (const { oid, type } of this.#named()) if (type === 'commit') yield oid
   }
 
-  /** What a damaged pack still gives. */
+  /** The objects that damaged packs still contain. */
   *readableInDamaged(): Generator<Oid> {
     for (const { state, pack } of this.packs) {
       if (state !== 'damaged' || pack === undefined) continue
@@ -151,7 +149,7 @@ export class RepositorySurvey {
   }
 }
 
-/** The damage that the files of objects show by themselves. */
+/** The damage of the files that hold objects. */
 export function damageOf(survey: RepositorySurvey): readonly Damage[] {
   const packed = survey.packs.flatMap(({ name, state, pack }): Damage[] => {
     const path = `objects/pack/${name}`
@@ -166,16 +164,16 @@ export function damageOf(survey: RepositorySurvey): readonly Damage[] {
   return [...packed, ...loose]
 }
 
-/** Where earlier repairs have put files, oldest first. */
+/** The directories of earlier repairs, oldest first. */
 export function asideDirectories(disk: Disk, ownDirectory: string): readonly string[] {
   const parent = `${ownDirectory}/${asideName}`
   const numbers = disk.list(parent).filter((name) => /^[1-9][0-9]{0,8}$/.test(name))
   return numbers.toSorted((a, b) => Number(a) - Number(b)).map((name) => `${parent}/${name}`)
 }
 
-function salvageAside(disk: Disk, place: string): readonly Pack[] {
-  const packs = disk.list(place).filter((name) => name.endsWith('.pack'))
-  return packs.flatMap((name) => salvagePack(disk, place, name.slice(0, -'.pack'.length)) ?? [])
+function salvageAside(disk: Disk, directory: string): readonly Pack[] {
+  const packs = disk.list(directory).filter((name) => name.endsWith('.pack'))
+  return packs.flatMap((name) => salvagePack(disk, directory, name.slice(0, -'.pack'.length)) ?? [])
 }
 
 function intendedHeads(disk: Disk, ownDirectory: string): readonly Oid[] {

@@ -1,13 +1,15 @@
-// What a remote says first, read as git's packets before GitRemoteHTTP is given it: that takes a
-// list that was cut off for a shorter one, and gives an error of the remote only as part of a
-// message for people.
+// Checks the first answer of a remote as pkt-lines, before GitRemoteHTTP parses it: that takes a
+// truncated list of refs for a complete one, and reports an error of the remote only inside a
+// message text.
 
 import { concatBytes } from '../bytes.ts'
 import { PacketReader, protocolError, textOf } from './pkt-line.ts'
 import { harmless } from './server-text.ts'
 import { type Response, wholeBody } from './wire.ts'
 
-/** The same answer. Throws what the remote reports, `remote_protocol` or `remote_unreachable`. */
+/**
+ * Returns an equal answer. Throws the remote's error, `remote_protocol` or `remote_unreachable`.
+ */
 export async function checkedAdvertisement(
   answer: Response,
   secrets: readonly string[],

@@ -1,6 +1,6 @@
-// Talking to one service of a remote: GitRemoteHTTP asks what there is and sends the one request,
-// over whichever wire reaches the remote. Owns the translation of every failure into our codes.
-// Must leave no socket and no process behind.
+// One conversation with a service of a remote: GitRemoteHTTP lists the refs and sends the one
+// request over the wire that reaches the remote. Owns the translation of every failure into error
+// codes. Must leave no socket and no process behind.
 
 import { StoreError } from '../errors.ts'
 import { branchName } from '../git/refs/branch.ts'
@@ -22,7 +22,7 @@ export class Conversation {
   readonly #access: RemoteAccess
   readonly #auth: unknown
 
-  /** Asks what there is. Throws a remote code, `invalid_input` or `cancelled`. */
+  /** Lists the refs. Throws a remote code, `invalid_input` or `cancelled`. */
   static async open(access: RemoteAccess, service: Service): Promise<Conversation> {
     const wire = await openWire(access, service)
     try {
@@ -50,7 +50,7 @@ export class Conversation {
     this.#access = parts.access
   }
 
-  /** Sends the request, `length` bytes of it, and lets `read` read the answer. */
+  /** Sends the request of `length` bytes, and calls `read` with the answer. */
   async exchange<T>(
     request: { readonly body: AsyncIterable<Uint8Array>; readonly length: number },
     read: (packets: PacketReader) => Promise<T>,
@@ -72,8 +72,8 @@ export class Conversation {
     }
   }
 
-  /** Shows what the remote says to people. */
-  tell(text: string): void {
+  /** Passes the remote's messages to `onMessage`. */
+  forward(text: string): void {
     const { onMessage } = this.#access
     if (onMessage === undefined) return
     for (const line of text.split(/[\r\n]+/)) {
@@ -94,7 +94,7 @@ export class Conversation {
     await this.#wire.close()
   }
 
-  /** A connection that ended too early may have said why elsewhere. */
+  /** If the connection ended early, the wire may know the reason. */
   async #explained(error: unknown): Promise<unknown> {
     const failure = translated(error, this.#wire)
     const isVague = failure instanceof StoreError && failure.code === 'remote_unreachable'
@@ -116,7 +116,7 @@ async function discover(
   service: Service,
 ): Promise<{ readonly refs: RemoteRefs; readonly auth: unknown }> {
   const authenticate = wire instanceof HttpWire ? () => wire.authenticate() : undefined
-  // Loaded here alone: it takes as long as opening a store, which most processes only do.
+  // Imported lazily: it takes as long as opening a store, and most processes only do that.
   const { GitRemoteHTTP } = await import('isomorphic-git/managers')
   const found: unknown = await GitRemoteHTTP.discover({
     http: {
@@ -131,7 +131,7 @@ async function discover(
     onAuthSuccess: wire instanceof HttpWire ? () => wire.accepted() : undefined,
   })
   if (typeof found !== 'object' || found === null || !('refs' in found)) {
-    throw protocolError('it insists on another version of it')
+    throw protocolError('it requires another protocol version')
   }
   const auth = 'auth' in found ? found.auth : undefined
   return { refs: refsOf(found), auth }
@@ -144,7 +144,7 @@ function refsOf(found: object): RemoteRefs {
   const capabilities = new Set<string>()
   for (const capability of listed) if (typeof capability === 'string') capabilities.add(capability)
   if ([...capabilities].some((name) => /^object-format=(?!sha1$)/.test(name))) {
-    throw protocolError('its objects are not named by SHA-1')
+    throw protocolError('its object format is not SHA-1')
   }
   let head: string | undefined
   let others = 0
@@ -158,16 +158,19 @@ function refsOf(found: object): RemoteRefs {
   return { head, others, capabilities }
 }
 
-/** Everything that GitRemoteHTTP throws, and what our wires do. */
+/** Translates everything that GitRemoteHTTP and the wires throw. */
 function translated(error: unknown, wire: Wire): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error
   const data: unknown = 'data' in error ? error.data : undefined
   if (error.name === 'HttpError') return httpError(data, wire)
   if (error.name === 'UserCanceledError') {
-    return new StoreError('remote_auth', 'The remote asks for credentials, or accepts none of ours')
+    return new StoreError(
+      'remote_auth',
+      'The remote requires credentials, or rejects those of this machine',
+    )
   }
   if (error.name === 'SmartHttpError' || error.name === 'ParseError') {
-    return protocolError('its answer is no list of refs')
+    return protocolError('its answer is not a list of refs')
   }
   if (error.name === 'EmptyServerResponseError') return protocolError('its answer is empty')
   return error

@@ -1,6 +1,6 @@
-// Who we are to an https host: a callback of the caller, GITLOCKET_TOKEN, or git's own credential
-// helpers, in this order, without ever asking a person. Nothing is kept here, nor shown: secrets
-// travel on standard input, never in arguments.
+// Finds credentials for an https host: a callback of the caller, GITLOCKET_TOKEN, or git's
+// credential helpers, in this order, without a prompt. Must not store or show secrets: they are
+// passed on standard input, never in arguments.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
@@ -10,22 +10,24 @@ import type { Credentials, RemoteAccess } from './remote-access.ts'
 import { secretForms } from './server-text.ts'
 import { awaitMoved, type Patience } from './stall.ts'
 
-/** An answer that is not accepted is asked for again, in case the helper has a better one. */
+/** After a rejection the source is asked again, in case a helper has other credentials. */
 const attemptsMax = 3
 const answerBytesMax = 65_536
-/** Hosts that take a token take any name with it; this one suits those that want a certain one. */
+/**
+ * Most hosts accept any user name with a token; this one suits hosts that require a certain name.
+ */
 const tokenUser = 'x-access-token'
 
 export class Authenticator {
   readonly #access: RemoteAccess
-  /** Of the repository, without credentials. */
+  /** The URL of the repository, without credentials. */
   readonly #url: URL
   readonly #patience: Patience
   readonly #secrets: Set<string> = new Set()
   #attempt = 0
   #current: Credentials | undefined
-  /** Whether git gave the current answer, and wants to know what became of it. */
-  #ofGit = false
+  /** Whether git supplied the current credentials, and must be told if they work. */
+  #isFromGit = false
 
   constructor(access: RemoteAccess, url: URL, patience: Patience) {
     this.#access = access
@@ -33,14 +35,14 @@ export class Authenticator {
     this.#patience = patience
   }
 
-  /** All that has been used, in every form in which it may come back. */
+  /** All secrets used so far, in every form in which they may be echoed. */
   get secrets(): readonly string[] {
     return [...this.#secrets]
   }
 
-  /** Undefined if there is nothing, or nothing else. An answer before was not accepted. */
+  /** The next credentials; undefined if there are no others. Rejects the previous ones. */
   async next(): Promise<Credentials | undefined> {
-    if (this.#attempt > 0) await this.#tellGit('reject')
+    if (this.#attempt > 0) await this.#informGit('reject')
     this.#attempt += 1
     const before = this.#current
     this.#current = this.#attempt > attemptsMax ? undefined : await this.#find()
@@ -52,22 +54,22 @@ export class Authenticator {
   }
 
   async accepted(): Promise<void> {
-    await this.#tellGit('approve')
+    await this.#informGit('approve')
   }
 
   async #find(): Promise<Credentials | undefined> {
     const { credentials, environment = {} } = this.#access
-    this.#ofGit = false
+    this.#isFromGit = false
     if (credentials !== undefined) {
       return credentials({ url: this.#url.href, attempt: this.#attempt })
     }
     const { GITLOCKET_TOKEN: token } = environment
     if (token !== undefined && token !== '') return this.#withToken(token)
-    this.#ofGit = true
+    this.#isFromGit = true
     return parseAnswer(await this.#git('fill'))
   }
 
-  /** `user:token` for the hosts that care; never where somebody could listen. */
+  /** Accepts `user:token` for hosts that need a user name. Only over https, not over plain http. */
   #withToken(token: string): Credentials | undefined {
     if (this.#url.protocol !== 'https:') return undefined
     const colon = token.indexOf(':')
@@ -75,11 +77,11 @@ export class Authenticator {
     return { username: token.slice(0, colon), password: token.slice(colon + 1) }
   }
 
-  async #tellGit(verb: 'approve' | 'reject'): Promise<void> {
-    if (this.#ofGit && this.#current !== undefined) await this.#git(verb, this.#current)
+  async #informGit(verb: 'approve' | 'reject'): Promise<void> {
+    if (this.#isFromGit && this.#current !== undefined) await this.#git(verb, this.#current)
   }
 
-  /** What `git credential` prints; nothing if it fails, hangs, or git is not installed. */
+  /** The output of `git credential`; empty if it fails, hangs, or git is not installed. */
   async #git(verb: 'fill' | 'approve' | 'reject', known?: Credentials): Promise<string> {
     const { protocol, host, pathname } = this.#url
     const fields = { protocol: protocol.slice(0, -1), host, path: pathname.slice(1), ...known }
@@ -95,14 +97,14 @@ export class Authenticator {
       return await awaitMoved(outputOf(child), this.#patience)
     } catch (error) {
       child.kill()
-      // A helper may wait for a person who is not there.
+      // A helper may be waiting for input.
       if (hasCode(error, 'remote_timeout')) return ''
       throw error
     }
   }
 }
 
-/** Empty if it fails. */
+/** Empty if the program fails. */
 function outputOf(child: ChildProcessByStdio<Writable, Readable, null>): Promise<string> {
   return new Promise((resolve) => {
     let output = ''

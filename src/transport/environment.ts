@@ -1,20 +1,20 @@
-// What a program that this one starts may know: the user's environment without what would point git
-// at another repository, without our own secrets, and with every way of asking a person shut.
-// Pure; the environment is passed in.
+// The environment for child processes: the user's, without variables that point git at another
+// repository and without gitlocket's secrets, and with every prompt disabled. Pure; the environment
+// is passed in.
 
 import type { ProcessEnvironment } from './remote-access.ts'
 
-/** Where the user keeps git's configuration and programs; all else of git's is dropped. */
+/** Where the user keeps git's configuration and programs; other GIT_ variables are dropped. */
 const keptOfGit = /^GIT_(?:CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM)|EXEC_PATH|SSL_\w+)$/
 
 const unattended: ProcessEnvironment = {
   GIT_TERMINAL_PROMPT: '0',
-  // Set and empty: git asks neither this program nor any that it would try next.
+  // Set but empty: git then uses neither this program nor a fallback.
   GIT_ASKPASS: '',
   SSH_ASKPASS: '',
   SSH_ASKPASS_REQUIRE: 'never',
   GCM_INTERACTIVE: 'never',
-  // What programs say is matched against their English words.
+  // Messages of programs are matched in English.
   LC_ALL: 'C',
 }
 

@@ -1,6 +1,6 @@
-// Fetching: which objects are wanted and which are here already, in one request (gitprotocol-pack,
-// versions 0 and 1), then the pack out of the side band, straight into the store. Asks for whole
-// packs only: no base may be anywhere else.
+// Fetches objects: wants and haves in one request (gitprotocol-pack, versions 0 and 1), then the
+// pack from the side band, straight into the store. Never requests thin packs: every base must be
+// in the pack.
 
 import { concatBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
@@ -29,7 +29,7 @@ export async function connectFetch(access: RemoteAccess): Promise<FetchConnectio
   }
 }
 
-/** Longer lines are no words of the protocol. */
+/** A longer line is not part of the negotiation. */
 const LINE_MAX = 1024
 
 async function fetchOver(conversation: Conversation, request: FetchRequest): Promise<ReceivedPack> {
@@ -38,7 +38,7 @@ async function fetchOver(conversation: Conversation, request: FetchRequest): Pro
   return conversation.exchange({ body: wholeBody(body), length: body.length }, async (packets) => {
     await skipAcknowledgements(conversation, packets)
     const fail = (text: string): StoreError => reported(conversation, text)
-    const pack = firstBand(packets, (text) => conversation.tell(text), fail)
+    const pack = firstBand(packets, (text) => conversation.forward(text), fail)
     return into.receive(counted(pack, progress), {
       limits,
       tip: want,
@@ -50,16 +50,16 @@ async function fetchOver(conversation: Conversation, request: FetchRequest): Pro
 
 function encodeRequest({ refs }: Conversation, want: Oid, haves: readonly Oid[]): Uint8Array {
   if (!refs.capabilities.has('side-band-64k')) throw protocolError('it has no side bands')
-  const wished = ['side-band-64k', 'ofs-delta'].filter((name) => refs.capabilities.has(name))
+  const capabilities = ['side-band-64k', 'ofs-delta'].filter((name) => refs.capabilities.has(name))
   return concatBytes(
-    encodePacket(`want ${want} ${wished.join(' ')}\n`),
+    encodePacket(`want ${want} ${capabilities.join(' ')}\n`),
     flushPacket,
     ...[...new Set(haves)].map((oid) => encodePacket(`have ${oid}\n`)),
     encodePacket('done\n'),
   )
 }
 
-/** One comes, or, until it has met a commit that it did not know to be common, several. */
+/** Usually one comes; several come until the remote finds a common commit that it did not know. */
 async function skipAcknowledgements(
   conversation: Conversation,
   packets: PacketReader,
@@ -71,18 +71,18 @@ async function skipAcknowledgements(
     if (line.startsWith('ERR ')) throw reported(conversation, line.slice(4))
     if (line !== 'NAK' && !/^ACK [0-9a-f]{40}$/.test(line)) {
       if (known) return
-      throw protocolError('it does not answer what was asked')
+      throw protocolError('its answer does not match the request')
     }
     await packets.read()
   }
 }
 
 function reported(conversation: Conversation, text: string): StoreError {
-  const words = conversation.harmless(text)
-  if (/not our ref|unadvertised object/i.test(words)) {
-    return new StoreError('remote_moved', 'The remote has moved its branch away meanwhile')
+  const message = conversation.harmless(text)
+  if (/not our ref|unadvertised object/i.test(message)) {
+    return new StoreError('remote_moved', 'The remote moved its branch in the meantime')
   }
-  return new StoreError('remote_protocol', `The remote could not send the objects: ${words}`)
+  return new StoreError('remote_protocol', `The remote could not send the objects: ${message}`)
 }
 
 async function* counted(

@@ -1,21 +1,22 @@
-// What went wrong between us and an https host, or what it answered, in our codes. Pure.
+// Translates failures of connections to https hosts, and their status codes, into error codes.
+// Pure.
 
 import { type ErrorCode, StoreError } from '../errors.ts'
 import { cutOff } from './pkt-line.ts'
 import { harmless } from './server-text.ts'
 
 const unreachable: ReadonlyMap<string, string> = new Map([
-  ['ENOTFOUND', 'its name is unknown'],
-  ['EAI_AGAIN', 'names cannot be looked up now'],
+  ['ENOTFOUND', 'its host name is unknown'],
+  ['EAI_AGAIN', 'host names cannot be resolved now'],
   ['ECONNREFUSED', 'it refuses connections'],
-  ['EHOSTUNREACH', 'no route leads there'],
+  ['EHOSTUNREACH', 'there is no route to it'],
   ['ENETUNREACH', 'there is no network'],
   ['EHOSTDOWN', 'it is down'],
   ['ETIMEDOUT', 'it does not answer'],
 ])
 const cut = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'HPE_INVALID_EOF_STATE'])
 
-/** An error of the connection itself. */
+/** Translates an error of the connection itself. */
 export function connectionFailure(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const code = codeOf(error)
@@ -29,36 +30,36 @@ export function connectionFailure(error: unknown): StoreError {
   return failure('remote_unreachable', `cannot be reached${code === '' ? '' : ` (${code})`}`)
 }
 
-/** An answer with another status than 200; `text` is its body. */
+/** Translates an answer with a status other than 200; `text` is its body. */
 export function statusFailure(
   status: number,
   text: string,
   secrets: readonly string[],
 ): StoreError {
-  const words = harmless(text, secrets)
-  // A page for people says nothing in one line.
-  const said = words === '' || words.startsWith('<') ? '' : `: ${words}`
+  const message = harmless(text, secrets)
+  // An HTML page says nothing useful in one line.
+  const quoted = message === '' || message.startsWith('<') ? '' : `: ${message}`
   const [code, problem] = statusMeanings.get(status) ?? otherStatus(status)
-  return failure(code, `${problem} (${status})${said}`)
+  return failure(code, `${problem} (${status})${quoted}`)
 }
 
 const statusMeanings: ReadonlyMap<number, readonly [ErrorCode, string]> = new Map([
   [401, ['remote_auth', 'does not accept the credentials of this machine']],
   [403, ['remote_auth', 'denies access to this account']],
-  [404, ['remote_not_found', 'has no repository there, or none that this account may see']],
-  [408, ['remote_timeout', 'waited too long for this machine']],
-  [410, ['remote_not_found', 'has the repository no more']],
+  [404, ['remote_not_found', 'has no repository there, or none that this account can access']],
+  [408, ['remote_timeout', 'timed out waiting for this machine']],
+  [410, ['remote_not_found', 'no longer has the repository']],
   [413, ['push_rejected', 'refuses a push of that size: raise the limit there']],
-  [429, ['remote_unreachable', 'wants to be asked less often']],
+  [429, ['remote_unreachable', 'limits the rate of requests: try again later']],
 ])
 
 function otherStatus(status: number): readonly [ErrorCode, string] {
-  if (status >= 500) return ['remote_unreachable', 'has trouble of its own']
-  return ['remote_protocol', 'answers as no git host does']
+  if (status >= 500) return ['remote_unreachable', 'has an internal error']
+  return ['remote_protocol', 'does not answer like a git server']
 }
 
-function failure(code: ErrorCode, what: string): StoreError {
-  return new StoreError(code, `The remote ${what}`)
+function failure(code: ErrorCode, problem: string): StoreError {
+  return new StoreError(code, `The remote ${problem}`)
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,6 @@
-// The wire over https (and http on this machine). Follows a redirect of the first request only, and
-// never takes credentials along to another host; refuses compressed and oversized answers; ends a
-// request in which nothing moves. Must not know what the bodies mean.
+// The wire over https, and over http to this machine. Follows redirects of the first request only,
+// and never sends credentials to another host; refuses compressed and oversized answers; ends a
+// stalled request. Must not know what the bodies mean.
 
 import {
   Agent as HttpAgent,
@@ -22,7 +22,7 @@ import { awaitMoved, moving, type Patience } from './stall.ts'
 import { advertisementBytesMax, type Request, type Response, wholeBody, type Wire } from './wire.ts'
 
 const redirectsMax = 5
-/** Of an answer that only says what went wrong. */
+/** The largest answer that only describes an error. */
 const errorBytesMax = 16_384
 
 export class HttpWire implements Wire {
@@ -32,7 +32,7 @@ export class HttpWire implements Wire {
   readonly #environment: ProcessEnvironment | undefined
   readonly #agent: HttpAgent
   readonly #authenticator: Authenticator
-  /** Where the repository really is, once a redirect said so. */
+  /** The URL of the repository after redirects. */
   #base: string
 
   constructor(url: HttpUrl, access: RemoteAccess, patience: Patience) {
@@ -43,11 +43,14 @@ export class HttpWire implements Wire {
     this.#patience = patience
     this.#environment = access.environment
     this.#authenticator = new Authenticator(access, parsed, patience)
-    const { certificateAuthorities: own } = access
+    const { certificateAuthorities: authorities } = access
     const keepAlive = { keepAlive: true, maxSockets: 1 }
     this.#agent =
       parsed.protocol === 'https:'
-        ? new HttpsAgent({ ...keepAlive, ...(own && { ca: [...rootCertificates, own] }) })
+        ? new HttpsAgent({
+            ...keepAlive,
+            ...(authorities && { ca: [...rootCertificates, authorities] }),
+          })
         : new HttpAgent(keepAlive)
   }
 
@@ -55,7 +58,7 @@ export class HttpWire implements Wire {
     return this.#authenticator.secrets
   }
 
-  /** What GitRemoteHTTP is told when a host wants to know who we are. */
+  /** GitRemoteHTTP calls this when a host requires credentials. */
   async authenticate(): Promise<Credentials | { cancel: true }> {
     if (this.#isElsewhere()) {
       throw new StoreError(
@@ -95,7 +98,7 @@ export class HttpWire implements Wire {
     this.#agent.destroy()
   }
 
-  /** Only the start of an exchange may be redirected: everything else follows it there. */
+  /** Only the first request may be redirected; the later ones use its final URL. */
   async #get(tail: string, headers: Request['headers']): Promise<IncomingMessage> {
     for (let redirects = 0; ; redirects += 1) {
       const answer = await this.#send(`${this.#base}${tail}`, { method: 'GET', headers })
@@ -113,12 +116,12 @@ export class HttpWire implements Wire {
     const { statusCode = 0, statusMessage = '' } = answer
     const response = { url, method: 'POST', statusCode, statusMessage, headers: plain(answer) }
     if (statusCode === 200) return { ...response, body: this.#bodyOf(answer) }
-    // Not left to GitRemoteHTTP, which loses the text.
+    // GitRemoteHTTP would drop the text.
     const bytes = await collect(this.#bodyOf(answer), errorBytesMax)
     throw statusFailure(statusCode, textOf(bytes), this.secrets)
   }
 
-  /** Resolves when the head of the answer is there. */
+  /** Resolves when the headers of the answer have arrived. */
   async #send(
     url: string,
     how: {
@@ -129,7 +132,7 @@ export class HttpWire implements Wire {
   ): Promise<IncomingMessage> {
     const headers: Record<string, string> = {
       ...how.headers,
-      // Hosts know git by this name, and answer others with a page.
+      // Hosts recognise git by this name, and answer other clients with a page.
       'user-agent': 'git/gitlocket',
       'accept-encoding': 'identity',
     }
@@ -143,7 +146,7 @@ export class HttpWire implements Wire {
     })
     try {
       const sent = this.#write(request, how.body)
-      // An answer may come before all is sent: a refusal.
+      // A refusal may arrive before everything is sent.
       return await awaitAnswer(answered, sent, this.#patience)
     } catch (error) {
       request.destroy()
@@ -162,7 +165,7 @@ export class HttpWire implements Wire {
 
   async *#bodyOf(answer: IncomingMessage): AsyncGenerator<Uint8Array> {
     const { 'content-encoding': encoding = 'identity' } = answer.headers
-    if (encoding !== 'identity') throw protocolError('it compresses what must not be compressed')
+    if (encoding !== 'identity') throw protocolError('its answer is compressed')
     try {
       yield* moving(answer, this.#patience, () => answer.destroy())
     } catch (error) {
@@ -174,7 +177,7 @@ export class HttpWire implements Wire {
     return new URL(this.#base).origin !== this.#origin
   }
 
-  /** The agent of the first host is for its protocol, and may have its own authorities. */
+  /** The agent fits the first host's protocol, and may have extra certificate authorities. */
   #agentFor(url: string): HttpAgent | undefined {
     return new URL(url).protocol === new URL(this.url).protocol ? this.#agent : undefined
   }
@@ -182,13 +185,13 @@ export class HttpWire implements Wire {
 
 const credentialHeaders = ['Authorization', 'authorization', 'Cookie', 'cookie']
 
-/** Where `from` sends to, without the tail. Throws unless git would follow it safely. */
+/** The redirected URL without the tail. Throws unless git would follow the redirect safely. */
 function redirected(from: string, tail: string, location: string | undefined): string {
   let to: URL
   try {
     to = new URL(location ?? '', from)
   } catch {
-    throw protocolError('it redirects to nowhere')
+    throw protocolError('it redirects without a valid address')
   }
   const before = new URL(from)
   const isSafe =
@@ -196,7 +199,7 @@ function redirected(from: string, tail: string, location: string | undefined): s
     (before.protocol === 'http:' && to.hostname === before.hostname && to.protocol === 'http:')
   if (location === undefined || !isSafe) throw protocolError('it redirects to an unsafe address')
   if (to.username !== '' || to.password !== '' || !to.href.endsWith(tail)) {
-    throw protocolError('it redirects to something else: a page for people, perhaps')
+    throw protocolError('it redirects elsewhere, perhaps to a web page')
   }
   return to.href.slice(0, -tail.length)
 }

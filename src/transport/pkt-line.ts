@@ -1,6 +1,6 @@
-// Git's pkt-lines (gitprotocol-common) over a stream of chunks, and the side bands inside them
-// (gitprotocol-capabilities). Believes no length: a line has at most 65,516 bytes, and an end in
-// the middle of one is an error.
+// Git's pkt-lines (gitprotocol-common) over a stream of chunks, and their side bands
+// (gitprotocol-capabilities). Must trust no length: a line has at most 65,516 bytes, and a stream
+// that ends inside one is an error.
 
 import { concatBytes, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
@@ -27,14 +27,14 @@ export class PacketReader {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
 
-  /** Undefined at the end. Throws `remote_protocol`, or `remote_unreachable` if it was cut off. */
+  /** Undefined at the end. Throws `remote_protocol`, or `remote_unreachable` if it is cut off. */
   async read(): Promise<Packet | undefined> {
     const next = this.#next
     this.#next = undefined
     return next ?? this.#read()
   }
 
-  /** What the next `read` returns. */
+  /** The packet that the next `read` returns. */
   async peek(): Promise<Packet | undefined> {
     this.#next ??= await this.#read()
     return this.#next
@@ -47,14 +47,14 @@ export class PacketReader {
     const length = /^[0-9a-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : Number.NaN
     if (length === 0) return 'flush'
     if (!(length >= lengthDigits && length <= 65_520)) {
-      throw protocolError('it sent something that is no packet of git')
+      throw protocolError('it sent data that is not a pkt-line')
     }
     const line = await this.#take(length - lengthDigits)
     if (line === undefined) throw cutOff()
     return line
   }
 
-  /** What was read ahead, and all that follows. */
+  /** What was read ahead, and the rest of the stream. */
   async *rest(): AsyncGenerator<Uint8Array> {
     if (this.#buffer.length > 0) yield this.#buffer
     this.#buffer = new Uint8Array(0)
@@ -65,12 +65,12 @@ export class PacketReader {
     }
   }
 
-  /** Lets go of the stream. */
+  /** Closes the stream. */
   async cancel(): Promise<void> {
     await this.#chunks.return?.()
   }
 
-  /** Undefined if there is nothing more at all. */
+  /** Undefined at the end of the stream. */
   async #take(length: number): Promise<Uint8Array | undefined> {
     if (this.#buffer.length < length) await this.#fill(length)
     if (this.#buffer.length < length) {
@@ -95,7 +95,7 @@ export class PacketReader {
   }
 }
 
-/** The first band, up to the flush; the others are for people. Throws what the remote reports. */
+/** The first band, up to the flush; messages in band 2 go to `onText`. Throws a reported error. */
 export async function* firstBand(
   packets: PacketReader,
   onText: (text: string) => void,
@@ -111,11 +111,11 @@ export async function* firstBand(
     else if (band === 2) onText(textOf(data))
     else if (band === 3) throw fail(textOf(data))
     // An empty packet keeps the connection alive.
-    else if (band !== undefined) throw protocolError('it sent a side band that git does not have')
+    else if (band !== undefined) throw protocolError('it sent an unknown side band')
   }
 }
 
-/** As UTF-8, whatever is wrong replaced: for people, and for words that are ASCII. */
+/** Decodes as UTF-8 with replacement characters: for messages, and for ASCII lines. */
 export function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }

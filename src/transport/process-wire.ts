@@ -1,6 +1,6 @@
 // The wire over a process: git itself for a path, the user's ssh for a host. Both speak the
-// stateful protocol on their standard streams. Must never prompt, hang, or leave a process; what
-// they print is only read to say why they failed.
+// stateful protocol on their standard streams. Must never prompt, hang, or leave a process; the
+// error output is only used to explain a failure.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { concatBytes, utf8 } from '../bytes.ts'
@@ -23,10 +23,10 @@ import {
 } from './wire.ts'
 
 const stderrBytesMax = 16_384
-/** How long a process may take to end once its streams are closed. */
+/** How long a process may take to end after its streams are closed. */
 const endMsMax = 1000
 
-/** What serves `service` at `url`. */
+/** The command that serves `service` at `url`. */
 async function programFor(
   url: SshUrl | FileUrl,
   service: Service,
@@ -81,7 +81,7 @@ export class ProcessWire implements Wire {
     { command, environment }: ServiceProgram,
     patience: Patience,
   ) {
-    // Opaque to GitRemoteHTTP, which only appends to it.
+    // GitRemoteHTTP only appends to it, and does not parse it.
     this.url = remote.kind
     this.#remote = remote
     this.#service = service
@@ -117,9 +117,9 @@ export class ProcessWire implements Wire {
 
   async close(): Promise<void> {
     const child = this.#child
-    // Told that nothing is wanted, it ends by itself.
+    // A flush packet tells the process that nothing is wanted, and it ends.
     if (child.stdin.writable) child.stdin.end(flushPacket)
-    // A process that writes to nobody would not end, and a stream that nobody reads not close.
+    // A process blocked on its output would not end, and an unread stream would not close.
     child.stdout.destroy()
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if ((await Promise.race([this.#ended, pause(endMsMax)])) !== 'late') break
@@ -130,10 +130,10 @@ export class ProcessWire implements Wire {
     await this.#ended
   }
 
-  /** Resolves to the exit code; undefined for a signal, or if it never started. */
+  /** Resolves to the exit code; undefined after a signal, or if it never started. */
   #watch(): Promise<number | undefined> {
     const child = this.#child
-    // A process that ends early closes its input; why, it says on its error stream.
+    // A process that ends early closes its input; its error output says why.
     child.stdin.on('error', () => undefined)
     child.stdout.on('error', () => undefined)
     child.stderr.on('error', () => undefined)
@@ -147,13 +147,13 @@ export class ProcessWire implements Wire {
       })
       child.once('close', (code) => resolve(code ?? undefined))
       child.once('exit', (code) => {
-        // Somebody it started may hold the streams open for longer.
+        // A child of the process may hold the streams open for longer.
         setTimeout(() => resolve(code ?? undefined), 200).unref()
       })
     })
   }
 
-  /** As a whole: GitRemoteHTTP takes an error in the middle for the end. */
+  /** Read completely: GitRemoteHTTP takes an error in the middle for the end. */
   async #advertisement(): Promise<Uint8Array> {
     const chunks = moving(this.#child.stdout, this.#patience, () => undefined)
     this.#reader = new PacketReader(chunks)
@@ -173,7 +173,7 @@ export class ProcessWire implements Wire {
   async *#converse(body: Request['body']): AsyncGenerator<Uint8Array> {
     const reader = this.#reader
     if (reader === undefined) throw protocolError('nothing was asked yet')
-    // Not awaited: what the other side says while it is written to has to be read.
+    // Not awaited: the output must be read while the input is written.
     const sent = this.#pump(body)
     let failure: unknown
     sent.catch((error: unknown) => {

@@ -1,5 +1,5 @@
-// HTTP proxies, which the wire does not speak to: where one is configured, it is the likely reason
-// that a host cannot be reached, and the failure says so. Looked for only after a failure.
+// Detects HTTP proxies, which the wire does not support: if one is configured, it is the likely
+// reason for a failed connection, and the error says so. Called only after a failure.
 
 import { execFile } from 'node:child_process'
 import { hasCode, StoreError } from '../errors.ts'
@@ -8,29 +8,30 @@ import type { ProcessEnvironment } from './remote-access.ts'
 
 const gitMsMax = 2000
 
-/** What to throw in place of a failure to connect to `url`. */
+/** Replaces a failure to connect to `url`, if a proxy is configured for it. */
 export async function withProxyHint(
   error: unknown,
   url: string,
   environment: ProcessEnvironment = {},
 ): Promise<unknown> {
   if (!hasCode(error, 'remote_unreachable', 'remote_timeout')) return error
-  const place = findVariable(new URL(url), environment) ?? (await findSetting(url, environment))
-  if (place === undefined) return error
-  const hint = `${place} names a proxy, and proxies are not supported: use ssh, or a direct way`
+  const source = findVariable(new URL(url), environment) ?? (await findSetting(url, environment))
+  if (source === undefined) return error
+  const advice = 'proxies are not supported: use ssh, or connect directly'
+  const hint = `${source} names a proxy, and ${advice}`
   return new StoreError(error.code, `${error.message}; ${hint}`, { cause: error })
 }
 
-/** The variable that curl, and so git, would take the proxy from. */
+/** The variable from which curl, and so git, reads the proxy. */
 function findVariable(
   { protocol, hostname }: URL,
   environment: ProcessEnvironment,
 ): string | undefined {
   const exempt = environment['no_proxy'] ?? environment['NO_PROXY'] ?? ''
   if (exempt.split(',').some((name) => isExempt(hostname, name.trim()))) return undefined
-  // In capitals it could be a header of a request to a CGI program: curl does not look at it.
-  const own = protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy']
-  return [...own, 'all_proxy', 'ALL_PROXY'].find((name) => (environment[name] ?? '') !== '')
+  // Not HTTP_PROXY: in CGI programs a request header can set it, so curl ignores it.
+  const specific = protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy']
+  return [...specific, 'all_proxy', 'ALL_PROXY'].find((name) => (environment[name] ?? '') !== '')
 }
 
 function isExempt(host: string, name: string): boolean {
@@ -38,7 +39,7 @@ function isExempt(host: string, name: string): boolean {
   return name === '*' || (bare !== '' && (host === bare || host.endsWith(`.${bare}`)))
 }
 
-/** `http.proxy`, also of this host alone. */
+/** `http.proxy`, including one for this host only. */
 function findSetting(url: string, environment: ProcessEnvironment): Promise<string | undefined> {
   const how = { cwd: '/', env: childEnvironment(environment), timeout: gitMsMax }
   return new Promise((resolve) => {

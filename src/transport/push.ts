@@ -1,6 +1,6 @@
-// Pushing: one command that names where the remote's branch is now and where it is to go, the pack,
-// and the report on each (gitprotocol-pack). The old name is the lease: we compare it, and so does
-// the remote. Must not take silence, or half a report, for success.
+// Pushes: one command with the expected and the new commit of the remote's branch, the pack, and
+// the report (gitprotocol-pack). The expected commit is the lease: it is compared here and by the
+// remote. Must not treat a missing or incomplete report as success.
 
 import { concatBytes } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
@@ -20,8 +20,8 @@ import { rejection } from './rejection.ts'
 import type { PushConnection, PushRequest, RemoteAccess } from './remote-access.ts'
 
 const noOid: Oid = '0'.repeat(40)
-/** What the remote said last, kept to explain a refusal. */
-const wordsMax = 20
+/** The last messages of the remote, kept to explain a refusal. */
+const messagesMax = 20
 const reportLinesMax = 1000
 
 /** Throws a remote code, `invalid_input` or `cancelled`. */
@@ -37,28 +37,28 @@ export async function connectPush(access: RemoteAccess): Promise<PushConnection>
 async function pushOver(conversation: Conversation, request: PushRequest): Promise<void> {
   const { head, capabilities } = conversation.refs
   if (head !== request.expected) throw movedMeanwhile()
-  if (!capabilities.has('report-status')) throw protocolError('it does not report what it did')
+  if (!capabilities.has('report-status')) throw protocolError('it cannot report what a push did')
   const sideBand = capabilities.has('side-band-64k')
   const command = encodeCommand(request, sideBand)
   const length = command.length + request.pack.bytes
-  const words: string[] = []
-  const hear = (text: string): void => {
-    words.push(...text.split(/[\r\n]+/).filter((line) => line.trim() !== ''))
-    words.splice(0, words.length - wordsMax)
-    conversation.tell(text)
+  const messages: string[] = []
+  const onText = (text: string): void => {
+    messages.push(...text.split(/[\r\n]+/).filter((line) => line.trim() !== ''))
+    messages.splice(0, messages.length - messagesMax)
+    conversation.forward(text)
   }
   const body = bodyOf(command, request)
-  const fail = (text: string): StoreError => rejection(conversation, text, words)
+  const fail = (text: string): StoreError => rejection(conversation, text, messages)
   const report = await conversation.exchange({ body, length }, (packets) => {
-    return readReport(sideBand ? new PacketReader(firstBand(packets, hear, fail)) : packets)
+    return readReport(sideBand ? new PacketReader(firstBand(packets, onText, fail)) : packets)
   })
   const problem = findProblem(report)
-  if (problem !== undefined) throw rejection(conversation, problem, words)
+  if (problem !== undefined) throw rejection(conversation, problem, messages)
 }
 
 function encodeCommand({ expected, next }: PushRequest, sideBand: boolean): Uint8Array {
-  const wished = sideBand ? ' report-status side-band-64k' : ' report-status'
-  const command = encodePacket(`${expected ?? noOid} ${next} ${branchName}\0${wished}`)
+  const capabilities = sideBand ? ' report-status side-band-64k' : ' report-status'
+  const command = encodePacket(`${expected ?? noOid} ${next} ${branchName}\0${capabilities}`)
   return concatBytes(command, flushPacket)
 }
 
@@ -81,7 +81,7 @@ async function readReport(packets: PacketReader): Promise<readonly string[]> {
     const packet = await packets.read()
     if (packet === undefined) throw cutOff()
     if (packet === 'flush') {
-      await hearOut(packets)
+      await readRest(packets)
       return lines
     }
     lines.push(textOf(packet).trimEnd())
@@ -89,8 +89,8 @@ async function readReport(packets: PacketReader): Promise<readonly string[]> {
   }
 }
 
-/** What hooks do once the branch has moved. However it ends, the report is complete. */
-async function hearOut(packets: PacketReader): Promise<void> {
+/** Reads the output of hooks after the branch has moved. The report is complete in any case. */
+async function readRest(packets: PacketReader): Promise<void> {
   try {
     while ((await packets.read()) !== undefined);
   } catch (error) {
@@ -98,17 +98,17 @@ async function hearOut(packets: PacketReader): Promise<void> {
   }
 }
 
-/** Why the branch did not move; undefined if the remote says in full that it did. */
+/** Why the branch did not move; undefined if the report says completely that it did. */
 function findProblem(report: readonly string[]): string | undefined {
   const [first = '', ...statuses] = report
   if (!first.startsWith('unpack ')) throw protocolError('its report is incomplete')
-  const ours = statuses.filter((line) => line.split(' ')[1] === branchName)
-  const [status = ''] = ours
-  if (ours.length > 1) throw protocolError('its report contradicts itself')
+  const matching = statuses.filter((line) => line.split(' ')[1] === branchName)
+  const [status = ''] = matching
+  if (matching.length > 1) throw protocolError('its report contradicts itself')
   const refused = /^ng \S+ (.*)$/s.exec(status)?.[1]
   if (first !== 'unpack ok') return first.slice('unpack '.length)
   if (refused !== undefined) return refused
-  if (status !== `ok ${branchName}`) throw protocolError('its report says nothing of the branch')
+  if (status !== `ok ${branchName}`) throw protocolError('its report does not mention the branch')
   return undefined
 }
 

@@ -1,18 +1,18 @@
-// Why a host does not move the branch, in words that say what to change there. Pure. What the host
-// says may be anything: it chooses the advice, and is quoted harmless and short.
+// Explains why a host rejects a push, and what to change there. Pure. The host's messages may be
+// anything: they only select the advice, and are quoted sanitised and short.
 
 import { StoreError } from '../errors.ts'
 
 interface Advice {
   /** In lower case. */
   readonly phrases: readonly string[]
-  readonly words: string
+  readonly text: string
 }
 
-/** The first row counts of which a phrase occurs. */
+/** The first row with a matching phrase is used. */
 const advices: readonly Advice[] = [
   {
-    // Before protection as such: what is protected against may be this alone.
+    // Before branch protection in general: the protection may only concern forced pushes.
     phrases: [
       'non-fast-forward',
       'non-ff',
@@ -24,9 +24,9 @@ const advices: readonly Advice[] = [
       // gitolite.
       'fatal: + refs/',
     ],
-    words:
-      'it keeps old history, which a redaction replaces: allow forced pushes to refs/heads/main ' +
-      'once and sync again, or report to it the objects that the certificate lists',
+    text:
+      'it rejects rewritten history, which a redaction needs: allow forced pushes to ' +
+      'refs/heads/main once and sync again, or report to it the objects that the certificate lists',
   },
   {
     phrases: [
@@ -37,32 +37,32 @@ const advices: readonly Advice[] = [
       'tf402455',
       'repository rule',
     ],
-    words: 'refs/heads/main is protected there: allow this account to push to it',
+    text: 'refs/heads/main is protected there: allow this account to push to it',
   },
   {
     phrases: ['currently checked out', 'denycurrentbranch'],
-    words: 'it is a working tree with that branch checked out: use a bare repository',
+    text: 'it has a working tree with that branch checked out: use a bare repository',
   },
-  { phrases: ['deletion', 'hidden ref'], words: 'it does not let refs/heads/main be moved' },
+  { phrases: ['deletion', 'hidden ref'], text: 'it does not allow updates of refs/heads/main' },
   {
     phrases: ['quota', 'no space', 'too large', 'exceeds', 'disk full', 'maximum'],
-    words: 'it has no room for it',
+    text: 'it has no space for the push',
   },
   {
     phrases: ['permission', 'denied', 'read-only', 'read only', 'archived', 'not authori'],
-    words: 'this account may not write there',
+    text: 'this account has no write access',
   },
-  { phrases: ['hook declined'], words: 'a hook there declines it' },
+  { phrases: ['hook declined'], text: 'a hook there declines it' },
   {
-    // Last: why the programs of git end so is said above, where it is known.
+    // Last: rows above explain why git's programs end like this, where that is known.
     phrases: ['abnormal exit', 'unpacker error', 'unresolved delta', 'index-pack'],
-    words:
-      'git there could not take in what was sent; `sync --repair` sends everything whole, built ' +
-      'on nothing that is there, and if that is refused too, `git fsck` there names the damage',
+    text:
+      'git there could not store the pack; `sync --repair` sends everything, without deltas on ' +
+      'objects there; if that is refused too, `git fsck` there names the damage',
   },
 ]
 
-/** A ref that was not where we said, in the words of git's own server and of others. */
+/** The ref has moved, in the messages of git's server and of others. */
 const raceLost = [
   'but expected',
   'fetch first',
@@ -74,20 +74,20 @@ const raceLost = [
 ]
 
 /**
- * `remote_moved` if somebody was faster, else `push_rejected`. `said` are the lines for people that
- * came with the `reason`.
+ * `remote_moved` if another push was faster, else `push_rejected`. `messages` are the remote's
+ * messages that came with the `reason`.
  */
 export function rejection(
   remote: { harmless(text: string): string },
   reason: string,
-  said: readonly string[],
+  messages: readonly string[],
 ): StoreError {
-  const all = [reason, ...said].join('\n').toLowerCase()
+  const all = [reason, ...messages].join('\n').toLowerCase()
   if (raceLost.some((phrase) => all.includes(phrase))) {
     return new StoreError('remote_moved', 'Another push moved the branch of the remote first')
   }
   const advice = advices.find(({ phrases }) => phrases.some((phrase) => all.includes(phrase)))
-  const quoted = remote.harmless([reason, ...said.slice(-5)].join(' / '))
-  const what = advice === undefined ? '' : `: ${advice.words}`
-  return new StoreError('push_rejected', `The remote refused the push${what} (it says ${quoted})`)
+  const quoted = remote.harmless([reason, ...messages.slice(-5)].join(' / '))
+  const why = advice === undefined ? '' : `: ${advice.text}`
+  return new StoreError('push_rejected', `The remote refused the push${why} (it says ${quoted})`)
 }

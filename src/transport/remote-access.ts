@@ -1,10 +1,10 @@
-// The words between a store and a remote: how a remote is reached, what it has, what is fetched and
-// pushed. Types alone.
+// The types between a store and a remote: how a remote is reached, which refs it has, what is
+// fetched and pushed. Must contain types only.
 
 import type { OutgoingPack, PackExchange, ReceivedPack, ReceiveLimits } from '../git/exchange.ts'
 import type { Oid } from '../git/objects/object.ts'
 
-/** Who we are to a host; `attempt` counts from 1, and grows when an answer was not accepted. */
+/** Supplies credentials for a host; `attempt` counts from 1 and grows after each rejection. */
 export type CredentialSource = (request: {
   readonly url: string
   readonly attempt: number
@@ -15,24 +15,24 @@ export interface Credentials {
   readonly password: string
 }
 
-/** Where a remote is and how this machine may talk to it. */
+/** The address of a remote and how this machine connects to it. */
 export interface RemoteAccess {
-  /** As `parseRemoteUrl` accepts it. */
+  /** An address that `parseRemoteUrl` accepts. */
   readonly url: string
-  /** Asked when a host wants to know who we are; by default GITLOCKET_TOKEN, then git's helpers. */
+  /** Called when a host requires credentials; by default GITLOCKET_TOKEN, then git's helpers. */
   readonly credentials?: CredentialSource | undefined
-  /** Program and arguments instead of `ssh`, as git's core.sshCommand. */
+  /** Program and arguments instead of `ssh`, like git's core.sshCommand. */
   readonly sshCommand?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
-  /** How long nothing may move before `remote_timeout`; 60 s by default. */
+  /** The longest time without progress before `remote_timeout`; 60 s by default. */
   readonly timeoutMs?: number | undefined
-  /** PEM of authorities to trust beside those of the platform. */
+  /** PEM of certificate authorities to trust in addition to those of the platform. */
   readonly certificateAuthorities?: string | undefined
-  /** Allows http:// to other machines, where everybody on the way reads and changes. */
+  /** Allows http:// to other machines, although anyone on the way can read and change the data. */
   readonly allowHttp?: boolean | undefined
-  /** Of the process: PATH, HOME, SSH_AUTH_SOCK and the like. Nothing is read from elsewhere. */
+  /** The process environment: PATH, HOME, SSH_AUTH_SOCK and the like. No other is read. */
   readonly environment?: ProcessEnvironment | undefined
-  /** Lines that the remote prints for people, made harmless. */
+  /** Called with each line of the remote's messages, sanitised. */
   readonly onMessage?: ((text: string) => void) | undefined
 }
 
@@ -41,12 +41,12 @@ export type ProcessEnvironment = Readonly<Record<string, string | undefined>>
 export interface RemoteRefs {
   /** refs/heads/main; undefined if the remote has no such branch. */
   readonly head: Oid | undefined
-  /** How many other refs there are. */
+  /** The number of other refs. */
   readonly others: number
   readonly capabilities: ReadonlySet<string>
 }
 
-/** Bytes while a pack travels, objects while it is checked. */
+/** In bytes while a pack is transferred, in objects while it is checked. */
 export interface TransferProgress {
   readonly phase: 'receiving' | 'checking' | 'sending'
   readonly done: number
@@ -56,24 +56,24 @@ export interface TransferProgress {
 export interface FetchRequest {
   /** A commit that the remote has just advertised. */
   readonly want: Oid
-  /** Commits that are here with all that they lead to, the newest first. */
+  /** Commits that are stored here completely, the newest first. */
   readonly haves: readonly Oid[]
-  /** Where the objects go: `exchange` of the object store. */
+  /** The store's `exchange`, which receives the objects. */
   readonly into: PackExchange
   readonly limits?: Partial<ReceiveLimits> | undefined
   readonly progress?: ((progress: TransferProgress) => void) | undefined
 }
 
 export interface PushRequest {
-  /** The lease: nothing is sent unless the remote's branch is there. */
+  /** The lease: nothing is sent unless the remote's branch is at this commit. */
   readonly expected: Oid | undefined
   readonly next: Oid
-  /** Every object of `next` that `expected` does not lead to. */
+  /** Every object reachable from `next` and not from `expected`. */
   readonly pack: OutgoingPack
   readonly progress?: ((progress: TransferProgress) => void) | undefined
 }
 
-/** One conversation with a remote. Close it in any case; it serves one fetch or push. */
+/** One conversation with a remote, for one fetch or push. Must be closed in any case. */
 export interface FetchConnection {
   readonly refs: RemoteRefs
   fetch(request: FetchRequest): Promise<ReceivedPack>

@@ -1,6 +1,6 @@
-// Addresses of remotes in the forms that git accepts: https://, ssh://, user@host:path, file:// and
-// absolute paths. Pure. Must refuse what a program further down could take for an option or a
-// command, and credentials, which would end up in config files and in messages.
+// Parses addresses of remotes in the forms that git accepts: https://, ssh://, user@host:path,
+// file:// and absolute paths. Pure. Must refuse anything that a program could take for an option or
+// a command, and credentials, which would end up in config files and messages.
 
 import { StoreError } from '../errors.ts'
 
@@ -8,7 +8,7 @@ export type RemoteUrl = HttpUrl | SshUrl | FileUrl
 
 export interface HttpUrl {
   readonly kind: 'http'
-  /** As it is stored and shown; without a slash at the end. */
+  /** As stored and shown; without a trailing slash. */
   readonly text: string
 }
 
@@ -16,22 +16,22 @@ export interface SshUrl {
   readonly kind: 'ssh'
   readonly text: string
   readonly user: string | undefined
-  /** A name or an address, that of IPv6 without brackets. */
+  /** A name or an address; an IPv6 address has no brackets. */
   readonly host: string
   readonly port: number | undefined
-  /** On the host: absolute, below a home (`~…`), or relative to that of the user. */
+  /** The path on the host: absolute, below a home directory (`~…`), or relative to the user's. */
   readonly path: string
 }
 
 export interface FileUrl {
   readonly kind: 'file'
   readonly text: string
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string
 }
 
 export interface RemoteUrlOptions {
-  /** http:// to other machines too. */
+  /** Also allows http:// to other machines. */
   readonly allowHttp?: boolean | undefined
 }
 
@@ -39,7 +39,7 @@ const userPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/
 const hostPattern = /^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/
 const loopbackPattern = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/
 const textLengthMax = 2048
-/** What may follow an address where a clone is made (store/join.ts), and nowhere else. */
+/** A store id may follow an address where a store is joined (store/join.ts), and nowhere else. */
 const pinPattern = /#memstore_[0-9a-z]*$/i
 
 /** Throws `invalid_input`; the message never repeats the address. */
@@ -47,13 +47,13 @@ export function parseRemoteUrl(text: string, { allowHttp }: RemoteUrlOptions = {
   if (text === '' || text.length > textLengthMax || !/^\P{C}+$/u.test(text)) {
     throw invalid('it is empty, too long, or holds control characters')
   }
-  if (pinPattern.test(text)) throw invalid('it ends in the id of a store, which only joining takes')
+  if (pinPattern.test(text)) throw invalid('it ends in a store id, which only join accepts')
   if (/^https?:\/\//i.test(text)) return parseHttp(text, allowHttp === true)
   if (/^ssh:\/\//i.test(text)) return parseSsh(text)
   if (/^file:\/\//i.test(text)) return parseFile(text)
   if (text.startsWith('/')) return { kind: 'file', text, path: text }
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:\/\/|::)/.exec(text)
-  if (scheme !== null) throw invalid('its scheme is none of https, ssh and file')
+  if (scheme !== null) throw invalid('its scheme is not https, ssh or file')
   return parseScpLike(text)
 }
 
@@ -76,7 +76,7 @@ function parseSsh(text: string): SshUrl {
     user,
     host: host.replaceAll(/[[\]]/g, ''),
     port: port === undefined ? undefined : Number(port),
-    // As git: what a shell would take for a home starts the path.
+    // As in git: a path that starts with a home directory has no leading slash.
     path: decoded.startsWith('/~') ? decoded.slice(1) : decoded,
   })
 }
@@ -87,7 +87,7 @@ function parseScpLike(text: string): SshUrl {
     throw invalid('it must be https://…, ssh://…, user@host:path, file://… or an absolute path')
   }
   const [, user, host = '', path = ''] = match
-  // Meant as user:password@host:path.
+  // Probably meant as user:password@host:path.
   if (user === undefined && /^[^/@]*@[^/:]+:/.test(path)) refuseCredentials()
   return sshUrl(text, { user, host: host.replaceAll(/[[\]]/g, ''), port: undefined, path })
 }
@@ -104,7 +104,7 @@ function sshUrl(text: string, parts: Omit<SshUrl, 'kind' | 'text'>): SshUrl {
 
 function parseFile(text: string): FileUrl {
   const match = /^file:\/\/(?:localhost)?(\/.*)$/i.exec(text)
-  if (match?.[1] === undefined) throw invalid('a file:// address names no other machine')
+  if (match?.[1] === undefined) throw invalid('a file:// address cannot name another machine')
   const path = decodePercent(match[1])
   checkPath(path)
   return { kind: 'file', text, path }
@@ -119,7 +119,7 @@ function parseUrl(text: string): URL {
   try {
     return new URL(text)
   } catch {
-    throw invalid('it is no URL')
+    throw invalid('it is not a URL')
   }
 }
 
@@ -127,14 +127,14 @@ function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw invalid('it has a % that no two hex digits follow')
+    throw invalid('it has a % without two hex digits')
   }
 }
 
 function refuseCredentials(url?: URL): never {
   const where =
     url === undefined ? 'in an ssh key' : 'in a git credential helper, or GITLOCKET_TOKEN'
-  throw invalid(`credentials do not belong there, but ${where}`)
+  throw invalid(`credentials do not belong in it, but ${where}`)
 }
 
 function invalid(problem: string): StoreError {

@@ -1,10 +1,9 @@
-// Waiting for another machine, but not for ever: a promise is given up if it takes longer than the
-// time in which something has to move, or if the caller cancels. What is given up must be ended by
-// the one who waits: nothing here closes anything.
+// Waits for another machine, within limits: a promise is abandoned after a time without progress,
+// or if the caller cancels. Must not close anything: the caller ends what it abandons.
 
 import { StoreError } from '../errors.ts'
 
-/** How long nothing may move by default. */
+/** The longest time without progress, by default. */
 export const timeoutMsDefault = 60_000
 
 export interface Patience {
@@ -12,7 +11,7 @@ export interface Patience {
   readonly signal: AbortSignal | undefined
 }
 
-/** Throws `remote_timeout` or `cancelled`, or what `work` throws if that comes first. */
+/** Throws `remote_timeout` or `cancelled`, unless `work` settles first. */
 export function awaitMoved<T>(work: Promise<T>, { signal, timeoutMs }: Patience): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => giveUp(timedOut()), timeoutMs)
@@ -31,7 +30,7 @@ export function awaitMoved<T>(work: Promise<T>, { signal, timeoutMs }: Patience)
   })
 }
 
-/** The chunks of a stream; each is waited for as `awaitMoved` does. Ends the stream at the end. */
+/** The chunks of a stream, each awaited with `awaitMoved`. Calls `end` at the end. */
 export async function* moving(
   chunks: AsyncIterable<Uint8Array>,
   patience: Patience,

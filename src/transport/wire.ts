@@ -1,6 +1,6 @@
-// One conversation with one service of a remote, in the shape that isomorphic-git's GitRemoteHTTP
-// talks to: a GET for what there is, then at most one POST. Over https that is what happens; over
-// ssh and local paths both go to one process.
+// One conversation with a service of a remote, as the HTTP client that isomorphic-git's
+// GitRemoteHTTP expects: a GET for the refs, then at most one POST. Over ssh and local paths, both
+// go to one process.
 
 import type { HttpClient } from 'isomorphic-git/managers'
 import type { StoreError } from '../errors.ts'
@@ -11,19 +11,19 @@ export type Request = Parameters<HttpClient['request']>[0]
 export type Response = Awaited<ReturnType<HttpClient['request']>>
 
 export interface Wire extends HttpClient {
-  /** What to give GitRemoteHTTP as URL. */
+  /** The URL to pass to GitRemoteHTTP. */
   readonly url: string
-  /** What must not be shown: passwords that were used. */
+  /** Passwords that were used, which must not be shown. */
   readonly secrets: readonly string[]
-  /** What to think of an answer that ended too early, if the wire knows more. */
+  /** Why an answer ended early, if the wire knows. */
   explain(): Promise<StoreError | undefined>
   close(): Promise<void>
 }
 
-/** An advertisement of a thousand times as many refs as a store has. */
+/** Enough for a thousand times as many refs as a store has. */
 export const advertisementBytesMax: number = 16 * 1024 * 1024
 
-/** A body of one piece. */
+/** A body of one chunk. */
 export async function* wholeBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }

@@ -109,9 +109,9 @@ describe('what a program says', () => {
 
   test('what is not known is quoted', () => {
     expect(meaningOf('at /secret/place.git \u0007odd')[1]).toBe(
-      'The other side ended with: at … odd',
+      'The remote process ended with: at … odd',
     )
-    expect(meaningOf('', 255)[1]).toBe('The connection ended without a word')
+    expect(meaningOf('', 255)[1]).toBe('The connection ended without a message')
   })
 })
 
@@ -125,13 +125,17 @@ describe('why a push was refused', () => {
     ['GH006: Protected branch: Cannot force-push', 'push_rejected', 'allow forced pushes'],
     ['not allowed to force push to a protected branch', 'push_rejected', 'allow forced pushes'],
     ['FATAL: + refs/heads/main x DENIED by refs/.*', 'push_rejected', 'allow forced pushes'],
-    ['FATAL: W refs/heads/main x DENIED by fallthru', 'push_rejected', 'may not write'],
+    ['FATAL: W refs/heads/main x DENIED by fallthru', 'push_rejected', 'no write access'],
     ['branch is currently checked out', 'push_rejected', 'bare repository'],
-    ['disk quota exceeded', 'push_rejected', 'no room'],
-    ['repository is archived, so is read-only', 'push_rejected', 'may not write'],
+    ['disk quota exceeded', 'push_rejected', 'no space for'],
+    ['repository is archived, so is read-only', 'push_rejected', 'no write access'],
     ['pre-receive hook declined', 'push_rejected', 'a hook there'],
-    ['unpack-objects abnormal exit', 'push_rejected', '`sync --repair` sends everything whole'],
-    ['index-pack abnormal exit: no space left on device', 'push_rejected', 'no room'],
+    [
+      'unpack-objects abnormal exit',
+      'push_rejected',
+      '`sync --repair` sends everything, without deltas',
+    ],
+    ['index-pack abnormal exit: no space left on device', 'push_rejected', 'no space for'],
     ['because', 'push_rejected', 'refused the push (it says because)'],
     ['fetch first', 'remote_moved', 'first'],
     ['failed to lock', 'remote_moved', 'first'],
@@ -163,9 +167,7 @@ describe('what a connection or a status means', () => {
   })
 
   test('a page is not quoted, a sentence is, secrets are not', () => {
-    expect(statusFailure(500, '<html>…', []).message).toBe(
-      'The remote has trouble of its own (500)',
-    )
+    expect(statusFailure(500, '<html>…', []).message).toBe('The remote has an internal error (500)')
     expect(statusFailure(403, 'no, geheim', ['geheim']).message).toBe(
       'The remote denies access to this account (403): no, ***',
     )

@@ -4,6 +4,7 @@
 // ssh or https.
 
 import { execFile, type ExecFileOptions } from 'node:child_process'
+import { systemDisk } from '../disk/disk.ts'
 import { StoreError } from '../errors.ts'
 import { childEnvironment } from './environment.ts'
 import type { RemoteAccess } from './remote-access.ts'
@@ -65,7 +66,10 @@ async function hooksNamedBy(
   environment: Readonly<Record<string, string>>,
   patience: Patience,
 ): Promise<readonly string[]> {
-  const keys = suffixes.map((suffix) => listKeys(`${path}${suffix}`, environment, patience))
+  const found = suffixes.map((suffix) => `${path}${suffix}`).filter(mayBeThere)
+  // Where nothing is, git still lists what the user's own configuration names.
+  const directories = found.length > 0 ? found : [path]
+  const keys = directories.map((directory) => listKeys(directory, environment, patience))
   const names = (await Promise.all(keys)).flat().flatMap((key) => {
     // A name may contain anything but a newline.
     return /^hook\.([^\n]+)\.[^.]+$/.exec(key)?.[1] ?? []
@@ -73,6 +77,15 @@ async function hooksNamedBy(
   // A name that is not UTF-8 would be changed, and its hook would stay enabled.
   if (names.some((name) => name.includes('\u{fffd}'))) throw unreadable()
   return [...new Set(names)]
+}
+
+/** False only if nothing is there: a process to read nothing would cost as much as the push. */
+function mayBeThere(path: string): boolean {
+  try {
+    return systemDisk.stat(path) !== undefined
+  } catch {
+    return true
+  }
 }
 
 /** Outside a repository, lists only the keys of the user's configuration. */

@@ -1,15 +1,26 @@
 // Which hooks of a repository at a path are switched off by name before a push (T22): all that its
 // configuration names, or nothing is started.
 
-import { appendFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { pathProgram } from '../../../src/transport/path-git.ts'
 import { bareRemote } from '../../support/clones.ts'
 import { failureOf } from '../../support/faulty-remotes.ts'
-import { cleanEnvironment, git } from '../../support/temporary.ts'
+import { cleanEnvironment, git, temporaryDirectory } from '../../support/temporary.ts'
 
-async function switchedOff(path: string): Promise<readonly string[]> {
-  const access = { url: path, environment: cleanEnvironment() }
+async function switchedOff(
+  path: string,
+  environmentOfUser = cleanEnvironment(),
+): Promise<readonly string[]> {
+  const access = { url: path, environment: environmentOfUser }
   const { environment } = await pathProgram(path, 'git-receive-pack', access, {
     signal: undefined,
     timeoutMs: 5000,
@@ -32,6 +43,47 @@ test.each([
   const path = bareRemote()
   nameHook(path, name)
   expect(await switchedOff(path)).toEqual([`hook.${name}.enabled`])
+})
+
+/** Where a path without its ending means the repository, as `git clone` takes it. */
+function movedBelow(suffix: string): string {
+  const path = `${temporaryDirectory()}/remote`
+  mkdirSync(dirname(`${path}${suffix}`), { recursive: true })
+  renameSync(bareRemote(), `${path}${suffix}`)
+  nameHook(`${path}${suffix}`, 'x')
+  return path
+}
+
+test.each(['/.git', '', '.git/.git', '.git'])(
+  'a hook of what the path means: %j',
+  async (suffix) => {
+    expect(await switchedOff(movedBelow(suffix))).toEqual(['hook.x.enabled'])
+  },
+)
+
+test('a hook behind a link', async () => {
+  const path = `${temporaryDirectory()}/link`
+  symlinkSync(movedBelow(''), path)
+  expect(await switchedOff(path)).toEqual(['hook.x.enabled'])
+})
+
+test("a hook of the user's own configuration, also where no repository is", async () => {
+  const directory = temporaryDirectory()
+  nameHook(directory, 'mine')
+  const environment = { ...cleanEnvironment(), GIT_CONFIG_GLOBAL: `${directory}/config` }
+  expect(await switchedOff(`${directory}/nothing`, environment)).toEqual(['hook.mine.enabled'])
+})
+
+test('one process reads the configuration of one repository', async () => {
+  const directory = temporaryDirectory()
+  const environment = cleanEnvironment()
+  const counting = `#!/bin/sh\necho run >> '${directory}/log'\nPATH='${environment['PATH']}'\n`
+  writeFileSync(`${directory}/git`, `${counting}exec git "$@"\n`, { mode: 0o755 })
+  const PATH = `${directory}:${environment['PATH']}`
+  const path = bareRemote()
+  nameHook(path, 'x')
+  expect(await switchedOff(path, { ...environment, PATH })).toEqual(['hook.x.enabled'])
+  expect(readFileSync(`${directory}/log`, 'utf8')).toBe('run\n')
 })
 
 test('nothing is started for a name that is no UTF-8', async () => {

@@ -1,10 +1,11 @@
 // `edit`: the plaintext lies in RAM, for its user alone, and is gone whatever becomes of the
 // editor.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sample } from '../support/seed.ts'
+import { onDisk } from '../support/temporary-root.ts'
 import { type Ended, ended, type Home, mainFile, newHomeWithStore } from './cli-process.ts'
 
 const shm = '/dev/shm'
@@ -114,7 +115,12 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     } finally {
       rmdirSync(inRam)
     }
-    expect(await place(home.directory)).toMatch(/^\/dev\/shm\/gitlocket-edit-/)
+    const elsewhere = mkdtempSync(join(onDisk(), 'gitlocket-test-'))
+    try {
+      expect(await place(elsewhere)).toMatch(/^\/dev\/shm\/gitlocket-edit-/)
+    } finally {
+      rmdirSync(elsewhere)
+    }
   })
 })
 

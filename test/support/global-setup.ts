@@ -1,12 +1,13 @@
 // Runs once before all tests: compiles src/ to dist/, which worker threads and child processes load
-// (Node 20 runs no TypeScript), and prints the seed. A type error does not stop the tests, since
-// tsc still emits; `npm run check` and `npm ci` are what refuse it.
+// (Node 20 runs no TypeScript), says where temporary directories are, and prints the seed. A type
+// error does not stop the tests, since tsc still emits; `npm run check` and `npm ci` refuse it.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { full, seed } from './seed.ts'
+import { useTemporaryRoot } from './temporary-root.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
@@ -15,9 +16,11 @@ const output = join(root, 'dist')
 // node_modules, which clones of the repository may share.
 const stamp = join(root, 'build', 'compiled')
 
-export function setup(): void {
+/** Returns what is to be done after all tests. */
+export function setup(): () => void {
   console.log(`seed ${seed}${full ? ', full runs' : ''} (SEED=n and FULL=1 change that)`)
   if (process.env['REBUILD'] === '1' || isStale()) compile()
+  return useTemporaryRoot()
 }
 
 function isStale(): boolean {

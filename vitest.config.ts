@@ -13,15 +13,17 @@ const minute = 60_000
 const full = env['FULL'] === '1'
 const report = env['REPORT']
 
-/** Files that change nothing of their process: it keeps its modules from one to the next. */
-const plain = ['unit', 'attack', 'property', 'conformance', 'contract', 'vectors']
-const inPlain = plain.map((folder) => `test/${folder}/**/*.test.ts`)
+/** Files whose tests start processes all the time: to fork costs more the more memory there is. */
+const forking = ['test/e2e/**/*.test.ts', 'test/fault/**/*.test.ts', 'test/interop/**/*.test.ts']
 
 const plugins = mutantPlugins()
 const common = {
   // Processes: signals, umask and the current directory belong to the process, and the workers that
   // the product starts are then not workers of a worker.
   pool: 'forks' as const,
+  // A process keeps its modules from one file to the next: to load and compile them anew costs half
+  // a second. A file puts back what it changes of its process.
+  isolate: false,
   // What is compiled needs no compiler.
   setupFiles: ['test/support/libsodium.ts'],
   server: { deps: { external: [/\/dist\//] } },
@@ -33,10 +35,10 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     projects: [
-      { plugins, test: { ...common, name: 'shared', include: inPlain, isolate: false } },
+      { plugins, test: { ...common, name: 'forking', include: forking } },
       {
         plugins,
-        test: { ...common, name: 'apart', include: ['test/**/*.test.ts'], exclude: inPlain },
+        test: { ...common, name: 'plain', include: ['test/**/*.test.ts'], exclude: forking },
       },
     ],
     // By default one core is left idle, of which there may be two.

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, onTestFinished } from 'vitest'
+import { directoryOfProcess } from '../support/temporary.ts'
 import { call } from './cli-call.ts'
 
 export const mainFile: string = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -106,17 +107,14 @@ function remove(home: Home): void {
   rmSync(home.directory, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** A machine with a new store: a copy of one that is made once per file of tests. */
+/** A machine with a new store: a copy of one that is made once per process. */
 export const newHomeWithStore: () => Promise<Home> = copiesOf(async (home) => {
   await home.ok('init')
 })
 
-/** Gives copies of a machine that is filled once per file of tests. */
+/** Gives copies of a machine that is filled once. */
 export function copiesOf(fill: (home: Home) => Promise<void>): () => Promise<Home> {
   let template: Promise<Home> | undefined
-  afterAll(async () => {
-    if (template !== undefined) remove(await template)
-  })
   return async () => {
     template ??= filled(fill)
     const home = newHome()
@@ -126,7 +124,7 @@ export function copiesOf(fill: (home: Home) => Promise<void>): () => Promise<Hom
 }
 
 async function filled(fill: (home: Home) => Promise<void>): Promise<Home> {
-  const home = makeHome()
+  const home = new Home(directoryOfProcess())
   await fill(home)
   return home
 }

@@ -20,6 +20,7 @@ const transitions = history.take(3)
 export const head: string = history.head ?? ''
 const oids = transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
 const source = createVolatileObjectStore()
+let isFilled = false
 
 /** One that has the history already, and one that has nothing. No test may change them. */
 export function sharedRemotes(): { readonly repository: string; readonly empty: string } {
@@ -27,7 +28,9 @@ export function sharedRemotes(): { readonly repository: string; readonly empty: 
   const empty = join(sharedDirectory(), 'empty.git')
   beforeAll(async () => {
     for (const path of [repository, empty]) makeBare(path)
-    await source.exclusive(() => source.commit(transitions))
+    // Once, by the first of the files that share this module.
+    if (!isFilled) await source.exclusive(() => source.commit(transitions))
+    isFilled = true
     await push({ url: repository, environment })
   })
   return { repository, empty }

@@ -15,7 +15,7 @@ import {
   openStore,
 } from '../../src/index.ts'
 import { full } from './seed.ts'
-import { copyDirectory, sharedDirectory, temporaryDirectory } from './temporary.ts'
+import { copyDirectory, directoryOfProcess, temporaryDirectory } from './temporary.ts'
 
 const program = fileURLToPath(new URL('./redaction-process.mjs', import.meta.url))
 export const author: Author = { actor: { type: 'user', id: 'officer' } }
@@ -29,7 +29,7 @@ export const short: number = full ? long : 30
 export const few = 30
 
 const templates = new Map<number, ReturnType<typeof makeTemplate>>()
-const roots = new Map([long, short, few].map((length) => [length, sharedDirectory()]))
+const roots = new Map([long, short, few].map((length) => [length, directoryOfProcess()]))
 
 export interface Device {
   readonly directory: string

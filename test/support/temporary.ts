@@ -21,6 +21,14 @@ export function sharedDirectory(): string {
   return directory
 }
 
+/**
+ * A new directory for templates that all files of tests in this process share. It is removed with
+ * all others at the very end (temporary-root.ts): workers end without a word.
+ */
+export function directoryOfProcess(): string {
+  return mkdtempSync(join(tmpdir(), 'gitlocket-test-'))
+}
+
 /** Copies a directory in which a store may be open: without sockets, which stand for a process. */
 export function copyDirectory(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() })

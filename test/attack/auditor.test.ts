@@ -1,5 +1,5 @@
-// T20: an auditor, who holds A and H(C) of every epoch, learns no content, path, reason or setting;
-// and who attacks the trail does not get past one. FORMAT §4, §7.
+// T20: an auditor, a device with A and H(C) of every epoch, learns no content, path, reason or
+// setting, and accepts no forged trail. FORMAT §4, §7.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toHex } from '../../src/bytes.ts'

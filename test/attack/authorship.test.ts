@@ -1,5 +1,5 @@
-// T6: a member cannot write in another's name, and no signature passes that another verifier might
-// judge otherwise. FORMAT §6.1, §6.3.
+// T6: a member cannot write in another's name, and no signature is accepted that another verifier
+// might refuse. FORMAT §6.1, §6.3.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { concatBytes, fromHex, utf8 } from '../../src/bytes.ts'

@@ -1,5 +1,5 @@
-// T2: no bit of anything that is stored can be changed, nothing cut off or put at the end, without
-// being refused, each region of each structure with its own code. FORMAT §3, §6, §7, §8.
+// T2: no stored bit can be changed, nothing truncated or appended, without being refused, each
+// region of each structure with its own code. FORMAT §3, §6, §7, §8.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { asciiText, concatBytes } from '../../src/bytes.ts'
@@ -161,7 +161,7 @@ const recordRegions: Regions = [
   ['signature', 443, 'device_signature_invalid'],
 ]
 
-test('T2: a record: each bit flipped by who holds the keys of the epoch is refused', async () => {
+test('T2: a record: each bit flipped by a holder of the epoch keys is refused', async () => {
   const { entries, epoch, storeId, objects, epochs } = forge
   const signed = entries.at(-1)?.signed ?? new Uint8Array()
   const before = entries.at(-2)?.oid ?? ''
@@ -184,7 +184,7 @@ test('T2: a record: each bit flipped by who holds the keys of the epoch is refus
 })
 
 describe('T2: a keyring', () => {
-  test('each byte of what its owner reads, changed, is refused at once', async () => {
+  test('each byte of what its owner reads, changed, is refused immediately', async () => {
     const keyring = body(forge.entries[0]?.keyring ?? '')
     const { founder, storeId } = forge
     const unlock = { type: 'identity', identity: founder } as const

@@ -1,5 +1,5 @@
-// T1: who reads the repository, the state directory or a temporary file, at any moment, or a
-// message of an error, finds no text, path, reason, actor, session or name of a store. FORMAT §0
+// T1: an attacker who reads the repository, the state directory, a temporary file or an error
+// message, at any moment, finds no text, path, reason, actor, session or name of a store. FORMAT §0
 // (1), §11.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
@@ -176,7 +176,7 @@ describe('T1: the message of an error repeats nothing', () => {
     expect(findIn(utf8(textOf(error)))).toEqual([])
   })
 
-  test('wrong_key: the passphrase, and where the store lies', async () => {
+  test('wrong_key: the passphrase and the path of the store', async () => {
     const stranger = await generateIdentity(countingRandom('stranger'))
     const wrong = { ...places, identity: stranger, passphrase: `${passphrase}x` }
     const error = await caught(() => openStore(wrong))

@@ -1,6 +1,6 @@
 // T30: a device whose directory, state and identity were copied, so that two machines write as one,
-// is found out at the first merge of what both wrote: nothing is lost, it writes no more, and the
-// others go on. FORMAT §8.2.
+// is detected at the first merge of both sides: nothing is lost, the device cannot write any more,
+// and the others go on. FORMAT §8.2.
 
 import { describe, expect, test } from 'vitest'
 import { type Clone, copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
@@ -56,7 +56,7 @@ describe('T30: a device that writes from two machines', () => {
     await copy.store.maintenance.verify()
   })
 
-  test('is reported by who merges both sides, which stay', async () => {
+  test('is reported by the device that merges both sides, which stay', async () => {
     const world = await copied()
     const { a, deviceId } = world
     const report = await mergeElsewhere(world)
@@ -73,7 +73,7 @@ describe('T30: a device that writes from two machines', () => {
     await a.store.maintenance.verify()
   })
 
-  test('writes no more once it knows, and its records are refused by all', async () => {
+  test('stops writing once it knows, and every clone refuses its records', async () => {
     const world = await copied()
     const { a, b, deviceId, remote } = world
     await mergeElsewhere(world)

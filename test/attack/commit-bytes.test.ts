@@ -1,5 +1,6 @@
-// T5: who can write to the repository but is no member cannot put a commit there that is accepted,
-// in any encoding; who is a member can make no second commit that says the same. FORMAT §6, §6.3.
+// T5: an attacker who can write to the repository, but is no member, cannot add a commit that is
+// accepted, in any encoding; a member cannot make a second commit with the same meaning. FORMAT §6,
+// §6.3.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { asciiText, utf8 } from '../../src/bytes.ts'

@@ -1,5 +1,5 @@
-// T21: who can change a device card on its way gets no access, and keeps nobody from the store,
-// where its fingerprint is compared. FORMAT §1.4.
+// T21: an attacker who can change a device card in transit gets no access and denies it to nobody,
+// if its fingerprint is compared. FORMAT §1.4.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { concatBytes, label } from '../../src/bytes.ts'

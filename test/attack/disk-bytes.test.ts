@@ -1,5 +1,6 @@
-// T4: who changes the packs, indexes, references or the journal of a store on its disk cannot make
-// it show another content: a reader shows what was written, or refuses with a code. FORMAT §2, §8.
+// T4: an attacker who changes the packs, indexes, references or journal of a store on its disk
+// cannot make it show different content: a reader shows what was written, or refuses with a code.
+// FORMAT §2, §8.
 
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

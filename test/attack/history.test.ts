@@ -1,5 +1,5 @@
-// T7: who can write to the repository, even a member, cannot drop, reorder, splice or back-date
-// what was written, nor claim another place in it. FORMAT §6.1, §8.
+// T7: an attacker who can write to the repository, even a member, cannot drop, reorder, splice or
+// back-date what was written, nor claim another position in it. FORMAT §6.1, §8.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { zeroHash } from '../../src/format/record.ts'
@@ -38,7 +38,7 @@ function settingsOf(name: string) {
   return { name, description: '', metadata: {}, archivedAt: undefined, limits }
 }
 
-describe('T7: a record that claims another place is refused', () => {
+describe('T7: a record that claims another position is refused', () => {
   test.each<[code: string, name: string, forging: (forge: Forge) => void, reference?: string]>([
     ['record_height', 'a greater height', (f) => f.change([nextRow], fields({ height: 9 }))],
     ['record_height', 'a smaller height', (f) => f.change([nextRow], fields({ height: 2 }))],

@@ -1,6 +1,6 @@
-// T31: what the host of a remote can tell after a busy month is what the leakage table of
-// docs/THREAT-MODEL.md says, all of it and no more; contents, paths, reasons, actors, sessions,
-// devices and times are nowhere in what it holds. FORMAT §11.
+// T31: after a busy month the host of a remote learns exactly what the leakage table of
+// docs/THREAT-MODEL.md says; contents, paths, reasons, actors, sessions, devices and times are
+// nowhere in what it holds. FORMAT §11.
 
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -246,7 +246,7 @@ describe('T31: the host of a remote', () => {
     expect(view.envelopes.filter(({ salt, digest }) => salts.get(salt) !== digest)).toEqual([])
   })
 
-  test('sees who wrote nothing: commits name nobody, and their dates are the height', () => {
+  test('sees no authors: commits name none, and their dates are the height', () => {
     const people = git(['log', '--all', '--format=%an%ae%cn%ce%at%ct%ad'], remote)
     const heights = new Set(view.commits.map(({ height }) => 1_000_000_000 + height))
     for (const line of people.trim().split('\n')) {

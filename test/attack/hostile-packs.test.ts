@@ -1,5 +1,6 @@
-// T22: packs of a remote that lies, breaks off, or wants to fill memory and disk are refused before
-// they cost much, and nothing of them stays. What is kept, stock git indexes to the same bytes.
+// T22: packs of a remote that lies, breaks off, or tries to exhaust memory and disk are refused
+// before they cost much, and leave nothing behind. Stock git indexes those that are kept to the
+// same bytes.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// T32: keyrings that changed apart are joined by an owner of both and by the rule alone. A join
-// brings nobody back, keeps no epoch, and lets in nobody whom a removed owner has let in. §7.2.
+// T32: concurrent keyrings are joined by an owner of both and as FORMAT §7.2 defines. A join
+// readmits no removed device, keeps no epoch, and admits no device that a removed owner has added.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { compareBytes } from '../../src/bytes.ts'
@@ -335,7 +335,7 @@ describe('T32: a join is refused', () => {
 describe('T32: on whichever side, a join is refused', () => {
   const places = ['first', 'second'] as const
 
-  test.each(places)('record_device: by whom its %s parent removed', async (place) => {
+  test.each(places)('record_device: by a device that its %s parent removed', async (place) => {
     const { left, right, second } = withLeftAs(place, () => {
       const world = clones()
       removeDevice(world.left, world.second)

@@ -1,5 +1,5 @@
 // T32: what a recovery identity did on one side of a join counts, unless the other side has dropped
-// the entry of it (FORMAT §7.2). No join is made by such an identity.
+// its entry (FORMAT §7.2). No recovery identity can author a join.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/format/id.ts'
@@ -34,7 +34,7 @@ describe('T32: a recovery key', () => {
     expect(await verdicts(left)).toEqual(refused('record_role'))
   })
 
-  test('that is in force on the other side has let in whom it enrolled', async () => {
+  test('that is in force on the other side enrols devices with effect', async () => {
     const { left, right, writer } = clones()
     removeDevice(left, writer)
     right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
@@ -42,7 +42,7 @@ describe('T32: a recovery key', () => {
     expect(await verdicts(left)).toEqual(accepted)
   })
 
-  test('that its own side has dropped since has let in whom it enrolled', async () => {
+  test('that its own side has dropped since has enrolled devices with effect', async () => {
     const { left, right, second, writer } = clones()
     removeDevice(left, writer)
     right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
@@ -51,7 +51,7 @@ describe('T32: a recovery key', () => {
     expect(await verdicts(left)).toEqual(accepted)
   })
 
-  test('record_late: that both sides have dropped has let nobody in', async () => {
+  test('record_late: that both sides have dropped has admitted nobody', async () => {
     const { left, right, second } = clones()
     dropRecovery(left)
     right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
@@ -60,8 +60,8 @@ describe('T32: a recovery key', () => {
     expect(await verdicts(left)).toEqual(refused('record_late'))
   })
 
-  test.each(['by itself', 'by who it let in'])(
-    'record_late: nor does it as a device with the same key, let in %s',
+  test.each(['by itself', 'by a device that it admitted'])(
+    'record_late: nor does it as a device with the same key, admitted %s',
     async (way) => {
       const { left, right } = clones()
       dropRecovery(left)
@@ -77,7 +77,7 @@ describe('T32: a recovery key', () => {
     },
   )
 
-  test('record_late: that was dropped on the other side lets nobody in', async () => {
+  test('record_late: that was dropped on the other side admits nobody', async () => {
     const { left, right } = clones()
     dropRecovery(left)
     right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })

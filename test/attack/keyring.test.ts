@@ -1,5 +1,6 @@
-// T10: nobody can bring a keyring that does not follow from the founder's: another founder, a
-// rolled back or skipped directory, devices or epochs that come and go. FORMAT §7, §7.1, §7.3.
+// T10: no attacker can bring a keyring that does not follow from the founder's: another founder, a
+// directory that is rolled back or skips a number, devices or epochs that vanish or return. FORMAT
+// §7, §7.1, §7.3.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hash256 } from '../../src/crypto/digest.ts'
@@ -27,7 +28,7 @@ beforeAll(async () => {
 
 const same = (next: Directory): Directory => next
 
-describe('T10: a genesis that the store id does not vouch for is refused', () => {
+describe('T10: a genesis that the store id does not authenticate is refused', () => {
   test.each<
     [code: string, name: string, change: (forge: Forge, directory: Directory) => Directory]
   >([
@@ -60,7 +61,7 @@ describe('T10: a genesis that the store id does not vouch for is refused', () =>
     expect(await verdicts(forge)).toEqual(refused('store_id_mismatch'))
   })
 
-  test('keyring_chain: a second device beside the founder', async () => {
+  test('keyring_chain: a second device besides the founder', async () => {
     const forge = await Forge.create('two founders')
     const other = await generateIdentity(forge.random)
     forge.directory = withMember(forge.directory, other, 'owner')

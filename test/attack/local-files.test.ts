@@ -1,6 +1,6 @@
-// T17: another user of the machine, or a thief of its disk without the identity, reads nothing of
-// what a device keeps for itself, and who can write it gains nothing: a cache that is not the one
-// that belongs there is as good as none. FORMAT §3.1, §4.
+// T17: another user of the machine, or a thief of its disk without the identity, can read nothing
+// of a device's local state, and gains nothing by writing it: a foreign cache counts as no cache.
+// FORMAT §3.1, §4.
 
 import {
   cpSync,

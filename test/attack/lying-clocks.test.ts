@@ -1,5 +1,5 @@
-// T33: a member dates its records ahead, or back. What others write stays visible by time, nothing
-// is deleted or erased for its age, and every clone says the same of which times are doubtful.
+// T33: a member dates its records ahead or back. Versions of other members stay visible by time,
+// nothing is deleted or erased for its age, and every clone reports the same times as doubtful.
 
 import { describe, expect, test } from 'vitest'
 import { bareRemote, type Clone, firstClone, joinClone, put, sync } from '../support/clones.ts'

@@ -1,5 +1,5 @@
-// T15: no bytes of an adversary's choice make a reader do anything but refuse with a code: nothing
-// else is thrown, nothing of the future is taken for the present, nothing too large is read.
+// T15: bytes of an attacker's choice only make a reader refuse with a code: it throws nothing else,
+// accepts no version of the future, and reads nothing too large.
 
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'

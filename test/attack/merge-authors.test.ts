@@ -1,5 +1,5 @@
-// T7, T9: a merge takes up nothing that a removed or a cloned device wrote behind the back of those
-// who know of it, and does not choose among keyrings. FORMAT §7.2, §7.4, §8.2.
+// T7, T9: a merge accepts nothing that a removed or cloned device wrote without knowing of its
+// removal, and does not choose between keyrings. FORMAT §7.2, §7.4, §8.2.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { zeroHash } from '../../src/format/record.ts'

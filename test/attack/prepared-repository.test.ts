@@ -1,5 +1,5 @@
-// A remote on a medium that somebody else has prepared (T22): git serves it as the user, and runs
-// nothing that the repository there names, neither for a push nor for a fetch.
+// T22: a remote on a medium that an attacker has prepared. git serves it as the user, and runs
+// nothing that the repository names, neither for a push nor for a fetch.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -165,7 +165,7 @@ exec git "$@"`,
   return readFileSync(log, 'utf8').trim().split('\n')
 }
 
-test('a push to a prepared repository lets it word no line of a file elsewhere', async () => {
+test('a push to a prepared repository lets it write no line of a file elsewhere', async () => {
   const { a, remote } = await pairOfClones()
   const victim = `${temporaryDirectory()}/profile`
   writeFileSync(victim, '')

@@ -1,5 +1,5 @@
-// T32: a device that one side has made an owner, in a clone that the other side had not heard of
-// yet, has let in whom it admitted, unless the other side took that right away. FORMAT §7.2.
+// T32: a device that one side has made an owner, in a clone that did not know of the other side,
+// admits devices with effect, unless the other side revoked that right. FORMAT §7.2.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   newcomer = await generateIdentity(clones().left.random)
 })
 
-describe('whom one side has made an owner', () => {
+describe('a device that one side has made an owner', () => {
   /** Made one on the right, where it lets somebody in. */
   function made(onLeft: (world: Clones) => void, raise: (world: Clones) => void = byOwner): Forge {
     const world = clones()
@@ -36,12 +36,12 @@ describe('whom one side has made an owner', () => {
     change(right, reader, { role: 'owner' }, second)
   }
 
-  test('has let in whom it admitted', async () => {
+  test('has admitted devices with effect', async () => {
     const forge = made(({ left, writer }) => removeDevice(left, writer))
     expect(await verdicts(forge)).toEqual(accepted)
   })
 
-  test('has so too if it was done in steps, by others who were made owners', async () => {
+  test('has so too if new owners have raised it in steps', async () => {
     const forge = made(
       ({ left }) => left.keyring((next) => next, { epoch: left.newEpoch() }),
       ({ right, reader, writer, second }) => {
@@ -58,7 +58,7 @@ describe('whom one side has made an owner', () => {
     ['has removed it', ({ left, reader }) => removeDevice(left, reader)],
     ['has removed who did', ({ left, second }) => removeDevice(left, second)],
     ['has lowered who did', ({ left, second }) => change(left, second, { role: 'writer' })],
-  ])('record_late: has let in nobody if the other side %s', async (_, onLeft) => {
+  ])('record_late: has admitted nobody if the other side %s', async (_, onLeft) => {
     expect(await verdicts(made(onLeft))).toEqual(refused('record_late'))
   })
 })

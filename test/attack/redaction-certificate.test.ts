@@ -1,6 +1,6 @@
-// T18: a certificate of a redaction that says something else than the device signed, or that
-// another one signed. The judge is stock ssh-keygen, since certificates are for people without a
-// key. FORMAT §10.1.
+// T18: a certificate of a redaction that differs from what the device signed, or that another
+// device signed. The verifier is stock ssh-keygen, since certificates are for users without a key.
+// FORMAT §10.1.
 
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

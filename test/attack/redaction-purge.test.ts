@@ -1,6 +1,6 @@
-// T19: the lists of what a redaction erases (`gitlocket/purge-…`), written by somebody who may
-// write to the disk, or put there again; and what was erased, put back beside the history. Who may
-// write there may remove the store as well, but a list must not make us do it. FORMAT §10.2.
+// T19: the lists of what a redaction erases (`gitlocket/purge-…`), forged or replayed by an
+// attacker who can write to the disk; and erased objects that are restored outside the history.
+// Such an attacker can delete the store as well, but a list must not make us do it. FORMAT §10.2.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -121,7 +121,7 @@ describe('T19: a list that is damaged is refused, and nothing is lost', () => {
   })
 })
 
-describe('T19: a true list that is put back', () => {
+describe('T19: a genuine list that is replayed', () => {
   test('after the purge, erases nothing more', async () => {
     const at = copySite()
     writeFileSync(join(at.directory, list), genuine)
@@ -146,7 +146,7 @@ describe('T19: a true list that is put back', () => {
   })
 })
 
-describe('T13: what was erased and is put back beside the history', () => {
+describe('T13: erased objects that are restored outside the history', () => {
   test('is not shown, and the proof of absence finds it', async () => {
     const at = copySite()
     copyDirectory(packsBefore, `${at.directory}/objects/pack`)

@@ -1,6 +1,6 @@
-// T13: a history that was rewritten for a redaction, but not as FORMAT §10 says: more is gone, less
-// is gone, or something is another. Whoever rewrites holds every key; only the records and what
-// they commit to are out of reach.
+// T13: a history that was rewritten for a redaction, but not as FORMAT §10 requires: more is
+// erased, less is erased, or something is changed. The attacker holds every key, but cannot change
+// records or what they commit to.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sign } from '../../src/crypto/signature.ts'
@@ -273,7 +273,7 @@ describe('T13: a rewrite that touches records', () => {
   })
 })
 
-describe('T13: a redact record by who may not redact', () => {
+describe('T13: a redact record by an author that may not redact', () => {
   test.each<[code: string, name: string, author: () => Promise<ForgedAuthor> | ForgedAuthor]>([
     ['record_role', 'a writer', () => writer],
     ['record_role', 'a reader', () => reader],

@@ -1,5 +1,5 @@
-// T25: who may push, but holds no key, adds no commit that anybody takes over. Nobody's work is
-// held up by it: the head is kept as evidence, and a repair puts the right one back. FORMAT §6, §8.
+// T25: an attacker who may push, but holds no key, adds no commit that a device takes over, and
+// blocks nobody: the head is kept as evidence, and a repair restores the right one. FORMAT §6, §8.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -186,9 +186,9 @@ function firstCommit(remote: string): string {
   return git(['rev-list', '--max-parents=0', 'main'], remote).trim()
 }
 
-describe('T25: who may push and has no key', () => {
+describe('T25: an attacker who may push and has no key', () => {
   test.each([...sample(fromElsewhere, 2), ...sample(patched, 2)])(
-    'gets nothing in: %s',
+    'adds nothing: %s',
     async (_, code, attack) => {
       const { a, b, remote } = await pairWithMore()
       const forged = await attack(remote)
@@ -234,7 +234,7 @@ describe('T25: who may push and has no key', () => {
     await expectInStep(remote, [a, b])
   })
 
-  test('cannot make the branch name what is no commit', async () => {
+  test('cannot make the branch name an object that is not a commit', async () => {
     const { a, remote } = await pairOfClones()
     writeFileSync(join(remote, 'refs/heads/main'), `${at(remote, 'main:store.json')}\n`)
     await expectRefused(a, ['commit_malformed', 'not_a_store'])
@@ -263,7 +263,7 @@ describe('T25: who may push and has no key', () => {
       'a newer format looks like an upgrade',
       (remote) => treeWith(remote, 'store.json', '{"format":2,"store":"memstore_x"}\n'),
     ],
-  ])('%s: %s: not replaced by us, but put back by git', async (code, _, shut) => {
+  ])('%s: %s: not replaced by us, but restored by git', async (code, _, shut) => {
     const { a, b, remote } = await pairOfClones()
     moveBranch(remote, withTree(remote, 'main', await shut(remote)))
     await expectRefused(a, code)

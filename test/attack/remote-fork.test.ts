@@ -1,5 +1,5 @@
-// T23: a remote that shows different histories to different devices cannot keep it up: whoever sees
-// both sides merges them or refuses, and people who compare head words notice before that. FORMAT
+// T23: a remote that shows different histories to different devices is detected: a device that sees
+// both sides merges them or refuses, and users who compare head fingerprints notice earlier. FORMAT
 // §8, §9.
 
 import { describe, expect, test } from 'vitest'
@@ -61,7 +61,7 @@ describe('T23: a remote that shows each device another history', () => {
     await expectInStep(shown, [a, b])
   })
 
-  test('is refused by who is shown the other side, which lacks what it has seen', async () => {
+  test('is refused by a device that is shown the other side without what it has seen', async () => {
     const { a, b, shown } = await fork()
     await expectRefused(b, 'rolled_back')
     expect(await evidenceOf(b)).toBe(branchOf(shown))

@@ -1,5 +1,5 @@
-// T26: a member who forges records or keyrings and pushes them is refused by every other device
-// with the code of what is wrong; what the owners had is put back by a repair. FORMAT §7, §8.
+// T26: records or keyrings that a member forges and pushes are refused by every other device with
+// the code of the violation; a repair restores what the owners had. FORMAT §7, §8.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
@@ -178,7 +178,7 @@ describe('a member who builds on what others have pushed', () => {
     await expectInStep(remote, [clone])
   })
 
-  test('so that nobody can tell what is sound: nothing is replaced, but by git', async () => {
+  test('so that too many commits are refused: nothing is replaced, except by git', async () => {
     const { clone, remote, forge } = await honest()
     forge.change([nextRow], { author: standard.writer })
     goOn(forge, { details: () => [] })

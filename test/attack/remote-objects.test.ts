@@ -1,6 +1,6 @@
 // T24: a remote that withholds objects, in a pack or from its disk, has nothing incomplete taken
-// over, cannot keep anybody from the whole later, and is healed by whoever has what it lost. FORMAT
-// §8.
+// over, cannot prevent a complete sync later, and is repaired by a device that has the lost
+// objects. FORMAT §8.
 
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
@@ -139,7 +139,7 @@ describe('T24: a pack without one of its objects', () => {
     await expectInStep(remote, [a, b])
   })
 
-  test('is asked for again at once, without what is here', async () => {
+  test('is asked for again immediately, without what is here', async () => {
     const { a, b, remote, server } = await served()
     const since = branchOf(remote)
     await creates(a)

@@ -1,5 +1,5 @@
-// T22: a remote that shows less than it has shown before is refused by who has seen more, loses
-// nothing that any machine has, and is healed from there. FORMAT §9.
+// T22: a remote that has less than it has shown before is refused by devices that have seen more,
+// loses nothing that any machine has, and is repaired from there. FORMAT §9.
 
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../src/format/id.ts'
@@ -38,7 +38,7 @@ function firstCommit(remote: string): string {
   return git(['rev-list', '--max-parents=0', 'main'], remote).trim()
 }
 
-describe('T22: a remote that was put back', () => {
+describe('T22: a remote that was rolled back', () => {
   test.each([...sample(older, 2), gone])(
     'to %s is refused, and healed by a repair',
     async (_, attack) => {
@@ -56,7 +56,7 @@ describe('T22: a remote that was put back', () => {
     },
   )
 
-  test('is told by name where the head was kept as evidence', async () => {
+  test('is reported with the ref that keeps its head as evidence', async () => {
     const { a, b, remote } = await pairOfClones()
     await create(a, '/newest.md')
     await syncAll([a, b])
@@ -126,7 +126,7 @@ describe('T22: a remote that was put back', () => {
   })
 })
 
-describe('T22: what was not put back is not taken for it', () => {
+describe('T22: a remote that was not rolled back is accepted', () => {
   test.each(sample([1, 2, 3, 4], 2))(
     'a machine that dies after a merge opens again, whichever parent is the first: %i',
     async () => {

@@ -1,6 +1,6 @@
-// T27: a host that lies about what it took, breaks off, falls silent, sends us elsewhere or repeats
-// what it heard costs a sync and nothing else: local work is whole, the lie is found out at the
-// next sync, and no credential reaches another host or a message. FORMAT §9.
+// T27: a host that lies about what it accepted, breaks off, falls silent, redirects or repeats a
+// request costs one sync and nothing else: local changes are complete, the next sync detects the
+// lie, and no credential reaches another host or a message. FORMAT §9.
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
@@ -143,7 +143,7 @@ describe('T27: a host that sends us elsewhere', () => {
   const user = { username: 'me', password: 'correct-horse-battery' }
   const credentials = async (): Promise<typeof user> => user
 
-  test('has no credential follow, and what is there is judged as anywhere', async () => {
+  test('gets no credential, and what is there is verified as anywhere', async () => {
     const { a, b, remote, server } = await served(user)
     const old = copyRemote(remote)
     await create(a, '/new.md')

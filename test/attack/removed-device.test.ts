@@ -1,5 +1,5 @@
-// T28: what a removed device writes after its removal, or on a parent from before it, gets into
-// nobody's history by itself, whatever time it claims and whoever saw it first. FORMAT §7.3, §7.4.
+// T28: what a removed device writes after its removal, or on a parent from before it, enters no
+// history by itself, whatever time it claims and whichever device saw it first. FORMAT §7.3, §7.4.
 
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
@@ -44,7 +44,7 @@ describe('T28: a removed device that goes on writing', () => {
     await expectInStep(remote, [a])
   })
 
-  test('cannot have others put the history back that knows it', async () => {
+  test('cannot make others restore the history in which it is active', async () => {
     const { a, b, remote } = await removed()
     await sync(a)
     await create(b, '/late.md')
@@ -52,7 +52,7 @@ describe('T28: a removed device that goes on writing', () => {
     await expectInStep(remote, [a])
   })
 
-  test('that was faster at the remote is not merged by who removed it', async () => {
+  test('that was faster at the remote is not merged by the owner that removed it', async () => {
     const { a, b, remote } = await removed()
     await create(b, '/late.md')
     await sync(b)
@@ -109,7 +109,7 @@ describe('T28: a removed device that goes on writing', () => {
     await expectInStep(remote, [a, c])
   })
 
-  test('finds nobody who takes its side where the remote is with it', async () => {
+  test('wins no clone over while the remote shows its side', async () => {
     const { a, b, c, remote } = await removed()
     const before = copyRemote(remote)
     await create(b, '/late.md')

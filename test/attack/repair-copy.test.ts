@@ -1,6 +1,6 @@
-// T34: the copy that a damaged store is mended from is somebody else's work. It is verified as any
-// remote is: what it shows that does not verify, is older than what this device knows, or is of
-// another store, is not taken. FORMAT §8, §9.
+// T34: the copy from which a damaged store is repaired is untrusted. It is verified like a remote:
+// what does not verify, is older than what this device knows, or is of another store is not taken
+// over. FORMAT §8, §9.
 
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,7 +71,7 @@ test('T34: an honest copy mends the store', async () => {
   await store.close()
 })
 
-test('T34: a change on top that nobody of the store wrote is not taken over', async () => {
+test('T34: a change on top that no member wrote is not taken over', async () => {
   const forged = forge.fork()
   forged.change([{ ...nextRow, content: 'forged\n' }], { author: reader })
   const site = await damagedSite()
@@ -83,7 +83,7 @@ test('T34: a change on top that nobody of the store wrote is not taken over', as
   await store.close()
 })
 
-test('T34: an older copy is not passed off as all that there was', async () => {
+test('T34: an older copy is not accepted as the whole history', async () => {
   const newer = forge.fork()
   newer.change([nextRow])
   const site = await damagedSite(newer)
@@ -104,7 +104,7 @@ test('T34: a copy of another store is refused', async () => {
   expect(await opened(site)).toBe('object_missing')
 })
 
-test('T34: damaged objects of a copy are not taken for what they are named', async () => {
+test('T34: objects of a copy that do not match their ids are not used', async () => {
   const site = await damagedSite()
   const copy = await copyOf(forge)
   for (const name of packsOf(copy)) {

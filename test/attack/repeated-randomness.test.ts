@@ -1,5 +1,6 @@
-// T16: a machine that was cloned, and so draws the same random bytes again, never uses a nonce for
-// two plaintexts; and nobody can tell equal contents from different ones. FORMAT §3.2, §11.
+// T16: a cloned machine, which draws the same random bytes again, never uses a nonce for two
+// plaintexts; and without a key equal contents cannot be distinguished from different ones. FORMAT
+// §3.2, §11.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toHex } from '../../src/bytes.ts'
@@ -62,7 +63,7 @@ test('T16: no two objects of a history share a nonce', () => {
   expect(new Set(all).size).toBe(all.length)
 })
 
-describe('T16: who has no key cannot tell', () => {
+describe('T16: without a key, nobody can distinguish', () => {
   test('equal texts from different ones', () => {
     const forge = standard.fork()
     const content = 'the same\n'

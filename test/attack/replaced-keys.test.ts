@@ -1,5 +1,5 @@
 // T32: an owner who knows a device or recovery key that was added on the other side, and adds it
-// apart with keys of its own, gets into nobody's place by the join. §7.2.
+// concurrently with keys of its own, does not replace it by the join. FORMAT §7.2.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { DeviceEntry, Directory } from '../../src/format/directory.ts'

@@ -201,7 +201,7 @@ describe('T9: a recovery identity', () => {
     expect(await verdicts(forge)).toEqual(refused('record_device'))
   })
 
-  test('device_signature_invalid: is named by somebody else', async () => {
+  test('device_signature_invalid: is named by another author', async () => {
     const forge = standard.forge.fork()
     const { author } = by('recovery')
     const signing = signingKeyPair(new Uint8Array(32).fill(3))

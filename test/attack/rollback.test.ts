@@ -1,6 +1,6 @@
-// T14: who can put a repository back to an older state, or another in its place, is noticed by
-// every device that has seen a newer one, while it runs and when it starts; and no sequence number
-// is ever used twice. FORMAT §8.1, §9.
+// T14: a repository that is rolled back, or replaced by another, is noticed by every device that
+// has seen a newer state, while it runs and when it starts; and no sequence number is ever used
+// twice. FORMAT §8.1, §9.
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ function anchorPath({ stateDirectory }: Site): string {
   return join(stateDirectory, folder, file)
 }
 
-describe('T14: a repository that was put back is refused', () => {
+describe('T14: a repository that was rolled back is refused', () => {
   test.each<[name: string, caches: boolean]>([
     ['with its caches', true],
     ['without its caches', false],

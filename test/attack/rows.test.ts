@@ -1,5 +1,5 @@
-// T8: a member cannot make versions that contradict the history or each other, nor put a path or a
-// text into it that the grammar refuses. FORMAT §5, §5.2, §6.1, §6.2, §6.4.
+// T8: a member cannot make versions that contradict the history or each other, nor write a path or
+// a text that the grammar refuses. FORMAT §5, §5.2, §6.1, §6.2, §6.4.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'

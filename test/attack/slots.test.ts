@@ -1,6 +1,6 @@
-// T11: who holds the repository gains nothing from its keyring but guesses at the passphrase, each
-// as dear as the founder chose, and cannot make a reader stretch a passphrase cheaply, use another
-// key, or take keys of the attacker's choice. FORMAT §7, §7.5.
+// T11: an attacker with the repository gains nothing from its keyring but guesses at the
+// passphrase, each at the cost that the founder chose, and cannot make a reader stretch a
+// passphrase cheaply, use another key, or accept keys of the attacker's choice. FORMAT §7, §7.5.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { concatBytes } from '../../src/bytes.ts'

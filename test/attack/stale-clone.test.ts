@@ -1,6 +1,6 @@
-// T29: erased versions do not come back from a machine, a backup or a remote that still has them:
-// who knows of the redaction takes them out again before anything is shown, and a history that was
-// rewritten otherwise than its redactions say is refused. FORMAT §8.1, §10.
+// T29: erased versions do not come back from a machine, a backup or a remote that still has them: a
+// device that knows of the redaction erases them again before it shows anything, and a history that
+// was rewritten differently from its redactions is refused. FORMAT §8.1, §10.
 
 import { describe, expect, test } from 'vitest'
 import { type World, worldsOf } from '../support/clone-templates.ts'

@@ -1,5 +1,6 @@
-// T3: nobody can move a sealed object, or a part of one, to another place, version, type, epoch or
-// store, nor seal again what exists, nor make one ciphertext mean two things. FORMAT §3, §3.1–§3.3.
+// T3: no attacker can move a sealed object, or a part of one, to another position, version, type,
+// epoch or store, reseal an existing one, or make one ciphertext decrypt in two ways. FORMAT §3,
+// §3.1–§3.3.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { concatBytes, fromHex, label } from '../../src/bytes.ts'

@@ -108,7 +108,7 @@ export const sync: readonly MutatedFile[] = [
         becomes:
           'for (const one of verified.values()) await eraseBroughtBack(session, [one], options)',
         test: interrupted,
-        name: 'heads that stand apart above what both have',
+        name: 'several heads above the common commits',
       },
       {
         line: `(await session.reading(({ redacted }) => redacted.size > 0))`,
@@ -120,7 +120,7 @@ export const sync: readonly MutatedFile[] = [
         line: `const settled = heads.filter((head) => !unsettled.includes(head))`,
         becomes: 'const settled = heads',
         test: interrupted,
-        name: 'a head that nothing has decided yet is looked at again',
+        name: 'a head that is not settled yet is checked again',
       },
     ],
   },
@@ -148,7 +148,7 @@ export const sync: readonly MutatedFile[] = [
         line: 'if (!this.#repairs && taken !== undefined) {',
         becomes: 'if (taken !== undefined) {',
         test: 'unit/store/sync/failed-repair.test.ts',
-        name: 'a host that was put back, and has gone on with what another machine sent',
+        name: 'a host that was rolled back, and then got commits of another machine',
       },
       {
         line: 'if (!this.#repairs) await this.#known.note(readSeen(this.#session, known))',
@@ -196,7 +196,7 @@ export const sync: readonly MutatedFile[] = [
 `,
         becomes: '',
         test: 'unit/store/sync/quarantine.test.ts',
-        name: 'for what is redacted is not kept with a detail that nobody can open',
+        name: 'for what is redacted is not kept with a detail that does not open',
       },
     ],
   },
@@ -207,7 +207,7 @@ export const sync: readonly MutatedFile[] = [
         line: 'if (findStoreId(objects, head, wasShown) === expected) return',
         becomes: 'return',
         test: 'attack/remote-commits.test.ts',
-        name: 'a newer format looks like an upgrade: not replaced by us, but put back by git',
+        name: 'a newer format looks like an upgrade: not replaced by us, but restored by git',
       },
       {
         line: `  await inSlices(versions.checkNew(source, history), options.signal)

@@ -76,7 +76,7 @@ export const verification: readonly MutatedFile[] = [
         line: 'oids.join() || toHexes(record.parents) !== toHexes(hashes))',
         becomes: 'oids.join())',
         test: 'attack/history.test.ts',
-        name: 'T7: a record that claims another place is refused record_parents: another parent',
+        name: 'T7: a record that claims another position is refused record_parents: another parent',
       },
       {
         line: '(commit.parents.join() !== oids.join() || toHexes(record.parents)',
@@ -101,7 +101,7 @@ export const verification: readonly MutatedFile[] = [
 `,
         becomes: '',
         test: 'attack/history.test.ts',
-        name: 'T7: a record that claims another place is refused record_sequence: a used number',
+        name: 'T7: a record that claims another position is refused record_sequence: a used number',
       },
       {
         line: 'if (!equalBytes(record.previous, before?.record ?? zeroHash)) {',
@@ -125,7 +125,7 @@ export const verification: readonly MutatedFile[] = [
         line: 'for (const one of before) checkAuthor({ keyring: one, device }',
         becomes: 'checkAuthor({ keyring: before[0], device }',
         test: 'attack/joined-keyrings.test.ts',
-        name: 'side, a join is refused record_device: by whom its second parent removed',
+        name: 'side, a join is refused record_device: by a device that its second parent removed',
       },
       {
         line: 'if (!areTwo(before) && joins) {',
@@ -352,7 +352,7 @@ export const verification: readonly MutatedFile[] = [
         line: 'if (!isGiving || slotIds.length === 0) return true',
         becomes: 'if (!isGiving || true) return true',
         test: 'attack/joined-recoveries.test.ts',
-        name: 'record_late: nor does it as a device with the same key, let in by itself',
+        name: 'record_late: nor does it as a device with the same key, admitted by itself',
       },
       {
         line: 'slotIds.some((slotId) => !other.gone.includes(slotId)) ||',
@@ -364,7 +364,7 @@ export const verification: readonly MutatedFile[] = [
         line: 'slotIds.some((slotId) => !other.gone.includes(slotId)) ||',
         becomes: 'slotIds.length > 0 ||',
         test: 'attack/joined-recoveries.test.ts',
-        name: 'record_late: that both sides have dropped has let nobody in',
+        name: 'record_late: that both sides have dropped has admitted nobody',
       },
     ],
   },
@@ -375,7 +375,7 @@ export const verification: readonly MutatedFile[] = [
         line: 'if (record.sequence === 0) {',
         becomes: 'if (record.sequence < 0) {',
         test: 'attack/history.test.ts',
-        name: 'T7: a record that claims another place is refused record_sequence: number 0',
+        name: 'T7: a record that claims another position is refused record_sequence: number 0',
       },
     ],
   },

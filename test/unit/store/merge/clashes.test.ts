@@ -1,5 +1,5 @@
-// What a merge of two clones makes of memories that cannot stand beside each other: at one path, or
-// as a file and a directory of one name. Each rule by a case, with either side as ours.
+// Merges of two clones with memories that cannot coexist: at one path, or as a file and a directory
+// of one name. One case for each rule, with either side as ours.
 
 import { describe, expect, test } from 'vitest'
 import { pathBytesMax } from '../../../../src/limits.ts'

@@ -1,4 +1,5 @@
-// The contents of one memory on two sides: what becomes one text, and when it is the newer one's.
+// The contents of one memory on two sides: when they become one text, and when the newer one is
+// kept.
 
 import { describe, expect, test } from 'vitest'
 import { mergeContents, type MergedContent } from '../../../../src/store/merge/content-merge.ts'

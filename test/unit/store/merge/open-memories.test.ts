@@ -1,5 +1,4 @@
-// What a merge of two clones makes of a memory that both changed: each rule by a case, with either
-// side as ours.
+// Merges of a memory that both clones changed: one case for each rule, with either side as ours.
 
 import { describe, expect, test } from 'vitest'
 import { base, type Case, type Result, resultOf, swapped } from './merge-cases.ts'

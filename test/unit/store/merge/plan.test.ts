@@ -1,5 +1,4 @@
-// The rows of a merge as FORMAT §6.4 wants them, what its outcomes say, and that only what is
-// needed is read.
+// The rows of a merge as FORMAT §6.4 requires, its outcomes, and that it reads only what it needs.
 
 import { describe, expect, test, vi } from 'vitest'
 import { zeroId } from '../../../../src/format/record.ts'

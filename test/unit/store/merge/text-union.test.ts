@@ -1,5 +1,5 @@
-// Overlapping edits of one text: what both sides added stays, what either removed goes, what both
-// added alike stands once; and no text takes long.
+// Overlapping edits of one text: what one side added stays, what either removed is removed, what
+// both added alike appears once; and no text takes long.
 
 import { describe, expect, test } from 'vitest'
 import { uniteTexts } from '../../../../src/text/text-union.ts'

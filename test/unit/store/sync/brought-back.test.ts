@@ -1,5 +1,5 @@
-// A head that brings back what is redacted here, and is not taken over (FORMAT §10.2): what it
-// brought is erased all the same.
+// A head that brings back versions that are redacted here, and is not taken over (FORMAT §10.2):
+// they are erased nevertheless.
 
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,5 +1,5 @@
-// What merges of real clones leave for people to look at: `conflicts` lists every memory that was
-// put together, joined with another or moved, and a version tells what it was made of.
+// The conflicts that merges of real clones report: `conflicts` lists every memory that was merged,
+// joined with another or moved, and a version lists its inputs.
 
 import { describe, expect, test } from 'vitest'
 import type { Conflict, MemoryStore } from '../../../../src/index.ts'
@@ -40,7 +40,7 @@ describe('conflicts', () => {
     expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
   })
 
-  test('are told by the sync that takes over a merge of others, once', async () => {
+  test('are reported once, by the sync that takes over a merge of others', async () => {
     const { first, second } = await pair()
     await put(first, '/notes.md', 'eins\ntwo\n')
     await put(second, '/notes.md', 'uno\ntwo\n')
@@ -56,7 +56,7 @@ describe('conflicts', () => {
     expect(await sync(first)).toMatchObject({ received: { commits: 1 }, mergedElsewhere: [] })
   })
 
-  test('are told also where a redaction has renamed what was here before', async () => {
+  test('are also reported if a redaction has changed the ids of earlier commits', async () => {
     const { first, second, remote } = await pair()
     const leaked = await put(second, '/key.txt', 'sk-leaked')
     await put(second, '/key.txt', 'revoked')

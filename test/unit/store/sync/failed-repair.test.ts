@@ -1,5 +1,5 @@
-// A repair that does not get through to the host: what the host showed wrongly is still wrong, and
-// the next sync says so as before (FORMAT §9).
+// A repair that does not reach the host: the wrong head of the host is still refused by the next
+// sync (FORMAT §9).
 
 import { describe, expect, test } from 'vitest'
 import { sync } from '../../../support/clones.ts'
@@ -41,7 +41,7 @@ describe('a repair whose push fails leaves refused', () => {
     await expectStillRefused(pair)
   })
 
-  test('a host that was put back, and has gone on with what another machine sent', async () => {
+  test('a host that was rolled back, and then got commits of another machine', async () => {
     const pair = await serve(await pairOfClones())
     const older = copyRemote(pair.remote)
     await create(pair.b, '/since.md')

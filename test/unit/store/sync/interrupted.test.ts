@@ -1,5 +1,5 @@
-// Syncs that end between fetching and taking over: what they brought is erased with the redaction
-// that others make of it meanwhile, though this clone has never had it in its history.
+// Syncs that end between fetch and takeover: a redaction made elsewhere meanwhile erases what they
+// fetched, though it was never in the history of this clone.
 
 import { expect, test } from 'vitest'
 import {
@@ -89,7 +89,7 @@ test('the redaction may come long after, with what was taken over in the end', a
   await expectInStep(remote, [a, b])
 })
 
-test('heads that stand apart above what both have', async () => {
+test('several heads above the common commits', async () => {
   const { remote, a, b } = await newWorld()
   const secrets = [await leakTo(a)]
   const first = await put(a, '/first.txt', 'gone soon')
@@ -111,7 +111,7 @@ test('heads that stand apart above what both have', async () => {
   await expectInStep(remote, [a, b])
 })
 
-test('a head that nothing has decided yet is looked at again', async () => {
+test('a head that is not settled yet is checked again', async () => {
   const { remote, a, b } = await newWorld()
   const secret = await leakTo(a)
   await put(b, '/b.md')

@@ -1,5 +1,5 @@
-// Becoming one more machine of a store that a remote holds: with a secret or with a device card, at
-// the same time as others, and never half.
+// Joining a store on a remote: with a secret or a device card, concurrently with other machines,
+// and never partially.
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -32,7 +32,7 @@ async function hosted(): Promise<{ first: Clone; remote: string }> {
 }
 
 describe('joining', () => {
-  test('with the recovery key makes an owner, and tells the remote', async () => {
+  test('with the recovery key makes an owner, and pushes that', async () => {
     const { first, remote } = await hosted()
     const second = await joinClone(first, remote)
     expect(await contentsOf(second.store)).toEqual({ '/a.md': 'a' })
@@ -53,7 +53,7 @@ describe('joining', () => {
     await expect(write).rejects.toMatchObject({ code: 'permission_denied' })
   })
 
-  test('by several machines at once makes devices of all of them', async () => {
+  test('by several machines concurrently makes devices of all of them', async () => {
     const { first, remote } = await hosted()
     const joined = await Promise.all([1, 2, 3].map(() => joinClone(first, remote)))
     await syncAll([first, ...joined])
@@ -73,7 +73,7 @@ describe('joining', () => {
   })
 })
 
-describe('joining anew on a machine that has verified more than the remote shows', () => {
+describe('joining again on a machine that has verified more than the remote shows', () => {
   async function lostStore(): Promise<{ first: Clone; options: JoinOptions }> {
     const { first, remote } = await hosted()
     const second = await joinClone(first, remote)
@@ -92,7 +92,7 @@ describe('joining anew on a machine that has verified more than the remote shows
     const head = git(['rev-parse', 'main'], options.url)
     await expect(joinStore(options)).rejects.toMatchObject({
       code: 'rolled_back',
-      message: expect.stringMatching(/Sync the clone that has them.* accept that once$/),
+      message: expect.stringMatching(/Sync the clone that has them.* accept the rollback once$/),
     })
     expect(readdirSync(dirname(options.directory))).toEqual(['state'])
     expect(git(['rev-parse', 'main'], options.url)).toBe(head)

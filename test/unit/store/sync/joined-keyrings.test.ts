@@ -1,5 +1,5 @@
-// Owners who change the keyring while they are apart (FORMAT §7.2): real clones around a bare
-// remote, each a machine of its own.
+// Owners who change the keyring concurrently (FORMAT §7.2): real clones around a bare remote, each
+// on a machine of its own.
 
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -87,7 +87,7 @@ describe('two owners who each admit a device', () => {
     return { ...world, added }
   }
 
-  test('have both of them, in one history that everybody verifies', async () => {
+  test('have both of them, in one history that every clone verifies', async () => {
     const { remote, a, b, c, w, added } = await joined()
     await sync(a)
     const report = await sync(b)
@@ -233,7 +233,7 @@ describe('a secret that let a machine in and was replaced since', () => {
 })
 
 describe('owners who remove each other', () => {
-  test('cannot join, and go on; a third owner stays with whom it met first', async () => {
+  test('cannot join, and go on; a third owner stays with whichever it met first', async () => {
     const { remote, a, b, c } = await trio()
     const other = bareRemote()
     await b.store.remotes.add('other', other)
@@ -259,7 +259,7 @@ describe('owners who remove each other', () => {
 })
 
 describe('keyrings that changed apart and meet at', () => {
-  test('a writer are a conflict that names who can join them; local work goes on', async () => {
+  test('a writer are a conflict that names who can join them; local changes go on', async () => {
     const { a, b, w } = await trio()
     const other = bareRemote()
     for (const { store } of [b, w]) await store.remotes.add('other', other)
@@ -279,7 +279,7 @@ describe('keyrings that changed apart and meet at', () => {
     expect((await b.store.read('/w.md'))?.content).toBe('goes on\n')
   })
 
-  test('two owners at once are joined twice, and those joins once more', async () => {
+  test('two owners concurrently are joined twice, and those joins once more', async () => {
     const { remote, a, b, c, w } = await trio()
     const other = bareRemote()
     for (const { store } of [a, b, c, w]) await store.remotes.add('other', other)
@@ -323,7 +323,7 @@ describe('keyrings that changed apart and meet at', () => {
   })
 })
 
-describe('whom an owner lets in who was removed on the other side', () => {
+describe('a device that is added by an owner who was removed on the other side', () => {
   async function unauthorized(): Promise<Trio & { readonly n: Clone }> {
     const world = await trio()
     const { a, b, c, remote } = world
@@ -340,7 +340,7 @@ describe('whom an owner lets in who was removed on the other side', () => {
     return { ...world, n }
   }
 
-  test('is left out by a repair, also by who had taken it over', async () => {
+  test('is dropped by a repair, also from clones that had taken it over', async () => {
     const { remote, a, c, w, n } = await unauthorized()
     await put(a, '/a.md', 'goes on\n')
     await a.store.as(author).sync({ repair: true })
@@ -351,7 +351,7 @@ describe('whom an owner lets in who was removed on the other side', () => {
     await expect(sync(n)).rejects.toMatchObject({ code: 'wrong_key' })
   })
 
-  test('is for people to decide once somebody else has built on it', async () => {
+  test('is left for users to decide once another device has built on it', async () => {
     const { a, c } = await unauthorized()
     await put(c, '/c.md', 'built on it\n')
     await sync(c)

@@ -1,5 +1,5 @@
-// What a removed owner redacted too late, and others have taken over before they heard of the
-// removal (FORMAT §7.4): nothing is taken over unsaid, and there is a way on.
+// Redactions by a removed owner that others have taken over before they knew of the removal (FORMAT
+// §7.4): nothing is taken over silently, and the error says how to continue.
 
 import { expect, test } from 'vitest'
 import type { Role } from '../../../../src/index.ts'

@@ -1,5 +1,5 @@
-// What a sync leaves as late, where a redaction comes in the same sync and gives older commits
-// other names (FORMAT §7.4, §9): no more is given up than what is late.
+// Late commits that a sync drops, if a redaction in the same sync changes the ids of older commits
+// (FORMAT §7.4, §9): nothing but late commits is dropped.
 
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'
@@ -22,7 +22,7 @@ const worlds = worldsOf(async (url) => {
   return { owner, clone, removed }
 })
 
-test('another remote that is put back to before what stays is found out', async () => {
+test('another remote that is rolled back below the kept commits is refused', async () => {
   const { owner, clone, removed, remote } = await worlds()
   const old = branchOf(remote)
   for (const path of ['/k1.md', '/k2.md']) await create(clone, path)
@@ -48,7 +48,7 @@ test('another remote that is put back to before what stays is found out', async 
   expect(failure).toMatchObject({ code: 'rolled_back' })
 })
 
-test('a remote is lowered by the leaving that concerns it, and by no earlier one', async () => {
+test('only a drop of commits that a remote has shown lowers what it must show', async () => {
   const identity = await generateIdentity()
   const owner = { disk: systemDisk, storeId: 'a'.repeat(32), identity, random: systemRandom }
   const seen = new RemoteStateFile(owner, `${temporaryDirectory()}/x.remotes`)
@@ -63,7 +63,7 @@ test('a remote is lowered by the leaving that concerns it, and by no earlier one
   expect(seen.find('second', 'u')).toMatchObject({ height: 1000 })
 })
 
-test('settings that were left as late are not said to hold', async () => {
+test('settings that were dropped as late are not reported as kept', async () => {
   const { owner, clone, removed } = await worlds()
   await owner.store.as(author).settings.update({ name: 'owner' })
   await owner.store.as(author).devices.remove([idOf(removed)])

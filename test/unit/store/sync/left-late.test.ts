@@ -1,5 +1,5 @@
-// What a removed device wrote too late, and others had taken over before they knew: that it is left
-// again is no rollback, to nobody here, whatever came in between (FORMAT §7.4, §9).
+// Late commits of a removed device that others had taken over before they knew: dropping them again
+// is no rollback to any device, whatever happened in between (FORMAT §7.4, §9).
 
 import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../../src/disk/disk.ts'
@@ -91,7 +91,7 @@ async function beside({ place }: Clone): Promise<MemoryStore> {
   return store
 }
 
-test('another process goes on where a sync left what was late', async () => {
+test('another process goes on after a sync has dropped late commits', async () => {
   const { clone } = await withLate()
   const store = await beside(clone)
   await sync(clone)
@@ -104,7 +104,7 @@ test('another process goes on where a sync left what was late', async () => {
   await (await reopen(clone.place)).close()
 })
 
-test('a process that dies as it leaves it finds its store again', async () => {
+test('a process that dies while it drops late commits opens its store again', async () => {
   const { clone } = await withLate()
   const { store, place } = clone
   await store.close()
@@ -134,7 +134,7 @@ test('a remote that had shown it may show what another remote has shown since', 
   expect(head).toBe(branchOf(remote))
 })
 
-test('who takes it back may lose the answer to the push that does so', async () => {
+test('a clone that drops late commits may lose the answer to its push', async () => {
   const { owner, remote } = await removal({ isBehind: false })
   await owner.store.as(author).sync({ only: 'pull' })
   await owner.store.maintenance.checkpoint()
@@ -151,7 +151,7 @@ describe('a process that has it as its newest', () => {
       ['read the history', (store) => store.history.versions()],
     ]
   test.each(sample(uses, 2))(
-    'and %s closes after another has left it: the store opens',
+    'and %s closes after another process has dropped it: the store opens',
     async (_, use) => {
       const { clone } = await withLate()
       const store = await reopen(clone.place)
@@ -165,7 +165,7 @@ describe('a process that has it as its newest', () => {
     },
   )
 
-  test('goes on where what is late went in one sync with a redaction', async () => {
+  test('goes on after one sync has dropped late commits and brought a redaction', async () => {
     const { owner, clone } = await withRedaction()
     const store = await beside(clone)
     await sync(clone)
@@ -191,7 +191,7 @@ describe('a second device that uses the clone', () => {
     return { ...found, place }
   }
 
-  test('opens it after a sync of the first one has left that', async () => {
+  test('opens it after a sync of the first one has dropped late commits', async () => {
     const { owner, clone, place } = await behind()
     await syncAll([owner, clone])
     await clone.store.close()
@@ -202,7 +202,7 @@ describe('a second device that uses the clone', () => {
     }
   })
 
-  test('is told if anything that was in time has gone with it', async () => {
+  test('gets an error if a commit that was in time was dropped too', async () => {
     const { owner, clone, place } = await behind(true)
     await Promise.all([owner.store.close(), clone.store.close()])
     git(['fetch', '--quiet', '--force', owner.place.directory, 'main:main'], place.directory)
@@ -224,7 +224,7 @@ test('a remote that had shown it may show it redacted as well', async () => {
   expect(await contentsOf(clone.store)).toEqual(kept)
 })
 
-test('a remote that shows it still is rid of it, and of what was redacted', async () => {
+test('a remote that still shows it loses it, and what was redacted', async () => {
   const { owner, clone, remote } = await takenOver()
   const second = copyRemote(remote)
   await clone.store.remotes.add('second', second)

@@ -1,4 +1,4 @@
-// Clones that push while another one is on its way: whoever lost goes on from what it has verified.
+// Clones that push while another pushes: the loser goes on from what it has verified.
 
 import { expect, test } from 'vitest'
 import { fromHex } from '../../../../src/bytes.ts'

@@ -1,5 +1,5 @@
-// A device that may write no more, and has written before it knew (FORMAT §6.1, §7.2): verification
-// would refuse its merge, so that it makes none.
+// A device that lost the right to write, and has written before it knew (FORMAT §6.1, §7.2):
+// verification would refuse its merge, so it makes none.
 
 import { expect, test } from 'vitest'
 import { formatId } from '../../../../src/format/id.ts'
@@ -43,7 +43,7 @@ test.each<[role: Role, says: string]>([
   ['reader', 'once an owner lets it write'],
   ['auditor', 'is an auditor'],
 ])(
-  'whoever became %s merges nothing, is told so, and stands in the way of nobody',
+  'a device that became %s merges nothing, gets an error that says so, and blocks nobody',
   async (role, says) => {
     const { owner, other, remote, change } = await start()
     await create(other, '/unsent.md')

@@ -1,5 +1,5 @@
-// A device that one side has made an owner, and that has let somebody in before the other side
-// knew (FORMAT §7.2): the keyrings are joined, and who was let in stays.
+// A device that one side has made an owner, and that has added a device before the other side knew
+// (FORMAT §7.2): the keyrings are joined, and the added device stays.
 
 import { expect, test } from 'vitest'
 import {
@@ -14,7 +14,7 @@ import {
 import { create, expectInStep } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
-test('whom a new owner has let in is in the store that another owner joins', async () => {
+test('a device that a new owner has added stays when an owner joins the keyrings', async () => {
   const remote = bareRemote()
   const away = await firstClone(remote)
   await sync(away)

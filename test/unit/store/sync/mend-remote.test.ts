@@ -1,5 +1,5 @@
-// `sync --repair` and the objects of a remote: what is missing comes by a push, what is damaged is
-// mended in place, where that can be reached by a path.
+// `sync --repair` and the objects of a remote: a push restores missing ones, and damaged ones are
+// repaired in place if the remote is at a path.
 
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -77,7 +77,7 @@ describe('a repair of a remote', () => {
     expect(kept.some((bytes) => bytes.equals(damaged))).toBe(true)
   })
 
-  test('touches nothing of a remote that is sound', async () => {
+  test('changes nothing in a sound remote', async () => {
     const { remote, first } = await remoteWith('packed')
     await first.store.as(author).sync({ repair: true })
     expect(existsSync(`${remote}/gitlocket`)).toBe(false)

@@ -1,4 +1,5 @@
-// Which objects a push sends: all that the receiver lacks, and no tree that its newest commit has.
+// The objects that a push sends: all that the receiver lacks, and no tree that its newest commit
+// has.
 
 import { expect, test } from 'vitest'
 import { openDiskObjectStore } from '../../../../src/git/disk-store/disk-object-store.ts'

@@ -1,5 +1,5 @@
-// What a sync says of changes that a removed device wrote too late: which they are, and whose,
-// wherever they were left out.
+// The report of changes that a removed device wrote too late: which they are and by which device,
+// in every clone that drops them.
 
 import { expect, test } from 'vitest'
 import { worldsOf } from '../../../support/clone-templates.ts'
@@ -18,7 +18,7 @@ const removed = worldsOf(async (url) => {
   return { first, second, third }
 })
 
-test('who removed the device is told what it does not take over', async () => {
+test('the owner that removed the device gets a report of what it does not take over', async () => {
   const { first, second } = await removed()
   const versionIds = [await put(second, '/late.md'), await put(second, '/later.md')]
   const deviceId = idOf(second)
@@ -33,7 +33,7 @@ test('who removed the device is told what it does not take over', async () => {
   expect((await sync(first)).late).toEqual([])
 })
 
-test('a third machine that had taken it over is told that it goes', async () => {
+test('a third machine that had taken it over gets a report that it was dropped', async () => {
   const { first, second, third } = await removed()
   const versionId = await put(second, '/late.md')
   await sync(second)
@@ -45,7 +45,7 @@ test('a third machine that had taken it over is told that it goes', async () => 
   expect(await contentsOf(third.store)).not.toHaveProperty('/late.md')
 })
 
-test('what others wrote below it is taken over, and not told', async () => {
+test('what others wrote below it is taken over, and not reported', async () => {
   const { first, second, third } = await removed()
   await put(third, '/innocent.md')
   await syncAll([third, second])
@@ -56,7 +56,7 @@ test('what others wrote below it is taken over, and not told', async () => {
   expect(await contentsOf(first.store)).toHaveProperty('/innocent.md')
 })
 
-test('a sync without anything late says so', async () => {
+test('a sync without late commits reports none', async () => {
   const { first, third } = await removed()
   await sync(first)
   await put(third, '/fine.md')

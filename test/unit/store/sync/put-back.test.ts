@@ -1,5 +1,5 @@
-// A store that was put back to before what its state directory knows of a remote (FORMAT §9): what
-// the remote has shown since is taken over again, and not taken from it.
+// A store that was restored to a state before what its state directory knows of a remote (FORMAT
+// §9): what the remote has shown since is taken over again, and not removed from it.
 
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ function expectStillThere(remote: string, head: string): void {
 }
 
 describe('what the remote has shown since is taken over by', () => {
-  test('a backup that a person accepts', async () => {
+  test('a backup that a user accepts', async () => {
     const { a, b, remote } = await pairOfClones()
     const backup = await backUp(a)
     const later = { ...a, store: await reopen(a.place) }

@@ -1,5 +1,5 @@
-// Which refused heads a ref keeps as evidence once something is redacted here: what leads to it is
-// looked for as git reads trees, which is more than what a store writes.
+// Which refused heads a ref keeps as evidence once something is redacted here: the search reads
+// trees as git does, which accepts more than a store writes.
 
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
@@ -106,7 +106,7 @@ describe('a head that leads to what is redacted is not kept', () => {
 describe('a head that cannot be searched for what is redacted is not kept', () => {
   const redacted = new Set([idOf('a version that is redacted')])
 
-  test('with a detail that nobody can open', async () => {
+  test('with a detail that does not open', async () => {
     const { forge } = await standardHistory()
     const { objects, storeId, epochs } = forge
     const source = { objects: { read: (oid: string) => objects.get(oid) }, storeId, epochs }
@@ -139,7 +139,7 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
   })
 })
 
-describe('a head that git would take for a fault of the repository is not kept', () => {
+describe('a head that git would report as a fault of the repository is not kept', () => {
   test.each<[name: string, head: (remote: string) => string]>([
     [
       'a tree by the mode of a file',
@@ -168,7 +168,7 @@ describe('a head that git would take for a fault of the repository is not kept',
     expect(canBeKept(source, new History(), oid, new Set())).toBe(false)
   })
 
-  test('but for what is whole', () => {
+  test('unless it is complete', () => {
     const remote = bareRemote()
     const oid = commitOf(remote, header(`tree ${treeOf(remote)}\n`))
     const source = { objects: objectsOf(remote), storeId: '', epochs: new Map() }

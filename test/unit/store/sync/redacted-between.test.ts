@@ -1,5 +1,5 @@
-// What redactions between two syncs leave behind: nothing of the text in a store that was open all
-// the time, and a host that gets every object which it lacks.
+// Redactions between two syncs: a store that was open all the time keeps nothing of the text, and
+// the host gets every object that it lacks.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseId } from '../../../../src/format/id.ts'

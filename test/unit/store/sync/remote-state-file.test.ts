@@ -1,5 +1,5 @@
-// What a remote has as it is here: a redaction by another process in the middle of a sync is never
-// forgotten by what that sync notes at its end.
+// The commits of ours that a remote certainly has: what a sync notes at its end never hides a
+// redaction by another process during that sync.
 
 import { beforeEach, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/crypto/random.ts'

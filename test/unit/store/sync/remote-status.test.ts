@@ -1,4 +1,4 @@
-// What a store says of its remotes without asking them.
+// What a store reports about its remotes without contacting them.
 
 import { expect, test } from 'vitest'
 import type { RemoteStatus } from '../../../../src/index.ts'

@@ -1,5 +1,5 @@
-// An owner that was removed goes on from a clone that knows nothing of it, and changes the keyring
-// (FORMAT §7.2, §7.4); and syncs in which redactions have renamed what both sides have in common.
+// A removed owner that does not know of its removal and changes the keyring (FORMAT §7.2, §7.4);
+// and syncs in which redactions have changed the ids of common commits.
 
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../../../support/clone-templates.ts'

@@ -1,5 +1,5 @@
-// What a sync makes of a device or a recovery entry of which both sides have different keys (FORMAT
-// §7.2), and what its report says of passphrases and recovery keys that open the store no more.
+// A device or recovery entry for which both sides have different keys (FORMAT §7.2): the result of
+// a sync, and its report of passphrases and recovery keys that no longer open the store.
 
 import { expect, test } from 'vitest'
 import { toHex } from '../../../../src/bytes.ts'

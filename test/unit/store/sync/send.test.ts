@@ -1,5 +1,5 @@
-// What a machine asks of a host to send its news: as little as it can, and never past what others
-// have sent meanwhile.
+// The requests with which a machine sends new commits: as few as possible, and never over commits
+// that others have sent meanwhile.
 
 import { expect, test } from 'vitest'
 import {

@@ -1,5 +1,5 @@
-// What a sync says beyond what it merged: settings that others replaced, and changes made from a
-// version that was redacted meanwhile, which may repeat its text.
+// What a sync reports besides its merge: settings that others replaced, and changes of a version
+// that was redacted meanwhile, which may repeat its text.
 
 import { describe, expect, test } from 'vitest'
 import { type Clone, sync, syncAll } from '../../../support/clones.ts'

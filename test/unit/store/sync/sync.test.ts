@@ -1,4 +1,4 @@
-// Two machines and a remote between them: what one writes the other reads, what both write is
+// Two machines and a remote between them: each reads what the other writes, concurrent changes are
 // merged, and what one erases is erased everywhere.
 
 import { describe, expect, test } from 'vitest'

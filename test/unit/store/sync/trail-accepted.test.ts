@@ -1,5 +1,5 @@
-// How an auditor goes on where the others have left out what it had verified: by itself if they
-// were right to as far as it can tell, else once its user says so.
+// How an auditor continues after others have dropped commits that it had verified: by itself if
+// they were late as far as it can tell, otherwise once its user accepts the loss.
 
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'

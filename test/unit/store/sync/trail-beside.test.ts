@@ -1,5 +1,5 @@
-// An auditor's clone that is synced, and audited, by two processes at once: whoever is overtaken
-// starts over at the head that the other one left, and the anchor never names less than the store.
+// An auditor's clone that two processes sync and audit concurrently: the slower one starts over at
+// the head that the other has set, and the anchor never names less than the store.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { execFileSync } from 'node:child_process'

@@ -37,7 +37,7 @@ beforeAll(async () => {
   standard = await standardHistory()
 })
 
-/** What the history looks like to who has A and H(C) of its epochs. */
+/** The history as a holder of A and H(C) of its epochs sees it. */
 function auditorVerdict({ objects, storeId, epochs, head }: Forge): Promise<Verdict> {
   const audited = Array.from(epochs.values(), ({ kid, auditKey, contentKeyHash }) => {
     return [kid, auditKeys(storeId, auditKey, contentKeyHash)] as const

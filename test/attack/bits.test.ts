@@ -27,7 +27,7 @@ import { full } from '../support/seed.ts'
 import { memory, nextRow, refused, standardHistory, verdicts } from '../support/standard-forge.ts'
 import { readOnlyObjects, verdictOf } from '../support/verdict.ts'
 
-/** From which byte on which codes are right, up to the next region. */
+/** The expected codes from a byte on, up to the next region. */
 type Regions = readonly (readonly [name: string, start: number, ...codes: readonly string[]])[]
 
 interface Sealed {
@@ -55,7 +55,7 @@ const envelopeRegions: Regions = [
   ['ciphertext and tag', 72, 'envelope_tag'],
 ]
 
-/** One of each type that a commit holds, from the newest commit. */
+/** One object of each type that a commit holds, from the newest commit. */
 function sealedObject(type: 'record' | 'detail' | 'memory' | 'settings'): Sealed {
   const { epoch, storeId } = forge
   const last = forge.entries.at(-1)
@@ -198,7 +198,7 @@ describe('T2: a keyring', () => {
     }
     const kinds = /^(?:keyring_\w+|upgrade_required|store_id_mismatch|wrong_key|envelope_\w+)$/
     expect([...codes].filter((code) => !kinds.test(code))).toEqual([])
-    // Slots of others are not opened; the hash in the record is what protects them.
+    // Slots of others are not opened: the hash in the record protects them.
     const slots = [40, 40 + 5 * 1724 + 16] as const
     expect(accepted.filter((at) => at < slots[0] || at >= slots[1])).toEqual([])
   })

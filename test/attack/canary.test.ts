@@ -17,7 +17,7 @@ import { openStore } from '../../src/store/open.ts'
 import { countingRandom } from '../support/forge-seal.ts'
 import { gitBytes, sharedDirectory } from '../support/temporary.ts'
 
-/** Each of its own, so that a find says what leaked. */
+/** One canary for each kind of secret, so that a match shows what leaked. */
 const canaries: Readonly<Record<string, string>> = Object.fromEntries(
   [
     'content',
@@ -196,7 +196,7 @@ async function caught(act: () => Promise<unknown>): Promise<StoreError | undefin
   }
 }
 
-/** Message and causes; the stack names files of the code only. */
+/** The messages of an error and its causes; the stack only names files of the code. */
 function textOf(error: unknown): string {
   return error instanceof Error ? `${error.message}\n${textOf(error.cause)}` : String(error)
 }
@@ -210,7 +210,7 @@ function search(at: string): readonly string[] {
   })
 }
 
-/** Other tests come and go beside this one. */
+/** Returns `otherwise` for a file that another test has deleted meanwhile. */
 function orGone<T>(read: () => T, otherwise: T): T {
   try {
     return read()

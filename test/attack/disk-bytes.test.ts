@@ -49,7 +49,7 @@ interface Reading {
   readonly contents: readonly string[]
 }
 
-/** Every content that a store shows, and how that ended. */
+/** Every content that a store shows, and the code with which reading ended. */
 async function readAll(root: string): Promise<Reading> {
   const contents: string[] = []
   const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
@@ -79,7 +79,7 @@ function filesOf(root: string, pattern: RegExp): readonly string[] {
   )
 }
 
-/** Verdicts on `root` with one byte of a file changed at each of so many places. */
+/** Verdicts on `root` with one byte of a file changed, at each of several positions. */
 async function verdictsOn(
   root: string,
   file: string,

@@ -150,7 +150,7 @@ function changed(commit: ViewedCommit): readonly string[] {
   return [...commit.files].flatMap(([name, oid]) => (parent?.files.get(name) === oid ? [] : [name]))
 }
 
-/** How many rows a sealed record can have at most, by its size alone. */
+/** The maximum number of rows of a sealed record, by its size alone. */
 function rowsMaxIn({ length }: Uint8Array): number {
   const padded = length - 88
   return padded % 256 === 0 ? Math.floor((padded - 400) / 97) : -1

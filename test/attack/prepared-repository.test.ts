@@ -135,7 +135,7 @@ describe('a push to a prepared repository runs nothing of it:', () => {
   })
 })
 
-/** A push of stock git to a repository that is prepared so: else nothing is tried here. */
+/** Pushes with stock git, to prove that the preparation has an effect at all. */
 function expectRunByGit({ place }: Clone, remote: string, prepare: Prepare): void {
   const root = temporaryDirectory()
   const prepared = `${root}/prepared.git`

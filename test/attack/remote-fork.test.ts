@@ -28,7 +28,7 @@ async function wordsOf(clone: Clone): Promise<string> {
 interface Fork {
   readonly a: Clone
   readonly b: Clone
-  /** What both take for the one remote, and what is put in its place at times. */
+  /** The path of the remote for both devices, whose content is swapped. */
   readonly shown: string
   readonly hidden: string
 }

@@ -187,7 +187,7 @@ describe('T24: a host that has lost an object', () => {
       dropObject(remote, find(remote))
       const error = await failureOf(joinClone(a, remote))
       expect(['remote_protocol', 'remote_unreachable', 'object_missing']).toContain(error.code)
-      // Who is in step does not notice, and loses nothing.
+      // A device that is in step does not notice, and loses nothing.
       await sync(b)
       await repair(b)
       const c = await joinClone(a, remote)

@@ -25,7 +25,7 @@ import { nextRow, standardHistory } from '../support/standard-forge.ts'
 import { author, contentsOf, reopen } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 
-/** A removes B, which does not know yet. C is a machine beside them. */
+/** A removes B, which does not know yet. C is a third machine. */
 const removed = worldsOf(async (url) => {
   const { a, b } = await makePair(url)
   const c = await joinClone(a, url)

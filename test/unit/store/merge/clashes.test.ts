@@ -69,7 +69,7 @@ describe('memories at one path', () => {
       },
     ],
     [
-      'of which one was deleted and made anew, and edited elsewhere, are joined',
+      'of which one was deleted and created again, and edited elsewhere, are joined',
       {
         open: {
           a: {

@@ -1,16 +1,16 @@
-// Merges of few memories, each state in few words, and what comes of them in as few. Contents stand
-// for blobs, `at` for a place in the history.
+// A short notation for merges of few memories and their results. Contents stand for blobs, `at` for
+// a position in the history.
 
 import { digestOf } from '../../../../src/store/changes/changes.ts'
 import type { MergeInput, OpenMemory } from '../../../../src/store/merge/merge-input.ts'
 import { type MergeOutcome, planMerge } from '../../../../src/store/merge/plan.ts'
 import type { CurrentVersion, LiveMemory } from '../../../../src/store/snapshot/live-memory.ts'
 
-/** A version in few words. Later versions have a greater `at`; redacted: no path. */
+/** A version in this notation. Later versions have a greater `at`; a redacted one has no path. */
 export interface State {
   readonly at: number
   readonly path?: string
-  /** Undefined: deleted. */
+  /** Undefined for a deletion. */
   readonly content?: string
 }
 

@@ -287,7 +287,7 @@ describe('keyrings that changed apart and meet at', () => {
     await admit(b, 'reader')
     await sync2(a, 'origin')
     await sync2(b, 'other')
-    // Neither hears of the other's join.
+    // Neither knows of the other's join.
     expect(
       (await a.store.as(author).sync({ remote: 'other', only: 'pull' })).keyrings,
     ).toBeDefined()

@@ -58,7 +58,7 @@ async function redactLeaked(owner: Clone): Promise<void> {
   await redact(owner, versions[0]?.versionId ?? '')
 }
 
-/** A clone has taken it over, and nobody else knows that it must not. */
+/** A clone has taken over the late commit, and no other clone knows that it is late. */
 async function takenOver({ isBehind = false } = {}): Promise<Removal> {
   const found = await removal({ isBehind })
   await sync(found.clone)
@@ -66,14 +66,14 @@ async function takenOver({ isBehind = false } = {}): Promise<Removal> {
   return found
 }
 
-/** The remote is rid of it by now. */
+/** The remote does not have the late commit any more. */
 async function withLate(): Promise<Removal> {
   const found = await takenOver()
   await sync(found.owner)
   return found
 }
 
-/** The remote is rid of it by now, and shows a redaction with the removal. */
+/** The remote does not have the late commit any more, and has a redaction with the removal. */
 async function withRedaction(): Promise<Removal> {
   const found = await takenOver()
   await redactLeaked(found.owner)
@@ -83,7 +83,7 @@ async function withRedaction(): Promise<Removal> {
 
 const kept = { '/key.txt': 'revoked', '/kept.md': '/kept.md' }
 
-/** Has the late commit as its newest one. */
+/** A clone that has the late commit as its newest one. */
 async function beside({ place }: Clone): Promise<MemoryStore> {
   const store = await reopen(place)
   expect((await store.read('/late.md'))?.content).toBe('/late.md')

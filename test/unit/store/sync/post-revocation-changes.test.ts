@@ -6,7 +6,7 @@ import { worldsOf } from '../../../support/clone-templates.ts'
 import { firstClone, idOf, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
-/** The first removes the second, which does not know yet. The third is a machine beside them. */
+/** The first removes the second, which does not know yet. The third is another machine. */
 const removed = worldsOf(async (url) => {
   const first = await firstClone(url)
   await put(first, '/before.md')

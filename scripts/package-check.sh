@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 
 step() { printf '\n== %s\n' "$*"; }
 
-step 'npm pack'
+# No sources, tests or source maps: only what "files" in package.json lists.
 cd "$root"
 npm pack --silent --pack-destination "$work"
 tarball=$(echo "$work"/gitlocket-*.tgz)
@@ -35,7 +35,7 @@ cp "$root/scripts/package-check.mjs" .
 npm init --yes >/dev/null
 npm pkg set type=module
 npm install --omit=dev --no-audit --no-fund "$tarball"
-
+# Without skipLibCheck: the declarations must stand alone.
 step 'run a program'
 node package-check.mjs
 

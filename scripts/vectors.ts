@@ -1,6 +1,6 @@
-// `npm run vectors`: makes the test vectors of format 1 where there are none. They are frozen: once
-// released, a file of test/vectors/v1 is never changed, and this refuses to overwrite it. The
-// makers are TypeScript beside the tests (test/vectors/make), so vitest runs them.
+// `npm run vectors`: makes the test vectors of format 1 if there are none. They are frozen: once
+// released, a file of test/vectors/v1 never changes, and this refuses to overwrite it. The
+// makers are TypeScript in test/vectors/make, so vitest runs them.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

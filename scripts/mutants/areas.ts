@@ -1,4 +1,5 @@
-// The kept list, by area. Every entry must apply to the code as it is: a law of test/tidy.test.ts.
+// The list of mutants, by area. Every entry must apply to the current code: a law of
+// test/tidy.test.ts.
 
 import { durability } from './list/durability.ts'
 import { handlers } from './list/handlers.ts'

@@ -1,5 +1,5 @@
-// `npm run mutants`: puts each defect of the kept list into the code, one at a time, and runs the
-// test that must notice it. Prints a line for each and the score, and fails if one survives.
+// `npm run mutants`: puts each defect of the list into the code, one at a time, and runs the test
+// that must notice it. Prints a line for each and the score, and fails if one survives.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -11,9 +11,9 @@ import { areas } from './areas.ts'
 import { runMutant, type Task, type Verdict } from './run.ts'
 
 const usage = `npm run mutants [-- options]
-  --only <text>     those whose area, source file or test holds this text
+  --only <text>     those whose area, source file or test contains this text
   --piece <k/n>     the k-th of n equal parts
-  --jobs <n>        how many run at once; as many as there are cores`
+  --jobs <n>        how many run concurrently; by default the number of cores`
 
 interface Options {
   readonly only: string

@@ -1,13 +1,13 @@
-// One entry of the kept list: a defect of one line, and the test that notices it.
+// One entry of the list: a defect of one line, and the test that notices it.
 
 export interface Mutant {
-  /** What stands in the file, exactly once. */
+  /** The text in the file, which occurs exactly once. */
   readonly line: string
-  /** What stands there instead. */
+  /** Its replacement. */
   readonly becomes: string
   /** The test file, from `test/`. */
   readonly test: string
-  /** The full name of the test that fails, its groups included, or the end of it. */
+  /** The full name of the test that fails, groups included, or the end of it. */
   readonly name: string
 }
 

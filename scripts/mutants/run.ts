@@ -1,5 +1,5 @@
-// Runs the named test of one mutant against the defect, in a vitest of its own, and tells whether
-// the test noticed. Must not count a run as noticed that failed for another reason.
+// Runs the named test of one mutant against the defect, in its own vitest, and reports whether the
+// test noticed. Must not count a run as noticed that failed for another reason.
 
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ import type { Mutant } from './mutant.ts'
 export type Verdict =
   | { readonly type: 'killed' }
   | { readonly type: 'survived' }
-  /** The list is wrong: the test did not run, or the file with the defect does not load. */
+  /** The entry is wrong: the test did not run, or the file with the defect does not load. */
   | { readonly type: 'unusable'; readonly why: string }
 
 export interface Task extends Mutant {
@@ -22,7 +22,7 @@ export interface Task extends Mutant {
 export interface Place {
   /** The root of the repository. */
   readonly root: string
-  /** For reports; one run at a time writes to the name that it is given. */
+  /** The directory of reports; one run at a time writes to its name. */
   readonly scratch: string
 }
 
@@ -74,7 +74,7 @@ const reportSchema = z.object({
 })
 type TestResult = z.infer<typeof testResultSchema>
 
-/** Undefined if vitest wrote none, or if a file could not be loaded. */
+/** Undefined if vitest wrote no report, or if a file could not be loaded. */
 function readReport(path: string): readonly TestResult[] | undefined {
   try {
     const { testResults } = reportSchema.parse(JSON.parse(readFileSync(path, 'utf8')))

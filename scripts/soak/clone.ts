@@ -1,4 +1,4 @@
-// A clone of the store in a process of its own, which is killed and started again.
+// A clone of the store in its own process, which is killed and started again.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,18 +16,18 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** The process has ended before it answered. */
+/** The process ended before it answered. */
 export class Killed extends Error {
   override readonly name = 'Killed'
 }
 
-/** The process answered that it failed. */
+/** The process answered with a failure. */
 export class Failed extends Error {
   override readonly name = 'Failed'
   readonly code: string | undefined
 
-  constructor(code: string | undefined, words: string) {
-    super(words)
+  constructor(code: string | undefined, message: string) {
+    super(message)
     this.code = code
   }
 }
@@ -49,7 +49,7 @@ export class CloneProcess {
       if (message.type === 'pulse') onPulse(message.pulse)
       else if (message.type === 'answer') this.#take(message.id)?.resolve(message.value)
       else if (message.type === 'failed')
-        this.#take(message.id)?.reject(new Failed(message.code, message.words))
+        this.#take(message.id)?.reject(new Failed(message.code, message.text))
     })
     child.once('exit', () => {
       this.#ended = true
@@ -80,7 +80,7 @@ export class CloneProcess {
       this.#asked += 1
       this.#waiting.set(this.#asked, { resolve, reject })
       const ask: Ask = { id: this.#asked, request }
-      // What fails to go out is rejected when the process has ended.
+      // A message that cannot be sent is rejected when the process has ended.
       this.#child.send(ask, () => undefined)
     })
   }
@@ -92,7 +92,7 @@ export class CloneProcess {
     await ended
   }
 
-  /** Open files of the process; undefined where nobody tells. */
+  /** Open files of the process; undefined if the system does not show them. */
   countHandles(): number | undefined {
     try {
       return readdirSync(`/proc/${this.#child.pid}/fd`).length

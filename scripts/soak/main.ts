@@ -1,6 +1,6 @@
-// `npm run soak`: two clones of a store write, look, ask for versions and sync for minutes, each in
-// a process that is killed every minute. What was acknowledged is kept in a model beside them, and
-// whatever is not there afterwards ends the run with exit code 1. One line is printed per minute.
+// `npm run soak`: two clones of a store write, read, ask for versions and sync for minutes, each in
+// a process that is killed every minute. A model keeps what was acknowledged, and anything that is
+// missing afterwards ends the run with exit code 1. One line is printed per minute.
 
 import { run, scratchDirectory } from '../bench/machine.ts'
 import { seededChoice } from '../bench/workload.ts'
@@ -14,7 +14,7 @@ import { Workload } from './workload.ts'
 import { makeWorld } from './world.ts'
 
 const minuteMs = 60_000
-/** A kill comes at any time of its minute but the first seconds. */
+/** A kill comes at any time of its minute except the first seconds. */
 const killFromMs = 5000
 const secret = 'passphrase-7d1c0b'
 
@@ -95,7 +95,7 @@ class Soak {
   }
 }
 
-/** Both clones and the remote come to one head that has all that either was told is done. */
+/** Syncs both clones and checks that all heads are equal and hold everything acknowledged. */
 async function converge([a, b]: readonly [Side, Side], remote: string): Promise<string> {
   for (const side of [a, b, a, b]) await side.ask({ type: 'sync' })
   const expected = new Map<string, string>()
@@ -104,10 +104,10 @@ async function converge([a, b]: readonly [Side, Side], remote: string): Promise<
   }
   for (const side of [a, b]) {
     const found = await side.contents()
-    const own = [...found].filter(([path]) => !path.startsWith('/shared/'))
+    const current = [...found].filter(([path]) => !path.startsWith('/shared/'))
     const lost = [...expected].filter(([path, hash]) => found.get(path) !== hash)
     if (lost.length > 0) throw new Loss(`${side.name} lacks ${lost[0]?.[0]} as it was written`)
-    if (own.length !== expected.size) throw new Loss(`${side.name} has what was deleted`)
+    if (current.length !== expected.size) throw new Loss(`${side.name} has what was deleted`)
     for (const { lines } of [a, b]) {
       for (const [path, of] of lines) await side.checkLines(path, of)
     }
@@ -131,7 +131,7 @@ async function main({ minutes, seed, directory }: Options): Promise<void> {
   const { remote, places } = await makeWorld(scratch)
   const newSide = (name: 'a' | 'b', onPulse: (pulse: Pulse) => void): Side => {
     const workload = new Workload(seededChoice(`${seed} ${name}`), `/${name}`)
-    // The second one leaves the processors to the first, of which the figures are to tell.
+    // The second side leaves the processors to the first, which the figures are about.
     const pace = name === 'a' ? { atOnce: 4, restMs: 0 } : { atOnce: 1, restMs: 100 }
     return new Side(name, places[name === 'a' ? 0 : 1], workload, pace, onPulse)
   }

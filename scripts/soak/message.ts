@@ -1,4 +1,4 @@
-// What passes between the soak and the processes that hold its clones.
+// The messages between the soak and the processes that hold its clones.
 
 export type ToolCommand =
   | { readonly command: 'view'; readonly path: string }
@@ -23,20 +23,20 @@ export type Request =
   | { readonly type: 'tool'; readonly input: ToolCommand }
   | { readonly type: 'versions'; readonly path: string }
   | { readonly type: 'sync' }
-  /** Every version with this text in it. Answered with how many were erased. */
+  /** Erases every version with this text in it. The answer is their number. */
   | { readonly type: 'redact'; readonly text: string }
-  /** Answered with path and SHA-256 of all contents. */
+  /** The answer is path and SHA-256 of all contents. */
   | { readonly type: 'contents' }
   /** The text of a memory; undefined if there is none. */
   | { readonly type: 'read'; readonly path: string }
-  /** Verifies everything and searches for what was redacted. */
+  /** Verifies everything and searches for redacted versions. */
   | { readonly type: 'prove'; readonly text: string }
   | { readonly type: 'close' }
 
 export interface Proof {
   readonly head: string
   readonly versions: number
-  /** What a redaction should have erased and is there. */
+  /** Versions that a redaction should have erased and that still exist. */
   readonly residues: number
 }
 
@@ -56,11 +56,11 @@ export interface Ask {
   readonly request: Request
 }
 
-/** Bytes and milliseconds, of the last second but for `stallUsual`. */
+/** Bytes and milliseconds of the last second, except for `stallUsual`. */
 export interface Pulse {
   readonly rss: number
   readonly heap: number
-  /** The longest time for which the event loop was held, and the 99.9th percentile of the life. */
+  /** The longest block of the event loop, and the 99.9th percentile since the start. */
   readonly stallMax: number
   readonly stallUsual: number
 }
@@ -74,5 +74,5 @@ export type Message =
       readonly type: 'failed'
       readonly id: number
       readonly code: string | undefined
-      readonly words: string
+      readonly text: string
     }

@@ -1,10 +1,10 @@
-// The line that is printed for each minute: the worst that was seen of either process in it.
+// The line that is printed for each minute: the worst values of either process in it.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pulse } from './message.ts'
 
-/** Of both processes. Only a sync that came to its end counts. */
+/** Counts of both processes. Only completed syncs count. */
 export interface Counts {
   readonly commands: number
   readonly syncs: number
@@ -28,7 +28,7 @@ export class Minute {
     this.#usual = Math.max(this.#usual, stallUsual)
   }
 
-  /** What the files of a store and the handles of its process say. */
+  /** Adds the files of a store and the handles of its process. */
   look(store: string, handles: number | undefined): void {
     this.#handles = Math.max(this.#handles, handles ?? 0)
     const packs = readdirSync(join(store, 'objects/pack')).filter((name) => name.endsWith('.pack'))

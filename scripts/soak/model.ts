@@ -1,9 +1,9 @@
-// What one clone was told is done, by path, and what it has been asked and not yet said. Decides
-// whether what is found after a kill can be.
+// The acknowledged state of one clone, by path, and its unanswered commands. Decides whether the
+// state found after a kill is possible.
 
 import type { ToolCommand } from './message.ts'
 
-/** Path → text; undefined: there is no memory. */
+/** Path → text, or undefined if there is no memory. */
 export type Effect = ReadonlyMap<string, string | undefined>
 
 export class Model {
@@ -25,7 +25,7 @@ export class Model {
     this.#pending.add(effect)
   }
 
-  /** It was acknowledged. */
+  /** The effect was acknowledged. */
   done(effect: Effect): void {
     this.#pending.delete(effect)
     for (const [path, text] of effect) {
@@ -34,14 +34,14 @@ export class Model {
     }
   }
 
-  /** It was refused, or only looked. */
+  /** The effect was refused, or was only a read. */
   drop(effect: Effect): void {
     this.#pending.delete(effect)
   }
 
   /**
-   * What the clone has after it was killed: each command under way is wholly done or not at all.
-   * Returns what cannot be, one sentence for each.
+   * Takes the state of the clone after a kill: each unanswered command is wholly done or not at
+   * all. Returns one sentence for each difference.
    */
   settle(found: ReadonlyMap<string, string>, hashOf: (text: string) => string): string[] {
     for (const effect of this.#pending) {
@@ -59,14 +59,14 @@ export class Model {
     return [...paths].flatMap((path) => {
       const text = this.#texts.get(path)
       if (found.get(path) === (text === undefined ? undefined : hashOf(text))) return []
-      if (!found.has(path)) return `${path} was acknowledged and is gone`
+      if (!found.has(path)) return `${path} was acknowledged and is missing`
       if (text === undefined) return `${path} was deleted and is back`
       return `${path} is not what was acknowledged last`
     })
   }
 }
 
-/** What a command makes of the texts that it touches. */
+/** The texts after a command, for the paths that it touches. */
 export function effectOf(texts: ReadonlyMap<string, string>, input: ToolCommand): Effect {
   const at = (path: string): string => texts.get(storePath(path)) ?? ''
   switch (input.command) {

@@ -4,15 +4,15 @@ import { parseArgs } from 'node:util'
 
 export interface Options {
   readonly minutes: number
-  /** What the random choices follow from. Timing is the machine's: no two runs are the same. */
+  /** The seed of the random choices. Timing is the machine's: no two runs are the same. */
   readonly seed: string
-  /** Where the scratch directory is made; the system's temporary directory if undefined. */
+  /** The parent of the scratch directory; the system's temporary directory if undefined. */
   readonly directory: string | undefined
 }
 
 export const usage = `npm run soak -- [options]
-  --minutes <n>      how long, 10 unless told otherwise; one line is printed for each
-  --seed <text>      what the random choices follow from
+  --minutes <n>      how long, 10 by default; one line is printed for each
+  --seed <text>      the seed of the random choices
   --directory <dir>  where to work`
 
 /** Throws a TypeError that says what is wrong. */

@@ -1,5 +1,5 @@
-// One machine of the soak: its clone, what it was told is done, and the work that it is given,
-// which stands still while the process is killed and opened again.
+// One machine of the soak: its clone, its acknowledged state, and its work, which pauses while the
+// process is killed and the store opened again.
 
 import { CloneProcess, Failed, Killed } from './clone.ts'
 import type { Answers, Pulse, Request } from './message.ts'
@@ -8,19 +8,19 @@ import type { ClonePlace } from './soak-child.ts'
 import { hashOf } from './text-hash.ts'
 import type { Workload } from './workload.ts'
 
-/** Something that was acknowledged is not there, or a command failed that had no reason to. */
+/** Something acknowledged is missing, or a command failed without a reason. */
 export class Loss extends Error {
   override readonly name = 'Loss'
 }
 
-/** What a sync may run into beside another clone; it is tried again later. */
+/** Codes that a sync may meet because of the other clone; it is tried again later. */
 const passing: ReadonlySet<unknown> = new Set(['remote_moved', 'locked'])
 const syncEveryMs = 7000
 const versionsEveryMs = 2000
 const lineEveryMs = 1500
 
 export interface Pace {
-  /** Commands under way at once. */
+  /** Concurrent commands. */
   readonly atOnce: number
   /** Between two commands of the same lane, ms. */
   readonly restMs: number
@@ -62,7 +62,7 @@ export class Side {
     return this.#lines
   }
 
-  /** All that goes on at once; resolves after `stop`. Rejects with Loss. */
+  /** Does everything concurrently; resolves after `stop`. Rejects with Loss. */
   async work(): Promise<void> {
     const lanes = Array.from({ length: this.#pace.atOnce }, () => this.#commandLane())
     await Promise.all([
@@ -77,7 +77,7 @@ export class Side {
     this.#stopped = true
   }
 
-  /** The file that both sides write to from now on. */
+  /** The file that both sides write to from then on. */
   set shared(path: string) {
     this.#shared = path
   }
@@ -85,13 +85,13 @@ export class Side {
   /** Kills the process, opens the store again and compares. */
   async kill(): Promise<void> {
     const before = await this.#process
-    // Whoever has something to ask waits for the comparison.
+    // Further requests wait for the comparison.
     this.#process = this.#restart(before)
     await this.#process
     for (const [path, lines] of this.#lines) await this.checkLines(path, lines)
   }
 
-  /** Asked again if the process is killed over it: a change that was done then is refused. */
+  /** Repeats the request if the process is killed: a change that was done by then is refused. */
   async ask<R extends Request>(request: R): Promise<Answers[R['type']] | undefined> {
     for (let isRepeated = false; ; isRepeated = true) {
       try {
@@ -139,7 +139,7 @@ export class Side {
     }
   }
 
-  /** What is under way when the process is killed stays in the model until `settle`. */
+  /** A command that is unanswered when the process is killed stays in the model until `settle`. */
   async #command(process: CloneProcess): Promise<void> {
     const input = this.#workload.next(this.model)
     const effect = effectOf(this.model.texts, input)
@@ -163,7 +163,7 @@ export class Side {
     this.commands += 1
   }
 
-  /** To a file that the other side writes to as well; it may not be here yet. */
+  /** Adds a line to a file that both sides write to, which may not exist here yet. */
   async #addLine(): Promise<void> {
     const path = this.#shared
     const line = `line ${this.commands} of ${this.name}`
@@ -201,7 +201,7 @@ export class Side {
     return new Map(found.filter(([path]) => path.startsWith(`/${this.name}/`)))
   }
 
-  /** Whoever was asked is gone: waits for the next one, or until it is known that it is killed. */
+  /** Waits for the next process, or until it is known that this one was killed. */
   async #restarted(): Promise<void> {
     await rest(10)
     await this.#process

@@ -1,5 +1,5 @@
-// A process that keeps a clone open and does what it is asked, several things at once, until it is
-// killed. Started by clone.ts.
+// A process that keeps a clone open and answers requests concurrently until it is killed. Started
+// by clone.ts.
 
 import { readFileSync } from 'node:fs'
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
@@ -16,45 +16,45 @@ export interface ClonePlace {
 }
 
 const author = { actor: { type: 'user', id: 'soak' } } as const
-/** What the delay of a loop without any work is, ms. */
+/** The delay of an idle event loop, ms. */
 const resolution = 5
 const pulseMs = 1000
 
 async function serve({ identityFile, ...places }: ClonePlace): Promise<void> {
-  const lately = monitorEventLoopDelay({ resolution })
-  const always = monitorEventLoopDelay({ resolution })
-  lately.enable()
-  always.enable()
+  const lastSecond = monitorEventLoopDelay({ resolution })
+  const total = monitorEventLoopDelay({ resolution })
+  lastSecond.enable()
+  total.enable()
   const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
   const store = await openStore({ ...places, identity })
   const handlers = memoryToolHandlers(store, { session: 'soak' })
   process.on('disconnect', () => process.exit(1))
   process.on('message', ({ id, request }: Ask) => {
     answer(store, handlers, request).then(
-      (value) => tell({ type: 'answer', id, value }),
-      (error: unknown) => tell({ type: 'failed', id, ...describe(error) }),
+      (value) => send({ type: 'answer', id, value }),
+      (error: unknown) => send({ type: 'failed', id, ...describe(error) }),
     )
   })
-  setInterval(() => tell({ type: 'pulse', pulse: pulseOf(lately, always) }), pulseMs).unref()
-  tell({ type: 'open' })
+  setInterval(() => send({ type: 'pulse', pulse: pulseOf(lastSecond, total) }), pulseMs).unref()
+  send({ type: 'open' })
 }
 
-function tell(message: Message): void {
+function send(message: Message): void {
   process.send?.(message)
 }
 
 function describe(error: unknown): Omit<Extract<Message, { type: 'failed' }>, 'type' | 'id'> {
   const code = error instanceof StoreError ? error.code : undefined
   const details = error instanceof StoreError ? ` ${JSON.stringify(error.details)}` : ''
-  const words = error instanceof Error ? `${error.message}${details}` : String(error)
-  return { code, words }
+  const text = error instanceof Error ? `${error.message}${details}` : String(error)
+  return { code, text }
 }
 
-function pulseOf(lately: IntervalHistogram, always: IntervalHistogram): Pulse {
+function pulseOf(lastSecond: IntervalHistogram, total: IntervalHistogram): Pulse {
   const { rss, heapUsed: heap } = process.memoryUsage()
-  const stallMax = lately.max / 1e6 - resolution
-  lately.reset()
-  return { rss, heap, stallMax, stallUsual: always.percentile(99.9) / 1e6 - resolution }
+  const stallMax = lastSecond.max / 1e6 - resolution
+  lastSecond.reset()
+  return { rss, heap, stallMax, stallUsual: total.percentile(99.9) / 1e6 - resolution }
 }
 
 async function answer(

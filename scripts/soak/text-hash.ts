@@ -1,4 +1,4 @@
-// How texts are compared between processes: they are too many to be sent.
+// Processes compare texts by hash, since the texts are too large to send.
 
 import { createHash } from 'node:crypto'
 

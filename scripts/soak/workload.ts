@@ -1,4 +1,4 @@
-// What an agent might ask for next: all commands of the memory tool on texts whose sizes are
+// The next command of an agent: all commands of the memory tool, on texts whose sizes are
 // log-normal, from a few bytes up to the limit.
 
 import { revisionLine } from '../bench/workload.ts'
@@ -24,13 +24,13 @@ export class Workload {
   readonly #directory: string
   #made = 0
 
-  /** `directory` is what this clone alone writes to, `/a`. */
+  /** `directory` belongs to this clone alone, such as `/a`. */
   constructor(choose: (bound: number) => number, directory: string) {
     this.#choose = choose
     this.#directory = directory
   }
 
-  /** Of the memories that no command under way touches. */
+  /** The next command, on a memory that no unanswered command touches. */
   next(model: Model): ToolCommand {
     const { idle, texts } = model
     const path = idle[this.#choose(Math.max(idle.length, 1))]
@@ -62,7 +62,7 @@ export class Workload {
     }
   }
 
-  /** A log-normal size: the sum of twelve numbers is as normal as is needed here. */
+  /** A log-normal size: the sum of twelve uniform numbers is close enough to normal. */
   #size(): number {
     let sum = -6
     for (let count = 0; count < 12; count += 1) sum += this.#choose(1e6) / 1e6

@@ -1,4 +1,4 @@
-// What a soak runs on: a store, its second clone, and the bare repository between them.
+// The world of a soak: a store, its second clone, and the bare repository between them.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

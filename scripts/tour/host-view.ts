@@ -1,4 +1,4 @@
-// What the host of a remote sees of the store: stock git on the closed repository. Where git or
+// What the host of a remote sees of the store: stock git on the closed repository. If git or
 // ssh-keygen is missing, one line says what was left out.
 
 import { writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import type { Place } from './place.ts'
 import { ask, git, showGit, showGitRefusing } from './programs.ts'
 import { heading, print, printBlock, style } from './screen.ts'
 
-/** `signers`: what `store.allowedSigners()` says, for git to check signatures with. */
+/** `signers`: the output of `store.allowedSigners()`, with which git checks signatures. */
 export function showHostView(place: Place, signers: string, erasure: Erasure): void {
   heading('What the host of a remote sees: stock git on the same store, without a key')
   const version = ask('git', '--version')
@@ -25,7 +25,7 @@ export function showHostView(place: Place, signers: string, erasure: Erasure): v
   showGit(place, ['fsck', '--strict'], 5)
 }
 
-/** git checks SSH signatures since 2.34, by calling ssh-keygen. */
+/** git checks SSH signatures with ssh-keygen since 2.34. */
 function signatureObstacle(version: string): string | undefined {
   const [, major, minor] = /(\d+)\.(\d+)/.exec(version) ?? []
   if (Number(major) * 1000 + Number(minor) < 2034) return 'git 2.34 or newer'
@@ -48,14 +48,14 @@ function showSignatures(place: Place, signers: string): void {
 /** The first bytes of one memory. */
 function showSealed(place: Place): void {
   const path = git(place, ['ls-tree', '-r', '--name-only', 'main', 'm/']).toString().split('\n')[0]
-  const words = ['cat-file', 'blob', `main:${path}`]
-  const bytes = git(place, words)
-  print(style('bold', `\n$ git ${words.join(' ')}`))
+  const args = ['cat-file', 'blob', `main:${path}`]
+  const bytes = git(place, args)
+  print(style('bold', `\n$ git ${args.join(' ')}`))
   printBlock(hexDump(bytes.subarray(0, 80)), { indent: 2 })
   print(style('dim', `  … ${bytes.length} bytes: a short header, then ciphertext`))
 }
 
-/** What held the key, and everything else that only the old history had. */
+/** Checks that git has neither the commit with the key nor any other erased object. */
 function showErased(place: Place, { commit, objectIds }: Erasure): void {
   showGitRefusing(place, ['cat-file', '-t', commit])
   const answer = git(place, ['cat-file', '--batch-check'], `${objectIds.join('\n')}\n`).toString()
@@ -64,9 +64,9 @@ function showErased(place: Place, { commit, objectIds }: Erasure): void {
     .split('\n')
     .filter((line) => !line.endsWith(' missing'))
   if (kept.length > 0) throw new Error(`git still has ${kept.length} objects that were erased`)
-  print(`\nThat commit brought the key. git has none of the ${objectIds.length} objects that the`)
+  print(`\nThat commit added the key. git has none of the ${objectIds.length} objects that the`)
   print('certificate names. A host or a clone that has them keeps them until it takes over this')
-  print('history and forgets the old one: the certificate is what to send to whoever runs it.')
+  print('history and forgets the old one: send the certificate to its operator.')
 }
 
 function hexDump(bytes: Uint8Array): string {

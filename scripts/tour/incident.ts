@@ -1,6 +1,6 @@
-// What a person does about the fourth session, with the command line: finds what it wrote, takes it
-// back, and erases the key that it leaked. Each step is checked, so that the tour cannot tell what
-// did not happen.
+// How a user handles the fourth session, with the command line: finds what it wrote, undoes it, and
+// erases the key that it leaked. Each step is checked, so that the tour never prints what did not
+// happen.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,9 +10,9 @@ import { showCommand } from './programs.ts'
 import { heading, print } from './screen.ts'
 import { access, conventions, friday, handover, leakedKey } from './transcript/friday.ts'
 
-/** What a redaction has left behind for the proof that it happened. */
+/** What the proof of a redaction needs. */
 export interface Erasure {
-  /** The commit that brought the key. */
+  /** The commit that added the key. */
   readonly commit: string
   /** Every object that the certificate names. */
   readonly objectIds: readonly string[]
@@ -20,10 +20,10 @@ export interface Erasure {
 
 type WithStore = <T>(work: (store: MemoryStore) => T | Promise<T>) => Promise<T>
 
-const person = 'ines'
+const user = 'ines'
 const certificate = 'certificate.json'
 const keyFile = 'leaked-key.txt'
-/** What Ines notes before anybody finds out; it has to survive. */
+/** What Ines writes before the attack is found; it must survive. */
 const later = {
   conventions: '- Staging is reset on Mondays at 04:00 UTC',
   handover: '04:30 backup of the database to the bucket',
@@ -35,10 +35,10 @@ export async function showIncident(place: Place, withStore: WithStore): Promise<
   return redactKey(place, withStore)
 }
 
-/** Edits by another author, on top of what the session wrote and in the same memories. */
+/** Adds edits by another author, in the same memories and on top of what the session wrote. */
 async function writeLaterNotes(place: Place): Promise<void> {
-  heading('Later, Ines writes into the same memories, and then wonders about a line')
-  const author = ['--actor', person]
+  heading('Later, Ines writes into the same memories, and then questions a line')
+  const author = ['--actor', user]
   const [rules, notes] = [storePath(conventions), storePath(handover)]
   showCommand(place, ['insert', rules, '--line', '2', '--text', later.conventions, ...author], 1)
   showCommand(place, ['insert', notes, '--line', '6', '--text', later.handover, ...author], 1)
@@ -46,34 +46,34 @@ async function writeLaterNotes(place: Place): Promise<void> {
 }
 
 async function undoSession(place: Place, withStore: WithStore): Promise<void> {
-  heading('She takes back what that session wrote; what others wrote since stays')
+  heading('She undoes what that session wrote; what others wrote since then stays')
   const undo = ['rollback', '--session', friday.id]
   showCommand(place, [...undo, '--dry-run'], 42)
-  showCommand(place, [...undo, '--as', person, '--yes'], 6)
+  showCommand(place, [...undo, '--as', user, '--yes'], 6)
   const texts = await withStore(async (store) => ({
     conventions: (await store.read(storePath(conventions)))?.content ?? '',
     handover: (await store.read(storePath(handover)))?.content ?? '',
     access: await store.read(storePath(access)),
   }))
   const both = texts.conventions + texts.handover
-  check(!both.includes('paste.example') && !both.includes(leakedKey), 'what it wrote is gone')
-  check(texts.access === undefined, 'the memory that it made is gone')
+  check(!both.includes('paste.example') && !both.includes(leakedKey), 'its lines are removed')
+  check(texts.access === undefined, 'the memory that it created is deleted')
   check(both.includes(later.conventions) && both.includes(later.handover), 'later lines stay')
 }
 
-/** No version that holds the key is current any more, but the history still has them. */
+/** No current version holds the key any more, but the history still does. */
 async function redactKey(place: Place, withStore: WithStore): Promise<Erasure> {
-  heading('The key is still in the history: she erases it from there, for good')
+  heading('The key is still in the history: she erases it there, permanently')
   const leak = await findLeak(withStore)
-  if (leak === undefined) throw new Error('The fourth session made no memory')
+  if (leak === undefined) throw new Error('The fourth session created no memory')
   const file = join(place.root, keyFile)
   writeFileSync(file, `${leakedKey}\n`, { mode: 0o600 })
   const redact = ['redact', '--matching-file', keyFile, '--literal']
   try {
     showCommand(place, [...redact, '--dry-run'], 8)
-    print('\nAlso her own version of the handover, in which the key still was.')
+    print('\nIt includes her own version of the handover, which still held the key.')
     const reason = ['--reason-code', 'leaked_secret', '--certificate', certificate]
-    showCommand(place, [...redact, ...reason, '--as', person, '--yes'], 10)
+    showCommand(place, [...redact, ...reason, '--as', user, '--yes'], 10)
   } finally {
     rmSync(file)
   }
@@ -84,7 +84,7 @@ async function redactKey(place: Place, withStore: WithStore): Promise<Erasure> {
   const isSame = row?.versionId === leak.versionId
   check(
     isSame && row?.redactedAt !== undefined && row.path === undefined,
-    'the row is there, without a path',
+    'the row exists, without a path',
   )
   return { commit: leak.commit, objectIds: objectIdsOf(place) }
 }
@@ -108,7 +108,7 @@ function objectIdsOf(place: Place): readonly string[] {
   throw new Error('The certificate names no objects')
 }
 
-/** As the command line and the library name it. */
+/** The path as the command line and the library write it. */
 function storePath(path: string): string {
   return path.replace(/^\/memories/, '')
 }

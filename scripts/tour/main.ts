@@ -1,7 +1,7 @@
-// `npm start`: the product in a few seconds, without a question. A temporary store, the transcript
-// of agent sessions through the memory tool, the history and its verification, the undo of a
-// session that was poisoned and the redaction of a key that it leaked, a second machine, and what a
-// git host sees of it all. Ends above 0 if anything differs from what the transcript expects.
+// `npm start`: the product in a few seconds, without prompts. A temporary store, the transcript of
+// agent sessions through the memory tool, the history and its verification, the undo of a poisoned
+// session and the redaction of a key that it leaked, a second machine, and what a git host sees of
+// all that. Exits above 0 if anything differs from what the transcript expects.
 
 import process from 'node:process'
 import { createStore, type MemoryStore, openStore } from 'gitlocket'
@@ -26,8 +26,10 @@ try {
 
 async function tour(): Promise<void> {
   print('gitlocket keeps the memory of AI agents in an encrypted git repository. This replays')
-  print('sessions of an agent, each command through the memory tool; one of them is poisoned, is')
-  print('taken back, and what it leaked is erased. Then it looks at what is left.')
+  print(
+    'sessions of an agent, each command through the memory tool. One session is poisoned: it is',
+  )
+  print('undone, and what it leaked is erased. Then it shows what the host can see.')
   const place = await makePlace()
   const { store, recoveryKey } = await createStore(place)
   await store.close()
@@ -51,14 +53,14 @@ async function replayAll(place: Place): Promise<void> {
   print(`\n${calls} commands, ${commits} commits, ${seconds} s`)
 }
 
-/** Each session opens the store anew, as another process would. */
+/** Each session opens the store again, as another process would. */
 function replayOne(place: Place, session: Session): Promise<number> {
   heading(`Session ${session.id}: ${session.request}`)
   return withStore(place, (store) => replay(store, session))
 }
 
 async function showGuard(place: Place): Promise<void> {
-  heading('So that it does not happen again: the store refuses secrets that it can recognise')
+  heading('To prevent it in future, the store refuses secrets that it can recognise')
   showCommand(place, ['settings', '--guard', 'on'], 6)
   await replayOne(place, guardedSession)
 }
@@ -79,7 +81,7 @@ async function showHistory(place: Place): Promise<void> {
 }
 
 function showNext(place: Place): void {
-  heading('Go on with this store')
+  heading('Continue with this store')
   for (const [name, value] of Object.entries(variablesOf(place))) print(`  export ${name}=${value}`)
   print('  npx gitlocket ls')
   print('  npx gitlocket cat done/billing/handover.md')
@@ -88,7 +90,7 @@ function showNext(place: Place): void {
   print(style('dim', `  rm -r ${place.root}  # when you are done`))
 }
 
-/** `npm start | head` is no failure. */
+/** A reader that closes the pipe, as in `npm start | head`, is no failure. */
 function endQuietlyWithoutReader(): void {
   process.stdout.on('error', () => process.exit())
 }

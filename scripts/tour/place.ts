@@ -1,5 +1,5 @@
-// Where the tour's store lies: a new temporary directory, kept so that the reader can go on there.
-// What the programs that the tour starts get as their environment.
+// The directory of the tour's store, temporary but kept, so that the reader can continue there, and
+// the environment of the programs that the tour starts.
 
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { devNull, tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ export async function makePlace(): Promise<Place> {
   return { root, directory, stateDirectory: join(root, 'state'), identityFile, identity }
 }
 
-/** What `gitlocket` reads. */
+/** The variables that `gitlocket` reads. */
 export function variablesOf(place: Place): Readonly<Record<string, string>> {
   return {
     GITLOCKET_STORE: place.directory,
@@ -35,7 +35,7 @@ export function variablesOf(place: Place): Readonly<Record<string, string>> {
   }
 }
 
-/** For git and the command line: nothing of the user's git configuration changes what they show. */
+/** For git and the command line, independent of the user's git configuration. */
 export function childEnvironment(place: Place): NodeJS.ProcessEnv {
   const others = Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))
   return {

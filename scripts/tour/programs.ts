@@ -1,6 +1,6 @@
-// Runs other programs for the tour and shows what they say: the `gitlocket` command, and git where
-// it is installed. Nothing is asked, and a program that fails, or succeeds where it should not,
-// ends the tour.
+// Runs other programs for the tour and shows their output: the `gitlocket` command, and git if it
+// is installed. There are no prompts. A program that fails, or succeeds where it should not, ends
+// the tour.
 
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { execPath } from 'node:process'
@@ -13,56 +13,56 @@ const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('
 /** Shows `$ gitlocket …` and the first lines of its answer. */
 export function showCommand(
   place: Place,
-  words: readonly string[],
+  args: readonly string[],
   linesMax: number,
   exitCode = 0,
 ): void {
-  const shown = ['gitlocket', ...words]
-  const program = [execPath, commandLine, ...words]
+  const shown = ['gitlocket', ...args]
+  const program = [execPath, commandLine, ...args]
   show(shown, run(place, shown, program, { exitCode }).toString(), linesMax)
 }
 
-/** The same with git, in the store. */
-export function showGit(place: Place, words: readonly string[], linesMax: number): void {
-  const text = git(place, words).toString()
-  show(['git', ...words], text === '' ? '(no output: nothing is wrong)' : text, linesMax)
+/** Shows a git command in the store and the first lines of its output. */
+export function showGit(place: Place, args: readonly string[], linesMax: number): void {
+  const text = git(place, args).toString()
+  show(['git', ...args], text === '' ? '(no output: nothing is wrong)' : text, linesMax)
 }
 
-/** Shows how git refuses. */
-export function showGitRefusing(place: Place, words: readonly string[]): void {
-  const { status, stderr } = start(place, 'git', gitWords(place, words))
-  if (status === 0) throw new Error(`\`git ${words.join(' ')}\` should have failed`)
-  show(['git', ...words], stderr.toString(), 1)
+/** Shows a git command that must fail, and its error. */
+export function showGitRefusing(place: Place, args: readonly string[]): void {
+  const { status, stderr } = start(place, 'git', gitArguments(place, args))
+  if (status === 0) throw new Error(`\`git ${args.join(' ')}\` should have failed`)
+  show(['git', ...args], stderr.toString(), 1)
 }
 
 /** Standard output and standard error of git in the store. */
-export function git(place: Place, words: readonly string[], input = ''): Buffer {
-  return run(place, ['git', ...words], ['git', ...gitWords(place, words)], { input })
+export function git(place: Place, args: readonly string[], input = ''): Buffer {
+  return run(place, ['git', ...args], ['git', ...gitArguments(place, args)], { input })
 }
 
-function gitWords(place: Place, words: readonly string[]): readonly string[] {
-  return ['--no-pager', '-C', place.directory, ...words]
+function gitArguments(place: Place, args: readonly string[]): readonly string[] {
+  return ['--no-pager', '-C', place.directory, ...args]
 }
 
-/** What the program says, or undefined if it cannot be started. */
-export function ask(program: string, word: string): string | undefined {
-  const { error, stdout } = spawnSync(program, [word], { encoding: 'utf8', stdio: 'pipe' })
+/** The output of a program, or undefined if it cannot be started. */
+export function ask(program: string, argument: string): string | undefined {
+  const { error, stdout } = spawnSync(program, [argument], { encoding: 'utf8', stdio: 'pipe' })
   return error === undefined ? stdout : undefined
 }
 
-function show(words: readonly string[], text: string, linesMax: number): void {
+function show(args: readonly string[], text: string, linesMax: number): void {
   print()
-  printCommand(words.map(quoted))
+  printCommand(args.map(quoted))
   printBlock(text, { indent: 2, linesMax })
 }
 
 function run(
   place: Place,
   shown: readonly string[],
-  [program = '', ...words]: readonly string[],
+  [program = '', ...args]: readonly string[],
   { input = '', exitCode = 0 }: { readonly input?: string; readonly exitCode?: number },
 ): Buffer {
-  const { error, status, stderr, stdout } = start(place, program, words, input)
+  const { error, status, stderr, stdout } = start(place, program, args, input)
   if (error === undefined && status === exitCode) return Buffer.concat([stdout, stderr])
   throw new Error(`\`${shown.join(' ')}\` failed: ${error?.message ?? stderr.toString()}`)
 }
@@ -70,12 +70,12 @@ function run(
 function start(
   place: Place,
   program: string,
-  words: readonly string[],
+  args: readonly string[],
   input = '',
 ): SpawnSyncReturns<Buffer> {
-  return spawnSync(program, words, { cwd: place.root, env: childEnvironment(place), input })
+  return spawnSync(program, args, { cwd: place.root, env: childEnvironment(place), input })
 }
 
-function quoted(word: string): string {
-  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word}'`
+function quoted(argument: string): string {
+  return /^[\w./:=@%+-]+$/.test(argument) ? argument : `'${argument}'`
 }

@@ -33,14 +33,14 @@ function showInput(input: Input): void {
   for (const line of editOf(input)) print(style('dim', `      ${cut(line, 94)}`))
 }
 
-/** A view is shown by its first rows, an edit by what was sent. */
+/** Shows the first rows of a view, and the first line of other answers. */
 function showAnswer({ command }: Input, { kind, answer }: Outcome): void {
   if (kind === 'refused') printWrapped(answer, 4)
   else if (command === 'view') printBlock(answer, { indent: 4, linesMax: 7 })
   else printBlock(answer.split('\n')[0] ?? '', { indent: 4 })
 }
 
-/** A directory that moves or goes is one commit with a version for each memory below it. */
+/** Moving or deleting a directory is one commit with a version for each memory below it. */
 async function showCommit(store: MemoryStore, input: Input, { commit }: Outcome): Promise<void> {
   if (commit === undefined) {
     if (input.command !== 'view') print(style('yellow', '    no commit: nothing was changed'))
@@ -64,10 +64,10 @@ async function send(store: MemoryStore, tool: MemoryTool, input: Input): Promise
 }
 
 function check({ input, outcome, saying }: Call, found: Outcome): void {
-  const unmade = found.kind !== 'refused' || found.commit === undefined
-  if (found.kind === outcome && unmade && found.answer.includes(saying ?? '')) return
+  const isSound = found.kind !== 'refused' || found.commit === undefined
+  if (found.kind === outcome && isSound && found.answer.includes(saying ?? '')) return
   const wanted = saying === undefined ? outcome : `${outcome}, saying "${saying}"`
-  throw new Error(`The transcript expects of this ${input.command}: ${wanted}`)
+  throw new Error(`The transcript expects another outcome of ${input.command}: ${wanted}`)
 }
 
 /** The paths and lines of a command. */
@@ -80,7 +80,7 @@ function argumentsOf(input: Input): string {
   return `${input.path}${range}${line}${size}`
 }
 
-/** What an edit takes out and puts in, one line each. */
+/** The lines that an edit removes and adds. */
 function editOf(input: Input): string[] {
   return [
     ...linesOf(input.old_str).map((line) => `- ${line}`),

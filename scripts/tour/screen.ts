@@ -1,4 +1,4 @@
-// What the tour prints, and how: plain text, at most 105 columns, colour only on a terminal.
+// Prints for the tour: plain text, at most 105 columns, colour only on a terminal.
 
 import { env, stdout } from 'node:process'
 import { styleText } from 'node:util'
@@ -20,33 +20,33 @@ export function style(name: Style, text: string): string {
   return coloured ? styleText(name, text) : text
 }
 
-/** The first `linesMax` lines, each cut to the width that is left, and a count of the others. */
+/** The first `linesMax` lines, each cut to the available width, and a count of the others. */
 export function printBlock(text: string, options: { indent: number; linesMax?: number }): void {
   const { indent, linesMax = Number.POSITIVE_INFINITY } = options
   const lines = text.replace(/\n$/, '').split('\n')
-  const left = ' '.repeat(indent)
+  const margin = ' '.repeat(indent)
   const shown = lines.slice(0, linesMax)
-  for (const line of shown) print((left + cut(line, columnsMax - indent)).trimEnd())
+  for (const line of shown) print((margin + cut(line, columnsMax - indent)).trimEnd())
   const more = lines.length - shown.length
-  if (more > 0) print(style('dim', `${left}… ${more} more ${more === 1 ? 'line' : 'lines'}`))
+  if (more > 0) print(style('dim', `${margin}… ${more} more ${more === 1 ? 'line' : 'lines'}`))
 }
 
-/** All of it, broken at spaces. */
+/** The whole text, broken at spaces. */
 export function printWrapped(text: string, indent: number): void {
-  const left = ' '.repeat(indent)
+  const margin = ' '.repeat(indent)
   let line = ''
   for (const word of text.replaceAll('\n', ' ').split(' ')) {
-    if (line !== '' && left.length + line.length + 1 + word.length > columnsMax) {
-      print(left + line)
+    if (line !== '' && margin.length + line.length + 1 + word.length > columnsMax) {
+      print(margin + line)
       line = word
     } else {
       line = line === '' ? word : `${line} ${word}`
     }
   }
-  print(left + line)
+  print(margin + line)
 }
 
-/** `$ git …`, with a backslash where a line goes on, so that it can be copied. */
+/** `$ git …`, with a backslash at the end of a continued line, so that it can be copied. */
 export function printCommand(words: readonly string[]): void {
   let line = '$'
   for (const word of words) {

@@ -1,5 +1,5 @@
-// A second machine, and a host between the two that neither of them has to trust: a bare repository
-// in a directory. Both write into one memory while they are apart, and end with the same commits.
+// A second machine, and a host between the two that neither has to trust: a bare repository in a
+// directory. Both write into one memory while disconnected, and end with the same commits.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ type WithStore = <T>(place: Place, work: (store: MemoryStore) => T | Promise<T>)
 
 const path = 'on-call.md'
 const noted = '- 02:10 disk of db-2 full, grown by 50 GB'
-/** `sync` says so where a merge had to combine edits of the same lines. */
+/** The exit code of a `sync` whose merge had to combine edits of the same lines. */
 const CONFLICTS_KEPT = 16
 
 export async function showSecondMachine(
@@ -51,8 +51,8 @@ function laptopOf(place: Place): Place {
 }
 
 function makeRemote(place: Place, remote: string): void {
-  const words = ['init', '--quiet', '--bare', '--initial-branch=main', remote]
-  const { status } = spawnSync('git', words, { cwd: place.root, env: childEnvironment(place) })
+  const args = ['init', '--quiet', '--bare', '--initial-branch=main', remote]
+  const { status } = spawnSync('git', args, { cwd: place.root, env: childEnvironment(place) })
   check(status === 0, 'git makes a bare repository')
 }
 
@@ -68,7 +68,7 @@ function joinRemote(laptop: Place, remote: string, recoveryKey: string): void {
 }
 
 function writeApart(place: Place, laptop: Place): void {
-  heading('Both write while they are apart, and nothing is lost')
+  heading('Both write while disconnected, and nothing is lost')
   const insert = ['insert', path, '--line', '1', '--text']
   showCommand(laptop, [...insert, '- 02:25 Ines moved the logs away'], 1)
   showCommand(place, [...insert, '- 02:20 alert silenced for an hour'], 1)
@@ -93,10 +93,10 @@ async function expectEqual(place: Place, laptop: Place, withStore: WithStore): P
   const [here, there] = [await read(place), await read(laptop)]
   check(here.head === there.head, 'both machines have the same head')
   check((here.text ?? '').split('\n').length >= 3, 'the note has the lines of both')
-  print('\nBoth machines verify the same history, and say the same ten words:')
+  print('\nBoth machines verify the same history, and show the same ten words:')
   print(`  ${here.words}`)
 }
 
 function check(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`It is not so that ${what}`)
+  if (!holds) throw new Error(`The tour expects that ${what}`)
 }

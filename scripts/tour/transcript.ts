@@ -1,5 +1,5 @@
 // The transcript that the tour replays: sessions of one agent on one software project, each in a
-// context that knows nothing of the others but what the memory says.
+// context that knows of the others only what the memory holds.
 
 import type { Session } from './transcript/call.ts'
 import { friday } from './transcript/friday.ts'
@@ -8,8 +8,8 @@ import { saturday } from './transcript/saturday.ts'
 import { thursday } from './transcript/thursday.ts'
 import { tuesday } from './transcript/tuesday.ts'
 
-/** The work. */
+/** The sessions of ordinary work. */
 export const sessions: readonly Session[] = [monday, tuesday, thursday]
-/** Then somebody else gets to say what the agent remembers; the last time with a guard. */
+/** The sessions in which an attacker decides what the agent remembers; the second has a guard. */
 export const poisonedSession: Session = friday
 export const guardedSession: Session = saturday

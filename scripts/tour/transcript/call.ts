@@ -1,5 +1,5 @@
-// What a transcript is made of: inputs of the memory tool as an agent sends them, each with what it
-// must come to. A short notation for them, so that the transcripts read as one; no behaviour.
+// The elements of a transcript: inputs of the memory tool as an agent sends them, each with its
+// expected outcome. A short notation that keeps the transcripts readable; no behaviour.
 
 export interface Input {
   readonly command: 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
@@ -18,7 +18,7 @@ export interface Call {
   readonly input: Input
   /** `answers`: no commit; `commits`: exactly one; `refused`: an error, and no commit. */
   readonly outcome: 'answers' | 'commits' | 'refused'
-  /** What the answer must say. */
+  /** A text that the answer must contain. */
   readonly saying?: string
 }
 
@@ -42,7 +42,7 @@ export function create(path: string, ...lines: readonly string[]): Call {
   return { input: { command: 'create', path, file_text: textOf(lines) }, outcome: 'commits' }
 }
 
-/** Without `after` the text is taken out. */
+/** Without `after` the text is removed. */
 export function replace(path: string, before: string, after?: string): Call {
   const input = { command: 'str_replace', path, old_str: before } as const
   return {
@@ -64,7 +64,7 @@ export function rename(from: string, to: string): Call {
   return { input: { command: 'rename', old_path: from, new_path: to }, outcome: 'commits' }
 }
 
-/** A mistake of the agent: the store must refuse it, in words that say so. */
+/** A mistake of the agent: the store must refuse it with this text. */
 export function refused(saying: string, { input }: Call): Call {
   return { input, outcome: 'refused', saying }
 }

@@ -1,9 +1,9 @@
-// The fourth session: a support mail carried orders for the agent, and it kept them. One line in a
-// memory that every session reads first, and a key that should be in no memory at all.
+// The fourth session: a support mail carried instructions for the agent, and it kept them: a line
+// in a memory that every session reads first, and a key that no memory should hold.
 
 import { create, insert, type Session, view } from './call.ts'
 
-/** Of the AWS documentation, where it stands for a secret. */
+/** The example secret of the AWS documentation. */
 export const leakedKey = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
 
 export const conventions = '/memories/conventions.md'

@@ -1,5 +1,5 @@
 // The first session: an empty memory, a plan, the first notes, and the mistakes of an agent that
-// does not know its own files by heart yet.
+// does not know its own files well yet.
 
 import { create, insert, refused, replace, type Session, view } from './call.ts'
 

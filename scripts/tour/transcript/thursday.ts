@@ -1,4 +1,4 @@
-// The third session: the work ends, notes are merged, moved and thrown away, and a handover stays.
+// The third session: the work ends, notes are merged, moved and deleted, and a handover remains.
 
 import {
   create,

@@ -1,4 +1,4 @@
-// The second session: a new context that finds its way by the notes of the first, then an incident.
+// The second session: a new context that relies on the notes of the first, then an incident.
 
 import { create, insert, refused, rename, replace, type Session, view } from './call.ts'
 

@@ -38,7 +38,7 @@ export type OpenCode =
   | 'weak_key_parameters'
   | 'out_of_memory'
 
-/** The disk or another process stands in the way. */
+/** The disk or another process prevents the operation. */
 export type StorageCode =
   | 'locked'
   | 'storage_full'
@@ -51,7 +51,7 @@ export type StorageCode =
   | 'journal_corrupt'
   | 'ref_corrupt'
 
-/** A remote, or the way to it. Local work is safe. */
+/** A remote failed or cannot be reached. Local work is safe. */
 export type RemoteCode =
   | 'remote_unreachable'
   | 'remote_timeout'
@@ -130,26 +130,26 @@ export type ErrorCode =
   | EnvelopeCode
   | VerificationCode
 
-/** Facts for programs, beside the sentence for people. */
+/** Machine-readable facts about a failure; the message is for the user. */
 export interface ErrorDetails {
   /** The commit, as 40 hex digits, at which verification stopped. */
   readonly commit?: string
-  /** The store path that stands in the way, or that was refused. */
+  /** The store path that conflicts, or that was refused. */
   readonly path?: string
   /** The memory at that path, if there is one. */
   readonly memoryId?: string
   /** The parameter of an operation that is missing or wrong. */
   readonly parameter?: string
-  /** `auditor`, where the keys of this device are no more than that. */
+  /** `auditor` if the keys of this device allow no more than that role. */
   readonly role?: string
   /** The 1-based lines at which a text occurs, one entry per occurrence. */
   readonly lines?: readonly number[]
-  /** The versions, `memver_…`, that stand in the way. */
+  /** The versions, `memver_…`, that prevent the operation. */
   readonly versionIds?: readonly string[]
   /** A size, count or line that was too large, and its bound. */
   readonly actual?: number
   readonly limit?: number
-  /** The `RedactionCertificate` of what is redacted, though not erased from the disk yet. */
+  /** The `RedactionCertificate` of a redaction that is not erased from the disk yet. */
   readonly certificate?: object
 }
 
@@ -180,7 +180,7 @@ export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error i
   return error instanceof StoreError && codes.includes(error.code)
 }
 
-/** A state that the code excludes. Never caught. */
+/** Throws if `condition` is false, which is a bug in this program. Never caught. */
 export function assert(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(`Internal error: ${what}`)
 }

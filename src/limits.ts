@@ -1,5 +1,5 @@
-// Every bound of the product in one place. Bounds of the format (FORMAT) bind everybody who reads
-// it; the others bind writers, and are settings of a store where that is said.
+// Every bound of the product. Bounds of the format (FORMAT) bind every reader; the others bind
+// writers. A bound that is the default of a store setting says so.
 
 export const KIBIBYTE: number = 1024
 export const MEBIBYTE: number = 1024 * KIBIBYTE
@@ -28,7 +28,7 @@ export const commitBytesMax: number = 32 * MEBIBYTE
 export const keyringBytesMax: number = MEBIBYTE
 export const keyringSlotsMax: number = 1024
 export const devicesMax: number = 250
-/** More than one only where keyrings were joined (FORMAT §7.2). */
+/** More than one only after keyrings were joined (FORMAT §7.2). */
 export const passphrasesMax: number = 4
 /** Passphrases and recovery keys that were replaced. */
 export const goneSlotsMax: number = 4096
@@ -58,33 +58,33 @@ export const passphraseCharactersMin: number = 8
 export const journalStepBytesMin: number = 64 * KIBIBYTE
 export const journalStepBytesMax: number = MEBIBYTE
 /**
- * A journal with more than either is packed in the background: what lives until then is what a
- * process that writes all the time holds, and twice as much held no more writes a second.
+ * A journal that exceeds either is packed in the background. A process that writes continuously
+ * holds that much in RAM; holding twice as much gave no more writes per second.
  */
 export const journalPackBytes: number = 2 * MEBIBYTE
 export const journalPackFrames: number = 512
-/** Packs are merged without a quiet moment once so many have come since that was tried last. */
+/** Packs are merged without a quiet moment once this many were added since the last attempt. */
 export const packsMergeAfter: number = 16
 /**
- * Writers wait for the packing once the journal is as large as the first, and stop at the second.
+ * Writers wait for packing once the journal reaches the first size, and stop at the second.
  */
 export const journalWaitBytes: number = 16 * MEBIBYTE
 export const journalBytesMax: number = 64 * MEBIBYTE
 /** The objects of a larger transition go into a pack, and only its ref move into the journal. */
 export const journalTransitionBytesMax: number = 8 * MEBIBYTE
-/** A git object of ours is smaller; larger ones are refused before they are inflated. */
+/** A git object of a store is smaller; larger ones are refused before they are inflated. */
 export const objectBytesMax: number = 64 * MEBIBYTE
 /** A reader of packs refuses longer delta chains; git makes none longer than 4,095. */
 export const deltaChainMax: number = 4096
 /** What may be inflated and copied to read one object: far above any honest chain of trees. */
 export const deltaChainBytesMax: number = 256 * MEBIBYTE
-/** A pack from a remote that is larger is refused while it comes in. */
+/** A larger pack from a remote is refused while it is received. */
 export const packBytesMax: number = 16 * 1024 * MEBIBYTE
 /** More than any store of this engine can index. */
 export const packObjectsMax: number = 2 ** 24
 /** A pack from a remote may inflate to this many times its size; honest ones stay below 25. */
 export const packInflationMax: number = 64
-/** Below this a pack may inflate to, whatever its size. */
+/** A pack may always inflate to this size, however small it is. */
 export const packInflatedBytesMin: number = 256 * MEBIBYTE
 /** Trees that an open store keeps to apply deltas to. */
 export const deltaCacheBytes: number = 16 * MEBIBYTE
@@ -92,8 +92,8 @@ export const deltaCacheBytes: number = 16 * MEBIBYTE
 export const packIndexBytesMax: number = 2 * MEBIBYTE
 /** How long a writer waits for another by default. */
 export const lockWaitMsDefault: number = 30_000
-/** How long an erasure waits at least for who packs the store: a repack takes a minute. */
+/** How long an erasure waits at least for a process that packs; a repack takes a minute. */
 export const purgeWaitMs: number = 300_000
 
-/** The memory tool: a file with more lines is not shown. */
+/** The memory tool refuses to show a file with more lines. */
 export const viewLinesMax: number = 999_999

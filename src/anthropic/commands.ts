@@ -1,6 +1,6 @@
-// The six commands of the memory tool (`memory_20250818`): which operation each one is, and its
-// words for success and for each failure that has words of its own (docs/MEMORY-TOOL.md). Decides
-// nothing that an operation decides.
+// The six commands of the memory tool (`memory_20250818`): the operation behind each one, and its
+// texts for success and for the failures that it words itself (docs/MEMORY-TOOL.md). Must not
+// decide anything that an operation decides.
 
 import * as operations from '../api/operations.ts'
 import type { Operation, OperationContext } from '../api/operations.ts'
@@ -14,7 +14,7 @@ export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete
 
 export interface Command {
   readonly effect: 'read' | 'write'
-  /** The answer. Throws a Refusal, or what `refusalOf` makes one of. */
+  /** The answer. Throws a Refusal, or an error that `refusalOf` turns into one. */
   readonly run: (context: OperationContext, input: unknown) => Promise<string>
 }
 
@@ -81,24 +81,24 @@ export const commands: Readonly<Record<CommandName, Command>> = {
   rename: { effect: 'write', run: rename },
 }
 
-/** The words of a command on one path. `refuse` leaves the rest to `refusalOf`. */
-interface Words<Input, Result> {
+/** The texts of a command on one path. `refuse` leaves other failures to `refusalOf`. */
+interface Texts<Input, Result> {
   readonly answer: (path: string, result: Result) => string
   readonly refuse: (path: string, error: StoreError, input: Input) => Refusal | undefined
 }
 
 function onPath<Input extends { readonly path: string }, Result>(
   operation: Operation<Input, Result>,
-  words: Words<Input, Result>,
+  texts: Texts<Input, Result>,
 ): Command {
   const run = async (context: OperationContext, raw: unknown): Promise<string> => {
     const input = parseInput(operation.input, raw)
     const { store: path, shown } = parseToolPath('path', input.path)
     try {
       const result = await operations.runOperation(operation, context, { ...input, path })
-      return words.answer(shown, result)
+      return texts.answer(shown, result)
     } catch (error) {
-      throw worded(error, (expected) => words.refuse(shown, expected, input))
+      throw refusalFor(error, (expected) => texts.refuse(shown, expected, input))
     }
   }
   return { effect: operation.effect, run }
@@ -113,7 +113,7 @@ async function rename(context: OperationContext, raw: unknown): Promise<string> 
     await operations.runOperation(operations.rename, context, paths)
     return `Successfully renamed ${from.shown} to ${to.shown}`
   } catch (error) {
-    throw worded(error, (expected) => refuseRename(from.shown, to.shown, expected))
+    throw refusalFor(error, (expected) => refuseRename(from.shown, to.shown, expected))
   }
 }
 
@@ -134,17 +134,17 @@ function refuseRename(from: string, to: string, error: StoreError): Refusal | un
   return new Refusal(`${cannot}: ${parent} is a file, not a directory`)
 }
 
-/** The words of the command, or the error itself, which `refusalOf` finds words for. */
-function worded(error: unknown, refuse: (error: StoreError) => Refusal | undefined): unknown {
+/** The command's own refusal, or the error itself, which `refusalOf` words. */
+function refusalFor(error: unknown, refuse: (error: StoreError) => Refusal | undefined): unknown {
   if (!(error instanceof StoreError)) return error
   if (error.code === 'sensitive_content') return sensitive(error)
   return refuse(error) ?? error
 }
 
-/** The message names kinds and lines, and nothing of the text: the model knows what it wrote. */
+/** The message names kinds and lines and quotes nothing: the model knows what it wrote. */
 function sensitive({ message, details }: StoreError): Refusal {
   const { path, parameter } = details
-  // The program that runs the tool gave it: the model can do nothing about it.
+  // The reason comes from the program that runs the tool: the model cannot change it.
   if (parameter === 'reason') return new Refusal(`Cannot write. ${message}`)
   const what = path === undefined ? 'this path' : toolPathOf(path).shown
   return new Refusal(
@@ -180,7 +180,7 @@ function tooLarge(path: string, { details }: StoreError): Refusal {
   )
 }
 
-/** The file that stands above `path` and keeps it from being taken, if that is the conflict. */
+/** The file that is an ancestor of `path`, if that is the conflict. */
 function findFileAbove(path: string, { details }: StoreError): string | undefined {
   if (details.path === undefined) return undefined
   const occupant = toolPathOf(details.path).shown

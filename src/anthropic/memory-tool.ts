@@ -16,20 +16,20 @@ export type { ToolErrorClass } from './refusal.ts'
 export { memoryToolDescription, memoryToolSchema } from './schema.ts'
 export type { JsonSchema, MemoryToolSchema } from './schema.ts'
 
-/** Whoever the changes are by. */
+/** The options that do not say who the author is. */
 export interface CommonMemoryToolOptions {
-  /** `read_only` refuses every command but `view`; `read_write` if left out. */
+  /** `read_only` refuses every command but `view`; the default is `read_write`. */
   readonly access?: Access | undefined
   /** Why the changes are made, at most 4,096 bytes; stored encrypted with each of them. */
   readonly reason?: string | undefined
   /**
-   * The `ToolError` of the SDK that runs the loop, where that is not the ESM copy that
+   * The `ToolError` of the SDK that runs the loop, if it is not the ESM copy that
    * `import('@anthropic-ai/sdk/lib/tools/ToolError')` finds from here.
    */
   readonly ToolError?: ToolErrorClass | undefined
 }
 
-/** Who the changes are by: an actor, a session, or an actor in the context of a session. */
+/** With the author of the changes: an actor, a session, or an actor in the context of a session. */
 export type MemoryToolOptions = CommonMemoryToolOptions &
   (
     | { readonly actor: Author['actor']; readonly session?: string | undefined }
@@ -42,7 +42,7 @@ export type MemoryToolHandler = (input: unknown) => Promise<string>
 /** Fits the SDK's type of the same name. It has no inherited members. */
 export type MemoryToolHandlers = Readonly<Record<CommandName, MemoryToolHandler>>
 
-/** What the Messages API accepts in the definition of the tool beside its type and name. */
+/** What the Messages API accepts in the definition of the tool besides its type and name. */
 export interface MemoryToolProps {
   allowed_callers?: (
     | 'direct'
@@ -101,7 +101,7 @@ export function memoryToolHandlers(
   return Object.setPrototypeOf(handlers, null)
 }
 
-/** The tool itself, to be given to `client.beta.messages.toolRunner` among `tools`. */
+/** The whole tool, for the `tools` of `client.beta.messages.toolRunner`. */
 export function memoryTool(
   store: MemoryStore,
   options: MemoryToolOptions,

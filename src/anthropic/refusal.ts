@@ -1,16 +1,16 @@
-// What the model is told when a command fails, and how it is thrown: through the SDK's `ToolError`,
-// which the tool runner passes on unchanged, or without the SDK as a plain Error, before whose
-// message the runner writes `Error: ` itself. Nothing but our own sentences gets into a message.
+// The message that the model gets when a command fails, and how it is thrown: as the SDK's
+// `ToolError`, which the tool runner passes on unchanged, or without the SDK as a plain Error, to
+// which the runner adds `Error: `. Texts of foreign errors must not get into a message.
 
 import { StoreError } from '../errors.ts'
 
-/** The SDK's class. Which copy of it matters: the tool runner asks `instanceof`. */
+/** The SDK's class. It must be the copy that the tool runner checks with `instanceof`. */
 export type ToolErrorClass = new (content: string) => Error
 
-/** A failure in words for the model. */
+/** A failure, worded for the model. */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal'
-  /** The documentation writes `Error: ` before most messages, but not before all. */
+  /** The documentation puts `Error: ` before most messages, but not all. */
   readonly prefix: '' | 'Error: '
 
   constructor(message: string, options: { readonly prefix?: ''; readonly cause?: unknown } = {}) {
@@ -19,7 +19,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The words for any failure that no command has words of its own for. */
+/** The refusal for any failure that no command words itself. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   // A StoreError's message is one sentence without plaintext, keys and host paths.
@@ -29,7 +29,7 @@ export function refusalOf(error: unknown): Refusal {
   })
 }
 
-/** The error to throw from a handler. `cause` stays with it, for the operator's log. */
+/** The error to throw from a handler. It keeps `cause` for the operator's log. */
 export async function toolError(
   refusal: Refusal,
   chosen: ToolErrorClass | undefined,
@@ -48,7 +48,7 @@ function findToolError(): Promise<ToolErrorClass | undefined> {
 
 /**
  * The class of the SDK's ESM copy, or undefined if the SDK, an optional peer, is not installed. The
- * `try` says so to bundlers: some refuse to build where a module is missing outside of one.
+ * `try` is for bundlers: some refuse to build if a module is missing outside of one.
  */
 async function importToolError(): Promise<ToolErrorClass | undefined> {
   try {
@@ -59,7 +59,7 @@ async function importToolError(): Promise<ToolErrorClass | undefined> {
   }
 }
 
-/** Not enumerable, as the constructor of Error makes it. */
+/** Sets `cause`, not enumerable, as the constructor of Error does. */
 function withCause(error: Error, cause: unknown): Error {
   if (cause === undefined) return error
   return Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true })

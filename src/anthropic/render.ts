@@ -1,6 +1,6 @@
-// The answers of the memory tool, letter by letter (docs/MEMORY-TOOL.md): numbered lines, sizes,
-// directory listings. Pure; decides nothing about what is shown but hidden names and where a long
-// file is cut.
+// The answers of the memory tool, character for character (docs/MEMORY-TOOL.md): numbered lines,
+// sizes, directory listings. Pure; decides only which names are hidden and where a long file is
+// truncated.
 
 import type { Lines, ViewResult } from '../api/operations.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'

@@ -1,6 +1,6 @@
-// The paths of the memory tool: takes off `/memories`, collapses what is only another spelling, and
-// refuses what tries to leave (docs/MEMORY-TOOL.md, "Paths"). What remains must be a store path
-// (FORMAT §5.2); nothing is decoded or repaired.
+// The paths of the memory tool: strips `/memories`, collapses alternative spellings, and refuses
+// traversal (docs/MEMORY-TOOL.md, "Paths"). The result must be a store path (FORMAT §5.2); nothing
+// is decoded or repaired.
 
 import { checkStorePath } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
@@ -47,19 +47,19 @@ function collapse(input: string): string {
   for (const segment of segments) {
     if (segment === '' || segment === '.') continue
     if (segment !== '..') kept.push(segment)
-    else leave(kept)
+    else goUp(kept)
   }
   return checkStorePath(`/${kept.join('/')}`)
 }
 
-/** Takes back the last segment, which must have been legal although it leaves no trace. */
-function leave(kept: string[]): void {
-  const left = kept.pop()
-  if (left === undefined) throw refused(`It leads out of ${ROOT}`)
-  checkStorePath(`/${left}`)
+/** Removes the last segment, which must be legal although `..` cancels it. */
+function goUp(kept: string[]): void {
+  const removed = kept.pop()
+  if (removed === undefined) throw refused(`It leads out of ${ROOT}`)
+  checkStorePath(`/${removed}`)
 }
 
-/** Whether somebody who decodes the path, or takes a backslash for a separator, finds more `..`. */
+/** Whether decoding the path, or treating a backslash as a separator, yields more `..`. */
 function hidesTraversal(input: string, segments: readonly string[]): boolean {
   const decoded = input.replace(ENCODED_DOT, '.').replace(ENCODED_SEPARATOR, '/').split('/')
   return countUps(decoded) > countUps(segments)
@@ -69,7 +69,7 @@ function countUps(segments: readonly string[]): number {
   return segments.filter((segment) => segment === '..').length
 }
 
-/** The input on one line, with what cannot be seen written out, and not too much of it. */
+/** The input on one line, truncated, with invisible characters escaped. */
 function echoOf(input: string): string {
   const short = input.length > ECHO_MAX ? `${input.slice(0, ECHO_MAX)}…` : input
   return short.replace(UNSEEN, (unseen) => {

@@ -1,14 +1,14 @@
-// What is advised in more than one place, README included: in one wording. Clauses without a final
+// Advice that several places give, README included, in one wording. Clauses without a final
 // period. Pure.
 
 /** About the anchor: why it is not backed up with the store. */
 export const keepStateApart: string =
-  'never put the state directory back from a backup: its anchor tells that a store was put back, ' +
-  'and an older one does not'
+  'never restore the state directory from a backup: its anchor reveals that a store was rolled ' +
+  'back, and an older anchor does not'
 
-/** About a backup of the store that was put back on purpose. */
+/** About a store that was restored from a backup on purpose. */
 export const afterBackup: string =
-  'After putting a backup of the store back, accept it with `gitlocket verify ' +
+  'After restoring the store from a backup, accept it with `gitlocket verify ' +
   '--accept-rolled-back`, then run `gitlocket sync` before you write anything'
 
 /** About files that are damaged or missing. */

@@ -1,6 +1,6 @@
-// What each error code means outside: HTTP status and error type (Memory Stores API §2), exit code,
-// whether the same request may succeed later, and what to do. The one table for all adapters; a
-// code without a row does not compile. docs/ERRORS.md is generated from it.
+// What each error code means to callers: HTTP status and error type (Memory Stores API §2), exit
+// code, whether the same request may succeed later, and what to do. The one table for all adapters;
+// a code without a row does not compile. docs/ERRORS.md is generated from it.
 
 import { type ErrorCode, StoreError } from '../errors.ts'
 import { afterBackup, keepStateApart, mendStore } from './advice.ts'
@@ -29,7 +29,7 @@ export interface ErrorSurface {
 }
 
 const distrust =
-  'Do not use this copy; compare it with another device or a backup, and ask how it came to differ'
+  'Do not use this copy; compare it with another device or a backup, and find out why it differs'
 const makeRoom = 'Delete what is no longer needed, or let an owner raise the limit'
 
 /** Every code, in the order of errors.ts. */
@@ -41,12 +41,12 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     409,
     'memory_path_conflict_error',
     4,
-    'Choose another path, or rename or delete what stands in the way',
+    'Choose another path, or rename or delete the file that is in the way',
   ),
   move_into_itself: invalid('Choose a destination outside the directory that moves'),
   no_match: invalid('View the file and copy the text exactly, white space included'),
-  multiple_matches: invalid('Give more of the text around the place, so that it occurs once'),
-  invalid_line: invalid('View the file and give a line that it has'),
+  multiple_matches: invalid('Include more of the surrounding text, so that it occurs once'),
+  invalid_line: invalid('View the file and give one of its lines'),
   too_many_lines: limit('Read the content as a whole, or split it into several files'),
   precondition_failed: row(
     409,
@@ -63,7 +63,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     status: 400,
     type: 'invalid_request_error',
   }),
-  redacted: refused('Nothing brings it back; look at another version', {
+  redacted: refused('It cannot be recovered; read another version', {
     status: 400,
     type: 'invalid_request_error',
   }),
@@ -78,7 +78,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   cancelled: row(504, 'timeout_error', 130, 'Start again; what was done before stays done', true),
 
   not_a_store: unopened(
-    'Check the path of the store; `gitlocket init` makes one, `gitlocket join` gets one',
+    'Check the path of the store; `gitlocket init` creates one, `gitlocket join` clones one',
   ),
   store_exists: row(409, 'conflict_error', 4, 'Open the store that is there, or name another path'),
   store_closed: row(500, 'api_error', 1, 'Open the store again'),
@@ -87,8 +87,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   incomplete_clone: unopened('Clone again with the whole history'),
   wrong_key: locked('Check which identity, passphrase or recovery key belongs to this store'),
   invalid_identity: locked(
-    'Correct what was typed, or put the identity file back from a backup, or enrol this machine ' +
-      'anew',
+    'Correct the input, restore the identity file from a backup, or enrol this machine again',
   ),
   weak_key_parameters: locked('Do not enter the passphrase; get the store from a trusted copy'),
   out_of_memory: row(500, 'api_error', 9, 'Free memory, or use a machine that has more', true),
@@ -105,7 +104,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     500,
     'api_error',
     17,
-    'Write nothing; run `gitlocket doctor`, which says what is intact and how to go on',
+    'Write nothing; run `gitlocket doctor`, which says what is intact and how to continue',
   ),
   ref_corrupt: tampered(mendStore),
 
@@ -116,7 +115,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
       'or `user:token`; for ssh, use a key that the host knows',
   ),
   remote_untrusted: refusedByRemote(
-    'Make sure that it is that host; then, for https, name the certificates to trust with ' +
+    'Make sure that it is the right host; then, for https, name the certificates to trust with ' +
       'GIT_SSL_CAINFO, and for ssh, connect once by hand',
   ),
   remote_not_found: refusedByRemote('Check the address, or create the repository on the host'),
@@ -137,8 +136,8 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   envelope_salt: tampered(distrust),
 
   store_id_mismatch: tampered(
-    'Check the address: two stores are never merged; `gitlocket join` opens the other one in a ' +
-      'directory of its own',
+    'Check the address: two stores are never merged; `gitlocket join` opens the other one in ' +
+      'another directory',
   ),
   public_file_mismatch: tampered(distrust),
   commit_too_large: tampered(distrust),
@@ -152,9 +151,11 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   record_epoch: tampered(distrust),
   record_device: tampered(distrust),
   device_forked: tampered(
-    'Remove the device, whose identity was copied or restored, and enrol each machine anew',
+    'Remove the device, whose identity was copied or restored, and enrol each machine again',
   ),
-  record_late: tampered('Ask who removed the device whether what it wrote since then is wanted'),
+  record_late: tampered(
+    'Ask the owner who removed the device whether its later changes are wanted',
+  ),
   record_role: tampered(distrust),
   device_signature_invalid: tampered(distrust),
   record_sequence: tampered(distrust),
@@ -183,8 +184,8 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     409,
     'conflict_error',
     4,
-    'Sync on a machine that is an owner on both sides; without one, join anew from the side that ' +
-      'shall hold',
+    'Sync on a machine that is an owner on both sides; if there is none, join again from the ' +
+      'side to keep',
   ),
   settings_malformed: tampered(distrust),
   settings_mismatch: tampered(distrust),
@@ -194,7 +195,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   rolled_back: row(500, 'api_error', 12, `${afterBackup}; otherwise compare with another copy`),
 }
 
-/** For errors that are no StoreError: a fault of the program. */
+/** For any error other than a StoreError, which is a bug in this program. */
 export const unexpectedSurface: ErrorSurface = {
   status: 500,
   type: 'api_error',

@@ -25,10 +25,10 @@ export type ExitCode =
 /** What each exit code says to a script, in ascending order. */
 export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [0, 'Done, or nothing had to change'],
-  [1, 'Unexpected: a fault of the program'],
+  [1, 'Unexpected: a bug in the program'],
   [2, 'Usage: an argument, a parameter, a path or a text is not valid'],
   [3, 'Not found'],
-  [4, 'Conflict: the path is taken, what was expected no longer holds, or part was left'],
+  [4, 'Conflict: the path is taken, an expectation no longer holds, or part was skipped'],
   [5, 'A limit: too large, too many, full'],
   [6, 'Refused: read-only, no permission, archived, redacted, sensitive'],
   [7, 'Not a store, or one that this release cannot open'],
@@ -38,14 +38,14 @@ export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [11, 'Damaged or tampered with: verification refused what it found'],
   [12, 'Rolled back: older than what this device has verified before'],
   [13, 'Offline: the remote cannot be reached or does not answer; local work is safe'],
-  [14, 'Refused: access or a push by the remote, or the remote itself: not trusted, no repository'],
+  [14, 'Remote: it refused access or a push, is not trusted, or has no repository'],
   [15, 'Nothing to do: `sync`, `pull` or `push` found both sides equal'],
   [16, 'Conflicts kept: a merge combined what both sides had changed; `conflicts` lists it'],
   [17, 'Journal damaged: what is intact was kept, nothing was written over it; `doctor` names it'],
   [130, 'Cancelled'],
 ])
 
-/** What a sync that did not fail says; no error has these. */
+/** The exit codes of a sync that did not fail; no error has these. */
 export const syncExitCodes: Readonly<Record<'upToDate' | 'conflictsKept', ExitCode>> = {
   upToDate: 15,
   conflictsKept: 16,

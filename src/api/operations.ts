@@ -1,6 +1,6 @@
-// What can be asked of the memories of a store, each operation described once for all adapters: the
-// handlers of the memory tool and the command line. Paths are store paths; results are data, worded
-// by the adapters; failures are StoreErrors.
+// The operations on the memories of a store, each described once for all adapters: the handlers of
+// the memory tool and the command line. Paths are store paths; results are data, which the adapters
+// word; failures are StoreErrors.
 
 import type { z } from 'zod'
 import { StoreError } from '../errors.ts'
@@ -31,7 +31,7 @@ import type {
 
 export type Access = 'read_write' | 'read_only'
 
-/** What can be looked at: a store, or a store as it was. */
+/** A store, or its state at a point of the past. */
 export type MemoryReader = Pick<MemoryStore, 'read' | 'list'>
 
 export interface OperationContext {
@@ -69,7 +69,7 @@ export interface EditResult extends Applied {
 
 /** Levels of a directory that `view` lists. */
 const LISTING_DEPTH = 2
-/** More occurrences than this are not told apart: nobody reads them. */
+/** Occurrences beyond this number are not reported. */
 const OCCURRENCES_MAX = 1000
 const SNIPPET_MARGIN = 2
 
@@ -85,7 +85,7 @@ export const create: Operation<CreateInput, Applied> = {
   effect: 'write',
   input: schemas.createInput,
   run: async ({ me }, { path, file_text }) => {
-    // The grammar has no root, but the root is there.
+    // The path grammar has no root, but the root exists.
     if (path === '/') throw taken(path)
     return me.apply([{ type: 'create', path, content: file_text }])
   },
@@ -146,7 +146,7 @@ export function isBelow(path: string, directory: string): boolean {
   return directory === '/' ? path !== '/' : path.startsWith(`${directory}/`)
 }
 
-/** What `view` does, of the store now or as it was. */
+/** What `view` does, on the current state of a store or a past one. */
 export async function viewPath(reader: MemoryReader, input: ViewInput): Promise<ViewResult> {
   const path = schemas.checkStorePath(input.path)
   const memory = path === '/' ? undefined : await reader.read(path)
@@ -156,7 +156,7 @@ export async function viewPath(reader: MemoryReader, input: ViewInput): Promise<
   }
   const listing = await reader.list(path, { depth: LISTING_DEPTH })
   if (listing === undefined) throw notFound(path)
-  // A file took the place of the directory since we looked.
+  // A file replaced the directory between the two calls.
   if (listing.type === 'file') return viewPath(reader, input)
   if (input.view_range === undefined) return { type: 'directory', listing }
   throw new StoreError(
@@ -219,7 +219,7 @@ function snippetOf(edited: TextEdit | undefined): Lines {
 
 function checkInsertLine(path: string, line: number, lineCount: number): void {
   if (line >= 0 && line <= lineCount) return
-  throw new StoreError('invalid_line', `The file has the lines 0 to ${lineCount} to insert after`, {
+  throw new StoreError('invalid_line', `Text can be inserted after the lines 0 to ${lineCount}`, {
     details: { path, parameter: 'insert_line', actual: line, limit: lineCount },
   })
 }
@@ -229,15 +229,15 @@ async function renamePath({ store, me }: OperationContext, input: RenameInput): 
   const to = schemas.checkStorePath(input.new_path)
   checkNotRoot(path, 'renamed')
   if (isBelow(to, path) || isBelow(path, to)) {
-    // Never possible, so that looking before is no race. The store itself would let a file move
-    // below its own name, and the only file of a directory take the directory's place.
+    // Such a move is never possible, so checking first is no race. The store itself would let a
+    // file move below its own name, and the only file of a directory take the directory's place.
     if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
     throw isBelow(to, path) ? intoItself(to) : taken(to)
   }
   return me.move(path, to)
 }
 
-/** A path at which a file may be; at the root there is none. */
+/** A path that a file can have: any but the root. */
 function checkFilePath(path: string): string {
   if (path === '/') throw notFound(path)
   return schemas.checkStorePath(path)

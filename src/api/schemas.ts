@@ -19,7 +19,7 @@ export interface CreateInput {
 export interface StrReplaceInput {
   readonly path: string
   readonly old_str: string
-  /** Left out, `old_str` is deleted. */
+  /** If omitted, `old_str` is deleted. */
   readonly new_str?: string | undefined
 }
 
@@ -96,13 +96,13 @@ function isMissing(input: unknown, parameter: string): boolean {
   return typeof input === 'object' && input !== null && Reflect.get(input, parameter) === undefined
 }
 
-/** Unknown parameters are ignored, so that a newer caller can talk to us. */
+/** Unknown parameters are ignored, so that newer callers work. */
 function parameters<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
   const names = Object.keys(shape).join(', ')
   return z.object(shape, { error: `The input should be an object with the parameters ${names}` })
 }
 
-// A field has one sentence for every way to get it wrong: it is its error and its description.
+// Each field has one sentence, which is its description and its error.
 
 function pathText(what: string): z.ZodString {
   const expected = `a string, ${what}`

@@ -2,15 +2,15 @@
 
 import { type ErrorCode, type ErrorDetails, StoreError } from '../errors.ts'
 
-/** A failure of which the command line knows more to say than the table of codes does. */
+/** A failure with a more specific hint than the table of codes has. */
 export class CommandError extends StoreError {
   /** What to do, as a sentence. */
   readonly hint: string
   /** Text that must not be lost; goes to standard output before the error is reported. */
   readonly output: string
-  /** What stands in the place of the path of the store, if that is not what is wrong. */
+  /** Printed instead of the store's path, if the failure is about something else. */
   readonly place: string | undefined
-  /** More for programs, beside the details. */
+  /** Machine-readable facts in addition to the details. */
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(code: ErrorCode, message: string, hint: string, options: CommandErrorOptions = {}) {

@@ -1,4 +1,4 @@
-// What a verb of the command line is: its name, arguments, options and code, described once, so
+// A verb of the command line: its name, arguments, options and code, described once, so
 // that parsing, help and docs/CLI.md cannot disagree. table.ts holds the verbs themselves.
 // Decides nothing about the store, and never prints.
 
@@ -9,7 +9,7 @@ import type { Context } from './context.ts'
 export interface Positional {
   readonly name: string
   readonly optional?: boolean
-  /** Takes all that follow, too; the last one only. */
+  /** Takes all arguments that follow as well; only the last positional can. */
   readonly repeated?: boolean
 }
 
@@ -24,21 +24,21 @@ export interface Option {
   readonly summary: string
 }
 
-/** What a command has to say. `program.ts` alone prints it. */
+/** The answer of a command. `program.ts` alone prints it. */
 export interface Answer {
-  /** For people; printed as it is, so it ends in a newline unless it is a memory's content. */
+  /** For users; printed unchanged, so it ends in a newline unless it is a memory's content. */
   readonly text: string
-  /** The text came out of an Ink: it is safe for a terminal as it is, colours and all. */
+  /** The text came from an Ink: it is safe for a terminal unchanged, colours included. */
   readonly inked?: true
   /** On a terminal the text goes through the pager. */
   readonly paged?: true
   /** For programs: with `--json` this value is printed instead. */
   readonly json: unknown
-  /** A remark for people, on standard error. */
+  /** A remark for users, on standard error. */
   readonly note?: string
-  /** What has failed beside what the answer tells; goes to standard error as errors do. */
+  /** Failures besides the answer; they go to standard error as errors do. */
   readonly failures?: readonly unknown[]
-  /** 0 if left out. */
+  /** The default is 0. */
   readonly exitCode?: number
 }
 

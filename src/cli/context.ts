@@ -8,6 +8,6 @@ export interface Context {
   readonly environment: Environment
   readonly interrupts: Interrupts
   readonly clock: Clock
-  /** What is to be said beside the answer of any command. */
+  /** Remarks to print after the answer of any command. */
   readonly notices: string[]
 }

@@ -4,7 +4,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from './environment.ts'
 
-/** Where the store keeps what it can make again. */
+/** The directory of the store's caches. */
 export function cacheDirectory({ storeDirectory }: Environment): string {
   return join(storeDirectory, 'gitlocket', 'cache')
 }

@@ -1,5 +1,5 @@
-// The one place of cli/ that reads environment variables and what the standard streams are.
-// Everything else gets these facts as a value. docs/CLI.md lists the variables.
+// The only file of cli/ that reads environment variables and inspects the standard streams. All
+// others get these facts as a value. docs/CLI.md lists the variables.
 
 import { resolve } from 'node:path'
 import { defaultPlaces, findVariable } from '../home/places.ts'
@@ -8,7 +8,7 @@ export interface Terminal {
   readonly input: boolean
   readonly output: boolean
   readonly errors: boolean
-  /** Standard output is a terminal with colours, and one that can scroll. */
+  /** Standard output is a terminal that has colours and can scroll. */
   readonly capable: boolean
   /** Width of standard error. */
   readonly columns: number
@@ -51,7 +51,7 @@ export const variables: readonly Variable[] = [
   },
   {
     name: 'GITLOCKET_STATE_DIRECTORY',
-    summary: 'What must outlive the store, to notice a rollback; else `$XDG_STATE_HOME/gitlocket`',
+    summary: 'State outside the store that reveals a rollback; else `$XDG_STATE_HOME/gitlocket`',
   },
   {
     name: 'GITLOCKET_PASSPHRASE_FILE',
@@ -66,22 +66,22 @@ export const variables: readonly Variable[] = [
     name: 'GITLOCKET_TOKEN',
     summary:
       '`token` or `user:token`, for every https remote that asks; else git credential helpers, ' +
-      'which know one host from another',
+      'which distinguish hosts',
   },
-  { name: 'GIT_SSH_COMMAND, GIT_SSH', summary: 'What starts ssh for remotes, as git takes it' },
+  { name: 'GIT_SSH_COMMAND, GIT_SSH', summary: 'The ssh command for remotes, as in git' },
   {
     name: 'GIT_SSL_CAINFO',
-    summary: 'A file with certificates (PEM) to trust for https remotes, beside the usual ones',
+    summary: 'A file with certificates (PEM) to trust for https remotes, besides the usual ones',
   },
   { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
   {
     name: 'GITLOCKET_PAGER, PAGER',
-    summary: 'What shows long answers on a terminal, `cat` for nothing; else `less -FRX`',
+    summary: 'The pager for long answers on a terminal, `cat` for none; else `less -FRX`',
   },
   { name: 'NO_COLOR', summary: 'No colours, unless --color says otherwise' },
 ]
 
-/** `storeOption` is the value of --store, which goes before the variable. */
+/** `storeOption` is the value of --store, which takes precedence over the variable. */
 export function readEnvironment(storeOption: string | undefined): Environment {
   const { directory, identityFile, stateDirectory } = defaultPlaces(process.env)
   return {
@@ -102,17 +102,17 @@ export function readEnvironment(storeOption: string | undefined): Environment {
   }
 }
 
-/** Whether faults should be printed with their stack; they may then show plaintext. */
+/** Whether unexpected errors are printed with their stack; that may show plaintext. */
 export function wantsDebugging(): boolean {
   return variable('NODE_DEBUG') === 'gitlocket'
 }
 
-/** From now on, whatever this process and its workers put into temporary files lands here. */
+/** Makes this process and its workers create temporary files in `directory` from now on. */
 export function redirectTemporaryFiles(directory: string): void {
   process.env['TMPDIR'] = directory
 }
 
-/** The variables of this process and others, for a program that it starts. */
+/** The variables of this process with additions, for a child process. */
 export function variablesWith(others: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...others }
 }

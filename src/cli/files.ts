@@ -1,6 +1,5 @@
-// Files of the command line itself: identity, secrets, imported and exported texts. Unlike the
-// library, messages here name the file, which the user gave or can change. Never holds contents
-// in a message. New files are 0600, new directories 0700.
+// Files that commands read and write: secrets, imported and exported texts. Messages name the file,
+// which the user gave or can change, and never its contents. New files are 0600.
 
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { concatBytes } from '../bytes.ts'
@@ -8,7 +7,7 @@ import { StoreError } from '../errors.ts'
 import { attempt, capitalised, textOf } from '../home/files.ts'
 import { contentBytesFormatMax } from '../limits.ts'
 
-/** Text that is to become a memory, so no larger than one can be. */
+/** Reads a text that is to become a memory. Throws `content_too_large` if it cannot. */
 export function readTextFile(what: string, path: string): string {
   const bytes = attempt(`read ${what}`, path, () => {
     checkSize(what, statSync(path).size)
@@ -47,7 +46,7 @@ export function readSecretFile(what: string, path: string): string {
   throw new StoreError('invalid_input', `The file with ${what} must hold it in one line`)
 }
 
-/** Writes a file that was not there, for its user alone. Never replaces one: `path_conflict`. */
+/** Writes a new file that only its owner can read. Never replaces one: `path_conflict`. */
 export function writeNewFile(what: string, path: string, text: string): void {
   attempt(`write ${what}`, path, () => writeFileSync(path, text, { flag: 'wx', mode: 0o600 }))
 }

@@ -1,5 +1,5 @@
-// Colours. Whatever an agent may have written is made harmless before it is coloured, so that texts
-// from here may go to a terminal as they are. Elsewhere they stay what they are, byte for byte.
+// Colours. Text that an agent may have written is escaped before it is coloured, so that texts from
+// here are safe for a terminal. Off a terminal they stay unchanged, byte for byte.
 
 import type { Input } from './command.ts'
 import type { Context } from './context.ts'
@@ -9,7 +9,7 @@ export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 export interface Ink {
   plain(text: string): string
-  /** Of one line: a pager forgets colours at the end of each. */
+  /** Takes one line: a pager resets colours at the end of each. */
   paint(colour: Colour, line: string): string
 }
 
@@ -23,10 +23,10 @@ const parameters: Readonly<Record<Colour, number>> = {
   cyan: 36,
 }
 
-/** Neither colours nor escapes: for a text that is printed as it is, or made harmless later. */
+/** Adds neither colours nor escapes, for text that is printed unchanged or escaped later. */
 export const plainInk: Ink = { plain: (text) => text, paint: (_colour, line) => line }
 
-/** As --color says, else as the terminal and NO_COLOR do. */
+/** Follows --color, else the terminal and NO_COLOR. */
 export function inkOf({ environment }: Context, input: Input): Ink {
   const { terminal, noColour } = environment
   const choice = input.text('color') ?? 'auto'

@@ -1,5 +1,5 @@
-// Signals, and what must be cleaned up whichever way the process ends. The store itself needs no
-// cleaning: it may stop at any instruction and loses nothing that was acknowledged.
+// Signals, and cleanup however the process ends. The store itself needs no cleanup: it may stop at
+// any instruction and loses nothing that was acknowledged.
 
 import { StoreError } from '../errors.ts'
 
@@ -7,71 +7,89 @@ export interface Interrupts {
   /** Aborted by the first Ctrl-C. The reason is a StoreError `cancelled`. */
   readonly signal: AbortSignal
   /**
-   * While `work` runs, it has all the time that it needs to stop after the first Ctrl-C, and to say
-   * where. A second one ends the process at once, with `ending` as the last word.
+   * While `work` runs, the first Ctrl-C leaves it all the time that it needs to stop and to report
+   * where. A second one ends the process immediately and prints `ending`.
    */
   patiently<T>(ending: string, work: () => Promise<T>): Promise<T>
-  /** As `patiently`, for what runs until it is told to end: by Ctrl-C, or by SIGTERM as well. */
-  untilTold<T>(ending: string, work: () => Promise<T>): Promise<T>
-  /** While `work` runs, Ctrl-C belongs to somebody else, an editor. */
+  /** Like `patiently`, for work that runs until Ctrl-C or SIGTERM ends it. */
+  untilStopped<T>(ending: string, work: () => Promise<T>): Promise<T>
+  /** While `work` runs, Ctrl-C is left to another program, such as an editor. */
   ignoring<T>(work: () => Promise<T>): Promise<T>
-  /** Runs `cleanup` when the process ends, but for kill -9. Returns how to do it now. */
+  /** Runs `cleanup` when the process ends, except by kill -9. Returns a function to run it now. */
   atExit(cleanup: () => void): () => void
 }
 
-/** Long work has so long to stop by itself after the first Ctrl-C. */
+/** How long other work may take to stop after the first Ctrl-C. */
 const GRACE_MS = 1000
 
 export function listenForInterrupts(): Interrupts {
-  const controller = new AbortController()
-  let ignored = false
-  let ending: string | undefined
-  let isTellable = false
-  const end = (): never => {
-    if (ending !== undefined) process.stderr.write(`\ngitlocket: ${ending}\n`)
-    process.exit(130)
+  return new ProcessInterrupts()
+}
+
+class ProcessInterrupts implements Interrupts {
+  readonly #controller = new AbortController()
+  #ignored = false
+  #ending: string | undefined
+  #isStoppable = false
+
+  constructor() {
+    process.on('SIGINT', () => this.#interrupt())
+    process.on('SIGTERM', () => this.#terminate())
+    process.on('SIGHUP', () => process.exit(129))
   }
-  process.on('SIGINT', () => {
-    if (ignored) return
-    if (controller.signal.aborted) end()
-    controller.abort(new StoreError('cancelled', 'Cancelled'))
-    if (ending === undefined) setTimeout(end, GRACE_MS).unref()
-    else process.stderr.write('\nStopping; Ctrl-C again ends at once\n')
-  })
-  process.on('SIGTERM', () => {
-    if (!isTellable || controller.signal.aborted) process.exit(143)
-    controller.abort(new StoreError('cancelled', 'Cancelled'))
-  })
-  process.on('SIGHUP', () => process.exit(129))
-  const patiently = async <T>(last: string, work: () => Promise<T>): Promise<T> => {
-    const before = ending
-    ending = last
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  async patiently<T>(ending: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#ending
+    this.#ending = ending
     try {
       return await work()
     } finally {
-      ending = before
+      this.#ending = before
     }
   }
-  return {
-    signal: controller.signal,
-    patiently,
-    async untilTold(last, work) {
-      isTellable = true
-      try {
-        return await patiently(last, work)
-      } finally {
-        isTellable = false
-      }
-    },
-    async ignoring(work) {
-      ignored = true
-      try {
-        return await work()
-      } finally {
-        ignored = false
-      }
-    },
-    atExit: cleanAtExit,
+
+  async untilStopped<T>(ending: string, work: () => Promise<T>): Promise<T> {
+    this.#isStoppable = true
+    try {
+      return await this.patiently(ending, work)
+    } finally {
+      this.#isStoppable = false
+    }
+  }
+
+  async ignoring<T>(work: () => Promise<T>): Promise<T> {
+    this.#ignored = true
+    try {
+      return await work()
+    } finally {
+      this.#ignored = false
+    }
+  }
+
+  atExit(cleanup: () => void): () => void {
+    return cleanAtExit(cleanup)
+  }
+
+  #interrupt(): void {
+    if (this.#ignored) return
+    if (this.signal.aborted) this.#end()
+    this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
+    if (this.#ending === undefined) setTimeout(() => this.#end(), GRACE_MS).unref()
+    else process.stderr.write('\nStopping; Ctrl-C again ends immediately\n')
+  }
+
+  #terminate(): void {
+    if (!this.#isStoppable || this.signal.aborted) process.exit(143)
+    this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
+  }
+
+  #end(): never {
+    if (this.#ending !== undefined) process.stderr.write(`\ngitlocket: ${this.#ending}\n`)
+    process.exit(130)
   }
 }
 

@@ -1,6 +1,6 @@
-// Lists within a message: long ones are cut.
+// Lists within a message.
 
-/** The first lines of a long list. */
+/** The first lines of a list, and how many more there are. */
 export function listOf(lines: readonly string[]): string {
   const shown = lines.slice(0, 20).map((line) => `  ${line}`)
   const more = lines.length - shown.length

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line's entry: one command on the words, streams and signals of this process, whose
-// exit code it sets.
+// The entry of the command line: runs one command with the arguments, streams and signals of this
+// process, and sets its exit code.
 
 import { listenForInterrupts } from './interrupts.ts'
 import { runProgram } from './program.ts'
@@ -8,7 +8,7 @@ import { runProgram } from './program.ts'
 endQuietlyWithoutReader()
 process.exitCode = await runProgram(process.argv.slice(2), listenForInterrupts)
 
-/** `gitlocket log | head` is no failure. */
+/** A reader that closes the pipe, as in `gitlocket log | head`, is no failure. */
 function endQuietlyWithoutReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit()

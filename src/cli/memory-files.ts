@@ -1,26 +1,26 @@
-// Between paths of a store and names of a file system. A store may hold names that are dangerous as
-// files: an agent that writes `/.git/config` must not configure git in the directory of an export.
+// Maps paths of a store to file names. A store may hold names that are dangerous as files: an agent
+// that writes `/.git/config` must not configure git in the directory of an export.
 
 import { lstatSync, readdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { StoreError } from '../errors.ts'
 import { attempt } from '../home/files.ts'
 
-/** Bytes of one name on the file systems that people have. */
+/** Bytes of one name on common file systems. */
 const NAME_BYTES_MAX = 255
 
 /** Why a memory cannot be written as a file; undefined if it can. */
 export function exportProblem(path: string): string | undefined {
   for (const segment of path.slice(1).split('/')) {
     if (segment === '' || segment === '.' || segment === '..') return 'leads out of the directory'
-    if (sep !== '/' && /[\\:]/.test(segment)) return 'is no file name on this system'
+    if (sep !== '/' && /[\\:]/.test(segment)) return 'is not a file name on this system'
     if (/^(?:\.git|git~\d+)[ .]*$/i.test(segment)) return 'would be read by git as its own'
     if (Buffer.byteLength(segment) > NAME_BYTES_MAX) return 'has a name too long for a file'
   }
   return undefined
 }
 
-/** The file for a memory, below `directory` for certain. */
+/** The file for a memory, always below `directory`. */
 export function exportFile(directory: string, path: string): string {
   const file = join(directory, path)
   if (exportProblem(path) === undefined && file.startsWith(join(directory, sep))) return file
@@ -56,7 +56,7 @@ export function findFiles(directory: string): FoundFiles {
   return { files: files.toSorted(), leftOut: leftOut.toSorted() }
 }
 
-/** Whether the path is a directory itself, not a link to one. Undefined if nothing is there. */
+/** Whether the path is a directory itself, not a link to one. Undefined if it does not exist. */
 export function isRealDirectory(path: string): boolean | undefined {
   const found = attempt('examine a file', path, () => lstatSync(path, { throwIfNoEntry: false }))
   return found?.isDirectory()

@@ -1,4 +1,4 @@
-// The one way in which commands open the store: it is closed again whatever happens, so that a
+// The only way in which commands open the store: it is closed again in every case, so that a
 // command leaves an ordinary bare repository and no lock.
 
 import { statSync } from 'node:fs'
@@ -15,15 +15,15 @@ import type { Environment } from './environment.ts'
 import { withProgress } from './progress.ts'
 import { clockNotice } from './times.ts'
 
-/** The identity in its file. Throws `invalid_identity` with what to do if there is none. */
+/** The identity from its file. Throws `invalid_identity`, with a hint, if there is none. */
 export function getIdentity(environment: Environment): Identity {
   const identity = findIdentity(environment.identityFile)
   if (identity !== undefined) return identity
   throw new CommandError(
     'invalid_identity',
     `There is no identity file at ${environment.identityFile}`,
-    '`gitlocket init` makes a new store and identity; `gitlocket recover` enrols this machine ' +
-      'in a store that exists',
+    '`gitlocket init` creates a store and an identity; `gitlocket recover` enrols this machine ' +
+      'in an existing store',
   )
 }
 
@@ -56,11 +56,11 @@ export async function withStore<T>(
   })
 }
 
-/** Verifies the trail with the identity file, which may be one that opens no store. */
+/** Verifies the trail with the identity file, which may be that of an auditor. */
 export async function auditHere(context: Context, acceptRolledBack = false): Promise<Audit> {
   const { environment, interrupts } = context
   const identity = getIdentity(environment)
-  // Few are auditors.
+  // Loaded on demand: few devices are auditors.
   const { auditStore } = await import('../store/audit/audit.ts')
   return withProgress(context, 'Verifying the trail', (progress) =>
     auditStore({
@@ -76,7 +76,7 @@ export async function auditHere(context: Context, acceptRolledBack = false): Pro
   })
 }
 
-/** Closes the store after `work`. A failure of the work goes before one of closing. */
+/** Closes the store after `work`. An error of `work` takes precedence over one of closing. */
 export async function closing<T>(
   store: MemoryStore,
   work: (store: MemoryStore) => Promise<T>,
@@ -92,24 +92,24 @@ export async function closing<T>(
   return result
 }
 
-/** What is not even a directory is no fault of the disk. */
+/** Throws `not_a_store` for a file, before it looks like a fault of the disk. */
 export function checkIsDirectory(path: string): void {
   const found = attempt('open the store', path, () => statSync(path, { throwIfNoEntry: false }))
   if (found === undefined || found.isDirectory()) return
-  throw new StoreError('not_a_store', 'There is a file in the place of the store')
+  throw new StoreError('not_a_store', 'The path of the store is a file, not a directory')
 }
 
-/** What opening a store threw, with advice that knows this command line. */
+/** An error of opening a store, with a hint that names the commands to use. */
 function explained(error: unknown): unknown {
   if (hasCode(error, 'wrong_key')) {
     const hint =
       '`gitlocket recover` enrols this machine with a passphrase or the recovery key, or an ' +
-      'owner adds it with what `gitlocket device card` prints; a device that was removed needs a ' +
+      'owner adds it with the output of `gitlocket device card`; a removed device needs a ' +
       'new identity file first'
     return new CommandError('wrong_key', error.message, hint)
   }
   if (hasCode(error, 'permission_denied')) {
-    const hint = '`gitlocket audit` does that, and `gitlocket sync` brings what is new'
+    const hint = '`gitlocket audit` does that, and `gitlocket sync` fetches what is new'
     return new CommandError('permission_denied', error.message, hint)
   }
   return error

@@ -6,7 +6,7 @@ import type { Author } from '../store/commits/commit-context.ts'
 import type { Input, Option } from './command.ts'
 import type { Context } from './context.ts'
 
-/** On every verb, before or after it. */
+/** Options of every verb, before or after it. */
 export const globalOptions: readonly Option[] = [
   {
     name: 'store',
@@ -17,39 +17,39 @@ export const globalOptions: readonly Option[] = [
   { name: 'help', short: 'h', summary: 'Show help' },
 ]
 
-/** On every verb that writes. */
+/** Options of every verb that writes. */
 export const authorOptions: readonly Option[] = [
-  { name: 'actor', value: 'id', summary: 'Who is recorded as the user; else the login name' },
-  { name: 'session', value: 'id', summary: 'The session that this belongs to' },
-  { name: 'reason', value: 'text', summary: 'Why; kept, encrypted, with the change' },
+  { name: 'actor', value: 'id', summary: 'The user to record; else the login name' },
+  { name: 'session', value: 'id', summary: 'The session to record' },
+  { name: 'reason', value: 'text', summary: 'The reason, kept encrypted with the change' },
 ]
 
-/** On verbs whose --actor and --session say which versions are meant. */
+/** Options of verbs whose --actor and --session select versions. */
 export const selectingAuthorOptions: readonly Option[] = [
-  { name: 'as', value: 'id', summary: 'Who is recorded as the user; else the login name' },
-  { name: 'reason', value: 'text', summary: 'Why; kept, encrypted, with the change' },
+  { name: 'as', value: 'id', summary: 'The user to record; else the login name' },
+  { name: 'reason', value: 'text', summary: 'The reason, kept encrypted with the change' },
 ]
 
 export const colourOption: Option = {
   name: 'color',
   value: 'when',
   choices: ['auto', 'always', 'never'],
-  summary: 'Colours; else where there is a terminal and NO_COLOR is not set',
+  summary: 'When to use colours; else on a terminal, unless NO_COLOR is set',
 }
 
-/** On verbs that only look. */
+/** The option of verbs that only read. */
 export const atOption: Option = {
   name: 'at',
   value: 'point',
-  summary: 'As it was then: at a time, a version or a commit',
+  summary: 'The state at a time, a version or a commit',
 }
 
-/** For the notes of verbs with an option that takes one. */
+/** A note for verbs with an option that takes a point. */
 export const pointForms: string =
   'A point in time is a time (7d, 2026-01-31, or RFC 3339), a version (memver_3k9f0z2c1d: right ' +
   'after it was written), or a commit (7 or more hex digits).'
 
-export const dryRunOption: Option = { name: 'dry-run', summary: 'Say what would be done' }
+export const dryRunOption: Option = { name: 'dry-run', summary: 'Show what would be done' }
 
 export const contentOptions: readonly Option[] = [
   {
@@ -60,7 +60,7 @@ export const contentOptions: readonly Option[] = [
   { name: 'file', value: 'file', summary: 'Take the text from a file' },
 ]
 
-/** Who a change is recorded for. What is given is checked by the store, not repaired. */
+/** The author to record. The store checks what is given; nothing is corrected. */
 export function authorOf(context: Context, input: Input): Author {
   const session = input.text('session')
   return {
@@ -69,7 +69,7 @@ export function authorOf(context: Context, input: Input): Author {
   }
 }
 
-/** The same on verbs with `selectingAuthorOptions`. */
+/** The author to record, for verbs with `selectingAuthorOptions`. */
 export function selectingAuthorOf(context: Context, input: Input): Author {
   return authorNamed(context, input, 'as')
 }
@@ -80,7 +80,7 @@ function authorNamed(context: Context, input: Input, option: string): Author {
   return { actor: { type: 'user', id }, ...(reason === undefined ? {} : { reason }) }
 }
 
-/** A login name in the characters of FORMAT §1.2. */
+/** A login name, reduced to the characters of FORMAT §1.2. */
 function recordable(name: string): string {
   const id = name.replaceAll(/[^A-Za-z0-9._:@-]/g, '-').slice(0, actorIdLengthMax)
   return id === '' ? 'user' : id

@@ -1,19 +1,19 @@
-// How answers and errors look. Answers go to standard output, everything else to standard error;
+// Formats answers and errors. Answers go to standard output, everything else to standard error;
 // with --json both are one JSON value on one line. On a terminal, control characters that an agent
-// may have written into a memory are shown, not obeyed.
+// may have written into a memory are escaped.
 
 import { surfaceOf } from '../api/error-surface.ts'
 import { StoreError } from '../errors.ts'
 import { CommandError } from './command-error.ts'
 import type { Answer } from './command.ts'
 
-/** What goes to standard output. */
+/** The text for standard output. */
 export function answerText(answer: Answer, json: boolean, terminal: boolean): string {
   if (json) return `${JSON.stringify(answer.json)}\n`
   return terminal && answer.inked !== true ? visible(answer.text) : answer.text
 }
 
-/** What goes to standard error when a command fails. `store` is named where it may be the cause. */
+/** The text for standard error when a command fails. Names `store` if it may be the cause. */
 export function errorText(error: unknown, json: boolean, store: string | undefined): string {
   if (json) return `${JSON.stringify({ error: errorJson(error) })}\n`
   const what = `${messageOf(error)}${whereText(error)}`
@@ -28,7 +28,7 @@ function placeOf(error: unknown, store: string | undefined): string {
   return store !== undefined && exitCode >= 7 && exitCode <= 12 ? `store: ${store}` : ''
 }
 
-/** The same for programs. */
+/** The error as a JSON value. */
 export function errorJson(error: unknown): Readonly<Record<string, unknown>> {
   const { exitCode } = surfaceOf(error)
   const code = error instanceof StoreError ? error.code : 'unexpected'
@@ -46,7 +46,7 @@ export function exitCodeOf(error: unknown): number {
   return surfaceOf(error).exitCode
 }
 
-/** Escapes C0 but tab and newline, DEL, C1, and what reverses the direction of text. */
+/** Escapes C0 except tab and newline, DEL, C1, and characters that change the text direction. */
 export function visible(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what this is about
   const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
@@ -55,12 +55,12 @@ export function visible(text: string): string {
 
 function messageOf(error: unknown): string {
   if (error instanceof StoreError) return error.message
-  // A fault of the program: its text may hold anything, so only its kind is told.
+  // A bug: its text may hold anything, so only its kind is reported.
   const name = error instanceof Error ? error.name : typeof error
   return `Unexpected ${name}; run again with NODE_DEBUG=gitlocket to see it`
 }
 
-/** Facts that the sentence leaves to the details: the path, and the lines of several matches. */
+/** Details that the message does not name: the path, and the lines of several matches. */
 function whereText(error: unknown): string {
   if (!(error instanceof StoreError)) return ''
   const { path, lines } = error.details

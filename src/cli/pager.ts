@@ -1,5 +1,5 @@
-// Long answers: through a pager on a terminal, straight to standard output elsewhere, piece by
-// piece. Plaintext reaches the pager through a pipe only, and less is told to write no file.
+// Writes long answers piece by piece: to a pager on a terminal, else to standard output. Plaintext
+// reaches the pager through a pipe only, and less is configured to write no file.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
@@ -9,21 +9,21 @@ import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import { type Environment, variablesWith } from './environment.ts'
 
-/** Resolves to false once nobody reads any more. The text must be safe for a terminal. */
+/** Resolves to false once the reader has closed. The text must be safe for a terminal. */
 export type Write = (text: string) => Promise<boolean>
 
 const PAGER = 'less -FRX'
-/** What a shell answers for a program that it cannot run or find. */
+/** The shell's exit codes for a program that it cannot run or find. */
 const notStarted: ReadonlySet<number | null> = new Set([126, 127])
 
-/** Runs `work` with a way to write the answer, and returns when the reader has seen it. */
+/** Runs `work` with a function that writes the answer. Resolves when the pager has ended. */
 export async function withPager(
   context: Context,
   work: (write: Write) => Promise<void>,
 ): Promise<void> {
   const command = pagerCommand(context.environment)
   if (command === undefined) return work((text) => writeTo(process.stdout, text))
-  // Ctrl-C is the pager's: it stops what it is doing, and its user leaves it with q.
+  // Ctrl-C is left to the pager, which stops its current action; q ends it.
   await context.interrupts.ignoring(() => page(command, work))
 }
 
@@ -45,17 +45,17 @@ async function page(command: string, work: (write: Write) => Promise<void>): Pro
   throw new CommandError(
     'invalid_input',
     `The pager "${command}" could not be started`,
-    'Set GITLOCKET_PAGER to one that is there, or to cat for none',
+    'Set GITLOCKET_PAGER to an installed pager, or to cat for none',
   )
 }
 
 function pagerVariables(): NodeJS.ProcessEnv {
   const { LESS = 'FRX', LV = '-c' } = variablesWith({})
-  // Its history keeps what was searched for, and its keys can write files and run programs.
+  // The history of less keeps search terms, and its keys can write files and run programs.
   return variablesWith({ LESS, LV, LESSHISTFILE: '-', LESSSECURE: '1' })
 }
 
-/** Undefined where there is no terminal, no pager, or none is wanted. */
+/** Undefined without a terminal or a pager, or if none is wanted. */
 function pagerCommand({ terminal, pager, searchPath }: Environment): string | undefined {
   if (!terminal.capable || pager === 'cat') return undefined
   return pager ?? (isProgram('less', searchPath) ? PAGER : undefined)
@@ -80,7 +80,7 @@ function endOf(child: ChildProcess): Promise<number | null> {
   })
 }
 
-/** Waits while the reader is slower than we are. */
+/** Waits while the reader is slower than the writer. */
 async function writeTo(stream: Writable, text: string): Promise<boolean> {
   if (!stream.writable) return false
   if (stream.write(text)) return true

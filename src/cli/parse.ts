@@ -1,5 +1,5 @@
-// From words to a command and its checked input. Pure. What is not understood is refused with the
-// nearest thing that is.
+// Parses arguments into a command and its checked input. Pure. Refuses unknown verbs and options
+// and suggests the nearest known one.
 
 import { parseArgs } from 'node:util'
 import { usageError } from './command-error.ts'
@@ -11,7 +11,7 @@ export type Invocation =
   | { readonly type: 'help'; readonly command: Command | undefined }
   | { readonly type: 'version' }
 
-interface Words {
+interface ParsedArgs {
   readonly positionals: readonly string[]
   readonly values: ReadonlyMap<string, string>
   readonly flags: ReadonlySet<string>
@@ -24,11 +24,11 @@ const beforeVerb: readonly Option[] = [
 
 /** Throws `invalid_input`. */
 export function parseCommandLine(
-  words: readonly string[],
+  args: readonly string[],
   commands: readonly Command[],
 ): Invocation {
-  const start = splitAtVerb(words)
-  const before = readWords(start.before, beforeVerb, undefined)
+  const start = splitAtVerb(args)
+  const before = readArgs(start.before, beforeVerb, undefined)
   if (before.flags.has('version')) return { type: 'version' }
   if (start.verb === undefined || start.verb === 'help') {
     const named = start.after.filter((word) => !word.startsWith('-'))
@@ -36,7 +36,7 @@ export function parseCommandLine(
     return { type: 'help', command: findVerb(named, commands).command }
   }
   const { command, rest } = findVerb([start.verb, ...start.after], commands)
-  const found = readWords(rest, [...globalOptions, ...command.options], command.name)
+  const found = readArgs(rest, [...globalOptions, ...command.options], command.name)
   const flags = new Set([...before.flags, ...found.flags])
   if (flags.has('help')) return { type: 'help', command }
   checkPositionals(command, found.positionals)
@@ -44,50 +44,50 @@ export function parseCommandLine(
   return { type: 'run', command, input: new Input(found.positionals, values, flags) }
 }
 
-/** Whether errors should be printed for programs, also of words that cannot be parsed. */
-export function wantsJson(words: readonly string[]): boolean {
-  const end = words.indexOf('--')
-  return words.slice(0, end === -1 ? words.length : end).includes('--json')
+/** Whether --json was given, even among arguments that cannot be parsed. */
+export function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return args.slice(0, end === -1 ? args.length : end).includes('--json')
 }
 
-function splitAtVerb(words: readonly string[]): {
+function splitAtVerb(args: readonly string[]): {
   readonly before: readonly string[]
   readonly verb: string | undefined
   readonly after: readonly string[]
 } {
   let at = 0
-  while (words[at]?.startsWith('-') === true) at += words[at] === '--store' ? 2 : 1
-  return { before: words.slice(0, at), verb: words[at], after: words.slice(at + 1) }
+  while (args[at]?.startsWith('-') === true) at += args[at] === '--store' ? 2 : 1
+  return { before: args.slice(0, at), verb: args[at], after: args.slice(at + 1) }
 }
 
-/** `key show` before `key`; an alias as good as a name. */
+/** Prefers `key show` to `key`; aliases count as names. */
 function findVerb(
-  words: readonly string[],
+  args: readonly string[],
   commands: readonly Command[],
 ): { readonly command: Command; readonly rest: readonly string[] } {
   for (const count of [2, 1]) {
-    const name = words.slice(0, count).join(' ')
+    const name = args.slice(0, count).join(' ')
     const command = commands.find((one) => one.name === name || one.aliases?.includes(name))
-    if (command !== undefined) return { command, rest: words.slice(count) }
+    if (command !== undefined) return { command, rest: args.slice(count) }
   }
-  const [verb = ''] = words
+  const [verb = ''] = args
   const below = commands.filter((one) => one.name.startsWith(`${verb} `)).map((one) => one.name)
   if (below.length > 0) {
-    const nearest = didYouMean(words.slice(0, 2).join(' '), below)
+    const nearest = didYouMean(args.slice(0, 2).join(' '), below)
     throw usageError(`"${verb}" needs a second word: ${below.join(', ')}${nearest}`)
   }
   const names = commands.flatMap((one) => [one.name, ...(one.aliases ?? [])])
   throw usageError(`There is no command "${verb}"${didYouMean(verb, names)}`)
 }
 
-function readWords(
-  words: readonly string[],
+function readArgs(
+  args: readonly string[],
   options: readonly Option[],
   verb: string | undefined,
-): Words {
+): ParsedArgs {
   const known = new Map(options.map((option) => [option.name, option]))
   const { tokens } = parseArgs({
-    args: [...words],
+    args: [...args],
     options: Object.fromEntries(options.map((option) => [option.name, parserOption(option)])),
     allowPositionals: true,
     strict: false,

@@ -1,5 +1,5 @@
-// `--at`: the store as it was. The verbs that only look read from here, and do not know whether it
-// is now or then.
+// `--at`: reads the store as it was at a point. Verbs that only read go through here, and work the
+// same on the current state and on a past one.
 
 import type { MemoryReader } from '../api/operations.ts'
 import type { PastView } from '../store/history/past.ts'
@@ -12,7 +12,7 @@ import { withProgress } from './progress.ts'
 import { countText } from './sizes.ts'
 import { timestamp } from './wire.ts'
 
-/** Opens the store, and answers from it, or from what it was at the point that --at names. */
+/** Runs `work` on the current state of the store, or on that of the point that --at names. */
 export function withReader(
   context: Context,
   input: Input,
@@ -47,12 +47,12 @@ async function findPast(
 function noteOf({ redacted, displaced }: PastView): string | undefined {
   const notes: string[] = []
   if (redacted > 0) {
-    const count = countText(redacted, 'memory of then is', 'memories of then are')
-    notes.push(`${count} redacted, and left out`)
+    const count = countText(redacted, 'memory of that time is', 'memories of that time are')
+    notes.push(`${count} redacted and left out`)
   }
   if (displaced > 0) {
     const count = countText(displaced, 'memory is', 'memories are')
-    notes.push(`${count} left out: clones were apart then, and an older memory had the path`)
+    notes.push(`${count} left out: clones had diverged then, and an older memory had the path`)
   }
   return notes.length === 0 ? undefined : notes.join('\n')
 }

@@ -1,14 +1,13 @@
-// What differs between two states of a memory, in the format of git's patches, so that `git apply`
-// takes them; and the shorter forms, --stat and --name-only. Pure, but for the time that comparing
-// may take.
+// The difference between two states of memories as git patches, which `git apply` accepts, and in
+// the short forms --stat and --name-only. Pure, except for a limit on the time of a comparison.
 
 import { formatPatch, type StructuredPatch, structuredPatch } from 'diff'
 import type { Ink } from './ink.ts'
 
 export interface TextChange {
-  /** Undefined: there was no memory. */
+  /** Undefined if there was no memory. */
   readonly before: TextSide | undefined
-  /** Undefined: there is no memory any more. */
+  /** Undefined if the memory no longer exists. */
   readonly after: TextSide | undefined
 }
 
@@ -22,17 +21,17 @@ const DIFF_TIMEOUT_MS = 3000
 const CONTEXT_LINES = 3
 const STAT_CELLS = 40
 
-/** What the two sides of a patch are, after their names. */
+/** Labels of the two sides of a patch, after their file names. */
 export interface Labels {
   readonly before?: string
   readonly after?: string
 }
 
 /**
- * One patch of the files that all changes together make of those before them, in the order of
- * their paths. `git apply` takes the patches of a file one after the other, and renames from what
- * was there before any of them: so each path is in one of them only. Memories that took each
- * other's path are edits here, and a rename is one where nothing else was or comes.
+ * One patch of files for all changes together, in the order of their paths. `git apply` applies the
+ * patches of a file one after the other, but takes the source of a rename from before all of them,
+ * so each path is in one patch only. Memories that swapped paths become edits, and a rename stays
+ * one only if no other memory had its new path or takes its old one.
  */
 export function patchesText(ink: Ink, changes: readonly TextChange[]): string {
   const files = fileChanges(changes)
@@ -40,14 +39,14 @@ export function patchesText(ink: Ink, changes: readonly TextChange[]): string {
 }
 
 function fileChanges(changes: readonly TextChange[]): readonly TextChange[] {
-  const old = sidesByPath(changes, 'before')
-  const now = sidesByPath(changes, 'after')
+  const previous = sidesByPath(changes, 'before')
+  const current = sidesByPath(changes, 'after')
   const files = changes.flatMap(({ before, after }): readonly TextChange[] => {
-    const isLeft = before !== undefined && !now.has(before.path)
-    if (isLeft && after !== undefined && !old.has(after.path)) return [{ before, after }]
+    const isVacated = before !== undefined && !current.has(before.path)
+    if (isVacated && after !== undefined && !previous.has(after.path)) return [{ before, after }]
     return [
-      ...(isLeft ? [{ before, after: undefined }] : []),
-      ...(after === undefined ? [] : [{ before: old.get(after.path), after }]),
+      ...(isVacated ? [{ before, after: undefined }] : []),
+      ...(after === undefined ? [] : [{ before: previous.get(after.path), after }]),
     ]
   })
   const pathOf = ({ before, after }: TextChange): string => (after ?? before)?.path ?? ''
@@ -62,7 +61,7 @@ function sidesByPath(
   return new Map(known.map((each) => [each.path, each]))
 }
 
-/** Of one change, without colours. Empty if nothing changed, else ends in a newline. */
+/** The patch of one change, without colours. Empty if nothing changed, else ends in a newline. */
 export function patchText(change: TextChange, labels: Labels = {}): string {
   const { before, after } = change
   const patch = patchOf(change)
@@ -84,15 +83,15 @@ export function statText(ink: Ink, changes: readonly TextChange[]): string {
     return ` ${ink.plain(name.padEnd(width))} | ${count} ${plus}${minus}`.trimEnd() + '\n'
   })
   const sum = (key: 'added' | 'removed'): number => rows.reduce((all, row) => all + row[key], 0)
-  const some = `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'} changed`
-  return `${lines.join('')} ${some}, +${sum('added')} -${sum('removed')} lines\n`
+  const summary = `${rows.length} ${rows.length === 1 ? 'memory' : 'memories'} changed`
+  return `${lines.join('')} ${summary}, +${sum('added')} -${sum('removed')} lines\n`
 }
 
 function cellsOf(count: number, most: number): number {
   return Math.ceil((count * Math.min(STAT_CELLS, most)) / most)
 }
 
-/** The path, or both of a rename. */
+/** The path, or both paths of a rename. */
 export function nameOf({ before, after }: TextChange): string {
   if (before === undefined || after === undefined || before.path === after.path) {
     return (after ?? before)?.path ?? ''
@@ -100,7 +99,7 @@ export function nameOf({ before, after }: TextChange): string {
   return `${before.path} => ${after.path}`
 }
 
-/** Colours as git has them. */
+/** Adds the colours that git uses. */
 export function paintPatch(ink: Ink, patch: string): string {
   let inHunk = false
   const painted = patch.split('\n').map((line) => {
@@ -130,7 +129,7 @@ function patchOf({ before, after }: TextChange): StructuredPatch {
   }
 }
 
-/** All of the one text goes and all of the other comes: as true as a shorter patch. */
+/** Removes all of one text and adds all of the other: correct, but longer than needed. */
 function wholePatch(
   oldFileName: string,
   newFileName: string,

@@ -1,16 +1,15 @@
-// Devices that have not shown to have taken over a redaction, in words for people and as values for
-// programs.
+// Devices that have not acknowledged a redaction yet, as text and as JSON.
 
 import type { PendingDevice } from '../store/redaction/acknowledgement.ts'
 import { timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
 
 const cannotBeKnown =
-  'Of these it cannot be known whether they took redactions over, as they may write nothing:'
+  'These may not write, so that it cannot be known whether they have taken redactions over:'
 
 /**
- * One line for each device, those that cannot show it last; none without devices. With `now`, when
- * each was last seen in words.
+ * One line for each device, those that cannot acknowledge last; none without devices. With `now`,
+ * times are relative.
  */
 export function pendingDeviceLines(
   pendingDevices: readonly PendingDevice[],
@@ -19,21 +18,21 @@ export function pendingDeviceLines(
   const later = pendingDevices.filter(({ canAcknowledge }) => canAcknowledge)
   const never = pendingDevices.filter(({ canAcknowledge }) => !canAcknowledge)
   return [
-    ...(later.length === 0 ? [] : ['Redactions not taken over yet, as far as records show, by']),
+    ...(later.length === 0 ? [] : ['Redactions not acknowledged yet, as far as records show, by']),
     ...later.map((device) => `  ${deviceText(device, now)}`),
     ...(never.length === 0 ? [] : [cannotBeKnown]),
     ...never.map((device) => `  ${deviceText(device, now)}`),
   ]
 }
 
-/** After a redaction: the same below an empty line, and where to ask again. */
+/** The lines after an empty one, and with the command that shows them later. */
 export function pendingDeviceParagraph(
   pendingDevices: readonly PendingDevice[],
   now: number,
 ): readonly string[] {
   const lines = pendingDeviceLines(pendingDevices, now)
   if (lines.length === 0) return []
-  return ['', ...lines, '`gitlocket device list` tells later who has, by what they wrote since']
+  return ['', ...lines, '`gitlocket device list` shows later which of them have, by newer records']
 }
 
 function deviceText(

@@ -1,5 +1,5 @@
-// The patch between two points in time: `git apply` makes of what `export --at` writes at the one
-// what it writes at the other. Pure.
+// The patch between two points in time: `git apply` turns the files that `export --at` writes for
+// one into those that it writes for the other. Pure.
 
 import type { Difference, PointDifference } from '../store/history/history-diff.ts'
 import type { Ink } from './ink.ts'
@@ -8,7 +8,7 @@ import { patchesText } from './patch-text.ts'
 
 type Side = PointDifference['before']
 
-/** In front of the patches, where git takes any text, stands what they do not show as it was. */
+/** Before the patches, where git ignores text, come lines on what they cannot show faithfully. */
 export function pointPatch(
   ink: Ink,
   { changes, halfRedacted }: Pick<Difference, 'changes' | 'halfRedacted'>,
@@ -26,7 +26,7 @@ function redactedLine({ memoryId, before, after }: PointDifference): string {
   const at = after === undefined ? 'to' : 'from'
   const seems = after === undefined ? 'deleted' : 'new'
   const path = (after ?? before)?.path ?? ''
-  return `${path} seems ${seems}: what ${memoryId} was at --${at} is redacted`
+  return `${path} appears ${seems}: the content of ${memoryId} at --${at} is redacted`
 }
 
 function unsafePaths(changes: readonly PointDifference[]): readonly string[] {
@@ -38,7 +38,7 @@ function unsafeLine(path: string): string {
   return `${path} is left out: it ${exportProblem(path)}`
 }
 
-/** No file is made of some paths. */
+/** Undefined also for a path that no file can have. */
 function exported(side: Side): Side {
   return side === undefined || exportProblem(side.path) !== undefined ? undefined : side
 }

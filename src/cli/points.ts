@@ -1,4 +1,4 @@
-// Moments of the history as they are typed: a time, a version, a commit.
+// Parses points of the history: a time, a version or a commit.
 
 import { assert } from '../errors.ts'
 import type { Point } from '../store/history/points.ts'
@@ -21,7 +21,7 @@ export async function pointOf(
   return text === undefined ? undefined : parsePoint(context, store, option, text)
 }
 
-/** The same of an option that must be given, which the caller has checked. */
+/** The point of a required option, whose presence the caller has checked. */
 export async function getPoint(
   context: Context,
   input: Input,
@@ -41,7 +41,7 @@ export async function loadHistory(context: Context, store: MemoryStore): Promise
   )
 }
 
-/** Throws `invalid_input`, or `not_found` for a version that is not there. */
+/** Throws `invalid_input`, or `not_found` for an unknown version. */
 async function parsePoint(
   context: Context,
   store: MemoryStore,
@@ -50,7 +50,7 @@ async function parsePoint(
 ): Promise<Point> {
   const time = findTime(text, context.clock())
   if (time !== undefined) return { time }
-  // Digits of a version may look like those of a commit; its prefix tells them apart.
+  // Digits of a version may look like those of a commit; the prefix distinguishes them.
   if (/^[0-9a-f]{7,40}$/.test(text)) return { commit: text }
   if (text.startsWith('memver_') || /^[0-9a-z]{26}$/.test(text)) {
     await loadHistory(context, store)

@@ -1,6 +1,6 @@
-// One run of the command line: reads words and environment, runs one command and prints its answer.
-// The only file, beside pager.ts and, while it goes on, commands/watch.ts, that writes answers to
-// standard output. Leaves signals and the end of the process to main.ts.
+// One run of the command line: reads arguments and environment, runs one command and prints its
+// answer. Besides this file, only pager.ts and commands/watch.ts write answers to standard output.
+// Leaves signals and the end of the process to main.ts.
 
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
@@ -18,17 +18,17 @@ import { commands } from './table.ts'
 
 /** Returns the exit code. Signals are listened for only once there is a command to run. */
 export async function runProgram(
-  words: readonly string[],
+  args: readonly string[],
   listen: () => Interrupts,
 ): Promise<number> {
-  const json = wantsJson(words)
+  const json = wantsJson(args)
   let environment: Environment | undefined
   try {
-    const invocation = parseCommandLine(words, commands)
+    const invocation = parseCommandLine(args, commands)
     if (invocation.type !== 'run') return await print(aboutProgram(invocation), json)
     environment = readEnvironment(invocation.input.text('store'))
     const context = { environment, interrupts: listen(), clock: systemClock, notices: [] }
-    // Help needs none of it, and every command does.
+    // Every command needs libsodium; help does not.
     const { loadSodium } = await import('../crypto/sodium.ts')
     await loadSodium()
     return await print(await invocation.command.run(context, invocation.input), json, context)

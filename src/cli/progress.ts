@@ -1,5 +1,5 @@
 // A progress bar on standard error, on a terminal only, for work that takes longer than a moment,
-// with how fast it goes and how long it may take.
+// with its rate and the time that remains.
 
 import type { Progress } from '../async.ts'
 import type { Context } from './context.ts'
@@ -22,7 +22,7 @@ export async function withProgress<T>(
   let drawn = 0
   const progress: Progress = (done, total) => {
     const now = clock()
-    // A second pass goes at its own speed.
+    // A second pass has its own rate.
     phase = { start: done < phase.done ? now : phase.start, done }
     if (now - start < QUIET_MS || now - drawn < REDRAW_MS) return
     drawn = now
@@ -47,9 +47,9 @@ export function progressLine(
   const cells = Math.round(share * BAR_CELLS)
   const bar = '#'.repeat(cells) + '-'.repeat(BAR_CELLS - cells)
   const rate = done === 0 || elapsedMs === 0 ? '' : `  ${rateText((done * 1000) / elapsedMs)}`
-  const left = share === 0 ? '' : `  ${inWords((elapsedMs / share) * (1 - share))} left`
+  const remaining = share === 0 ? '' : `  ${durationText((elapsedMs / share) * (1 - share))} left`
   const counts = `${done.toLocaleString('en')} of ${total.toLocaleString('en')}`
-  return `${title}  [${bar}]  ${Math.floor(share * 100)} %  ${counts}${rate}${left}`
+  return `${title}  [${bar}]  ${Math.floor(share * 100)} %  ${counts}${rate}${remaining}`
 }
 
 function rateText(perSecond: number): string {
@@ -57,7 +57,7 @@ function rateText(perSecond: number): string {
   return `${rounded.toLocaleString('en')}/s`
 }
 
-function inWords(milliseconds: number): string {
+function durationText(milliseconds: number): string {
   const seconds = Math.ceil(milliseconds / 1000)
   return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
 }

@@ -1,5 +1,5 @@
-// Asks on a terminal: for secrets without echo, and for decisions. Off a terminal there is no
-// prompt, ever: the caller gets an error that names the variable or option to give instead.
+// Asks on a terminal: for secrets without echo, and for decisions. Off a terminal it never prompts:
+// the caller gets an error that names the variable or option to use instead.
 
 import { on } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -47,7 +47,7 @@ export async function askLine(context: Context, question: string): Promise<strin
   }
 }
 
-/** For an answer that is not the one that goes on. `state` says how everything is. */
+/** The error for a user who declines. `state` says what state that leaves. */
 export function declined(state: string): CommandError {
   const hint = '`--dry-run` shows what would be done; --yes does it without asking'
   return new CommandError('cancelled', `Cancelled; ${state}`, hint)
@@ -73,15 +73,15 @@ function checkCanAsk(context: Context, question: string, variable: string): void
 }
 
 /**
- * The echo is off before the first question shows and until the last answer is in, so that what is
- * typed ahead or pasted does not show either.
+ * The echo is off from before the first question until after the last answer, so that input that
+ * is typed ahead or pasted does not show either.
  */
 async function withHiddenInput<T>(
   { interrupts }: Context,
   work: (ask: Ask) => Promise<T>,
 ): Promise<T> {
   const { signal } = interrupts
-  // readline edits the line and echoes into a stream that forgets it.
+  // readline edits the line and echoes into a stream that discards it.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input: process.stdin, output: nowhere, terminal: true, signal })
   const lines = on(reader, 'line', { close: ['close'] })

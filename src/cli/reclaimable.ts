@@ -1,5 +1,5 @@
-// What a store could do without, in words for people and as values for programs: `status` tells
-// what shows at once, `doctor` what has to be looked for as well.
+// Space that a store can free, as text and as JSON: `status` shows what is known without a search,
+// `doctor` also what a search finds.
 
 import type { ObjectAmount } from '../git/object-store.ts'
 import type { StoreStatus } from '../store/store-report.ts'
@@ -31,7 +31,7 @@ function amountText(
   return objects === 0 ? undefined : `${countText(objects, one, many)}, ${sizeText(bytes)}`
 }
 
-/** Plain objects, since an amount may be more than that. */
+/** Copies the fields, since an amount may have more than these. */
 export function reclaimableJson({
   erased,
   repeated,

@@ -1,4 +1,4 @@
-// Which versions a `redact` means: from words to a selection. A pattern never shows in a message.
+// Parses the options of `redact` into a selection of versions. Messages never show a pattern.
 
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { RedactionSelection } from '../store/redaction/redaction-plan.ts'
@@ -13,7 +13,7 @@ import { resolveVersion } from './versions-text.ts'
 
 const conditions = ['memory', 'path', 'actor', 'session', 'matching', 'matching-file', 'before']
 
-/** Throws `invalid_input` before the store is opened. */
+/** Checks the options before the store is opened. Throws `invalid_input`. */
 export function checkSelects(input: Input): void {
   const given = conditions.filter((name) => input.text(name) !== undefined)
   if (given.length === 0 && input.findArgument(0) === undefined) {
@@ -29,7 +29,7 @@ export function checkSelects(input: Input): void {
   throw usageError(`--${extra} needs --matching or --matching-file`, 'redact')
 }
 
-/** All that is given must hold for a version. */
+/** A version must meet all conditions that are given. */
 export async function selectionIn(
   context: Context,
   input: Input,
@@ -50,7 +50,7 @@ export async function selectionIn(
   }
 }
 
-/** An id, or the path where the memory is now. */
+/** Accepts an id, or the current path of the memory. */
 async function memoryIdOf(store: MemoryStore, typed: string): Promise<string> {
   if (typed.startsWith('mem_')) return typed
   return (await getMemory(store, storePath(typed))).memoryId
@@ -86,7 +86,7 @@ function compile(option: string, source: string, flags: string): RegExp {
       'redact',
     )
   }
-  throw usageError(`--${option} matches an empty text, so that it matches anything`, 'redact')
+  throw usageError(`--${option} matches the empty string, so that it matches any text`, 'redact')
 }
 
 function escaped(text: string): string {

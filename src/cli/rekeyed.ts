@@ -1,13 +1,13 @@
-// What a new epoch of keys means to people, in the same words wherever one begins: what it guards,
-// and what it cannot take back.
+// Describes a new epoch of keys in the same text wherever one begins: what it protects, and what it
+// cannot take back.
 
 import type { KeysChanged } from '../store/devices/device-changes.ts'
 import type { ResidualAccess } from '../store/devices/residual-access.ts'
 import { countText } from './sizes.ts'
 
-/** What somebody without the keys of a new epoch cannot do. */
+/** What a holder of none but older keys cannot do. */
 const withoutKeys = 'cannot read what is written from now on'
-/** The same of a device that becomes an auditor. */
+/** What a device that becomes an auditor can no longer do. */
 export const withoutContents = 'reads no contents or paths of what is written from now on'
 
 /** Lines, empty if nothing changed. `who` loses the keys: `The old passphrase`, `It`. */
@@ -21,7 +21,7 @@ export function rekeyedLines(
   return [
     '',
     `A new epoch of keys began. ${who} ${loses}.`,
-    'What was written until now stays readable to whoever has a copy of the store:',
+    'What was written until now stays readable to anyone who has a copy of the store:',
     ...residualAccessLines(residualAccess),
   ]
 }
@@ -33,10 +33,10 @@ export function rekeyedJson({
   return { commit: commit ?? null, residual_access: residualAccessJson(residualAccess) }
 }
 
-export function residualAccessLines(still: ResidualAccess): string[] {
-  const { commits, commitsWithContents: full, memories } = still
+export function residualAccessLines(access: ResidualAccess): string[] {
+  const { commits, commitsWithContents: full, memories } = access
   const all = countText(commits, 'commit', 'commits')
-  if (full === 0) return [`  who did what when in ${all}, and no contents or paths`]
+  if (full === 0) return [`  who did what when in ${all}, without contents or paths`]
   return [
     full === commits
       ? `  the history so far: ${all}`
@@ -46,9 +46,9 @@ export function residualAccessLines(still: ResidualAccess): string[] {
 }
 
 export function residualAccessJson(
-  still: ResidualAccess | undefined,
+  access: ResidualAccess | undefined,
 ): Readonly<Record<string, number>> | null {
-  if (still === undefined) return null
-  const { commits, commitsWithContents, memories } = still
+  if (access === undefined) return null
+  const { commits, commitsWithContents, memories } = access
   return { commits, commits_with_contents: commitsWithContents, memories }
 }

@@ -1,5 +1,5 @@
-// How this machine talks to remotes: with the variables of this process, so that the user's ssh and
-// credential helpers work, and without ever asking anything.
+// The settings for access to remotes: the variables of this process, so that the user's ssh and
+// credential helpers work. Never prompts.
 
 import type { Progress } from '../async.ts'
 import { findTextFile } from '../home/files.ts'
@@ -14,7 +14,7 @@ export function remoteAccess({ environment }: Context): RemoteOptions {
   return { environment: variablesWith({}), certificateAuthorities }
 }
 
-/** Bytes on the way, as a progress bar draws them. */
+/** Reports transferred bytes to a progress bar. */
 export function transferProgress(progress: Progress): (step: TransferProgress) => void {
   return ({ done, total }) => {
     if (total !== undefined) progress(done, total)

@@ -1,5 +1,5 @@
-// What a failed sync means to whoever reads it: of which remote it is, what did not move, and what
-// leads on. That the remote is refused must not read as if the store here were damaged.
+// Explains a failed sync: which remote failed, what was not transferred, and what to do next. A
+// refused remote must not read as if the local store were damaged.
 
 import { surfaceOf } from '../api/error-surface.ts'
 import { hasCode, StoreError } from '../errors.ts'
@@ -8,16 +8,16 @@ import type { RemoteStatus } from '../store/sync/remote-status.ts'
 import { CommandError } from './command-error.ts'
 import { countText } from './sizes.ts'
 
-/** Who syncs, and with which remote. */
+/** The circumstances of a failed sync. */
 export interface FailedSync {
-  /** Undefined if it is not known which remote it was, or whether there is one. */
+  /** Undefined if the remote is not known, or there is none. */
   readonly remote: string | undefined
-  /** What is known of it; undefined for an auditor, who sends nothing. */
+  /** Undefined for an auditor, which sends nothing. */
   readonly status: RemoteStatus | undefined
   readonly isAuditor: boolean
 }
 
-/** With advice that knows this command line. What is about this machine stays as it is. */
+/** Adds advice that names commands. Returns errors about this machine unchanged. */
 export function explainSync(error: unknown, failed: FailedSync): unknown {
   if (!(error instanceof StoreError) || error instanceof CommandError) return error
   const hint =
@@ -29,22 +29,22 @@ export function explainSync(error: unknown, failed: FailedSync): unknown {
   return new CommandError(error.code, message, hint, { details, place, facts, cause: error })
 }
 
-export const unknownRemoteHint = '`gitlocket remote list` shows those that there are'
+export const unknownRemoteHint = '`gitlocket remote list` shows the remotes'
 
-/** For a remote that is not there. */
+/** The hint for an unknown remote. */
 function missingHint(error: StoreError, { remote }: FailedSync): string | undefined {
   if (!hasCode(error, 'not_found')) return undefined
   return remote === undefined ? '`gitlocket remote add origin <url>` names one' : unknownRemoteHint
 }
 
-/** The same for `join`, which has nothing to lose and no store yet. */
+/** Explains a failed `join`, which has no local store yet. */
 export function explainJoin(error: unknown, url: string): unknown {
   if (!(error instanceof StoreError) || error instanceof CommandError) return error
   const { details, message } = error
   if (error.code === 'not_found') {
     const hint =
-      `\`gitlocket remote add origin ${url}\` and \`gitlocket sync\` where the store is; ` +
-      '`gitlocket init` makes a new one'
+      `Run \`gitlocket remote add origin ${url}\` and \`gitlocket sync\` where the store is; ` +
+      '`gitlocket init` creates a new one'
     return new CommandError(error.code, message, hint, { details })
   }
   if (!isOfRemote(error)) return error
@@ -52,43 +52,43 @@ export function explainJoin(error: unknown, url: string): unknown {
   return new CommandError(error.code, message, joinHint(error), options)
 }
 
-/** There is no remote before the join; where the store is, it is called something. */
+/** Before a join the remote has no name. */
 const noneYet: FailedSync = { remote: undefined, status: undefined, isAuditor: false }
 
 function joinHint(error: StoreError): string {
-  const own = damageHint(error, noneYet) ?? ownAdvice(error)
-  if (own !== undefined) return own
+  const general = damageHint(error, noneYet) ?? sufficientAdvice(error)
+  if (general !== undefined) return general
   if (hasCode(error, 'wrong_key')) {
     return (
-      'Check the passphrase or recovery key, or where an owner has added the device card of this ' +
-      'machine, whether that owner has run `gitlocket sync` since'
+      'Check the passphrase or recovery key; if an owner has added the device card of this ' +
+      'machine, check that this owner has run `gitlocket sync` since'
     )
   }
   if (hasCode(error, 'rolled_back')) {
     return (
-      'Compare with another copy; `gitlocket join --accept-rolled-back` joins without what the ' +
-      'remote leaves out'
+      'Compare with another copy; `gitlocket join --accept-rolled-back` joins the older state ' +
+      'that the remote shows'
     )
   }
   if (hasCode(error, 'not_a_store')) {
-    return 'Check the address; what a remote is to hold has to be sent there first'
+    return 'Check the address; the store must be sent to the remote first'
   }
   if (hasCode(error, 'store_id_mismatch')) {
-    return 'Check the address and the id after #: one of them is that of another store'
+    return 'Check the address and the id after #: one of them belongs to another store'
   }
-  return 'Do not trust this remote; ask whoever gave you the address, or join from another one'
+  return 'Do not trust this remote; check the address with its source, or join from another remote'
 }
 
 function isOfRemote(error: StoreError): boolean {
   if (hasCode(error, 'push_rejected', 'upgrade_required', 'keyring_conflict')) return true
-  // What is wrong with the files of this device is no verdict on others.
+  // Damage to the files of this device says nothing about the remote.
   if (isFailureOfRemote(error)) return true
   return isVerdict(error) && surfaceOf(error).exitCode >= 7 && !hasCode(error, 'anchor_corrupt')
 }
 
 function remoteHint(error: StoreError, failed: FailedSync): string {
-  const own = damageHint(error, failed) ?? ownAdvice(error)
-  if (own !== undefined) return own
+  const general = damageHint(error, failed) ?? sufficientAdvice(error)
+  if (general !== undefined) return general
   if (hasCode(error, 'wrong_key')) return removedHint(failed)
   if (hasCode(error, 'not_a_store')) {
     return 'Check the address; a store can be sent to an empty repository only'
@@ -97,50 +97,50 @@ function remoteHint(error: StoreError, failed: FailedSync): string {
   const repair = `\`gitlocket sync ${remote} --repair\``
   if (hasCode(error, 'object_missing', 'object_corrupt')) {
     return (
-      'Sync again; if it stays so, `gitlocket verify` tells whether this clone is whole, and ' +
-      `${repair} on one that is sends everything again; an object that is damaged on a host has ` +
-      'to be deleted there first, or push to a new repository'
+      'Sync again; if that fails, `gitlocket verify` shows whether this clone is complete, and ' +
+      `${repair} on a complete one sends everything again; an object that is damaged on a host ` +
+      'must be deleted there first, or push to a new repository'
     )
   }
   if (isAuditor) {
     const leaves = `; if not, \`gitlocket sync ${remote} --accept-rolled-back\` follows the others`
     return (
-      'Compare the words of `gitlocket audit` with another machine; if they are right here, ' +
-      `${repair} on one that is no auditor heals the remote` +
+      'Compare the words of `gitlocket audit` with another machine; if those here are right, ' +
+      `${repair} on the machine of a member repairs the remote` +
       (hasCode(error, 'rolled_back') ? leaves : '')
     )
   }
   if (status?.unsent !== undefined) {
     return (
-      'Compare the words of `gitlocket status` with another machine; if they are right here, ' +
-      `${repair} puts what is here in the place of what the remote shows`
+      'Compare the words of `gitlocket status` with another machine; if those here are right, ' +
+      `${repair} replaces what the remote shows with this store`
     )
   }
   if (hasCode(error, 'store_id_mismatch')) {
     const address = status?.url ?? '<url>'
-    return `\`gitlocket join ${address} --store <new directory>\` opens that store beside this one`
+    return `\`gitlocket join ${address} --store <new directory>\` opens that store separately`
   }
   return 'Check the address, and do not trust this remote'
 }
 
-/** For what a repository there that is damaged looks like from here; others look so too. */
+/** The hint for errors that a damaged repository may cause on the remote. */
 function damageHint(error: StoreError, { remote = '<remote>' }: FailedSync): string | undefined {
   if (!hasCode(error, 'remote_protocol', 'pack_refused')) return undefined
   return (
     `${surfaceOf(error).advice}. If \`git fsck\` there finds damage: \`gitlocket sync ${remote} ` +
-    '--repair` on a machine that has everything sends what is missing, and says what to do about ' +
-    'what is damaged'
+    '--repair` on a machine that has everything sends what is missing, and says how to replace ' +
+    'damaged objects'
   )
 }
 
-/** The advice for the code, which says all; undefined for a verdict on what the remote shows. */
-function ownAdvice(error: StoreError): string | undefined {
-  const saysAll = !isVerdict(error) || hasCode(error, ...withOwnAdvice)
-  return saysAll ? surfaceOf(error).advice : undefined
+/** The advice for the code, if it suffices; undefined for a verdict on what the remote shows. */
+function sufficientAdvice(error: StoreError): string | undefined {
+  const suffices = !isVerdict(error) || hasCode(error, ...withSufficientAdvice)
+  return suffices ? surfaceOf(error).advice : undefined
 }
 
-/** What is wrong is no matter of the remote alone, or needs a person somewhere else. */
-const withOwnAdvice = [
+/** Verdicts that do not concern the remote alone, or that a user elsewhere must resolve. */
+const withSufficientAdvice = [
   'push_rejected',
   'keyring_conflict',
   'device_forked',
@@ -151,13 +151,13 @@ const withOwnAdvice = [
 function removedHint({ status, isAuditor }: FailedSync): string {
   const keep = isAuditor ? '' : '`gitlocket export <directory>` saves what only this clone has; '
   return (
-    `${keep}to take part again, move the identity file away and ` +
+    `${keep}to rejoin, move the identity file away and run ` +
     `\`gitlocket join ${status?.url ?? '<url>'} --store <new directory>\`, which takes the ` +
-    'passphrase or recovery key of now, or the new device card once an owner has added it'
+    'current passphrase or recovery key, or the new device card once an owner has added it'
   )
 }
 
-/** Lines that stand in the place of the path of the store. */
+/** Lines to print instead of the path of the store. */
 function placeText(error: StoreError, { remote, status }: FailedSync): string {
   const isRefused = isVerdict(error) && !hasCode(error, 'push_rejected')
   const { unsent = 0, evidence } = status ?? {}

@@ -1,19 +1,19 @@
-// Doing something again and again until told to end. The pauses vary, so that machines that were
-// started together do not stay together, and grow while it fails. Knows nothing of what is done.
+// Repeats a turn until it is aborted. The pauses vary, so that machines that were started together
+// drift apart, and grow after failures. Knows nothing about the work.
 
 export interface Pace {
-  /** Between two turns, about. */
+  /** The average pause between two turns. */
   readonly seconds: number
   /** Any number from 0 to 1. */
   readonly random: () => number
-  /** Ends the pause too, and lets no further turn begin. */
+  /** Ends the pause too, and prevents further turns. */
   readonly signal: AbortSignal
 }
 
-/** Failures lengthen the pause so many times at most. */
+/** Failures lengthen the pause by this factor at most. */
 const backOffMax = 16
 
-/** `turn` says whether it went well. Throws what a turn throws, which ends it. */
+/** `turn` returns whether it succeeded. An error from a turn is thrown and ends the repetition. */
 export async function repeat(turn: () => Promise<boolean>, pace: Pace): Promise<void> {
   for (let failures = 0; !pace.signal.aborted;) {
     failures = (await turn()) ? 0 : failures + 1

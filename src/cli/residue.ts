@@ -1,5 +1,4 @@
-// The search for what was redacted: `verify --absence` and `redact --prove` ask the store for it
-// and report it alike.
+// The search for residue of redacted versions, which `verify --absence` and `redact --prove` share.
 
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { ResidueReport } from '../store/redaction/residue.ts'
@@ -10,17 +9,17 @@ import { countText, sizeText } from './sizes.ts'
 
 export type Found = ResidueReport
 
-/** As for any store that is not what it claims to be. */
+/** The exit code of any failed verification. */
 const FOUND = 11
 
-/** `objectIds` must not be stored either: those that a certificate names. */
+/** `objectIds`, those that a certificate names, must not be stored either. */
 export function searchResidue(
   context: Context,
   store: MemoryStore,
   objectIds: readonly string[],
 ): Promise<Found> {
   const { signal } = context.interrupts
-  return withProgress(context, 'Searching for what was redacted', (progress) =>
+  return withProgress(context, 'Searching for redacted versions', (progress) =>
     store.maintenance.findResidue({ progress, signal, objectIds }),
   )
 }
@@ -46,18 +45,18 @@ export function residueLines(absence: Found): readonly string[] {
   return [
     `${searched}: FOUND in ${countText(found.length, 'place', 'places')}`,
     listOf(lines),
-    ...(pending === 0 ? [] : [`${due} still to be erased: \`gitlocket compact\` does it`]),
+    ...(pending === 0 ? [] : [`${due} still to be erased: run \`gitlocket compact\``]),
     ...aside,
   ]
 }
 
-/** Of a store where damaged files were put aside. */
+/** Names the damaged files that a repair has put aside. */
 export function putAsideText(count: number): string {
   return `${countText(count, 'damaged file', 'damaged files')} in gitlocket/damaged of the store`
 }
 
 export const eraseAside: string =
-  'delete that directory once nothing is missed, or the next redaction erases it'
+  'delete that directory once nothing is missing; the next redaction erases it'
 
 export function residueJson(absence: Found): Readonly<Record<string, unknown>> {
   const { objects, journalBytes, cached, versions, pending, putAside, found } = absence

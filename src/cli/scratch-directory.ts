@@ -1,5 +1,5 @@
 // A directory in RAM for plaintext that an editor needs as a file: 0700, on a tmpfs, and removed
-// whichever way the process ends. A tmpfs can be swapped out, and an editor may copy what it edits
+// however the process ends. A tmpfs can be swapped out, and an editor may copy what it edits
 // elsewhere; docs/CLI.md says both.
 
 import { mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
@@ -14,7 +14,7 @@ const NAME = 'gitlocket-edit-'
 /** `f_type` of statfs(2): tmpfs and ramfs. */
 const ramFileSystems: ReadonlySet<number> = new Set([0x0102_1994, 0x8584_58f6])
 
-/** Runs `work` with the directory's path. Throws `storage_denied` where only a disk is there. */
+/** Runs `work` with the directory's path. Throws `storage_denied` if there is only a disk. */
 export async function withScratchDirectory<T>(
   context: Context,
   allowDisk: boolean,
@@ -39,13 +39,13 @@ export async function withScratchDirectory<T>(
   }
 }
 
-/** Where a tmpfs is mounted that this user can write to. */
+/** The first usual place that is on a tmpfs. */
 function findRamDirectory({ runtimeDirectory }: Environment): string | undefined {
   const candidates = [runtimeDirectory, '/dev/shm']
   return candidates.find((path): path is string => path !== undefined && isInRam(path))
 }
 
-/** Directories that a killed `edit` left, for `doctor`. */
+/** Directories that a killed `edit` left behind, for `doctor`. */
 export function leftScratchDirectories(environment: Environment): readonly string[] {
   return [findRamDirectory(environment), tmpdir()].flatMap((parent) => {
     if (parent === undefined) return []
@@ -55,7 +55,7 @@ export function leftScratchDirectories(environment: Environment): readonly strin
   })
 }
 
-/** Whether what lies there is lost when the machine stops. */
+/** Whether the path is on a file system in RAM. */
 export function isInRam(path: string): boolean {
   try {
     return ramFileSystems.has(statfsSync(path).type)

@@ -1,5 +1,5 @@
-// Where passphrases and recovery keys come from: a file that a variable names, else a prompt. Never
-// an argument, which every process of the machine can read.
+// Reads passphrases and recovery keys: from a file that a variable names, else from a prompt. Never
+// from an argument, which every process of the machine can read.
 
 import { hasCode } from '../errors.ts'
 import { parseRecoveryKey } from '../keys/identity.ts'
@@ -8,10 +8,10 @@ import type { Context } from './context.ts'
 import { readSecretFile } from './files.ts'
 import { askNewSecret, askSecret, canAsk } from './prompt.ts'
 
-/** What opens a store for a device that it does not know. */
+/** A secret that opens a store for a device that is not enrolled. */
 export type Secret = { readonly passphrase: string } | { readonly recoveryKey: string }
 
-/** For `init`: undefined if there is neither a file nor a terminal, or nothing was typed. */
+/** The passphrase for `init`; undefined without a file and a terminal, or for empty input. */
 export async function findFirstPassphrase(context: Context): Promise<string | undefined> {
   const file = context.environment.passphraseFile
   if (file !== undefined) return readSecretFile('the passphrase', file)
@@ -21,14 +21,14 @@ export async function findFirstPassphrase(context: Context): Promise<string | un
   return typed === '' ? undefined : typed
 }
 
-/** For `key passwd`. */
+/** The new passphrase for `key passwd`. */
 export async function getNewPassphrase(context: Context): Promise<string> {
   const file = context.environment.newPassphraseFile
   if (file !== undefined) return readSecretFile('the new passphrase', file)
   return askNewSecret(context, 'New passphrase', 'GITLOCKET_NEW_PASSPHRASE_FILE')
 }
 
-/** For `recover`. The text tells which of the two it is. */
+/** The secret for `recover` and `join`. Its form distinguishes the two kinds. */
 export async function getSecret(context: Context): Promise<Secret> {
   const { passphraseFile, recoveryKeyFile } = context.environment
   if (recoveryKeyFile !== undefined) {
@@ -42,7 +42,7 @@ export async function getSecret(context: Context): Promise<Secret> {
   return /^\s*GLKR1-/i.test(typed) ? checked(typed.trim()) : { passphrase: typed }
 }
 
-/** A typing error shows before anything is asked of a remote. */
+/** Rejects a mistyped recovery key before any remote is contacted. */
 function checked(recoveryKey: string): Secret {
   try {
     parseRecoveryKey(recoveryKey)

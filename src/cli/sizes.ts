@@ -1,4 +1,4 @@
-// Sizes and counts as people read them.
+// Formats sizes and counts for users.
 
 /** `512 B`, `1.5 kB`, `2.0 MB`: powers of 1,000, one decimal from the first kilobyte on. */
 export function sizeText(bytes: number): string {
@@ -16,7 +16,7 @@ export function countText(count: number, one: string, many: string): string {
   return `${numberText(count)} ${count === 1 ? one : many}`
 }
 
-/** `102,400`, of a whole number. Not by Intl, which takes ten milliseconds to load its tables. */
+/** `102,400`, for a whole number. Avoids Intl, which takes ten milliseconds to load its tables. */
 export function numberText(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }

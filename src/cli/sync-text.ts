@@ -1,4 +1,4 @@
-// What a sync has done, in words for people and as values for programs.
+// The report of a sync, as text and as JSON.
 
 import { formatId } from '../format/id.ts'
 import type { Conflict } from '../store/history/conflicts.ts'
@@ -22,13 +22,13 @@ const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
 }
 
 const settingsTexts: Readonly<Record<SettingsOutcome, string>> = {
-  replaced: 'the settings are those of another device now: see `gitlocket settings`',
+  replaced: 'the settings of another device are now in force: see `gitlocket settings`',
   kept:
-    'another device had changed the settings too, and those set here hold: ' +
+    'another device had changed the settings too, and those set here are kept: ' +
     'see `gitlocket settings`',
 }
 
-/** Whether a person may want to look at it: all but a clean merge of lines. */
+/** Whether a user may want to look at it: anything but a clean merge of lines. */
 export function wasCombined({ kind }: MergeOutcome): boolean {
   return kind !== 'merged'
 }
@@ -47,19 +47,19 @@ export function reportText(report: SyncReport): string {
   if (report.settings !== undefined) lines.push(`  ${settingsTexts[report.settings]}`)
   for (const { path } of report.builtOnRedacted) {
     lines.push(
-      `  ${visible(path)} was changed by who did not know that its text was redacted: ` +
-        'look whether it is there still, and redact that too',
+      `  ${visible(path)} was changed by a device that did not know of a redaction of its text: ` +
+        'check whether the text is still there, and redact it there too',
     )
   }
   lines.push(...lateLines(report.late))
   for (const device of forkedDevices) {
-    lines.push(`  ${device} writes from two machines at once and may write no more`)
+    lines.push(`  ${device} wrote from two machines and can no longer write`)
   }
   lines.push(`  words ${report.headFingerprint.join(' ')}`)
   return `${lines.join('\n')}\n`
 }
 
-/** So many paths are named. */
+/** At most this many paths are named. */
 const PATHS_MAX = 3
 
 function elsewhereText(merged: readonly Conflict[]): string {
@@ -68,26 +68,26 @@ function elsewhereText(merged: readonly Conflict[]): string {
   const made = countText(merged.length, 'version', 'versions')
   const them = merged.length === 1 ? 'it' : 'them'
   return (
-    `  merges elsewhere made ${made} of both sides (${paths}): ` +
+    `  merges elsewhere combined both sides in ${made} (${paths}): ` +
     `\`gitlocket conflicts\` lists ${them}`
   )
 }
 
 function keyringTexts(keyrings: JoinedKeyrings): readonly string[] {
   const { removed, lowered, passphrases, dropped } = keyrings
-  const ways = countText(dropped, 'passphrase or recovery key', 'passphrases or recovery keys')
-  const opens = dropped === 1 ? 'opens' : 'open'
+  const entries = countText(dropped, 'passphrase or recovery key', 'passphrases or recovery keys')
+  const open = dropped === 1 ? 'opens' : 'open'
   return [
-    '  both sides had changed who may open the store: joined, and sealed under new keys',
+    '  both sides had changed who may open the store: their keyrings were joined under new keys',
     ...removed.map((device) => {
-      return `  ${device} is removed: one side had removed it, or had other keys of it`
+      return `  ${device} is removed: one side had removed it, or had different keys for it`
     }),
     ...lowered.map(({ deviceId, role }) => `  ${deviceId} is ${role}, the lower role of the two`),
     ...(passphrases > 1
-      ? [`  ${passphrases} passphrases open the store: \`gitlocket key passwd\` leaves one`]
+      ? [`  ${passphrases} passphrases open the store: \`gitlocket key passwd\` sets a single one`]
       : []),
     ...(dropped > 0
-      ? [`  ${ways} ${opens} the store no more: the sides had different keys or too many`]
+      ? [`  ${entries} no longer ${open} the store: the sides had different keys or too many`]
       : []),
   ]
 }
@@ -102,7 +102,7 @@ function lateLines(late: SyncReport['late']): readonly string[] {
   })
   const are = late.length === 1 ? 'is' : 'are'
   const commits = countText(late.length, 'commit', 'commits')
-  const title = `  ${commits} of removed devices came too late, and ${are} no part of the history`
+  const title = `  ${commits} of removed devices came too late and ${are} not part of the history`
   if (versions.length === 0) return [title]
   return [`${title}:`, listOf(versions.map((line) => `  ${line}`))]
 }
@@ -148,17 +148,7 @@ export function reportJson(report: SyncReport): Readonly<Record<string, unknown>
       path,
     })),
     keyrings: report.keyrings === undefined ? null : keyringsJson(report.keyrings),
-    late_changes: report.late.map(({ commit, deviceId, time, versions }) => ({
-      commit,
-      device_id: deviceId,
-      created_at: timestamp(time),
-      versions: versions.map(({ versionId, memoryId, operation, path }) => ({
-        id: versionId,
-        memory_id: memoryId,
-        operation,
-        path: path ?? null,
-      })),
-    })),
+    late_changes: report.late.map(lateJson),
     forked_devices: report.forkedDevices,
     head: report.head,
     head_fingerprint: report.headFingerprint,
@@ -171,5 +161,19 @@ function keyringsJson({ removed, lowered, passphrases, dropped }: JoinedKeyrings
     lowered: lowered.map(({ deviceId, role }) => ({ device_id: deviceId, role })),
     passphrases,
     dropped,
+  }
+}
+
+function lateJson({ commit, deviceId, time, versions }: SyncReport['late'][number]): object {
+  return {
+    commit,
+    device_id: deviceId,
+    created_at: timestamp(time),
+    versions: versions.map(({ versionId, memoryId, operation, path }) => ({
+      id: versionId,
+      memory_id: memoryId,
+      operation,
+      path: path ?? null,
+    })),
   }
 }

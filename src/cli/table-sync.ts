@@ -7,11 +7,11 @@ const maybeRemote = { name: 'remote', optional: true }
 const whoMerges = authorOptions.filter(({ name }) => name !== 'reason')
 const repair: Option = {
   name: 'repair',
-  summary: 'Replace what a remote was put back to, or what does not verify there; for members',
+  summary: 'Replace what a remote shows if it was rolled back or does not verify; for members',
 }
 const acceptRolledBack: Option = {
   name: 'accept-rolled-back',
-  summary: 'Take over what the remote shows, though this device has verified more',
+  summary: 'Accept what the remote shows, though this device has verified more',
 }
 const codes =
   'The exit code is 0 if something moved, 15 if there was nothing to do, 16 if a merge had to ' +
@@ -19,16 +19,16 @@ const codes =
   '8 for a wrong key, 11 and 12 if what the remote shows was tampered with or rolled back.'
 
 const several =
-  'Without a name all remotes are synced, in the order of `remote list`. One that fails keeps ' +
-  'none of the others waiting: what moved goes to standard output, each error to standard error, ' +
-  'and the exit code is that of the first of them. With --json several remotes are one value, ' +
-  '{"remotes":[…]}, in that order: for each what a single one gives, or {"remote":…,"error":…}. ' +
-  'Errors name their `remote`, how many commits it has not got (`unsent_commits`) and the ref ' +
-  'that keeps what was refused (`evidence_ref`).'
+  'Without a name all remotes are synced, in the order of `remote list`. A failing remote does ' +
+  'not stop the others: reports go to standard output, errors to standard error, and the exit ' +
+  'code is that of the first error. With --json several remotes are one value, ' +
+  '{"remotes":[…]}, in that order: for each the value of a single sync, or ' +
+  '{"remote":…,"error":…}. Errors name their `remote`, the number of commits that it lacks ' +
+  '(`unsent_commits`) and the ref that keeps what was refused (`evidence_ref`).'
 
 const joinCommand: Command = {
   name: 'join',
-  summary: 'Make this machine one more of a store that a remote holds',
+  summary: 'Add this machine to a store that a remote holds',
   positionals: [{ name: 'url' }],
   options: [acceptRolledBack, ...whoMerges],
   notes: [
@@ -44,11 +44,11 @@ const joinCommand: Command = {
 
 const syncCommand: Command = {
   name: 'sync',
-  summary: 'Take over what the remotes have, merge, and send what they lack',
+  summary: 'Fetch what the remotes have, merge, and send what they lack',
   positionals: [maybeRemote],
   options: [
-    { name: 'watch', summary: 'Again and again, until told to end' },
-    { name: 'interval', value: 'seconds', summary: 'About so long between two; 60 if left out' },
+    { name: 'watch', summary: 'Repeat until interrupted' },
+    { name: 'interval', value: 'seconds', summary: 'The average pause between two syncs; else 60' },
     repair,
     { ...acceptRolledBack, summary: `${acceptRolledBack.summary}; for auditors` },
     ...whoMerges,
@@ -56,23 +56,23 @@ const syncCommand: Command = {
   notes: [
     codes,
     several,
-    '--repair sends all objects again, so that a host gets those that it has lost. One that is ' +
-      'damaged there git does not replace: at a path it is mended in place, and the damaged file ' +
-      'kept in gitlocket/damaged. On a host, delete the file that `git fsck` names there and run ' +
-      'it again, or `remote add` a new repository and push to that.',
-    '--watch says what moved and what went wrong, each once, and waits longer while no remote ' +
-      'can be reached. Ctrl-C and SIGTERM end it with 0; what another attempt cannot mend ends ' +
-      'it with its own code.',
-    'Credentials for https come from GITLOCKET_TOKEN, which every https remote that asks is ' +
-      'given, or else from git (`git credential fill`); for ssh from your agent or keys. Nothing ' +
-      'is asked.',
+    '--repair sends all objects again, so that a host gets those that it has lost. Git does not ' +
+      'replace an object that is damaged there: a remote at a path is repaired in place, and the ' +
+      'damaged file kept in gitlocket/damaged. On a host, delete the file that `git fsck` names ' +
+      'there and run it again, or `remote add` a new repository and push to that.',
+    '--watch reports each transfer and each error once, and waits longer while no remote can be ' +
+      'reached. Ctrl-C and SIGTERM end it with 0; an error that another attempt does not fix ' +
+      'ends it with its own code.',
+    'Credentials for https come from GITLOCKET_TOKEN, which is given to every https remote that ' +
+      'asks, or else from git (`git credential fill`); for ssh from your agent or keys. It never ' +
+      'prompts.',
   ],
   run: async (...call) => (await import('./commands/watch.ts')).sync(...call),
 }
 
 const pullCommand: Command = {
   name: 'pull',
-  summary: 'Take over what the remotes have and merge, and send nothing',
+  summary: 'Fetch what the remotes have and merge, and send nothing',
   positionals: [maybeRemote],
   options: whoMerges,
   notes: [codes, several],
@@ -92,8 +92,8 @@ const conflictsCommand: Command = {
   name: 'conflicts',
   summary: 'Show what merges have combined, joined or moved aside, and from which versions',
   positionals: [],
-  options: [{ name: 'limit', short: 'n', value: 'number', summary: 'No more than so many' }],
-  notes: ['`show` prints the texts of a version that it names and of all that it was made of.'],
+  options: [{ name: 'limit', short: 'n', value: 'number', summary: 'At most this many' }],
+  notes: ['`show` prints a version that it names, with the versions that it was made from.'],
   run: async (...call) => (await import('./commands/conflicts.ts')).conflicts(...call),
 }
 
@@ -104,8 +104,8 @@ const remoteCommands: readonly Command[] = [
     positionals: [{ name: 'name' }, { name: 'url' }],
     options: [],
     notes: [
-      'The url is https://…, ssh://…, user@host:path, file://… or an absolute path. With ' +
-        '#memstore_… after it, as `join` takes it, it must be of this store. No remote is ' +
+      'The url is https://…, ssh://…, user@host:path, file://… or an absolute path. If ' +
+        '#memstore_… follows, as for `join`, it must be the id of this store. No remote is ' +
         'contacted.',
     ],
     run: async (...call) => (await import('./commands/remote.ts')).remoteAdd(...call),

@@ -1,5 +1,5 @@
-// The verbs of the command line, in the order of help. Each is loaded when it runs, so that help
-// and a mistyped word cost nothing.
+// The verbs of the command line, in the order of help. The code of a verb is loaded when it runs,
+// so that help and typing errors stay fast.
 
 import type { Command } from './command.ts'
 import { atOption, authorOptions, contentOptions } from './options.ts'
@@ -14,28 +14,28 @@ const dash = { name: '-', optional: true }
 export const commands: readonly Command[] = [
   {
     name: 'init',
-    summary: 'Make a store and the identity of this machine',
+    summary: 'Create a store and the identity of this machine',
     positionals: [],
     options: [
-      { name: 'no-passphrase', summary: 'Ask for none; the recovery key alone lets machines join' },
+      { name: 'no-passphrase', summary: 'Set none; only the recovery key lets machines join' },
       { name: 'guard', summary: 'Refuse texts that hold private keys, tokens or card numbers' },
       {
         name: 'actor',
         value: 'id',
-        summary: 'Who is recorded as the founder; else the login name',
+        summary: 'The user to record as the founder; else the login name',
       },
     ],
     notes: [
       'Asks for a passphrase on a terminal, or takes it from the file that ' +
         'GITLOCKET_PASSPHRASE_FILE names; else there is none. Prints the recovery key, once. ' +
-        'Where a store is already, nothing is changed.',
-      'A store that a remote holds is not made again: `join` brings it here.',
+        'If a store exists already, nothing is changed.',
+      'To get a store that a remote holds, use `join`.',
     ],
     run: async (...call) => (await import('./commands/init.ts')).init(...call),
   },
   {
     name: 'recover',
-    summary: 'Enrol this machine in a store that exists',
+    summary: 'Enrol this machine in an existing store',
     positionals: [],
     options: [],
     notes: [
@@ -65,7 +65,7 @@ export const commands: readonly Command[] = [
   {
     name: 'ls',
     aliases: ['list'],
-    summary: 'List a directory, hidden names too',
+    summary: 'List a directory, including hidden names',
     positionals: [maybePath],
     options: [
       { name: 'recursive', short: 'R', summary: 'Every memory below it, by its path' },
@@ -83,7 +83,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'create',
-    summary: 'Make a new memory',
+    summary: 'Create a memory',
     positionals: [path, dash],
     options: [...contentOptions, ...authorOptions],
     notes: ['With -, the text comes from standard input.'],
@@ -95,9 +95,9 @@ export const commands: readonly Command[] = [
     positionals: [path],
     options: [
       { name: 'old', value: 'text', summary: 'The text to replace' },
-      { name: 'new', value: 'text', summary: 'What takes its place; left out, it is deleted' },
+      { name: 'new', value: 'text', summary: 'The replacement; if omitted, the text is deleted' },
       { name: 'old-file', value: 'file', summary: 'Take the text to replace from a file' },
-      { name: 'new-file', value: 'file', summary: 'Take what replaces it from a file' },
+      { name: 'new-file', value: 'file', summary: 'Take the replacement from a file' },
       ...authorOptions,
     ],
     run: async (...call) => (await import('./commands/write.ts')).strReplace(...call),
@@ -118,11 +118,11 @@ export const commands: readonly Command[] = [
     summary: 'Edit a memory in your editor',
     positionals: [path],
     options: [
-      { name: 'allow-disk-temp', summary: 'Accept a plaintext file on disk if none in RAM can be' },
+      { name: 'allow-disk-temp', summary: 'Accept a plaintext file on disk if RAM is no option' },
       ...authorOptions,
     ],
     notes: [
-      'The text lies in a file that only you can read, on a file system in RAM, and the file is ' +
+      'The text is in a file that only you can read, on a file system in RAM, and the file is ' +
         'removed however the editor ends. An editor that keeps swap, undo or backup files ' +
         'elsewhere writes plaintext there: turn that off for such files.',
     ],
@@ -130,7 +130,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'rm',
-    summary: 'Delete a memory, or a directory with all that is below it',
+    summary: 'Delete a memory, or a directory with everything below it',
     positionals: [path],
     options: authorOptions,
     run: async (...call) => (await import('./commands/write.ts')).rm(...call),
@@ -148,11 +148,11 @@ export const commands: readonly Command[] = [
     summary: 'Verify every commit from the first one on',
     positionals: [],
     options: [
-      { name: 'absence', summary: 'Search all that is stored for what was redacted, too' },
+      { name: 'absence', summary: 'Also search everything stored for redacted versions' },
       {
         name: 'certificate',
         value: 'file',
-        summary: 'With --absence: no object that this certificate of a redaction names, either',
+        summary: 'With --absence: also for the objects that this redaction certificate names',
       },
       { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
     ],
@@ -164,24 +164,24 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'compact',
-    summary: 'Make one pack of all packs and loose objects',
+    summary: 'Merge all packs and loose objects into one pack',
     positionals: [],
     options: [],
     notes: [
-      'Other processes read and write meanwhile. Erases what redactions have condemned, if ' +
-        'something kept them from doing so. Ctrl-C leaves the packs as they were.',
+      'Other processes can read and write meanwhile. Also erases what earlier redactions could ' +
+        'not erase. Ctrl-C leaves the packs unchanged.',
     ],
     run: async (context) => (await import('./commands/compact.ts')).compact(context),
   },
   {
     name: 'settings',
-    summary: 'Show or change what belongs to the store as a whole',
+    summary: 'Show or change the settings of the store',
     positionals: [],
     options: [
       { name: 'name', value: 'text', summary: 'Its name' },
       { name: 'description', value: 'text', summary: 'What it is for' },
-      { name: 'content-limit', value: 'bytes', summary: 'The most that one memory may hold' },
-      { name: 'memory-limit', value: 'number', summary: 'The most memories at a time' },
+      { name: 'content-limit', value: 'bytes', summary: 'The largest size of a memory' },
+      { name: 'memory-limit', value: 'number', summary: 'The largest number of memories' },
       {
         name: 'guard',
         value: 'on|off',
@@ -192,34 +192,34 @@ export const commands: readonly Command[] = [
     ],
     notes: [
       'Only an owner changes settings. They are encrypted, and every device of the store obeys ' +
-        'them. Their history cannot be redacted: no secrets in names and descriptions.',
+        'them. Their history cannot be redacted: put no secrets into names and descriptions.',
     ],
     run: async (...call) => (await import('./commands/settings.ts')).settings(...call),
   },
   {
     name: 'doctor',
-    summary: 'Check the set-up, and say how to mend it',
+    summary: 'Check the setup, and say how to fix it',
     positionals: [],
     options: [
-      { name: 'repair', summary: 'Mend damaged and missing files from what is left' },
+      { name: 'repair', summary: 'Repair damaged and missing files from what is intact' },
       { name: 'from', value: 'where', summary: 'With --repair: take what is missing from there' },
-      { name: 'dry-run', summary: 'With --repair: say what would be done' },
-      { name: 'leaks', summary: 'Search a scratch store for plaintext, everywhere' },
+      { name: 'dry-run', summary: 'With --repair: show what would be done' },
+      { name: 'leaks', summary: 'Search everything that a scratch store writes for plaintext' },
     ],
     notes: [
-      'Counts the objects that no ref leads to as well, for which it packs the journal and reads ' +
-        'every commit and tree: refused fetches and lost races leave some. Nothing removes them ' +
-        'but `git gc --prune=now`, while nobody has the store open.',
-      'The exit code is that of the first failure. --leaks makes a store in a temporary ' +
+      'Also counts unreachable objects, which refused fetches and lost races leave behind; for ' +
+        'that it packs the journal and reads every commit and tree. Only `git gc --prune=now` ' +
+        'removes them, while no process has the store open.',
+      'The exit code is that of the first failure. --leaks creates a store in a temporary ' +
         'directory, writes canaries into contents, paths, reasons, sessions, actors and keys, ' +
         'searches every file and object for them, and exits with 11 if it finds one.',
-      '--repair reads packs, loose objects, the journal and refs, and writes what is readable ' +
-        'anew, once the history verifies from its first commit on. --from names a remote, its ' +
-        'address, the directory of a backup, or another clone; without it no remote is asked. ' +
-        'Work that was never sent is kept. Damaged files are moved to gitlocket/damaged in the ' +
-        'store, and a later repair reads them again; a redaction erases them. What is lost is ' +
-        'listed: the exit code is then 11, or 12 if the anchor names later work. A sound one is ' +
-        'not touched.',
+      '--repair reads packs, loose objects, the journal and refs, and rewrites what is readable, ' +
+        'once the history verifies from its first commit on. --from names a remote, its ' +
+        'address, the directory of a backup, or another clone; without it no remote is ' +
+        'contacted. Work that was never sent is kept. Damaged files are moved to ' +
+        'gitlocket/damaged in the store, and a later repair reads them again; a redaction erases ' +
+        'them. What is lost is listed: the exit code is then 11, or 12 if the anchor names a ' +
+        'later record. A sound store is not touched.',
     ],
     run: async (...call) => (await import('./commands/doctor.ts')).doctor(...call),
   },
@@ -227,10 +227,10 @@ export const commands: readonly Command[] = [
   ...deviceCommands,
   {
     name: 'key show',
-    summary: 'Show the public side of the key of this machine',
+    summary: 'Show the public keys of this machine',
     positionals: [],
     options: [
-      { name: 'allowed-signers', summary: 'Lines for gpg.ssh.allowedSignersFile of git instead' },
+      { name: 'allowed-signers', summary: "Print lines for git's gpg.ssh.allowedSignersFile" },
     ],
     run: async (...call) => (await import('./commands/key.ts')).keyShow(...call),
   },
@@ -239,27 +239,27 @@ export const commands: readonly Command[] = [
     summary: 'Set, change or remove the passphrase',
     positionals: [],
     options: [
-      { name: 'remove', summary: 'Have none from now on' },
+      { name: 'remove', summary: 'Remove the passphrase' },
       ...authorOptions.filter(({ name }) => name !== 'reason'),
     ],
     notes: [
       'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. A new epoch ' +
-        'of keys begins, so the old passphrase reads nothing that is written from then on; what ' +
-        'was written before it still reads, and the answer says how much that is.',
+        'of keys begins, so the old passphrase opens nothing that is written from then on; it ' +
+        'still opens what was written before, and the answer says how much that is.',
     ],
     run: async (...call) => (await import('./commands/key.ts')).keyPasswd(...call),
   },
   {
     name: 'key recovery',
-    summary: 'Make a new recovery key, and have the old ones open nothing new',
+    summary: 'Create a new recovery key, after which the old ones open nothing new',
     positionals: [],
     options: [
-      { name: 'keep-old', summary: 'Beside the recovery keys that there are; no new epoch' },
+      { name: 'keep-old', summary: 'Keep the recovery keys that exist; no new epoch' },
       ...authorOptions.filter(({ name }) => name !== 'reason'),
     ],
     notes: [
-      'The key is printed once. A new epoch of keys begins, so the old recovery keys read ' +
-        'nothing that is written from then on; what was written before they still read.',
+      'The key is printed once. A new epoch of keys begins, so the old recovery keys open ' +
+        'nothing that is written from then on; they still open what was written before.',
     ],
     run: async (...call) => (await import('./commands/key.ts')).keyRecovery(...call),
   },
@@ -272,23 +272,23 @@ export const commands: readonly Command[] = [
       { name: 'force', summary: 'Write into a directory that is not empty' },
       atOption,
       { name: 'skip-unsafe', summary: 'Leave out what cannot safely be a file, such as .git' },
-      { name: 'dry-run', summary: 'Say what would be done' },
+      { name: 'dry-run', summary: 'Show what would be done' },
     ],
     run: async (...call) => (await import('./commands/export.ts')).exportStore(...call),
   },
   {
     name: 'import',
-    summary: 'Make memories of plain text files, one commit each',
+    summary: 'Create memories from plain text files, one commit each',
     positionals: [{ name: 'directory-or-file' }],
     options: [
-      { name: 'to', value: 'path', summary: 'Below this path; of a single file, its path' },
+      { name: 'to', value: 'path', summary: 'Import below this path; for a single file, its path' },
       {
         name: 'on-conflict',
         value: 'what',
         choices: ['fail', 'skip', 'overwrite'],
-        summary: 'Where a path is taken; else fail, before anything is changed',
+        summary: 'What to do if a path is taken; else fail, before anything is changed',
       },
-      { name: 'dry-run', summary: 'Say what would be done' },
+      { name: 'dry-run', summary: 'Show what would be done' },
       ...authorOptions,
     ],
     notes: ['Symbolic links are not followed. Files that are not UTF-8 text are refused.'],

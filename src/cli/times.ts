@@ -1,4 +1,4 @@
-// Times as people write and read them: `--since 7d` or a date, `3 hours ago`.
+// Parses and formats times for users: `--since 7d` or a date, `3 hours ago`.
 
 import type { ClockLeap } from '../store/session/writer-clock.ts'
 import { usageError } from './command-error.ts'
@@ -25,7 +25,7 @@ export function parseTime(option: string, text: string, now: number): number {
   )
 }
 
-/** The same, or undefined if the text is none of these. */
+/** Like `parseTime`, but undefined if the text is none of these. */
 export function findTime(text: string, now: number): number | undefined {
   const duration = findDuration(text)
   if (duration !== undefined) return now - duration
@@ -52,7 +52,7 @@ export function timeAgo(time: number, now: number): string {
   return now - time < 1000 ? 'just now' : `${spanText(now - time)} ago`
 }
 
-/** Of a clock that is far from the newest record. */
+/** The warning about a clock that is far from the newest record. */
 export function clockNotice(leap: ClockLeap): string {
   const which = 'one of the two is, or was, set wrong'
   return `The clock of this machine is ${clockText(leap)}: ${which}`

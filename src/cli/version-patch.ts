@@ -1,4 +1,4 @@
-// The patch between two versions, or between a version and the one that it replaced.
+// The patch between two versions, or between a version and the one before it.
 
 import { StoreError } from '../errors.ts'
 import type { FullVersion, Version } from '../store/history/versions.ts'
@@ -13,7 +13,7 @@ export async function findBase(
   return baseVersionId === undefined ? undefined : store.history.version(baseVersionId)
 }
 
-/** What a version changed; undefined if that cannot be told, because something was redacted. */
+/** The patch of a version; undefined if a redaction leaves nothing to compare. */
 export async function findVersionPatch(
   store: MemoryStore,
   version: Version,
@@ -37,7 +37,7 @@ function isRedacted(version: FullVersion | undefined): boolean {
   return version?.redactedAt !== undefined
 }
 
-/** Nothing is there before a creation and after a deletion. */
+/** Undefined before a creation and after a deletion. */
 function sideOf(version: FullVersion | undefined): TextChange['before'] {
   const { content, path } = version ?? {}
   return content === undefined || path === undefined ? undefined : { path, content }

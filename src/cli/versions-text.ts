@@ -10,7 +10,7 @@ import { timestamp } from './wire.ts'
 
 const PREFIX = 'memver_'
 const ID_DIGITS = 26
-/** Digits that `--oneline` shows: ids are random, so these tell millions of versions apart. */
+/** Digits that `--oneline` shows: ids are random, so these distinguish millions of versions. */
 const SHORT_DIGITS = 10
 const SHORTEST = 4
 const PAGE_MAX = 1000
@@ -30,10 +30,10 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
   }
   if (found[0] === undefined) throw new StoreError('not_found', 'There is no such version')
   if (found.length === 1) return found[0]
-  throw usageError(`${found.length} versions begin so; give more digits`)
+  throw usageError(`${found.length} versions begin with these digits; give more`)
 }
 
-/** As git's log prints a commit: the facts, then the reason, indented. In full with the device. */
+/** A version as in git's log: the facts, then the indented reason. `full` adds the device. */
 export function versionText(
   ink: Ink,
   version: Version,
@@ -73,7 +73,7 @@ export function versionLine(ink: Ink, version: Version, now: number | undefined)
 
 const operationColours = { created: 'green', modified: 'cyan', deleted: 'red' } as const
 
-/** As many digits of the id as people want to see. */
+/** The beginning of an id that is shown to users. */
 export function shortId(versionId: string): string {
   return versionId.slice(0, PREFIX.length + SHORT_DIGITS)
 }
@@ -92,19 +92,19 @@ function redactionLines({ redactedAt, redactedBy }: Version): string[] {
   return [`Redacted: ${timestamp(redactedAt)}${by}`]
 }
 
-/** With `now`, how long ago. A doubtful time is left for the one that later versions tell. */
+/** Relative if `now` is given. The time placed by later versions replaces a doubtful one. */
 export function shortDate({ createdAt, placedAt }: Version, now: number | undefined): string {
   const time = placedAt ?? createdAt
   const text = now === undefined ? timestamp(time) : timeAgo(time, now)
   return placedAt === undefined ? text : `${text}, doubtful`
 }
 
-/** With `now`, how long ago, too. */
+/** The time itself, with `now` also relative. */
 function dateText(version: Version, now: number | undefined): string {
   const { createdAt, placedAt } = version
   const text = timestamp(createdAt)
   if (placedAt !== undefined) {
-    return `${text} (doubtful: what came after it was written ${timestamp(placedAt)})`
+    return `${text} (doubtful: later versions were written ${timestamp(placedAt)})`
   }
   return now === undefined ? text : `${text} (${timeAgo(createdAt, now)})`
 }

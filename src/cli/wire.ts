@@ -1,5 +1,5 @@
-// Memories, versions and listings as --json prints them: Anthropic's Memory Stores API names and
-// shapes them, and what this store knows beyond that has names of the same style. Pure.
+// The JSON of memories, versions and listings: names and shapes of Anthropic's Memory Stores API,
+// and names of the same style for facts beyond it. Pure.
 
 import type { Actor } from '../format/change-record.ts'
 import type { Version } from '../store/history/versions.ts'
@@ -43,7 +43,7 @@ export function versionJson(version: Version): Readonly<Record<string, unknown>>
   }
 }
 
-/** A directory with what is below it, flat, in the order of a listing. */
+/** A directory and everything below it, flat, in the order of a listing. */
 export function listingJson(
   listing: DirectoryListing,
 ): readonly Readonly<Record<string, unknown>>[] {

@@ -1,6 +1,6 @@
-// Files of a user, outside every store: the identity file, and what commands read and write.
-// Unlike the rest of the library, messages here name the file, which the user gave or can change.
-// Never holds contents in a message. New files are 0600, new directories 0700.
+// A user's files outside every store: the identity file, and the files that commands read and
+// write. Messages name the file, which the user gave or can change, and never its contents. New
+// files are 0600, new directories 0700.
 
 import { isUtf8 } from 'node:buffer'
 import {
@@ -17,6 +17,7 @@ import {
 import { dirname } from 'node:path'
 import { utf8Text } from '../bytes.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
+
 /** The text of a file, or undefined if it does not exist. */
 export function findTextFile(what: string, path: string): string | undefined {
   const bytes = attempt(`read ${what}`, path, () => {
@@ -60,19 +61,19 @@ export function makeDirectory(path: string): void {
   for (let made = path; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o700)
 }
 
-/** Runs file operations, in words if they fail. Throws a storage code, or `invalid_input`. */
+/** Runs file operations. Turns a system error into a storage code or `invalid_input`. */
 export function attempt<T>(action: string, path: string, operation: () => T): T {
   try {
     return operation()
   } catch (error) {
     const errno = errnoOf(error)
     if (errno === undefined) throw error
-    const [code, problem] = problems[errno] ?? ['storage_failed', `the system said ${errno}`]
+    const [code, problem] = problems[errno] ?? ['storage_failed', `the system reported ${errno}`]
     throw new StoreError(code, `Could not ${action} at ${path}: ${problem}`, { cause: error })
   }
 }
 
-/** `ENOENT` and the like, if the system refused something. */
+/** The name of the system's error, such as `ENOENT`, if `error` is one. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   return 'syscall' in error && typeof error.code === 'string' ? error.code : undefined

@@ -11,15 +11,15 @@ import {
 } from '../keys/identity.ts'
 import { attempt, findTextFile, writeSecretFile } from './files.ts'
 
-/** Throws `invalid_identity`. libsodium must be loaded. */
+/** Undefined if there is no such file. Throws `invalid_identity`. libsodium must be loaded. */
 export function findIdentity(path: string): Identity | undefined {
   const text = findTextFile('the identity file', path)
   return text === undefined ? undefined : decodeIdentity(text)
 }
 
 /**
- * Runs `work` with the identity in the file, made if it is missing. If `work` fails before the
- * store could have learnt of a new identity, its file is removed again.
+ * Runs `work` with the identity in the file, which is created if it is missing. If `work` fails
+ * before the store could have learnt of a new identity, the file is removed again.
  */
 export async function withIdentityFile<T>(
   path: string,

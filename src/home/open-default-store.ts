@@ -1,4 +1,4 @@
-// The store that the command line would open, for programs: no paths in them.
+// Opens the store that the command line would open, so that programs need no paths.
 
 import { loadSodium } from '../crypto/sodium.ts'
 import { StoreError } from '../errors.ts'
@@ -11,9 +11,9 @@ import { defaultPlaces, type Variables } from './places.ts'
 export type DefaultStoreOptions = Omit<OpenOptions, 'directory' | 'stateDirectory' | 'identity'>
 
 /**
- * Opens what `gitlocket` would open with these variables, `process.env` unless given: the store of
- * GITLOCKET_STORE or of XDG_DATA_HOME, with the identity file and the state directory beside it.
- * Throws as `openStore`, and `invalid_identity` where there is no identity file.
+ * Opens the store that `gitlocket` would open with these variables, by default `process.env`: the
+ * store of GITLOCKET_STORE or XDG_DATA_HOME, with its identity file and its state directory. Throws
+ * what `openStore` throws, and `invalid_identity` if there is no identity file.
  */
 export async function openDefaultStore(
   variables: Variables = process.env,
@@ -25,6 +25,6 @@ export async function openDefaultStore(
   if (identity !== undefined) return openStore({ ...options, ...places, identity })
   throw new StoreError(
     'invalid_identity',
-    `There is no identity file at ${identityFile}: \`gitlocket init\` makes it, and a store`,
+    `There is no identity file at ${identityFile}: \`gitlocket init\` creates it, and a store`,
   )
 }

@@ -1,11 +1,11 @@
-// Where the store of a user, its identity and its state are unless someone says otherwise: by the
-// XDG base directory specification. The only file of the library that looks at variables, and only
-// at those that it is given.
+// The default places of a user's store, identity and state, by the XDG base directory
+// specification. The only file of the library that reads environment variables, and only those
+// that it is given.
 
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** As `process.env` has them. */
+/** Environment variables, such as `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
 export interface DefaultPlaces {
@@ -28,13 +28,13 @@ export function defaultPlaces(variables: Variables): DefaultPlaces {
   }
 }
 
-/** Undefined if unset or empty, as the XDG specification and common sense have it. */
+/** The value, or undefined if it is unset or empty, which the XDG specification treats alike. */
 export function findVariable(variables: Variables, name: string): string | undefined {
   const value = variables[name]
   return value === '' ? undefined : value
 }
 
-/** The XDG specification tells programs to ignore relative paths. */
+/** The XDG specification demands that relative paths are ignored. */
 function baseDirectory(variables: Variables, name: string, fallback: string): string {
   const value = findVariable(variables, name)
   const base = value?.startsWith('/') === true ? value : join(homeOf(variables), fallback)

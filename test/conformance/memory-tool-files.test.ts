@@ -1,5 +1,5 @@
-// Files and directories: what `create` and `rename` do where something stands, above or below, and
-// what of a directory there is without files.
+// Files and directories: `create` and `rename` at an occupied path, above or below one, and the
+// directories that files imply.
 
 import { describe } from 'vitest'
 import { rig } from './memory-tool/rig.ts'

@@ -1,4 +1,4 @@
-// What the model reads when the store has a guard (docs/MEMORY-TOOL.md, "Secrets"): through our
+// What the model reads when the store has a guard (docs/MEMORY-TOOL.md, "Secrets"): through the
 // handlers and through the tool runner of the SDK. Tokens are put together here, so that no scanner
 // of repositories takes this file for a leak.
 
@@ -112,7 +112,7 @@ describe.each(transports)('through %s', (_, transport) => {
   tool.rows('', rows, transport)
 })
 
-describe('a memory that held a secret before the guard was there', () => {
+describe('a memory that held a secret before the guard was turned on', () => {
   const held = `before\nkey ${aws}\nafter\n`
   const rest: readonly Row[] = [
     ['is shown', shows('/memories/old', 'before', `key ${aws}`, 'after')],

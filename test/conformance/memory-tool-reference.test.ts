@@ -1,6 +1,6 @@
 // What docs/MEMORY-TOOL.md says that the SDK's own file tool (`BetaLocalFilesystemMemoryTool`) gets
-// wrong, tried on it and on ours side by side. If a row about the reference fails after an update
-// of the SDK, the document claims too much.
+// wrong, tested on it and on gitlocket side by side. If a row about the reference fails after an
+// update of the SDK, the document claims too much.
 
 import { readFileSync } from 'node:fs'
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory'
@@ -17,7 +17,7 @@ import { rig } from './memory-tool/rig.ts'
 interface Claim {
   /** As docs/MEMORY-TOOL.md names it. */
   readonly name: string
-  /** All but the last are made one after another; the last one's answer counts. */
+  /** Calls in sequence; the answer of the last one counts. */
   readonly calls: readonly object[]
   readonly reference: RegExp
   readonly ours: RegExp
@@ -144,7 +144,7 @@ async function referenceTool(): Promise<BetaRunnableTool> {
   return betaMemoryTool(await BetaLocalFilesystemMemoryTool.init(temporaryDirectory()))
 }
 
-describe('the reference against ours', () => {
+describe('the reference and gitlocket', () => {
   const ours = rig()
 
   test.each(claims.map((claim) => [claim.name, claim] as const))('%s', async (_, claim) => {

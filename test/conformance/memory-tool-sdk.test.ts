@@ -1,5 +1,5 @@
-// The SDK around our tool: its types of both generations, its real tool runner over a scripted
-// network, its own `betaMemoryTool`, a program without the SDK, and failures that nobody foresaw.
+// The tool in the SDK: the types of both generations, the real tool runner over a scripted network,
+// `betaMemoryTool`, a program without the SDK, and unexpected failures.
 
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -39,7 +39,7 @@ const props: MemoryToolProps = {
   allowed_callers: ['direct'],
 }
 
-/** Answers the model's turns from a list, and keeps what was asked. */
+/** Answers the model's turns from a list, and keeps the requests. */
 function scripted(turns: readonly object[]): { fetch: typeof fetch; asked: string[] } {
   const asked: string[] = []
   const usage = { input_tokens: 1, output_tokens: 1 }
@@ -73,7 +73,7 @@ const request = {
   messages: [{ role: 'user', content: 'Remember' }],
 } as const
 
-/** What the runner told the model: of its tools, and what they answered. */
+/** What the runner sent to the model: the tools, and their answers. */
 function read(asked: readonly string[]): { first: unknown; results: unknown } {
   const { tools } = JSON.parse(asked[0] ?? '')
   return { first: tools, results: JSON.parse(asked[1] ?? '').messages.at(-1).content }
@@ -157,7 +157,7 @@ describe('types and classes', () => {
   })
 })
 
-describe('failures that nobody foresaw', () => {
+describe('unexpected failures', () => {
   test('a closed store says so', async () => {
     const { store } = await newStore(temporaryDirectory())
     await store.close()
@@ -167,7 +167,7 @@ describe('failures that nobody foresaw', () => {
     }
   })
 
-  test('a store whose files are gone names no host path and no errno', async () => {
+  test('a store without its files names no host path and no errno', async () => {
     const directory = temporaryDirectory()
     const { store } = await newStore(directory)
     rmSync(directory, { recursive: true })
@@ -183,7 +183,7 @@ describe('failures that nobody foresaw', () => {
     await store.close().catch(() => undefined)
   })
 
-  test('an error that is not ours is not shown, and stays in the cause', async () => {
+  test('a foreign error is not shown, and stays in the cause', async () => {
     const { store } = await newStore(temporaryDirectory())
     const cause = new Error(`ENOENT: ${store.id}`)
     const input = {

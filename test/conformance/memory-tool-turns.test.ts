@@ -1,4 +1,4 @@
-// All tool calls of one turn start at once: none is lost, they take effect in the order of the
+// All tool calls of one turn start together: none is lost, they take effect in the order of the
 // calls, and of two that exclude each other one wins.
 
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The documented answers of the memory tool, each through our handlers and through the tool runners
+// The documented answers of the memory tool, each through the handlers and through the tool runners
 // of both generations of the SDK, so that what the model reads is what the documentation says.
 
 import { runRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool'

@@ -1,6 +1,6 @@
-// The programs of docs/AGENT.md and README.md, as a reader would have them: beside the packed files
-// of gitlocket and one generation of the SDK, type-checked, and run in a process of their own
-// against a scripted Messages API.
+// The programs of docs/AGENT.md and README.md in a reader's project, with the packed files of
+// gitlocket and one generation of the SDK: type-checked, and run in a separate process against a
+// scripted Messages API.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -59,7 +59,7 @@ describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, 
     return () => api.close()
   })
 
-  test('ends well, and prints the recovery key once beside the answers', () => {
+  test('ends well, and prints the recovery key once, apart from the answers', () => {
     expect(api.refusals).toEqual([])
     expect(finished).toEqual({
       code: 0,
@@ -100,7 +100,7 @@ describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, 
     })
   })
 
-  test('keeps every edit of three turns, each as a commit of its own', async () => {
+  test('keeps every edit of three turns, each as a separate commit', async () => {
     const store = await open(project)
     expect((await store.read('/kept.md'))?.content).toBe(kept)
     const { data: versions } = await store.history.versions()
@@ -142,8 +142,8 @@ describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, 
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     const options = ['--allowJs', '--checkJs', '--noEmit', '--strict', '--skipLibCheck']
     const types = ['--types', 'node', '--module', 'nodenext', '--target', 'es2023']
-    const words = [tsc, ...options, ...types, program]
-    const { stdout } = spawnSync(process.execPath, words, { cwd: project, encoding: 'utf8' })
+    const args = [tsc, ...options, ...types, program]
+    const { stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' })
     expect(stdout).toBe('')
   })
 })
@@ -192,9 +192,9 @@ function run(
   project: string,
   program: string,
   api: MessagesApi,
-  words: readonly string[] = ['Write it down'],
+  args: readonly string[] = ['Write it down'],
 ): Promise<Finished> {
-  const child = spawn(process.execPath, [program, ...words], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: project,
     env: {
       PATH: process.env['PATH'],

@@ -1,4 +1,4 @@
-// docs/API.md: its blocks are one program that prints what it says, and it leaves no export out.
+// docs/API.md: its blocks are one program that prints what the page says; it names every export.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(`${root}/docs/API.md`, 'utf8')
 const program = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block = '']) => block).join('')
 
-test('its blocks print what they say', () => {
+test('its blocks print what the page says', () => {
   const directory = temporaryDirectory()
   mkdirSync(`${directory}/node_modules`)
   symlinkSync(root, `${directory}/node_modules/gitlocket`)
@@ -20,10 +20,10 @@ test('its blocks print what they say', () => {
   const env = { ...cleanEnvironment(directory), TMPDIR: directory }
   const options = { cwd: directory, encoding: 'utf8', env } as const
   const { stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options)
-  const said = [...program.matchAll(/\/\/ → (.*)$/gm)].map(([, text]) => text)
+  const expected = [...program.matchAll(/\/\/ → (.*)$/gm)].map(([, text]) => text)
   expect(stderr).toBe('')
-  expect(stdout.trimEnd().split('\n')).toEqual(said)
-  expect(said.length).toBeGreaterThan(20)
+  expect(stdout.trimEnd().split('\n')).toEqual(expected)
+  expect(expected.length).toBeGreaterThan(20)
 })
 
 const members = {

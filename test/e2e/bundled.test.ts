@@ -1,5 +1,5 @@
-// The library in one file, as bundlers and servers ship it: no module of a worker lies beside it,
-// so that all work is done in the one thread. And loaded by `require`.
+// The library bundled into one file: there are no worker modules next to it, so all work is done in
+// one thread. Also the library loaded by `require`.
 
 import { execFileSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
@@ -55,7 +55,7 @@ describe.each<[Format, string]>([
   ['esm', 'mjs'],
   ['cjs', 'cjs'],
 ])('a bundle in the format %s', (format, extension) => {
-  test('does all work in its one thread', async () => {
+  test('does all work in one thread', async () => {
     const directory = temporaryDirectory()
     const outfile = `${directory}/server.${extension}`
     await build({

@@ -1,13 +1,13 @@
-// Runs the built command line inside this process, where its modules are loaded once: for the steps
-// that lead to what a test is about, and the looks afterwards. For that long, environment, working
-// directory and output of this process are those of the command. What is about the process itself,
-// its exit, signals, terminal and standard input, needs one: see cli-process.ts.
+// Runs the built command line inside this process, where its modules are loaded once: for steps
+// before and after what a test is about. Meanwhile environment, working directory and output of
+// this process are those of the command. Tests of exit, signals, terminal and standard input need
+// a separate process: see cli-process.ts.
 
 import process from 'node:process'
 import type { Interrupts } from '../../src/cli/interrupts.ts'
 import type { runProgram } from '../../src/cli/program.ts'
 
-/** What main.ts starts. */
+/** The module that main.ts starts. */
 interface Program {
   readonly runProgram: typeof runProgram
 }
@@ -25,7 +25,7 @@ export interface Surroundings {
 
 const programFile = new URL('../../dist/cli/program.js', import.meta.url).href
 
-/** There is one environment and one working directory, so that calls take turns. */
+/** Calls take turns, since there is one environment and one working directory. */
 let last: Promise<unknown> = Promise.resolve()
 
 export function call(words: readonly string[], surroundings: Surroundings): Promise<Called> {
@@ -53,7 +53,7 @@ async function run(words: readonly string[], { directory, env }: Surroundings): 
   }
 }
 
-/** In place: the system's view of them, which says where home is, does not see another object. */
+/** In place: the system, which resolves the home directory, does not see a new object. */
 function setVariables(wanted: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(process.env)) {
     if (wanted[name] === undefined) Reflect.deleteProperty(process.env, name)
@@ -82,7 +82,7 @@ function capture(stream: NodeJS.WriteStream): Capture {
 const uninterrupted: Interrupts = {
   signal: new AbortController().signal,
   patiently: (_, work) => work(),
-  untilTold: (_, work) => work(),
+  untilStopped: (_, work) => work(),
   ignoring: (work) => work(),
   atExit: (cleanup) => cleanup,
 }

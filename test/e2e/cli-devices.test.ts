@@ -1,5 +1,5 @@
-// Devices on the command line: a card is made on one machine, compared and added on another, and
-// what a removal cannot take back is said.
+// Devices on the command line: a card is made on one machine, compared and added on another, and a
+// removal reports the access that remains.
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -89,7 +89,7 @@ describe('device add', () => {
     expect([again.exitCode, again.stderr]).toEqual([2, expect.stringMatching(/already/)])
   })
 
-  test('exits with 2 for what is no card, before the store is opened', async () => {
+  test('exits with 2 for a text that is not a card, before the store is opened', async () => {
     const home = newHome()
     const { exitCode, stderr } = await home.call(['device', 'add', home.file('card', 'x'), '--yes'])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/card is damaged/)])
@@ -100,7 +100,7 @@ describe('device add', () => {
     async () => {
       const home = await newHomeWithStore()
       const { file, id } = await newCard(home)
-      const shown = 'shall it be added as reader? [y/N] '
+      const shown = 'should it be added as reader? [y/N] '
       const words = ['device', 'add', file, '--role', 'reader']
       const no = onTerminal(home, words, { typed: [[shown, '\r']] })
       expect(no).toEqual({ exitCode: 130, screen: expect.stringContaining(id) })
@@ -112,7 +112,7 @@ describe('device add', () => {
 })
 
 describe('device list, role and remove', () => {
-  test('show who is there, and what a removed device still reads', async () => {
+  test('show all devices, and what a removed device still reads', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a')
     const { other, file, id } = await newCard(home)
@@ -126,8 +126,8 @@ describe('device list, role and remove', () => {
     const short = id.slice(0, 14)
     expect(await home.ok('device', 'role', short, 'reader')).toBe(
       `${id} is now reader\n\nA new epoch of keys began.\n\n` +
-        'What it wrote or redacted before it knows of this is merged all the same. Where it is ' +
-        'not to be\ntrusted any more, use `device remove`.\n',
+        'What it writes or redacts before it learns of this is still merged. If it is not ' +
+        'trusted any\nmore, use `device remove`.\n',
     )
     expect(await home.ok('device', 'role', short, 'reader')).toBe(`${id} is already reader\n`)
     const removed = await home.ok('device', 'remove', short)
@@ -149,9 +149,9 @@ describe('device list, role and remove', () => {
   test.each(
     sample<[string, string[], RegExp]>(
       [
-        ['a device that is none', ['remove', 'dev_zzzz'], /device list/],
+        ['an unknown device', ['remove', 'dev_zzzz'], /device list/],
         ['too few digits', ['remove', 'dev_'], /at least 4 digits/],
-        ['a role that is none', ['role', 'dev_zzzz', 'root'], /owner, writer, reader, auditor/],
+        ['an unknown role', ['role', 'dev_zzzz', 'root'], /owner, writer, reader, auditor/],
       ],
       2,
     ),
@@ -230,7 +230,7 @@ describe('audit', () => {
 })
 
 describe('key recovery', () => {
-  test('makes a key that opens the store, and the old one does not any more', async () => {
+  test('makes a key that opens the store, and the old one no longer does', async () => {
     const home = newHome()
     const { recovery_key: old } = await home.json('init')
     const made = await home.json('key', 'recovery')
@@ -253,10 +253,10 @@ describe('key recovery', () => {
   }
 })
 
-describe('two owners who change the keyring apart', () => {
+describe('two owners who change the keyring on separate clones', () => {
   const newPair = pairsOfMachines()
 
-  test('sync joins what each did, says so, and both go on', async () => {
+  test('sync joins their changes, says so, and both continue', async () => {
     const { first, second } = await newPair()
     const ours = await newCard(first)
     const theirs = await newCard(second)
@@ -266,7 +266,7 @@ describe('two owners who change the keyring apart', () => {
     await second.ok('create', 'b.md', '--text', 'of the second')
     await first.ok('sync')
     expect(await second.ok('sync')).toContain(
-      'both sides had changed who may open the store: joined, and sealed under new keys',
+      'both sides had changed who may open the store: their keyrings were joined under new keys',
     )
     await first.ok('sync')
     for (const home of [first, second]) {

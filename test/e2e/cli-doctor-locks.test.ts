@@ -1,5 +1,5 @@
-// `doctor` beside a process that holds a lock of the store: says who it is, whether it runs, and
-// what to do, without waiting for the lock.
+// `doctor` while another process holds a lock of the store: names the process, says whether it runs
+// and what to do, without waiting for the lock.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -44,7 +44,7 @@ async function doctor(home: Home): Promise<Readonly<Record<string, Check>>> {
   return Object.fromEntries(checks.map((one) => [one.check, one]))
 }
 
-test('doctor says whether who holds the lock runs, is stopped or has ended', async () => {
+test('doctor says whether the holder of the lock runs, is stopped or has ended', async () => {
   const home = await newHomeWithStore()
   const holder = await startHolder(home)
   const who = `held by process ${holder.pid}`
@@ -85,13 +85,13 @@ test.skipIf(containers.missing)(
     })
     holder.signal('SIGKILL')
     await holder.ended
-    expect((await doctor(home))['Lock']?.found).toContain('the next writer takes it over')
+    expect((await doctor(home))['Lock']?.found).toContain('the next writer takes the lock')
     expect(await home.ok('create', 'a.md', '--text', 'a')).not.toBe('')
   },
 )
 
 test.each(['lock', 'checkpoint.lock'])(
-  'doctor says when nobody can be asked of %s',
+  'doctor says if the holder of %s cannot be asked',
   async (name) => {
     const home = await newHomeWithStore()
     const holder = { owner: { ...thisProcess(), namespace: 'pid:[1]' }, token: '0'.repeat(32) }
@@ -99,7 +99,7 @@ test.each(['lock', 'checkpoint.lock'])(
     expect(Object.values(await doctor(home))).toContainEqual({
       check: name === 'lock' ? 'Lock' : 'Checkpoint lock',
       level: 'warn',
-      found: expect.stringContaining('whether it still runs cannot be told from here'),
+      found: expect.stringContaining('whether it still runs cannot be determined from here'),
       fix: expect.stringContaining(`delete gitlocket/${name} in the store`),
     })
   },

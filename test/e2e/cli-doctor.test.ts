@@ -1,5 +1,5 @@
-// `doctor`: healthy stores are, broken ones are told with a fix, and the search for leaks finds
-// what is planted.
+// `doctor`: passes healthy stores, names faults with a fix, and its search for leaks finds planted
+// canaries.
 
 import {
   chmodSync,
@@ -53,7 +53,7 @@ describe('doctor', () => {
     expect(await home.ok('doctor')).toMatch(/^ok {4}Identity /)
   })
 
-  test('names the lock of a git that has died, in spite of which a change is done', async () => {
+  test('names the lock of a dead git, which does not stop a change', async () => {
     const home = await newHomeWithStore()
     writeFileSync(join(home.store, 'refs/heads/main.lock'), '')
     expect(await home.ok('create', 'a.md', '--text', 'a')).toContain('Created')
@@ -61,7 +61,7 @@ describe('doctor', () => {
     expect((await home.json('doctor'))['checks']).toContainEqual({
       check: 'Branch lock',
       level: 'warn',
-      found: expect.stringContaining('refs/heads/main.lock is there'),
+      found: expect.stringContaining('refs/heads/main.lock exists'),
       fix: expect.stringContaining('delete the file'),
     })
     rmSync(join(home.store, 'refs/heads/main.lock'))
@@ -71,7 +71,7 @@ describe('doctor', () => {
   })
 
   const stockGit = requires('git')
-  test.skipIf(stockGit.missing)(`counts what nothing leads to${stockGit.note}`, async () => {
+  test.skipIf(stockGit.missing)(`counts unreachable objects${stockGit.note}`, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a')
     const clean = await home.json('doctor')
@@ -101,7 +101,7 @@ describe('doctor', () => {
       level: 'fail',
       found:
         `gitlocket/journal-a is damaged (bytes ${second} to ${third}); ` +
-        'intact are 1 command before that and 2 commands behind it',
+        'intact are 1 command before that and 2 commands after it',
       fix: mendStore,
     })
     expect(readFileSync(path)).toEqual(Buffer.from(bytes))
@@ -132,7 +132,7 @@ describe('doctor', () => {
       11,
       ({ store }) => emptyDirectory(join(store, 'objects/pack')),
     ],
-  ])('tells of %s, with a fix', async (_, check, level, exitCode, breaking) => {
+  ])('reports %s, with a fix', async (_, check, level, exitCode, breaking) => {
     const home = await newHomeWithStore()
     breaking(home)
     const result = await home.call(['doctor', '--json'])
@@ -146,7 +146,7 @@ describe('doctor', () => {
     })
   })
 
-  test.skipIf(stockGit.missing)(`lets git look, too${stockGit.note}`, async () => {
+  test.skipIf(stockGit.missing)(`runs git fsck too${stockGit.note}`, async () => {
     const home = await newHomeWithStore()
     writeFileSync(join(home.store, 'refs/heads/other'), `${'1'.repeat(40)}\n`)
     const { checks } = JSON.parse((await home.call(['doctor', '--json'])).stdout)
@@ -205,7 +205,7 @@ function emptyDirectory(directory: string): void {
 }
 
 describe('doctor --repair', () => {
-  test('touches nothing of a sound store', async () => {
+  test('changes nothing in a sound store', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a')
     expect(await home.ok('doctor', '--repair')).toBe('The store is sound: nothing was changed\n')
@@ -232,7 +232,7 @@ describe('doctor --repair', () => {
     expect(await home.ok('cat', 'a.md')).toBe('a')
   })
 
-  test('takes from a backup what is missing, and says before that what is', async () => {
+  test('takes missing objects from a backup, and names them before', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'kept.md', '--text', 'kept')
     const backup = `${home.store}-backup`
@@ -271,7 +271,7 @@ describe('doctor --repair', () => {
     expect(await home.ok('doctor')).not.toContain(aside)
   })
 
-  test('takes its options together alone', async () => {
+  test('takes its options only together', async () => {
     const home = await newHomeWithStore()
     expect((await home.call(['doctor', '--from', home.store])).exitCode).toBe(2)
     const elsewhere = await home.call(['doctor', '--repair', '--from', '/nowhere'])

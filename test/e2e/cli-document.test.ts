@@ -1,4 +1,4 @@
-// docs/CLI.md is written from the table of commands. UPDATE_DOCS=1 writes it anew.
+// docs/CLI.md is generated from the table of commands. UPDATE_DOCS=1 updates it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -14,24 +14,24 @@ const path = fileURLToPath(new URL('../../docs/CLI.md', import.meta.url))
 
 const introduction = `# The command line
 
-<!-- Written by test/e2e/cli-document.test.ts from the table of commands; renew: UPDATE_DOCS=1 -->
+<!-- Generated from the table of commands; update: UPDATE_DOCS=1, test/e2e/cli-document.test.ts -->
 
     gitlocket [--store <directory>] [--json] <command> …
 
 Answers go to standard output, everything else to standard error. With \`--json\` an answer is one
 JSON value on one line, and so is an error, on standard error:
-\`{"error":{"code":"not_found","message":"…","hint":"…","exit_code":3}}\`, with facts such as
-\`path\` beside them. Names and shapes are those of Anthropic's Memory Stores API where it has
+\`{"error":{"code":"not_found","message":"…","hint":"…","exit_code":3}}\`, with further facts
+such as \`path\`. Names and shapes are those of Anthropic's Memory Stores API where it has
 them. Codes are those of [ERRORS.md](ERRORS.md).
 
 Paths are those of the store: \`notes.md\` means \`/notes.md\`. Texts are UTF-8 and kept byte for
 byte. Every command that changes something is durable when it returns, and one commit (\`import\`:
 one for each file). Ctrl-C exits with 130; what was acknowledged stays, and nothing is half done.
-On a terminal, control characters in texts are shown as \`\\x{1b}\`; in a pipe they come as they
-are.
+On a terminal, control characters in texts are shown as \`\\x{1b}\`; in a pipe they are
+unchanged.
 
 **Secrets** are read from a file that a variable names, or asked for on a terminal without echo.
-They are never arguments, and off a terminal nothing is ever asked. The texts of \`--text\`,
+They are never arguments, and off a terminal there are no prompts. The texts of \`--text\`,
 \`--old\`, \`--new\` and \`--reason\` are arguments, which other users of the machine may see
 while the command runs: for private texts use \`--file\`, \`--old-file\`, \`--new-file\` or
 \`-\`; a reason has no other form.
@@ -39,26 +39,26 @@ while the command runs: for private texts use \`--file\`, \`--old-file\`, \`--ne
 **Changes are recorded** as made by the user \`--actor\`, or the login name with characters other
 than \`A-Za-z0-9._:@-\` replaced by \`-\`.
 
-**\`edit\`** needs plaintext in a file. It lies in a file of mode 0600 in a directory of mode 0700
+**\`edit\`** needs plaintext in a file. The file has mode 0600 in a directory of mode 0700
 on a tmpfs (\`XDG_RUNTIME_DIR\`, else \`/dev/shm\`), and is removed when the editor ends, fails or
 is interrupted. Two limits: the system may swap a tmpfs out unless its swap is encrypted, and an
 editor that keeps swap, undo or backup files elsewhere writes plaintext there.
 
-**The pager** of a terminal gets long answers through a pipe. \`less\` is told to keep no history
-and to write no file; another pager is trusted as the user trusts it. In a pipe, and with
+**The pager** of a terminal gets long answers through a pipe. \`less\` is set up to keep no
+history and to write no file; other pagers run as the user has set them up. In a pipe, and with
 \`--json\`, there is none.
 
 **\`rollback\` and \`redact\` ask** on a terminal, after they have shown what would change.
-\`restore\`, \`rollback\` and \`expire\` make ordinary changes, which can be taken back.
+\`restore\`, \`rollback\` and \`expire\` make ordinary changes, which can be undone.
 \`redact\` cannot be undone, so off a terminal it needs \`--yes\`. It erases from this store: its
 packs, loose objects, journal and caches. It cannot reach hosts, other clones and backups, which
 keep the old objects until they take over the new history and forget the old one.
 
-**\`export\`** writes plaintext, because that is what it is for. It never follows links, and
-refuses names that git would obey as its own, such as \`.git/config\`.
+**\`export\`** writes plaintext, which is its purpose. It never follows links, and refuses names
+that git would treat as its own, such as \`.git/config\`.
 `
 
-test('docs/CLI.md is what the table of commands says', () => {
+test('docs/CLI.md is generated from the current table of commands', () => {
   const wanted = document()
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(path, wanted)
   expect(readFileSync(path, 'utf8')).toBe(wanted)
@@ -69,8 +69,8 @@ test('names and aliases of commands are unique, and so are the options of each',
   expect(names).toEqual([...new Set(names)])
   for (const { options } of commands) {
     const all = [...globalOptions, ...options]
-    const words = all.flatMap(({ name, short }) => (short === undefined ? [name] : [name, short]))
-    expect(words).toEqual([...new Set(words)])
+    const used = all.flatMap(({ name, short }) => (short === undefined ? [name] : [name, short]))
+    expect(used).toEqual([...new Set(used)])
   }
 })
 

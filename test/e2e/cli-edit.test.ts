@@ -1,5 +1,4 @@
-// `edit`: the plaintext lies in RAM, for its user alone, and is gone whatever becomes of the
-// editor.
+// `edit`: the plaintext is in RAM, readable by its user alone, and removed however the editor ends.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,9 +17,9 @@ async function homeWithMemory(): Promise<Home> {
   return home
 }
 
-function edit(home: Home, script: string, ...words: string[]): Promise<Ended> {
+function edit(home: Home, script: string, ...args: string[]): Promise<Ended> {
   const editor = home.file('editor', `#!/bin/sh\n${script}\n`)
-  return home.run(['edit', 'notes.md', ...words], { env: { EDITOR: `sh ${editor}` } })
+  return home.run(['edit', 'notes.md', ...args], { env: { EDITOR: `sh ${editor}` } })
 }
 
 function leftovers(): string[] {
@@ -52,7 +51,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
         ['changes nothing', ':', 0, /^$/],
         ['fails', 'echo x >> "$1"; exit 3', 2, /ended with status 3; nothing was changed/],
         ['is killed', 'kill -9 $$', 2, /nothing was changed/],
-        ['saves what is no text', `printf '\\377' > "$1"`, 2, /must be UTF-8 text/],
+        ['saves bytes that are not text', `printf '\\377' > "$1"`, 2, /must be UTF-8 text/],
         ['removes the file', 'rm "$1"', 2, /it does not exist/],
         ['saves too much', 'head -c 102401 /dev/zero | tr "\\0" a > "$1"', 5, /nothing was saved/],
       ],
@@ -68,7 +67,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     expect(leftovers()).toEqual([])
   })
 
-  test('an edit that meets another one is merged by lines', async () => {
+  test('an edit concurrent with another one is merged by lines', async () => {
     const home = await homeWithMemory()
     const other = `${process.execPath} ${mainFile} str-replace notes.md --old one --new 1`
     await home.ok('insert', 'notes.md', '--line', '1', '--text', 'a\nb\nc\nd')

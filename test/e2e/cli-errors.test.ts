@@ -1,5 +1,5 @@
-// What the command line refuses: each row ends with the documented exit code, one sentence and what
-// to do, on standard error alone, and leaves the store as it was.
+// What the command line refuses: each row ends with the documented exit code, one sentence and a
+// hint, on standard error alone, and leaves the store unchanged.
 
 import { spawn } from 'node:child_process'
 import {
@@ -37,14 +37,14 @@ function refusal(exitCode: number, sentence: RegExp): Ended {
 
 const isRoot = process.getuid?.() === 0
 
-/** As somebody without privileges, who cannot write where it is not allowed. */
+/** As a user without privileges, whom file permissions bind. */
 function runUnprivileged(home: Home, words: readonly string[]): Promise<Ended> {
   const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
   const options = { cwd: home.directory, env: home.environment(), ...user }
   return ended(spawn(process.execPath, [mainFile, ...words], options))
 }
 
-describe('a mistake in the words', () => {
+describe('a mistake in the arguments', () => {
   test.each<[words: string[], sentence: RegExp]>([
     [['lgo'], /did you mean "log"\?/],
     [['key'], /needs a second word: key show, key passwd/],
@@ -65,7 +65,7 @@ describe('a mistake in the words', () => {
     [['log', '--skip', '-1'], /--skip must be an integer/],
     [['restore', 'a'], /restore needs --to/],
     [['restore', '--to', '7d'], /"restore" needs <path-or-memory>/],
-    [['rollback'], /rollback needs --to, or whose writes to undo/],
+    [['rollback'], /rollback needs --to, or --session or --actor to undo/],
     [['rollback', '--to', '7d', '--session', 's'], /Give --to or --session, not both/],
     [['rollback', '--to', '7d', '--since', '8d'], /Give --to or --since, not both/],
     [['rollback', '--session', 's', '--path', 'a'], /--path needs --to/],
@@ -74,14 +74,14 @@ describe('a mistake in the words', () => {
     [['redact', '--yes', '--prove'], /redact needs versions, or a condition/],
     [['redact', 'a', '--literal'], /--literal needs --matching/],
     [['redact', '--matching', '('], /is not a regular expression/],
-    [['redact', '--matching', 'x*'], /matches an empty text/],
+    [['redact', '--matching', 'x*'], /matches the empty string/],
     [['redact', '--matching', 'a', '--matching-file', 'b'], /not both/],
     [['redact', '--matching-file', 'nowhere'], /nowhere: it does not exist/],
     [['redact', 'a', '--delete', '--overwrite'], /Give --overwrite or --delete, not both/],
     [['redact', 'a', '--reason-code', 'shame'], /unspecified, leaked_secret/],
     [['expire'], /expire needs --unchanged, --unread or --redact-older/],
     [['expire', '--unchanged', '2026-01-31'], /--unchanged must be a duration/],
-    [['expire', '--unread', '0d'], /--unread must be longer than that/],
+    [['expire', '--unread', '0d'], /--unread must be longer than 0/],
     [['verify', '--certificate', 'x'], /--certificate needs --absence/],
     [['settings', '--guard', 'maybe'], /must be one of on, off/],
     [['settings', '--memory-limit', '0'], /--memory-limit must be an integer from 1/],
@@ -194,7 +194,7 @@ describe('a request that cannot be done', () => {
     expect(result).toEqual(await home.call(words))
   })
 
-  test('leaves the store as it was', async () => {
+  test('leaves the store unchanged', async () => {
     expect((await home.json('status'))['head']).toBe(head)
   })
 
@@ -214,7 +214,7 @@ describe('a request that cannot be done', () => {
 })
 
 describe('a store that cannot be opened', () => {
-  test('no identity: says which file, and what makes one', async () => {
+  test('no identity: names the file and the commands that create one', async () => {
     const home = newHome()
     const result = await home.run(['ls'])
     expect(result).toEqual(refusal(8, /There is no identity file at .*\/identity\nstore: /))
@@ -275,17 +275,17 @@ describe('a store that cannot be opened', () => {
     expect(() => readFileSync(stranger.identityFile)).toThrow(/ENOENT/)
   })
 
-  test('init keeps away from what is no store of its own', async () => {
+  test('init refuses a directory with other contents, and a file', async () => {
     const home = newHome()
     home.file('full/file', '')
     const result = await home.run(['init', '--store', 'full'])
     expect(result.exitCode).toBeGreaterThan(0)
     home.file('plain', '')
-    expect(await home.run(['init', '--store', 'plain'])).toEqual(refusal(4, /A file is in the way/))
+    expect(await home.run(['init', '--store', 'plain'])).toEqual(refusal(4, /There is a file at/))
     expect(() => readFileSync(home.identityFile)).toThrow(/ENOENT/)
   })
 
-  test('a store that went back in time exits with 12, until that is accepted', async () => {
+  test('a store that was rolled back exits with 12, until that is accepted', async () => {
     const home = await newHomeWithStore()
     const backup = join(home.directory, 'backup')
     cpSync(home.store, backup, { recursive: true })
@@ -300,7 +300,7 @@ describe('a store that cannot be opened', () => {
   })
 })
 
-describe('a disk that does not take it', () => {
+describe('a disk that refuses a write', () => {
   test('a read-only home exits with 9 and names the file', async () => {
     const home = newHome()
     if (isRoot) chownSync(home.directory, 65_534, 65_534)
@@ -310,16 +310,16 @@ describe('a disk that does not take it', () => {
     expect(result).toEqual(refusal(9, /identity file at .*: permission was denied/))
   })
 
-  test.runIf(isRoot)('a store of somebody else exits with 9', async () => {
+  test.runIf(isRoot)('a store of another user exits with 9', async () => {
     const home = await newHomeWithStore()
     const result = await runUnprivileged(home, ['ls', '--store', home.store])
     expect(result).toEqual(refusal(9, /permission was denied/))
   })
 
-  test('a full disk exits with 9, and nothing that was there is lost', async () => {
+  test('a full disk exits with 9, and earlier memories are not lost', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', ...anyText)
-    // The file size limit stands in for the end of the disk; it is the one limit anybody can set.
+    // The file size limit replaces the end of the disk; it is the one limit that any user can set.
     const script = `trap '' XFSZ; ulimit -f 4; exec "$0" "$@"`
     const words = [process.execPath, mainFile, 'create', 'b.md', '--text', 'b'.repeat(90_000)]
     const options = { cwd: home.directory, env: home.environment() }

@@ -1,5 +1,5 @@
-// The verbs that look at the past: log and its forms, diff between points in time, blame, and the
-// store as it was. What is on a terminal is in cli-terminal.test.ts.
+// The verbs that read the history: log and its forms, diff between points in time, blame, and past
+// states of the store. Tests on a terminal are in cli-terminal.test.ts.
 
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ describe('a history', () => {
     ids = await versionsOf(home)
   })
 
-  test('log prints a page at a time, and --after goes on', async () => {
+  test('log prints a page at a time, and --after continues', async () => {
     const first = await home.json('log', '--limit', '2')
     const cursor = String(first['next'])
     expect(first['versions']).toMatchObject([{ id: ids[4] }, { id: ids[3] }])
@@ -50,7 +50,7 @@ describe('a history', () => {
     expect((await home.json('log', '--skip', '9'))['versions']).toEqual([])
   })
 
-  test('log --reverse begins with the oldest, and goes on from there', async () => {
+  test('log --reverse begins with the oldest, and continues from there', async () => {
     const shown = (await home.ok('log', '--oneline', '--reverse', '-n', '2')).split('\n')
     expect(shown.map((line) => line.slice(0, 17))).toEqual([
       ids[0]?.slice(0, 17),
@@ -85,7 +85,7 @@ describe('a history', () => {
     expect(text.includes('\u001b')).toBe(coloured)
   })
 
-  test('diff of a path shows the newest change of its memory, or what came since', async () => {
+  test('diff of a path shows the newest change of its memory, or all later ones', async () => {
     const text = await home.ok('diff', 'b/a.md')
     expect(text).toBe(await home.ok('diff', ids[3] ?? ''))
     expect(await home.ok('diff', ids[0] ?? '', 'b/a.md')).toContain('\n-two\n+zwei\n')
@@ -189,7 +189,7 @@ function filesIn(directory: string): Readonly<Record<string, string>> {
 }
 
 describe('a clock that was wrong', () => {
-  test('is told of after the write that came upon it, and its times show as doubtful', async () => {
+  test('is reported after the next write, and its times are marked as doubtful', async () => {
     const home = await newHomeWithStore()
     const { identityFile, stateDirectory, store: directory } = home
     const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
@@ -197,14 +197,14 @@ describe('a clock that was wrong', () => {
     const store = await openStore({ directory, stateDirectory, identity, clock })
     await store.as(author).apply([{ type: 'create', path: '/ahead.md', content: 'a\n' }])
     await store.close()
-    const told = 'behind the newest record (2099-01-01T00:00:00.000Z)'
-    expect(await home.ok('status')).toContain(told)
+    const report = 'behind the newest record (2099-01-01T00:00:00.000Z)'
+    expect(await home.ok('status')).toContain(report)
     expect(await home.json('status')).toMatchObject({
       clock_leap: { newest_record: '2099-01-01T00:00:00.000Z' },
     })
     expect((await home.call(['doctor'])).stdout).toMatch(/warn +Clock .*behind the newest record/)
     const written = await home.call(['create', 'after.md', '--text', 'b'])
-    expect([written.exitCode, written.stderr]).toEqual([0, expect.stringContaining(told)])
+    expect([written.exitCode, written.stderr]).toEqual([0, expect.stringContaining(report)])
     expect((await home.call(['create', 'more.md', '--text', 'b'])).stderr).toBe('')
     expect(await home.ok('status')).not.toContain('Clock')
     const { versions } = await home.json('log', '--reverse')
@@ -214,7 +214,7 @@ describe('a clock that was wrong', () => {
       placed_at: after.created_at,
     })
     expect(after.placed_at).toBeNull()
-    const date = `Date:     2099-01-01T00:00:00.000Z (doubtful: what came after it was written `
+    const date = `Date:     2099-01-01T00:00:00.000Z (doubtful: later versions were written `
     expect(await home.ok('log', '/ahead.md')).toContain(`${date}${after.created_at})\n`)
     expect(await home.ok('show', ahead.id)).toContain(`${date}${after.created_at})\n`)
     const short = `${after.created_at}, doubtful`

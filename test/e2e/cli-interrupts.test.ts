@@ -1,4 +1,4 @@
-// Ctrl-C at any moment of long work: the old state or the new one, whole, and the message says
+// Ctrl-C at any moment of long work: it leaves the old state or the new one, and the message says
 // which.
 
 import { cpSync } from 'node:fs'
@@ -45,7 +45,7 @@ describe('Ctrl-C', () => {
     if (exitCode === 0) expect(state).toBe('new')
     else {
       expect(exitCode).toBe(130)
-      // Before the command has begun to listen, nothing can be said.
+      // Before the command listens for signals, it cannot report anything.
       if (stderr.includes('nothing was redacted')) expect(state).toBe('old')
       if (stderr.includes('the versions are redacted')) expect(state).toBe('new')
     }

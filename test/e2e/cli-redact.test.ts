@@ -43,7 +43,7 @@ async function expectWhole(home: Home): Promise<void> {
 }
 
 describe('redact', () => {
-  test('erases one version: the row stays, the text is nowhere, and it is proven', async () => {
+  test('erases one version: the row stays, and the text is proven absent', async () => {
     const home = await homeWithLeak()
     const [leak] = await listed(home)
     const before = await home.json('status')
@@ -89,7 +89,7 @@ describe('redact', () => {
     await expectWhole(home)
   })
 
-  test('takes the secret from a file, so that it is in no list of processes', async () => {
+  test('takes the secret from a file, so that no process list shows it', async () => {
     const home = await homeWithLeak()
     home.file('secret', `${SECRET}\n`)
     const words = ['redact', '--matching-file', 'secret', '--literal', '--yes']
@@ -100,7 +100,7 @@ describe('redact', () => {
     expect(again).toBe('Nothing to redact\n')
   })
 
-  test('again changes nothing and says that it was done', async () => {
+  test('a repeated call changes nothing and says so', async () => {
     const home = await homeWithLeak()
     await home.call(['redact', '--session', 's1', '--yes'])
     const { head } = await home.json('status')
@@ -115,7 +115,7 @@ describe('redact', () => {
     expect((await home.json('status'))['head']).toBe(head)
   })
 
-  test('--dry-run lists what would go, what is current, and where else the text is', async () => {
+  test('--dry-run lists affected and current versions, and where else the text is', async () => {
     const home = await homeWithLeak()
     await home.ok('create', 'copy.md', '--text', `key: ${SECRET}\n`)
     const { head } = await home.json('status')
@@ -124,7 +124,7 @@ describe('redact', () => {
     expect(title).toBe('Would redact 2 versions')
     expect(newest).toMatch(/^current memver_\w{10} {2}modified {2}\/keys.md/)
     expect(oldest).toMatch(/^ {8}memver_\w{10} {2}created {3}\/keys.md/)
-    expect(same).toBe('1 other version holds the same text as one of these, and stay:')
+    expect(same).toBe('1 other version holds the same text as one of these, not redacted:')
     expect(copy).toMatch(/^ {2}memver_\w{10} {2}\/copy.md$/)
     expect(stderr).toMatch(/1 version is current: --overwrite, --delete or --keep-current/)
     expect(await home.json('redact', '--memory', 'keys.md', '--dry-run')).toMatchObject({
@@ -138,13 +138,13 @@ describe('redact', () => {
   })
 })
 
-describe('what live memories hold', () => {
-  test('is refused with what to do, and with the versions for programs', async () => {
+describe('current versions', () => {
+  test('are refused with a hint and with their ids', async () => {
     const home = await homeWithLeak()
     const words = ['redact', '--path', 'other.md', '--yes']
     const { stdout, stderr, exitCode } = await home.call(words)
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
-    expect(stderr).toMatch(/1 version is what live memories hold now; nothing was redacted/)
+    expect(stderr).toMatch(/1 version is still current in memories; nothing was redacted/)
     expect(stderr).toMatch(/hint: Add --overwrite or --delete .* --keep-current/)
     const error = JSON.parse((await home.call([...words, '--json'])).stderr)
     const [, , other] = await listed(home)
@@ -168,18 +168,18 @@ describe('what live memories hold', () => {
   })
 })
 
-describe('agreement', () => {
-  test('off a terminal there is none without --yes', async () => {
+describe('consent', () => {
+  test('is missing off a terminal without --yes', async () => {
     const home = await homeWithLeak()
     const { stdout, stderr, exitCode } = await home.run(['redact', '--session', 's1'])
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 })
-    expect(stderr).toMatch(/1 version would be erased for good.*\nhint: --dry-run .* --yes/)
+    expect(stderr).toMatch(/1 version would be erased permanently.*\nhint: --dry-run .* --yes/)
     expect(await redactedCount(home)).toBe(0)
   })
 })
 
 describe('the certificate', () => {
-  test('is written, names what went, and is never overwritten', async () => {
+  test('is written, names the erased versions, and is never overwritten', async () => {
     const home = await homeWithLeak()
     const words = ['redact', '--session', 's1', '--yes', '--certificate', 'proof.json']
     const code = ['--reason-code', 'legal', '--as', 'lawyer']
@@ -197,7 +197,7 @@ describe('the certificate', () => {
     await home.ok('verify', '--absence', '--certificate', 'proof.json')
     const again = await home.call(words)
     expect(again.exitCode).toBe(4)
-    expect(again.stderr).toMatch(/There is something at .*proof.json already/)
+    expect(again.stderr).toMatch(/proof.json exists already/)
   })
 
   test.skipIf(ssh.missing)(`ssh-keygen verifies its signature${ssh.note}`, async () => {

@@ -1,5 +1,5 @@
-// The names of remotes on the command line: what an address may be, and that whoever has a clone
-// can manage them, an auditor too, who cannot open it.
+// Remotes on the command line: valid addresses, and that any holder of a clone can manage them,
+// even an auditor, which cannot open the store.
 
 import { cpSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ interface Machines {
   readonly remote: string
 }
 
-/** An owner whose store is on a remote, and a machine that nobody has let in yet. */
+/** An owner whose store is on a remote, and a machine that is not a device yet. */
 async function machines(): Promise<Machines> {
   const remote = bareRemote()
   const owner = await newHomeWithStore()
@@ -35,7 +35,7 @@ async function machines(): Promise<Machines> {
 }
 
 describe('an auditor', () => {
-  test('is told what it can read, and follows a remote that moves', async () => {
+  test('learns what it can read, and follows a remote that moves', async () => {
     const { owner, other, id, card, remote } = await machines()
     const words = ['device', 'add', card, '--role', 'auditor', '--fingerprint', id]
     expect(await owner.ok(...words)).toBe(
@@ -57,7 +57,7 @@ describe('an auditor', () => {
     expect(git(['remote', '-v'], other.store)).toContain(moved)
   })
 
-  test('is shown its key, its role and the store', async () => {
+  test('sees its key, its role and the store', async () => {
     const { owner, other, id, card, remote } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     await owner.ok('sync')
@@ -72,7 +72,7 @@ describe('an auditor', () => {
     expect(await other.ok('key', 'show')).toMatch(/^Role {12}auditor$/m)
   })
 
-  test('who was a writer is said to read what it could, and no more', async () => {
+  test('that was a writer still reads what it could, and no more', async () => {
     const { owner, other, id, card, remote } = await machines()
     await owner.ok('device', 'add', card, '--fingerprint', id)
     await owner.ok('sync')
@@ -94,15 +94,15 @@ describe('an auditor', () => {
     expect(await other.ok('cat', 'notes.md')).toBe('hidden text')
   })
 
-  test('who was never more is said to read no contents', async () => {
+  test('that was never more reads no contents', async () => {
     const { owner, id, card } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     expect(await owner.ok('device', 'remove', id)).toMatch(
-      /:\n {2}who did what when in 4 commits, and no contents or paths\n$/,
+      /:\n {2}who did what when in 4 commits, without contents or paths\n$/,
     )
   })
 
-  test('who becomes a reader is said to read what was before', async () => {
+  test('that becomes a reader can read what was written before', async () => {
     const { owner, id, card } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     expect(await owner.ok('device', 'role', id, 'reader')).toContain('with what was written before')
@@ -136,7 +136,7 @@ describe('the address of a remote', () => {
     },
   )
 
-  test('is not needed to remove one, whose name must be one of them', async () => {
+  test('is not needed to remove a remote, which must exist', async () => {
     const home = await newHomeWithStore()
     const { exitCode, stderr } = await home.call(['remote', 'remove', 'nowhere'])
     expect([exitCode, stderr]).toEqual([3, expect.stringContaining('`gitlocket remote list`')])
@@ -179,7 +179,7 @@ describe('an https remote', () => {
       ])
       const known = { ...trusting, GITLOCKET_TOKEN: 'me:secret' }
       expect((await home.call(['sync', 'one'], known)).exitCode).toBe(0)
-      // As README says: whichever asks.
+      // As README says: to any remote that asks.
       await home.ok('remote', 'add', 'two', two.url)
       expect((await home.call(['sync', 'two'], known)).exitCode).toBe(0)
     },

@@ -1,5 +1,5 @@
-// restore, rollback and undo on the built command line: the plan, the change, what is left alone,
-// and that each can be taken back.
+// restore, rollback and undo on the built command line: the plan, the change, what is left
+// unchanged, and that each can be undone.
 
 import { describe, expect, test } from 'vitest'
 import { type Home, newHomeWithStore } from './cli-process.ts'
@@ -15,7 +15,7 @@ async function newestVersion(home: Home): Promise<string> {
 }
 
 describe('restore', () => {
-  test('puts a memory back to a version of it, as one new version', async () => {
+  test('restores a version of a memory as one new version', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     const first = await newestVersion(home)
@@ -29,7 +29,7 @@ describe('restore', () => {
     expect(await home.ok('restore', 'a.md', '--to', first)).toBe('Nothing has to change\n')
   })
 
-  test('brings a deleted memory back under its own id', async () => {
+  test('restores a deleted memory under its id', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     const { id } = await home.json('cat', 'a.md')
@@ -78,7 +78,7 @@ describe('restore', () => {
 })
 
 describe('rollback', () => {
-  test('puts everything back in one commit, and is itself rolled back', async () => {
+  test('restores everything in one commit, and is itself rolled back', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     await home.ok('create', 'd/b.md', '--text', 'b\n')
@@ -105,7 +105,7 @@ describe('rollback', () => {
     ])
   })
 
-  test('--path leaves everything else as it is', async () => {
+  test('--path leaves everything else unchanged', async () => {
     const home = await newHomeWithStore()
     const then = await headOf(home)
     await home.ok('create', 'a.md', '--text', 'a')
@@ -116,7 +116,7 @@ describe('rollback', () => {
 })
 
 describe('undo', () => {
-  test('takes back what a session wrote, and keeps what others did', async () => {
+  test('undoes what a session wrote, and keeps the changes of others', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\ntwo\nthree\nfour\nfive\n')
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--session', 'bad')
@@ -147,7 +147,7 @@ describe('undo', () => {
       exitCode: 4,
       stdout: 'Changed 1 memory\n  deleted   /trap.md\n',
       stderr:
-        'Left 1 memory as they are:\n' +
+        'Left 1 memory unchanged:\n' +
         '  left      /a.md: later edits by others touch the same lines\n',
     })
     expect(await home.ok('cat', 'a.md')).toBe('evil indeed\n')

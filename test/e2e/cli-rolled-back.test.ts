@@ -1,5 +1,5 @@
-// Where a remote shows less than this machine has verified, and that is right: what to do is said,
-// and one flag does it.
+// A remote that rightly shows less than this machine has verified: the hint names the flag that
+// accepts it.
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -31,7 +31,7 @@ describe('a writer that became an auditor', () => {
     expect([repaired.exitCode, repaired.stderr]).toEqual([2, said])
   })
 
-  test('leaves what it never sent only if it is told to', async () => {
+  test('drops unsent changes only with the flag', async () => {
     const { first, second } = await demotedMachine()
     await second.ok(...unsent)
     const refused = await second.call(['sync'])
@@ -45,7 +45,7 @@ describe('a writer that became an auditor', () => {
   })
 })
 
-test('a member heals the remote, and is told so where it asks to follow it', async () => {
+test('a member repairs the remote, and learns so if it tries to accept it', async () => {
   const { first, remote } = await pairOfMachines()
   await first.ok('create', 'shown.md', '--text', 'shown')
   await first.ok('sync')
@@ -56,7 +56,7 @@ test('a member heals the remote, and is told so where it asks to follow it', asy
   await first.ok('sync', '--repair')
 })
 
-test('joining anew where something was never sent is refused, and leaves nothing', async () => {
+test('joining again where changes were never sent is refused, and leaves nothing', async () => {
   const { first, second, remote } = await pairOfMachines()
   await second.ok(...unsent)
   await first.ok('create', 'sent.md', '--text', 'sent')

@@ -1,5 +1,5 @@
-// The verbs for the store as a whole: settings and the guard, compact, expire, and the sizes that
-// status and doctor show.
+// The verbs for the whole store: settings and the guard, compact, expire, and the sizes that status
+// and doctor show.
 
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -121,7 +121,7 @@ describe('expire', () => {
       'Would redact 1 old version\n',
     )
     const refused = await home.call(['expire', '--redact-older', '0s'])
-    expect(refused).toMatchObject({ exitCode: 2, stderr: /add --yes to go on/ })
+    expect(refused).toMatchObject({ exitCode: 2, stderr: /add --yes to continue/ })
     expect(await home.json('expire', '--redact-older', '0s', '--yes')).toMatchObject({
       redacted: 1,
       certificate: { reason: 'retention' },

@@ -1,5 +1,5 @@
-// What the command line says when a remote is refused or is not there: of which remote it is, what
-// did not move, and what leads on. A refused remote must not read as damage here.
+// The messages for a remote that is refused or missing: which remote, what was not sent, and what
+// to do. A refused remote must not read as local damage.
 
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -26,7 +26,7 @@ function at(remote: string, revision: string): string {
   return git(['rev-parse', revision], remote).trim()
 }
 
-/** A commit that anybody who may push can make, with this tree, on top or on nothing. */
+/** A commit that any client with push access can make, with this tree, on top or without parent. */
 function junkOn(remote: string, parents: readonly string[] = ['main']): string {
   const words = parents.flatMap((parent) => ['-p', parent])
   const tree = parents.length > 0 ? 'main^{tree}' : git(['mktree'], remote, '').trim()
@@ -51,7 +51,7 @@ function refOf(home: Home, ref: string): string {
   return git(['for-each-ref', '--format=%(objectname)', ref], home.store).trim()
 }
 
-/** Of the remote, and not as if the store here were bad. */
+/** The error names the remote and not the local store. */
 function expectRefusal({ exitCode, stderr }: Ended, code: number, ...parts: string[]): void {
   expect([exitCode, stderr]).toEqual([code, expect.not.stringContaining('store: ')])
   for (const part of parts) expect(stderr).toContain(part)
@@ -68,7 +68,7 @@ describe('a remote that holds another store', () => {
     expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
   })
 
-  test('push tells to pull first', async () => {
+  test('push says to pull first', async () => {
     const { home, remote, before } = await beforeAnother()
     const { exitCode, stderr } = await home.call(['push'])
     expect([exitCode, stderr]).toEqual([
@@ -79,7 +79,7 @@ describe('a remote that holds another store', () => {
     expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
   })
 
-  test('is what its pin is not: `join` names the address', async () => {
+  test('does not match its pin: `join` names the address', async () => {
     const { remote } = await newPair()
     const other = String((await (await newHomeWithStore()).json('status'))['memory_store_id'])
     const home = newHome()
@@ -109,15 +109,15 @@ function keyFile(home: Home, key: string): Record<string, string> {
 
 describe('a remote that was tampered with', () => {
   test.each<[name: string, attack: (remote: string) => string]>([
-    ['a commit of anybody on top', (remote) => junkOn(remote)],
+    ['a foreign commit on top', (remote) => junkOn(remote)],
     ['a repository of something else', (remote) => junkOn(remote, [])],
-  ])('%s is refused as such, kept, and healed', async (_, attack) => {
+  ])('%s is refused, kept as evidence, and repaired', async (_, attack) => {
     const { first, remote } = await newPair()
     const head = at(remote, 'main')
     await first.ok('create', 'more.md', '--text', 'more')
     const junk = attack(remote)
     const refused = await first.call(['sync'])
-    const repair = '`gitlocket sync origin --repair` puts what is here in the place'
+    const repair = '`gitlocket sync origin --repair` replaces what the remote shows'
     expectRefusal(
       refused,
       TAMPERED,
@@ -149,7 +149,7 @@ describe('a remote that was tampered with', () => {
     expectRefusal(await first.call(['sync']), TAMPERED, `evidence: ${evidence}`)
     expect(refOf(first, evidence)).toBe(junk)
     await first.ok('sync', '--repair')
-    // The host has kept what was erased, and shows it below a commit or in a tree of its own.
+    // The host has kept erased objects, and shows them below a commit or in another tree.
     for (const parents of [[leaking], [before]]) {
       const tree = `${leaking}^{tree}`
       const words = parents.flatMap((parent) => ['-p', parent])
@@ -163,9 +163,9 @@ describe('a remote that was tampered with', () => {
   })
 
   test.each<[name: string, attack: (remote: string) => void]>([
-    ['put back', (remote) => void git(['update-ref', 'refs/heads/main', 'main~1'], remote)],
+    ['rolled back', (remote) => void git(['update-ref', 'refs/heads/main', 'main~1'], remote)],
     ['emptied', (remote) => void git(['update-ref', '-d', 'refs/heads/main'], remote)],
-  ])('%s: says how to compare, and how to put it back', async (_, attack) => {
+  ])('%s: says how to compare, and how to repair it', async (_, attack) => {
     const { first, remote } = await newPair()
     const head = at(remote, 'main')
     attack(remote)
@@ -175,13 +175,13 @@ describe('a remote that was tampered with', () => {
     expect(at(remote, 'main')).toBe(head)
   })
 
-  test('a repository that is no store, and never was, is a mistake', async () => {
+  test('a repository that never was a store is a mistake', async () => {
     const home = await newHomeWithStore()
     await home.ok('remote', 'add', 'origin', foreignRepository())
     expectRefusal(await home.call(['sync']), NOT_A_STORE, 'not a store', 'Check the address')
   })
 
-  test('an auditor is told the same', async () => {
+  test('an auditor gets the same message', async () => {
     const { first, remote } = await newPair()
     const auditor = await auditorOf(first, remote)
     const words = (await first.json('status'))['head_fingerprint']
@@ -206,7 +206,7 @@ async function auditorOf(owner: Home, remote: string): Promise<Home> {
 }
 
 describe('a device that was removed', () => {
-  test('is told what to save and how to take part again, which works', async () => {
+  test('learns what to save and how to rejoin, which works', async () => {
     const { first, second, remote } = await newPair()
     const id = String((await second.json('key', 'show'))['device_id'])
     await first.ok('device', 'remove', id)
@@ -235,7 +235,7 @@ describe('several remotes', () => {
     return pair
   }
 
-  test('what failed goes to standard error, what moved to standard output', async () => {
+  test('failures go to standard error, reports to standard output', async () => {
     const { first } = await withTwo()
     const { exitCode, stdout, stderr } = await first.call(['sync'])
     expect(exitCode).toBe(OFFLINE)
@@ -246,7 +246,7 @@ describe('several remotes', () => {
     )
   })
 
-  test('with --json are one value in their order, and each error is told too', async () => {
+  test('with --json are one value in their order, errors included', async () => {
     const { first } = await withTwo()
     const { stdout, stderr } = await first.call(['sync', '--json'])
     const error = expect.objectContaining({ code: 'remote_unreachable', remote: 'web' })
@@ -260,24 +260,24 @@ describe('several remotes', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('a missing remote or store', () => {
   test.each<[words: string[], hint: string]>([
     [['sync'], '`gitlocket remote add origin <url>` names one'],
-    [['push', 'nowhere'], '`gitlocket remote list` shows those that there are'],
+    [['push', 'nowhere'], '`gitlocket remote list` shows the remotes'],
   ])('%s', async (words, hint) => {
     const home = await newHomeWithStore()
     const { exitCode, stderr } = await home.call(words)
     expect([exitCode, stderr]).toEqual([NOT_FOUND, expect.stringContaining(`hint: ${hint}\n`)])
   })
 
-  test('to join an empty remote says what has to be sent from where', async () => {
+  test('joining an empty remote says what to send and from where', async () => {
     const home = newHome()
     const key = String((await newHome().json('init'))['recovery_key'])
     const { exitCode, stderr } = await home.call(['join', bareRemote()], keyFile(home, key))
     expect([exitCode, stderr]).toEqual([NOT_FOUND, expect.stringContaining('`gitlocket sync`')])
   })
 
-  test('to join with a mistyped recovery key is no matter of the identity file', async () => {
+  test('joining with a mistyped recovery key does not blame the identity file', async () => {
     const home = newHome()
     const { recovery_key: key } = await newHome().json('init')
     const mistyped = String(key).replace(/.$/, (last) => (last === '2' ? '3' : '2'))
@@ -297,24 +297,24 @@ describe('what is not there', () => {
       const { exitCode, stderr } = await home.call(['init', '--store', other])
       expect([exitCode, stderr]).toEqual([
         CONFLICT,
-        expect.stringMatching(/no store.*\nhint: --store/),
+        expect.stringMatching(/not a store.*\nhint: --store/),
       ])
       expect(stateOf(other)).toEqual(before)
     },
   )
 })
 
-describe('what merges elsewhere have combined', () => {
-  test('is told to who takes it over, with the devices of both', async () => {
+describe('a merge made elsewhere', () => {
+  test('is reported to a machine that receives it, with the devices of both sides', async () => {
     const { first, second } = await newPair()
     await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
     await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
     await first.ok('sync')
     expect((await second.call(['sync'])).stdout).not.toContain('elsewhere')
-    const told =
-      '  merges elsewhere made 1 version of both sides (/notes.md): `gitlocket conflicts`'
+    const summary =
+      '  merges elsewhere combined both sides in 1 version (/notes.md): `gitlocket conflicts`'
     const taken = await first.call(['sync'])
-    expect([taken.exitCode, taken.stdout]).toEqual([0, expect.stringContaining(told)])
+    expect([taken.exitCode, taken.stdout]).toEqual([0, expect.stringContaining(summary)])
     const [id] = /memver_\w{26}/.exec(await first.ok('conflicts')) ?? []
     const devices = [...(await first.ok('show', String(id))).matchAll(/^Device: {3}(dev_\w+)$/gm)]
     expect(devices.length).toBe(3)

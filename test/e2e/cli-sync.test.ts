@@ -17,7 +17,7 @@ function inFile(home: Home, text: string): Record<string, string> {
   return { GITLOCKET_PASSPHRASE_FILE: home.file('passphrase', `${text}\n`) }
 }
 
-/** With notes.md of three lines; the passphrase, which costs an Argon2id, has tests of its own. */
+/** With notes.md of three lines; the passphrase, which costs an Argon2id, is tested separately. */
 const newPair = pairsOfMachines()
 
 describe('row 8: a second machine', () => {
@@ -38,7 +38,7 @@ describe('row 8: a second machine', () => {
     expect(await second.ok('view', 'notes.md')).toContain('two')
   })
 
-  test('with a wrong passphrase gets an exit code of its own, and nothing is written', async () => {
+  test('with a wrong passphrase gets a distinct exit code, and nothing is written', async () => {
     const head = git(['rev-parse', 'main'], remote)
     const second = newHome()
     const env = inFile(second, 'quite another one')
@@ -49,7 +49,7 @@ describe('row 8: a second machine', () => {
     expect(git(['rev-parse', 'main'], remote)).toBe(head)
   })
 
-  test('that made a store of its own cannot take the place of the one on the remote', async () => {
+  test('with another store cannot replace the one on the remote', async () => {
     const head = git(['rev-parse', 'main'], remote)
     const second = newHome()
     await second.ok('init')
@@ -73,7 +73,7 @@ describe('sync', () => {
     expect((await second.call(['sync'])).exitCode).toBe(NOTHING_TO_DO)
   })
 
-  test('keeps both sides of an edit, lists it, and exits with a code of its own', async () => {
+  test('keeps both sides of an edit, lists it, and exits with a distinct code', async () => {
     const { first, second } = await newPair()
     await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
     await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
@@ -97,14 +97,14 @@ describe('sync', () => {
     expect(await first.ok('cat', 'notes.md')).toBe(both)
   })
 
-  test('a redaction tells whose copies may hold the old objects, until they write', async () => {
+  test('a redaction names devices that may hold old objects, until they write', async () => {
     const { first, second } = await newPair()
     await second.ok('create', 'mine.md', '--text', 'mine')
     await second.ok('sync')
     await first.ok('sync')
     const redacted = await first.call(['redact', '--path', 'notes.md', '--delete', '--yes'])
     expect(redacted.stdout).toMatch(
-      /^Redactions not taken over yet.*\n {2}dev_\w{26}, owner, last wrote /m,
+      /^Redactions not acknowledged yet.*\n {2}dev_\w{26}, owner, last wrote /m,
     )
     const late = /^ {2}has not taken over 1 redaction, of .*, as far as its records show$/m
     expect(await first.ok('device', 'list')).toMatch(late)
@@ -116,7 +116,7 @@ describe('sync', () => {
     expect(await first.ok('device', 'list')).not.toMatch(late)
   })
 
-  test('with a remote that is away says offline, and local work goes on', async () => {
+  test('with an unreachable remote says offline, and local work continues', async () => {
     const { first } = await newPair()
     await first.ok('remote', 'add', 'away', 'http://127.0.0.1:9/x.git')
     const { exitCode, stderr } = await first.call(['sync', 'away'])

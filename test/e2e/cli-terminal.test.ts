@@ -1,4 +1,4 @@
-// What is only on a terminal: the pager, colours, relative times, and being asked.
+// Behaviour on a terminal only: the pager, colours, relative times, and prompts.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(existsSync(join(home.directory, 'second'))).toBe(false)
   })
 
-  test('a pager that is left early is no failure; one that is not there is', () => {
+  test('closing the pager early is no failure; a missing pager is', () => {
     const early = onTerminal(home, ['log'], { env: { PAGER: 'head -n 1' } })
     expect(early.screen).toMatch(/^.\[33mversion memver_\w+.\[m\n$/)
     expect(early.exitCode).toBe(0)
@@ -56,7 +56,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(readdirSync(home.directory).filter((name) => name.startsWith('.less'))).toEqual([])
   })
 
-  test('what an agent wrote is shown, not obeyed, between our own colours', () => {
+  test('escapes that an agent wrote are shown, between the colours of gitlocket', () => {
     const env = { PAGER: 'cat' }
     const { screen } = onTerminal(home, ['log', '-p', '--limit', '1'], { env })
     expect(screen).toContain('\u001b[31m-\\x{1b}[31mone\u001b[m\n')
@@ -74,7 +74,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
   })
 })
 
-describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
+describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () => {
   const homeWithLeak = copiesOf(async (home) => {
     await home.ok('init')
     await home.ok('create', 'a.md', '--text', 'one', '--session', 's1')
@@ -142,7 +142,7 @@ describe.skipIf(terminal.missing)(`asked on a terminal${terminal.note}`, () => {
     const home = await homeWithLeak()
     const typed = [
       ['[k]eep these versions?', `${choice}\r`],
-      ['to erase for good:', `${choice === 'k' ? 1 : 2}\r`],
+      ['to erase permanently:', `${choice === 'k' ? 1 : 2}\r`],
     ] as const
     const ended = onTerminal(home, ['redact', '--memory', 'a.md'], { typed })
     expect(ended.exitCode).toBe(exitCode)

@@ -1,5 +1,5 @@
-// `sync --watch` as a process that nobody looks at: it says what moved and what went wrong, each
-// once, outlives a remote that is away, and ends when it is told to.
+// `sync --watch` as an unattended process: it reports each transfer and each error once, outlives
+// an unreachable remote, and ends on a signal.
 
 import type { ChildProcess } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
@@ -47,7 +47,7 @@ async function hostedMachine() {
 }
 
 describe('sync --watch', () => {
-  test('tells what moved, outlives a remote that is away, and ends on SIGTERM with 0', async () => {
+  test('reports transfers, outlives an unreachable remote, ends on SIGTERM with 0', async () => {
     const { server, repository, first } = await hostedMachine()
     server.fault = on(advertisement, cut())
     const watch = watching(first.home.start(words))
@@ -61,7 +61,7 @@ describe('sync --watch', () => {
     watch.child.kill('SIGTERM')
     const { exitCode, stdout, stderr } = await watch.end
     expect(exitCode).toBe(0)
-    // The idle turns before and after said nothing, and the failures one thing.
+    // The idle turns before and after printed nothing, and the failures one message.
     expect([count(stdout, 'origin: '), count(stderr, 'gitlocket: ')]).toEqual([2, 1])
     await first.home.ok('verify')
   })
@@ -87,7 +87,7 @@ describe('sync --watch', () => {
     ])
   })
 
-  test('ends by itself where trying again does not help', async () => {
+  test('ends by itself at an error that another attempt does not fix', async () => {
     const home = await newHomeWithStore()
     const { exitCode, stderr } = await home.run(words)
     expect([exitCode, stderr]).toEqual([3, expect.stringContaining('has no remote')])

@@ -71,7 +71,7 @@ describe('the first five minutes', () => {
     expect(verified).toMatch(/^Verified 6 commits, 5 versions and 0 memories; the head is [0-9a-f]/)
   })
 
-  test('log reads like git: newest first, who, when and why', async () => {
+  test('log prints like git: newest first, with author, date and reason', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a\n', '--session', 's1', '--reason', 'Because\nyes')
     await home.ok('mv', 'a.md', 'b.md', '--actor', 'bob')
@@ -216,7 +216,7 @@ describe('for programs', () => {
     expect(answer).toMatchObject({ changed: false, commit: null, memory_version_ids: [] })
   })
 
-  test('--store and the variables say where things are', async () => {
+  test('--store and the variables name the places', async () => {
     const home = newHome()
     const env = {
       GITLOCKET_STORE: join(home.directory, 's'),
@@ -229,7 +229,7 @@ describe('for programs', () => {
     expect((await home.run(['ls', '--store', 't'], { env })).exitCode).toBe(7)
   })
 
-  test('a reader that goes away is no failure', async () => {
+  test('a reader that closes the pipe is no failure', async () => {
     const home = await newHomeWithStore()
     await home.run(['create', 'a', '-'], { input: 'line\n'.repeat(20_000) })
     const child = home.start(['cat', 'a'])
@@ -257,7 +257,7 @@ describe('plain files', () => {
     expect(await home.ok('ls', '-R', '--store', other)).toBe('/a.md\n/b/ü c.md\n')
   })
 
-  test('what is in the way fails before any change, is skipped or written over', async () => {
+  test('an occupied path fails before any change, is skipped or overwritten', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'in/a.md', '--text', 'old')
     home.file('in/a.md', 'new')
@@ -267,7 +267,7 @@ describe('plain files', () => {
     expect(failed.stderr).toContain('nothing was imported\n  /in/a.md\n')
     expect(await home.ok('ls', 'in')).toBe('a.md\n')
     const skip = await home.ok('import', 'in', '--to', 'in', '--on-conflict', 'skip')
-    expect(skip).toBe('Imported 1 memory; left 1 as they were\n')
+    expect(skip).toBe('Imported 1 memory; skipped 1\n')
     expect(await home.ok('cat', 'in/a.md')).toBe('old')
     const over = await home.ok('import', 'in', '--to', 'in', '--on-conflict', 'overwrite')
     expect(over).toBe('Imported 2 memories, 1 unchanged\n')
@@ -280,7 +280,7 @@ describe('plain files', () => {
     home.file('secret', 'secret')
     symlinkSync(join(home.directory, 'secret'), join(home.directory, 'in/link'))
     const linked = await home.call(['import', 'in'])
-    expect(linked.stderr).toBe('No regular files, so left out:\n  link\n')
+    expect(linked.stderr).toBe('Left out, since they are not regular files:\n  link\n')
     expect(await home.ok('ls', '-R')).toBe('/good.md\n')
     home.file('in/latin1', Uint8Array.of(0xe4, 0x0a))
     home.file('in/nul', 'a\0b')
@@ -301,7 +301,7 @@ describe('plain files', () => {
     expect(await home.ok('ls', '-R')).toBe('/in.md\n/other/name.md\n')
   })
 
-  test('an export never writes what git would obey, nor over what is there', async () => {
+  test('an export writes no git configuration, and overwrites nothing', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'x/.git/config', '--text', '[core]\nfsmonitor = evil\n')
     await home.ok('create', 'ok.md', '--text', 'ok')

@@ -9,7 +9,7 @@ import type * as TypeScript from '../../node_modules/@arethetypeswrong/core/node
 const dist = fileURLToPath(new URL('../../dist/', import.meta.url))
 const entries = [`${dist}index.d.ts`, `${dist}anthropic/memory-tool.d.ts`]
 
-// The one that @arethetypeswrong/core comes with; TypeScript 7 has no such interface.
+// The compiler of @arethetypeswrong/core; TypeScript 7 has no such interface.
 const require = createRequire(createRequire(import.meta.url).resolve('@arethetypeswrong/core'))
 const ts: typeof TypeScript = require('typescript')
 

@@ -22,7 +22,7 @@ const CONFLICTS_KEPT = 16
 const WRONG_KEY = 8
 const CANCELLED = 130
 
-/** Does something on a machine, as its device, without a process of its own. */
+/** Does something on a machine, as its device, in this process. */
 async function as(home: Home, work: (store: MemoryStore) => Promise<unknown>): Promise<void> {
   const identity = await parseIdentity(readFileSync(home.identityFile, 'utf8'))
   const { store: directory, stateDirectory } = home
@@ -137,7 +137,7 @@ describe('row 4', () => {
     await send(first)
     const { exitCode } = await second.run(['sync'], { input: '' })
     expect(exitCode).toBe(CONFLICTS_KEPT)
-    // What was edited outlives what was deleted, and nobody has to say so.
+    // An edit survives a deletion, without a decision by a user.
     expect(await second.ok('cat', 'notes.md')).toBe('eins\ntwo\nthree\n')
     await second.ok('str-replace', 'notes.md', '--old', 'two', '--new', 'zwei')
     expect((await second.call(['sync'])).exitCode).toBe(0)
@@ -160,7 +160,7 @@ describe('row 4', () => {
     expect(await first.ok('cat', 'new.md')).toBe('/new.md')
   })
 
-  test('a pop-up asks for a password that nobody is there to type', async () => {
+  test('a prompt asks for a password on an unattended machine', async () => {
     const { first, remote } = await pair()
     const user = { username: 'me', password: 'secret' }
     const { url } = await startGitServer({ repository: remote, user })
@@ -176,7 +176,7 @@ describe('row 4', () => {
 })
 
 describe('row 5', () => {
-  test('who was removed goes on reading, and the old history is said to be safe', async () => {
+  test('a removed device goes on reading, and the old history is said to be safe', async () => {
     const { first, second, remote } = await pair()
     await send(second)
     const { devices } = await first.json('device', 'list')
@@ -194,7 +194,7 @@ describe('row 5', () => {
     expect(await second.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
   })
 
-  test('a key that was rotated still lets somebody in', async () => {
+  test('a rotated key still gives access', async () => {
     const { first, remote, recoveryKey } = await pair()
     const made = await first.json('key', 'recovery')
     await send(first)
@@ -203,7 +203,7 @@ describe('row 5', () => {
     expect(await third.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
   })
 
-  test('who is added cannot read what was written before', async () => {
+  test('an added device cannot read what was written before', async () => {
     const { first, remote } = await pair()
     const home = newHome()
     await home.call(['device', 'card'])
@@ -220,7 +220,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** What a disk that fails, or a sync tool that copies half a file, does to the last write. */
+/** Damages the last write as a failing disk or a half-copied file does. */
 function spoilNewestPack(store: string): void {
   const packs = join(store, 'objects/pack')
   for (const name of readdirSync(packs).filter((one) => one.endsWith('.pack'))) {

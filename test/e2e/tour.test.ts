@@ -1,5 +1,5 @@
-// `npm start` as it runs on a fresh machine: built, in a process of its own, without a terminal.
-// What it leaves behind is opened and searched for plaintext.
+// `npm start` as on a fresh machine: built, in a separate process, without a terminal. The store
+// that it leaves is opened and searched for plaintext.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
@@ -19,7 +19,7 @@ const ssh = requires('ssh-keygen')
 const allSessions = [...sessions, poisonedSession, guardedSession]
 const calls = allSessions.flatMap((session) => session.calls)
 const commitsOfSessions = calls.filter((call) => call.outcome === 'commits').length
-/** Two edits by a person, the undo, the redaction, and the guard in the settings. */
+/** Two edits by a user, the undo, the redaction, and the guard in the settings. */
 const commitsOfPerson = 5
 /** A note, the enrolment of the laptop, an edit on each machine, and the merge. */
 const commitsOfMachines = 5
@@ -82,7 +82,7 @@ describe('the tour', () => {
     expect(commits).toHaveLength(commitsOfSessions)
   })
 
-  test('shows the history, its verification, and the repository as a host has it', () => {
+  test('shows the history, its verification, and the repository as a host sees it', () => {
     for (const command of ['log', 'diff', 'verify']) {
       expect(finished.stdout).toContain(`\n$ gitlocket ${command}`)
     }
@@ -132,7 +132,7 @@ describe('the tour', () => {
 describe('the poisoned session of the tour', () => {
   const poison = 'paste.example'
 
-  test('is found by blame, and taken back after a dry run that shows the difference', () => {
+  test('is found by blame, and undone after a dry run that shows the difference', () => {
     const blame = partOf(finished.stdout, '$ gitlocket blame')
     expect(blame).toMatch(/\(session:friday .*\) - First of all/)
     const plan = partOf(finished.stdout, '$ gitlocket rollback --session friday --dry-run')
@@ -182,7 +182,7 @@ describe('the poisoned session of the tour', () => {
     expect(row).not.toContain('access.md')
   })
 
-  test('is erased from git: no object that the certificate names is there', () => {
+  test('is erased from git: it has no object that the certificate names', () => {
     const at = placeOf(finished.stdout)
     const certificate = JSON.parse(readFileSync(join(at.root, 'certificate.json'), 'utf8'))
     const ids: readonly string[] = certificate.object_ids
@@ -222,7 +222,7 @@ test.each(full ? withoutPrograms : [])(
   },
 )
 
-test('the tour ends above 0 with one line where it cannot work', () => {
+test('the tour exits above 0 with one line if it cannot work', () => {
   const { status, stderr } = tour('/nonexistent')
   expect(status).toBe(1)
   expect(stderr).toMatch(/^\nThe tour stopped: [^\n]+\n$/)
@@ -248,7 +248,7 @@ interface Place {
   readonly identityFile: string
 }
 
-/** From the variables that the tour tells the reader to set. */
+/** Opens the store by the variables that the tour prints. */
 function placeOf(output: string): Place {
   const variable = (name: string): string =>
     new RegExp(`export ${name}=(.+)`).exec(output)?.[1] ?? ''
@@ -274,7 +274,7 @@ function partOf(output: string, ...words: readonly string[]): string {
   return start === -1 ? '' : lines.slice(start, start + 1 + length).join('\n')
 }
 
-/** Every line and path of an input that is long enough to be no coincidence. */
+/** Every line and path of an input that is too long to match by chance. */
 function wordsOf(input: Input): string[] {
   return [input.path, input.file_text, input.insert_text, input.new_str, input.new_path]
     .flatMap((value) => value?.split('\n') ?? [])

@@ -259,10 +259,10 @@ describe.skipIf(git.missing)(`git apply${git.note}`, () => {
     expect([there.redacted, there.halfRedacted.length]).toEqual([1, 1])
     const patch = pointPatch(plainInk, there)
     const id = there.halfRedacted[0]?.memoryId
-    expect(patch).toContain(`# /a seems new: what ${id} was at --from is redacted\n`)
+    expect(patch).toContain(`# /a appears new: the content of ${id} at --from is redacted\n`)
     expect(applied(patch, {}, [])).toEqual({ '/a': 'none\n', '/b': 'b\n' })
     const back = pointPatch(plainInk, await store.history.diff(now, then))
-    expect(back).toContain(`# /a seems deleted: what ${id} was at --to is redacted\n`)
+    expect(back).toContain(`# /a appears deleted: the content of ${id} at --to is redacted\n`)
     expect(applied(back, { '/a': 'none\n', '/b': 'b\n' }, [])).toEqual({})
     await store.close()
   })

@@ -1,5 +1,5 @@
 // `audit`: verifies the trail and lists who did what when, with the identity of an auditor or any
-// other. It reads neither contents nor paths, also where the identity could.
+// other device. Reads neither contents nor paths, even if the identity could.
 
 import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit/audit-trail.ts'
 import type { Audit } from '../../store/audit/audit.ts'
@@ -40,20 +40,20 @@ function filterOf(context: Context, input: Input): (entry: AuditEntry) => boolea
 
 function verifiedText({ entries, head, headFingerprint, memories }: Audit): string {
   const commits = countText(entries.length, 'commit', 'commits')
-  const alive = countText(memories, 'memory', 'memories')
+  const live = countText(memories, 'memory', 'memories')
   const words = headFingerprint.join(' ')
-  return `Verified the trail: ${commits}, ${alive}; the head is ${head}\nWords: ${words}\n`
+  return `Verified the trail: ${commits}, ${live}; the head is ${head}\nWords: ${words}\n`
 }
 
 function entryText(entry: AuditEntry): string {
   const { kind, parents, actor, session, isRecovery } = entry
   const what = parents.length === 2 ? `${kind}, a merge` : kind
   const who = actor === undefined ? 'not recorded' : `${actor.type}:${actor.id}`
-  const by = isRecovery ? ' (passphrase or recovery key)' : ''
+  const marker = isRecovery ? ' (passphrase or recovery key)' : ''
   const lines = [
     `commit ${entry.commit}`,
     `Date:    ${timestamp(entry.time)}`,
-    `Device:  ${entry.deviceId}${by}`,
+    `Device:  ${entry.deviceId}${marker}`,
     `Actor:   ${who}`,
     ...(session === undefined ? [] : [`Session: ${session}`]),
     `What:    ${what}`,
@@ -74,7 +74,7 @@ function accessLines(access: AccessChange): string[] {
     ...access.changed.map(({ deviceId, role }) => `  made ${deviceId} ${role}`),
     ...access.removed.map((deviceId) => `  removed ${deviceId}`),
     ...access.recoveryAdded.map((type) => `  set ${slotNames[type]}`),
-    ...access.recoveryRemoved.map((type) => `  took away ${slotNames[type]}`),
+    ...access.recoveryRemoved.map((type) => `  removed ${slotNames[type]}`),
     ...(access.isNewEpoch ? ['  began an epoch of keys'] : []),
   ]
 }

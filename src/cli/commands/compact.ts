@@ -1,4 +1,4 @@
-// `compact`: one pack of all. Drops nothing but what redactions have condemned.
+// `compact`: merges everything into one pack. Drops only objects that redactions have condemned.
 
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { Answer } from '../command.ts'
@@ -12,7 +12,7 @@ type Storage = StoreStatus['storage']
 export function compact(context: Context): Promise<Answer> {
   const { signal } = context.interrupts
   return withStore(context, async (store) => {
-    const ending = 'Ended; the packs of before are there as they were'
+    const ending = 'Ended; the packs are unchanged'
     const { before, after } = await context.interrupts.patiently(ending, () =>
       withProgress(context, 'Compacting', (progress) =>
         store.maintenance.compact({ progress, signal }),

@@ -1,4 +1,4 @@
-// `conflicts`: what merges of machines have combined, and from what.
+// `conflicts`: lists what merges have combined, and from which versions.
 
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { Answer, Input } from '../command.ts'

@@ -1,6 +1,6 @@
-// `device card|add|list|role|remove`: which machines may read and write the store. A card travels
-// over channels that may lie, so its fingerprint is shown and agreed to before anything is changed.
-// What each change means is the store's to decide.
+// `device card|add|list|role|remove`: manages the devices that may read and write the store. A card
+// travels over untrusted channels, so the user confirms its fingerprint before anything is changed.
+// The store decides what each change means.
 
 import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
 import { isLower } from '../../format/directory-join.ts'
@@ -71,7 +71,7 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
   })
 }
 
-/** What a device can do with every copy of the store that has the keyring which lets it in. */
+/** What a device can do with every copy of the store that has a keyring with its entry. */
 const accessLines: Readonly<Record<'member' | 'auditor', readonly string[]>> = {
   member: [
     'It can open every copy of the store that has this change, with what was written before.',
@@ -115,11 +115,11 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** For whom a role was lowered (decision 0016). */
+/** A warning about a device whose role was lowered (decision 0016). */
 const unawareLines: readonly string[] = [
   '',
-  'What it wrote or redacted before it knows of this is merged all the same. Where it is not to be',
-  'trusted any more, use `device remove`.',
+  'What it writes or redacts before it learns of this is still merged. If it is not trusted any',
+  'more, use `device remove`.',
 ]
 
 export function deviceRemove(context: Context, input: Input): Promise<Answer> {
@@ -139,7 +139,7 @@ async function readCard(file: string): Promise<string> {
   return file === '-' ? readStandardInput() : readTextFile('the device card', file)
 }
 
-/** A card could be anybody's: who is shown its fingerprint compares it with the machine's own. */
+/** A card could be anyone's, so the user compares its fingerprint with that of the machine. */
 async function compare(
   context: Context,
   input: Input,
@@ -150,16 +150,16 @@ async function compare(
   if (!canAsk(context) || input.argument(0) === '-') {
     throw new CommandError(
       'invalid_input',
-      `The card is of ${deviceId}, and there is no terminal to ask on whether that is right`,
+      `The card is of ${deviceId}, and there is no terminal to confirm that on`,
       'Give the fingerprint that the machine shows with --fingerprint; --yes trusts the card',
     )
   }
   process.stderr.write(
     `The card is of  ${deviceId}\n\n` +
       '`gitlocket device card` on that machine shows its fingerprint. If they are not the same,\n' +
-      'somebody has replaced the card on its way.\n\n',
+      'the card was replaced in transit.\n\n',
   )
-  if (await askYes(context, `Are they the same, and shall it be added as ${role}?`)) return
+  if (await askYes(context, `Are they the same, and should it be added as ${role}?`)) return
   throw cancelled()
 }
 
@@ -194,7 +194,7 @@ function resolveDevice(devices: readonly Device[], typed: string): string {
   const [first] = found
   if (digits.length >= SHORTEST && found.length === 1 && first !== undefined) return first.deviceId
   throw usageError(
-    `A device is named by its fingerprint, or by at least ${SHORTEST} digits that are its own; ` +
+    `A device is named by its fingerprint, or by at least ${SHORTEST} digits that only it has; ` +
       '`gitlocket device list` shows them',
   )
 }
@@ -203,24 +203,24 @@ function deviceLines(device: Device, now: number): string[] {
   const { deviceId, role, added, removed, lastRecord, residualAccess } = device
   const marks = [
     ...(device.isThis ? ['this machine'] : []),
-    ...(device.isForked && removed === undefined ? ['cloned: it cannot write any more'] : []),
+    ...(device.isForked && removed === undefined ? ['cloned: it can no longer write'] : []),
   ]
   const note = marks.length === 0 ? '' : ` (${marks.join('; ')})`
   const state = removed === undefined ? role : `removed, was ${role}`
   const last =
     lastRecord === undefined ? 'has written nothing' : `wrote ${timeAgo(lastRecord, now)}`
-  const left = removed === undefined ? '' : `, removed ${timeAgo(removed.time, now)}`
-  const still = residualAccess === undefined ? [] : residualAccessLines(residualAccess)
+  const removal = removed === undefined ? '' : `, removed ${timeAgo(removed.time, now)}`
+  const residual = residualAccess === undefined ? [] : residualAccessLines(residualAccess)
   return [
     `${deviceId}  ${state}${note}\n`,
-    `  added ${timeAgo(added.time, now)}${left}, ${last}\n`,
+    `  added ${timeAgo(added.time, now)}${removal}, ${last}\n`,
     ...unacknowledgedLines(device, now),
-    ...(still.length === 0 ? [] : ['  still reads, in every copy of the store:\n']),
-    ...still.map((line) => `  ${line}\n`),
+    ...(residual.length === 0 ? [] : ['  still reads, in every copy of the store:\n']),
+    ...residual.map((line) => `  ${line}\n`),
   ]
 }
 
-/** What its copy may still hold, as far as it can be known. */
+/** The redactions that its copy may not have applied, as far as records show. */
 function unacknowledgedLines({ unacknowledged, canAcknowledge }: Device, now: number): string[] {
   const [first] = unacknowledged
   if (first === undefined) return []
@@ -228,7 +228,7 @@ function unacknowledgedLines({ unacknowledged, canAcknowledge }: Device, now: nu
   const since = unacknowledged.length === 1 ? 'of' : 'the first of'
   const which = `${count}, ${since} ${timeAgo(first.time, now)}`
   if (canAcknowledge) return [`  has not taken over ${which}, as far as its records show\n`]
-  return [`  may write nothing, so it cannot be known whether it took over ${which}\n`]
+  return [`  may not write, so that it cannot be known whether it has taken over ${which}\n`]
 }
 
 function deviceJson(device: Device): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-// `diff`: between two versions, or of everything between two points in time.
+// `diff`: compares two versions, or all memories at two points in time.
 
 import { StoreError } from '../../errors.ts'
 import type { Difference } from '../../store/history/history-diff.ts'
@@ -19,7 +19,7 @@ import { resolveVersion } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
 
 export function diff(context: Context, input: Input): Promise<Answer> {
-  checkWords(input)
+  checkOptions(input)
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
     await loadHistory(context, store)
@@ -28,7 +28,7 @@ export function diff(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-function checkWords(input: Input): void {
+function checkOptions(input: Input): void {
   const points = input.text('from') !== undefined
   if (!points) {
     const extra = ['to', 'stat', 'name-only'].find((name) => input.text(name) ?? input.flag(name))
@@ -118,7 +118,7 @@ function textOf(ink: Ink, input: Input, found: Difference): string {
   return found.changes.map((change) => `${ink.plain(nameOf(change))}\n`).join('')
 }
 
-/** A memory that differs, with what it was and what it is. */
+/** A changed memory, with its paths and its patch. */
 export function changeJson(
   change: TextChange & { readonly memoryId: string },
   others: Readonly<Record<string, unknown>> = {},

@@ -1,4 +1,4 @@
-// `doctor`: is everything set up as it should be? Each line says how to mend what is not.
+// `doctor`: checks the setup of this machine and the store. Each finding says how to fix it.
 
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -13,9 +13,9 @@ export async function doctor(context: Context, input: Input): Promise<Answer> {
   if (input.flag('repair')) return (await import('../doctor/repair.ts')).repair(context, input)
   for (const option of ['from', 'dry-run']) {
     const given = input.flag(option) || input.text(option) !== undefined
-    if (given) throw usageError(`--${option} goes with --repair`, 'doctor')
+    if (given) throw usageError(`--${option} needs --repair`, 'doctor')
   }
-  // Before the store is opened, which makes what is missing of the state directory.
+  // Before the store is opened, which creates a missing state directory.
   const files = checkFiles(context.environment)
   const store = await checkStore(context)
   const findings = [...files, ...store.findings]

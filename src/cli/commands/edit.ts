@@ -57,7 +57,7 @@ async function editText(
   )
 }
 
-/** Through the shell, as git does: the variable may hold arguments. */
+/** Runs the editor through the shell, as git does: the variable may hold arguments. */
 function runEditor(context: Context, file: string): Promise<void> {
   const editor = context.environment.editor ?? 'vi'
   return new Promise((resolve, reject) => {
@@ -77,7 +77,7 @@ function editorFailed(how: string): CommandError {
   return new CommandError('invalid_input', message, 'Set VISUAL or EDITOR to your editor')
 }
 
-/** The edit, on what the memory holds by now. Throws `precondition_failed`. */
+/** Applies the edit to the current content. Throws `precondition_failed`. */
 function mergeEdit(before: string, edited: string, current: string): string {
   if (current === before) return edited
   const patch = structuredPatch('', '', before, edited, '', '', { timeout: MERGE_TIMEOUT_MS })
@@ -86,7 +86,7 @@ function mergeEdit(before: string, edited: string, current: string): string {
   throw new StoreError('precondition_failed', 'The same lines were changed meanwhile')
 }
 
-/** What was typed must not be lost with the temporary file. */
+/** Adds the edited text as output, so that it is not lost with the temporary file. */
 function keepingText(error: unknown, edited: string): unknown {
   if (!(error instanceof StoreError)) return error
   const message = `${error.message}; nothing was saved`

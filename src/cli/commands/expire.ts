@@ -1,5 +1,5 @@
-// `expire`: deletes what nobody has changed or read for a time, as ordinary changes; and, only if
-// that is asked for by its own name, erases old versions for good.
+// `expire`: deletes memories that were not changed or read for some time, as ordinary changes. Only
+// --redact-older also erases old versions permanently.
 
 import type { Expiry, ExpiryRule } from '../../store/changes/retention.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
@@ -19,7 +19,7 @@ import { storePath } from '../store-path.ts'
 import { parseDuration } from '../times.ts'
 import { redacting } from './redact.ts'
 
-/** What was done, or would be. */
+/** What the command did, or would do. */
 interface Outcome {
   readonly dryRun: boolean
   readonly expiry: Expiry | undefined
@@ -40,7 +40,7 @@ export function expire(context: Context, input: Input): Promise<Answer> {
     const plan = request === undefined ? undefined : await planned(context, store, request)
     const agreed = plan !== undefined && plan.versions.length > 0 && !dryRun
     if (agreed) await agree(context, input, plan.versions.length)
-    // Erasing comes first: what this very call deletes can still be brought back.
+    // Erasing comes first, so that what this call deletes can still be restored.
     const redaction = agreed ? await erase(context, store, request, author) : undefined
     const expiry = rule === undefined ? undefined : await store.as(author).expire(rule, { dryRun })
     return answerOf({ dryRun, expiry, plan, redaction, now: context.clock() })
@@ -52,7 +52,7 @@ function ruleOf(input: Input): ExpiryRule | undefined {
     const text = input.text(option)
     const duration = text === undefined ? undefined : parseDuration(option, text)
     if (duration !== 0) return duration
-    throw usageError(`--${option} must be longer than that`, 'expire')
+    throw usageError(`--${option} must be longer than 0`, 'expire')
   })
   if (unchangedFor === undefined && unreadFor === undefined) return undefined
   return {
@@ -89,11 +89,11 @@ async function agree(context: Context, input: Input, count: number): Promise<voi
   if (!canAsk(context)) {
     throw new CommandError(
       'invalid_input',
-      `${versions} would be erased for good, and there is no terminal to ask on`,
-      '--dry-run says how many; add --yes to go on',
+      `${versions} would be erased permanently, and there is no terminal to ask on`,
+      '--dry-run says how many; add --yes to continue',
     )
   }
-  if (await askYes(context, `Erase ${versions} for good? Nothing brings them back.`)) return
+  if (await askYes(context, `Erase ${versions} permanently? They cannot be recovered.`)) return
   throw declined('nothing was changed')
 }
 

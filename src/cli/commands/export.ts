@@ -1,5 +1,5 @@
-// `export`: every memory as a plain file. This is the one place where plaintext is written to a
-// disk, because it was asked for: 0600 files in 0700 directories, never through a symbolic link.
+// `export`: writes every memory as a plain file, so that plaintext is on a disk because the user
+// asked for it: 0600 files in 0700 directories, never through a symbolic link.
 
 import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -44,7 +44,7 @@ function checkTarget(directory: string, force: boolean): void {
   if (!real) throw new StoreError('path_conflict', `There is a file or a link at ${directory}`)
   const names = attempt('list a directory', directory, () => readdirSync(directory))
   if (names.length === 0 || force) return
-  const hint = 'Name another one, or add --force to write over files of the same names'
+  const hint = 'Name another one, or add --force to overwrite files of the same names'
   throw new CommandError('path_conflict', `The directory ${directory} is not empty`, hint)
 }
 
@@ -74,7 +74,7 @@ async function writeAll(
     for (const [index, path] of paths.entries()) {
       signal.throwIfAborted()
       const memory = await store.read(path)
-      // Deleted since it was listed: then it is rightly absent.
+      // A memory that was deleted since the listing is left out.
       if (memory !== undefined) writeMemory(directory, path, memory.content)
       progress(index + 1, paths.length)
     }
@@ -85,7 +85,7 @@ function writeMemory(directory: string, path: string, content: string): void {
   const file = exportFile(directory, path)
   makeRealDirectories(directory, dirname(path))
   attempt('write a file', file, () => {
-    // A link in its place is replaced, not followed.
+    // A symbolic link at this path is replaced, not followed.
     rmSync(file, { force: true })
     const { O_CREAT, O_EXCL, O_WRONLY } = constants
     const descriptor = openSync(file, O_WRONLY | O_CREAT | O_EXCL, 0o600)

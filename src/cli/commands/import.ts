@@ -1,5 +1,5 @@
 // `import`: plain files become memories, one commit per file. Everything is checked before the
-// first change; what fails later (a full disk, Ctrl-C) leaves whole memories, and says how many.
+// first change; a later failure (a full disk, Ctrl-C) leaves whole memories and says how many.
 
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { withProgress } from '../progress.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 
-/** Commits on their way at once; they share their writes to disk. */
+/** Commits in flight at a time; they share their writes to disk. */
 const WINDOW = 64
 
 interface Source {
@@ -43,7 +43,7 @@ export function importFiles(context: Context, input: Input): Promise<Answer> {
     const written = dryRun ? 0 : await runJobs(context, store, jobs, author)
     const count = countText(jobs.length, 'memory', 'memories')
     const equal = dryRun || written === jobs.length ? '' : `, ${jobs.length - written} unchanged`
-    const skips = skipped === 0 ? '' : `; left ${skipped} as they were`
+    const skips = skipped === 0 ? '' : `; skipped ${skipped}`
     return {
       text: `${dryRun ? 'Would import' : 'Imported'} ${count}${equal}${skips}\n`,
       json: {
@@ -55,7 +55,7 @@ export function importFiles(context: Context, input: Input): Promise<Answer> {
       },
       ...(leftOut.length === 0
         ? {}
-        : { note: `No regular files, so left out:\n${listOf(leftOut)}` }),
+        : { note: `Left out, since they are not regular files:\n${listOf(leftOut)}` }),
     }
   })
 }
@@ -75,7 +75,7 @@ function findSources(input: Input): { sources: readonly Source[]; leftOut: reado
   return { sources, leftOut }
 }
 
-/** Refuses, before anything is changed, whatever cannot be imported, as a list. */
+/** Plans the import. If anything cannot be imported, refuses with a list and changes nothing. */
 async function planJobs(
   store: MemoryStore,
   sources: readonly Source[],
@@ -90,9 +90,9 @@ async function planJobs(
   const jobs: Job[] = []
   const conflicts: string[] = []
   for (const source of sources) {
-    const there = await findInTheWay(store, source.path)
-    if (there === undefined) jobs.push({ ...source, action: 'create' })
-    else if (onConflict === 'overwrite' && there === source.path) {
+    const occupant = await findOccupant(store, source.path)
+    if (occupant === undefined) jobs.push({ ...source, action: 'create' })
+    else if (onConflict === 'overwrite' && occupant === source.path) {
       jobs.push({ ...source, action: 'overwrite' })
     } else if (onConflict !== 'skip') conflicts.push(source.path)
   }
@@ -151,10 +151,10 @@ function readSource({ file }: Source): Uint8Array {
   return attempt('read a file', file, () => readFileSync(file))
 }
 
-/** The path that keeps `path` from being created: itself, a directory, or a memory above it. */
-async function findInTheWay(store: MemoryStore, path: string): Promise<string | undefined> {
-  const there = await store.list(path, { depth: 0 })
-  if (there !== undefined) return there.type === 'file' ? path : `${path}/`
+/** The path that prevents `path` from being created: itself, a directory, or a memory above it. */
+async function findOccupant(store: MemoryStore, path: string): Promise<string | undefined> {
+  const occupant = await store.list(path, { depth: 0 })
+  if (occupant !== undefined) return occupant.type === 'file' ? path : `${path}/`
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
     const above = path.slice(0, at)
     const found = await store.list(above, { depth: 0 })
@@ -203,6 +203,6 @@ function interrupted(error: unknown, done: number): unknown {
   return new CommandError(
     error.code,
     `${error.message}; ${count} imported before`,
-    'Run it again with --on-conflict skip to go on where it stopped',
+    'Run it again with --on-conflict skip to continue where it stopped',
   )
 }

@@ -1,5 +1,5 @@
-// `init`: makes the identity of this machine and a store. Running it again changes nothing, and
-// finishes what a crash left: the identity is durable before the store begins.
+// `init`: creates the identity of this machine and a store. Running it again changes nothing, and
+// finishes what a crash interrupted: the identity is durable before the store begins.
 
 import { readdirSync } from 'node:fs'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -12,6 +12,7 @@ import { openStore } from '../../store/open.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import type { Environment } from '../environment.ts'
 import { closing } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { findFirstPassphrase } from '../secrets.ts'
@@ -27,55 +28,71 @@ export async function init(context: Context, input: Input): Promise<Answer> {
 async function create(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
   const { storeDirectory: directory, stateDirectory, identityFile } = environment
+  const { actor } = authorOf(context, input)
   const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
-  const hasPassphrase = passphrase !== undefined
-  return withIdentityFile(environment.identityFile, async (identity) => {
+  return withIdentityFile(identityFile, async (identity) => {
     const { store, recoveryKey } = await createStore({
       directory,
       stateDirectory,
       identity,
-      actor: authorOf(context, input).actor,
+      actor,
       ...(passphrase === undefined ? {} : { passphrase }),
     }).catch((error: unknown) => {
       throw hasCode(error, 'store_exists') ? occupied(directory) : error
     })
-    const id = store.id
-    const deviceId = formatId('device', identity.deviceId)
     await closing(store, async () => {
       if (!input.flag('guard')) return
-      const metadata = withGuard({}, 'on')
-      await store.as(authorOf(context, input)).settings.update({ metadata })
+      await store.as({ actor }).settings.update({ metadata: withGuard({}, 'on') })
     })
-    return {
-      text: [
-        `Created the store ${id}`,
-        '',
-        `  Store        ${directory}`,
-        `  Identity     ${identityFile} (keep it secret)`,
-        `  Fingerprint  ${deviceId}`,
-        `  Passphrase   ${hasPassphrase ? 'set' : 'none; `gitlocket key passwd` sets one'}`,
-        '',
-        'Recovery key, shown this once. Write it down and keep it away from this machine:',
-        '',
-        `  ${recoveryKey}`,
-        '',
-        'Next: gitlocket create notes.md --text "Hello"',
-        '',
-      ].join('\n'),
-      json: {
-        created: true,
-        memory_store_id: id,
-        device_id: deviceId,
-        store: directory,
-        identity_file: identityFile,
-        passphrase: hasPassphrase,
-        recovery_key: recoveryKey,
-      },
-    }
+    return createdAnswer(environment, {
+      storeId: store.id,
+      deviceId: formatId('device', identity.deviceId),
+      hasPassphrase: passphrase !== undefined,
+      recoveryKey,
+    })
   })
 }
 
-/** The answer for a store that is there; undefined if what is there has not become one yet. */
+interface Created {
+  readonly storeId: string
+  readonly deviceId: string
+  readonly hasPassphrase: boolean
+  readonly recoveryKey: string
+}
+
+function createdAnswer(
+  { storeDirectory, identityFile }: Environment,
+  { storeId, deviceId, hasPassphrase, recoveryKey }: Created,
+): Answer {
+  return {
+    text: [
+      `Created the store ${storeId}`,
+      '',
+      `  Store        ${storeDirectory}`,
+      `  Identity     ${identityFile} (keep it secret)`,
+      `  Fingerprint  ${deviceId}`,
+      `  Passphrase   ${hasPassphrase ? 'set' : 'none; `gitlocket key passwd` sets one'}`,
+      '',
+      'Recovery key, shown this once. Write it down and keep it away from this machine:',
+      '',
+      `  ${recoveryKey}`,
+      '',
+      'Next: gitlocket create notes.md --text "Hello"',
+      '',
+    ].join('\n'),
+    json: {
+      created: true,
+      memory_store_id: storeId,
+      device_id: deviceId,
+      store: storeDirectory,
+      identity_file: identityFile,
+      passphrase: hasPassphrase,
+      recovery_key: recoveryKey,
+    },
+  }
+}
+
+/** The answer for an existing store; undefined for what an interrupted `init` left. */
 async function findExisting(context: Context): Promise<Answer | undefined> {
   const { environment } = context
   const { storeDirectory: directory, stateDirectory } = environment
@@ -85,11 +102,11 @@ async function findExisting(context: Context): Promise<Answer | undefined> {
     const store = await openStore({ directory, stateDirectory, identity })
     return await closing(store, async ({ id }) => alreadyThere(context, id, identity.deviceId))
   } catch (error) {
-    // What a crash left of an earlier `init`; anything else is refused by `createStore`.
+    // An interrupted `init` left this; `createStore` refuses anything else.
     if (hasCode(error, 'not_a_store')) return undefined
     if (!hasCode(error, 'wrong_key')) throw error
-    const hint = '`gitlocket recover` enrols this machine in it; --store names another place'
-    const sentence = 'A store is there already, and this identity is not one of its devices'
+    const hint = '`gitlocket recover` enrols this machine in it; --store names another directory'
+    const sentence = 'A store exists already, and this identity is not one of its devices'
     throw new CommandError('wrong_key', sentence, hint)
   }
 }
@@ -97,14 +114,14 @@ async function findExisting(context: Context): Promise<Answer | undefined> {
 async function withoutIdentity({ environment }: Context): Promise<CommandError> {
   const { storeDirectory: directory, identityFile } = environment
   try {
-    // What tells whether it is a store, without a key.
+    // Shows without a key whether it is a store.
     await listRemotes(directory)
   } catch (error) {
     if (hasCode(error, ...foreign)) return occupied(directory)
   }
   return new CommandError(
     'store_exists',
-    `There is something at ${directory}, and no identity file at ${identityFile}`,
+    `The directory ${directory} is not empty, and there is no identity file at ${identityFile}`,
     '`gitlocket recover` enrols this machine in the store that is there; --store names another',
   )
 }
@@ -114,8 +131,8 @@ const foreign = ['not_a_store', 'unsupported_repository', 'incomplete_clone'] as
 function occupied(directory: string): CommandError {
   return new CommandError(
     'store_exists',
-    `There is something at ${directory} that is no store; nothing was changed`,
-    '--store names an absent or empty directory; `gitlocket join` gets a store from a remote',
+    `The directory ${directory} is not empty and not a store; nothing was changed`,
+    '--store names an absent or empty directory; `gitlocket join` clones a store from a remote',
   )
 }
 
@@ -143,7 +160,7 @@ function alreadyThere(context: Context, id: string, device: string): Answer {
   }
 }
 
-/** An absent or empty directory. */
+/** Whether the directory is absent or empty. */
 function isEmpty(directory: string): boolean {
   return attempt('make a store', directory, () => {
     try {
@@ -151,7 +168,7 @@ function isEmpty(directory: string): boolean {
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return true
       if (errnoOf(error) !== 'ENOTDIR') throw error
-      throw new StoreError('store_exists', `A file is in the way at ${directory}`)
+      throw new StoreError('store_exists', `There is a file at ${directory}, not a directory`)
     }
   })
 }

@@ -1,5 +1,5 @@
-// `join <url>`: this machine becomes another one of a store that a remote holds. The key is checked
-// before anything is written; what goes wrong leaves nothing but the identity of this machine.
+// `join <url>`: adds this machine to a store that a remote holds. The key is checked before
+// anything is written; a failure leaves nothing but the identity of this machine.
 
 import { hasCode } from '../../errors.ts'
 import { withIdentityFile } from '../../home/identity-file.ts'
@@ -40,9 +40,9 @@ function joinRemote(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** A clone of the trail alone can be made, since this identity has no keys of the contents. */
+/** Clones the trail alone, since this identity has no keys of the contents. */
 async function joinAsAuditor(context: Context, input: Input, identity: Identity): Promise<Answer> {
-  // Few are auditors.
+  // Loaded on demand: few devices are auditors.
   const { joinTrail } = await import('../../store/audit/trail.ts')
   const audit = await joining(context, input, (how) => {
     return joinTrail({ ...how, identity, url: input.argument(0) })
@@ -54,7 +54,7 @@ async function joinAsAuditor(context: Context, input: Input, identity: Identity)
     lines: [
       `  Verified     ${countText(entries.length, 'commit', 'commits')}, up to ${head}`,
       `  Words        ${headFingerprint.join(' ')}`,
-      ...believedLines(input),
+      ...trustLines(input),
     ],
     next: 'gitlocket audit, and gitlocket sync before the next one',
     json: { commits: entries.length, head, head_fingerprint: headFingerprint },
@@ -69,18 +69,18 @@ async function joinAs(context: Context, input: Input, identity: Identity): Promi
       return await joinWith(context, input, identity, undefined)
     } catch (error) {
       if (!hasCode(error, 'wrong_key')) throw error
-      tellUnknown(context)
+      reportUnknown(context)
     }
   }
   return joinWith(context, input, identity, await getSecret(context))
 }
 
-/** Off a terminal nothing else can be tried. */
-function tellUnknown(context: Context): void {
+/** Throws off a terminal, where no secret can be asked for. */
+function reportUnknown(context: Context): void {
   const unknown = 'The remote does not know this machine'
   const hint =
     'If an owner has added its device card, that owner has to run `gitlocket sync` first; else ' +
-    'the passphrase or the recovery key lets it in'
+    'use the passphrase or the recovery key'
   if (!canAsk(context)) {
     const files = 'the file that GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE names'
     throw new CommandError('invalid_input', unknown, `${hint}, from ${files}`, { place: '' })
@@ -127,30 +127,30 @@ async function describe(context: Context, input: Input, store: MemoryStore): Pro
     lines: [
       `  Memories     ${memories} in ${commits} commits`,
       `  Words        ${headFingerprint.join(' ')}`,
-      ...believedLines(input),
+      ...trustLines(input),
     ],
     next: 'gitlocket ls',
     json: { commits, memories, head_fingerprint: headFingerprint },
   })
 }
 
-/** To join is a change itself, so the other machine has to know of it before it has these words. */
-function believedLines(input: Input): readonly string[] {
+/** Joining is a change itself, so another machine shows these words only after it has synced. */
+function trustLines(input: Input): readonly string[] {
   const pinned = input.argument(0).includes('#memstore_')
   const [about, what] = pinned
     ? ['how new the store is', 'the words of the head']
     : ['which store this is and how new it is', 'the id and the words of the head']
   return [
     '',
-    `The remote was believed about ${about}. Compare ${what}`,
+    `The remote was trusted about ${about}. Compare ${what}`,
     'with `gitlocket status` on another machine, once that has run `gitlocket sync`.',
   ]
 }
 
-/** What only a member, or only an auditor, is told. */
-interface Told {
+/** The parts of the answer that differ between a member and an auditor. */
+interface Parts {
   readonly title: string
-  /** What the directory holds, in up to twelve letters. */
+  /** The label of the directory, up to twelve letters. */
   readonly clone: string
   readonly lines: readonly string[]
   readonly next: string
@@ -160,7 +160,7 @@ interface Told {
 function answerOf(
   context: Context,
   { storeId, deviceId, role }: Pick<Audit, 'storeId' | 'deviceId' | 'role'>,
-  { title, clone, lines, next, json }: Told,
+  { title, clone, lines, next, json }: Parts,
 ): Answer {
   const { storeDirectory, identityFile } = context.environment
   return {

@@ -28,7 +28,7 @@ export async function keyShow(context: Context, input: Input): Promise<Answer> {
     text: [
       `Fingerprint     ${device}`,
       `Identity        ${context.environment.identityFile}`,
-      `Store           ${found?.storeId ?? 'none yet; `gitlocket init` makes one'}`,
+      `Store           ${found?.storeId ?? 'none yet; `gitlocket init` creates one'}`,
       ...(found === undefined ? [] : [`Role            ${found.role ?? 'removed'}`]),
       `Signing key     Ed25519 ${signingKey}`,
       `Encryption key  X-Wing, ${identity.kem.publicKey.length} bytes; --json shows it`,
@@ -71,7 +71,7 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
         '',
         `  ${made.recoveryKey}`,
         ...(keepOld
-          ? ['', 'The recovery keys from before go on opening the store.']
+          ? ['', 'The earlier recovery keys still open the store.']
           : rekeyedLines(made, 'The old recovery key')),
         '',
       ].join('\n'),
@@ -80,13 +80,13 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
   })
 }
 
-/** Undefined where no store has been made yet. Throws rather than tell a role unverified. */
+/** Undefined if there is no store yet. Throws rather than report an unverified role. */
 async function findStatus(context: Context): Promise<Pick<Audit, 'storeId' | 'role'> | undefined> {
   try {
     return await withStore(context, (store) => store.status())
   } catch (error) {
     if (hasCode(error, 'not_a_store')) return undefined
-    // An auditor's role is in what it can verify.
+    // An auditor can verify the trail alone, which holds its role.
     if (hasCode(error, 'permission_denied')) return auditHere(context)
     throw error
   }

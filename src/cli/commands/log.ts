@@ -1,5 +1,5 @@
 // `log` and `show`: versions as git prints commits, a page at a time, so that the first lines of a
-// long history are there at once.
+// long history appear immediately.
 
 import { StoreError } from '../../errors.ts'
 import type { FullVersion, Version, VersionFilter } from '../../store/history/versions.ts'
@@ -28,7 +28,7 @@ interface LogRequest {
   readonly oneline: boolean
   readonly patch: boolean
   readonly ink: Ink
-  /** Undefined: times are printed as they are. */
+  /** If undefined, times are absolute. */
   readonly now: number | undefined
 }
 
@@ -121,7 +121,7 @@ function isOperation(text: string | undefined): text is 'created' | 'modified' |
   return text === 'created' || text === 'modified' || text === 'deleted'
 }
 
-/** What only the store knows: ids in full, and which memory is at a path now. */
+/** Adds what only the store knows: full ids, and the memory that is at the path now. */
 async function filterIn(
   store: MemoryStore,
   input: Input,
@@ -136,7 +136,7 @@ async function filterIn(
   throw new StoreError('not_found', '--follow needs the path of a memory that exists')
 }
 
-/** In the order of the filter. Returns where to go on, if there is more. */
+/** The versions in the order of the filter. Returns the one to continue after, if any remain. */
 async function* selected(
   store: MemoryStore,
   { filter, skip, most, patch }: LogRequest,
@@ -178,15 +178,15 @@ function shownText({ ink, now, oneline }: LogRequest, { version, patch }: Shown)
 
 async function jsonAnswer(found: AsyncGenerator<Shown, string | undefined>): Promise<Answer> {
   const versions: unknown[] = []
-  let step = await found.next()
-  for (; step.done !== true; step = await found.next()) {
-    const { version, patch } = step.value
+  let next = await found.next()
+  for (; next.done !== true; next = await found.next()) {
+    const { version, patch } = next.value
     versions.push({ ...versionJson(version), ...(patch === undefined ? {} : { diff: patch }) })
   }
-  return { text: '', json: { versions, next: step.value ?? null } }
+  return { text: '', json: { versions, next: next.value ?? null } }
 }
 
-/** On a terminal, people want to know how long ago. */
+/** Times are relative on a terminal only. */
 function nowIfShown(context: Context): number | undefined {
   return context.environment.terminal.output ? context.clock() : undefined
 }

@@ -1,4 +1,4 @@
-// `ls` and `cat`: what is in the store, or was, for people and scripts.
+// `ls` and `cat`: print a directory or a memory of the store, current or past.
 
 import type { MemoryReader } from '../../api/operations.ts'
 import { StoreError } from '../../errors.ts'
@@ -11,7 +11,7 @@ import { sizeText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { listingJson, memoryJson } from '../wire.ts'
 
-/** Every name, hidden ones too. */
+/** Lists every name, including hidden ones. */
 export function ls(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.findArgument(0) ?? '/')
   const recursive = input.flag('recursive')
@@ -37,7 +37,7 @@ export function cat(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** Throws `not_found`, for a directory too. */
+/** The memory at a path. Throws `not_found`, also for a directory. */
 export async function getMemory(store: MemoryReader, path: string): Promise<Memory> {
   const memory = await store.read(path)
   if (memory !== undefined) return memory

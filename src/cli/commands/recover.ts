@@ -1,4 +1,4 @@
-// `recover`: enrols this machine as a device of a store that exists, with the passphrase or the
+// `recover`: enrols this machine as a device of an existing store, with the passphrase or the
 // recovery key (FORMAT §7, recovery identities). Running it again changes nothing.
 
 import { hasCode } from '../../errors.ts'
@@ -70,7 +70,7 @@ async function describe(context: Context, store: MemoryStore, enrolled: boolean)
       `  Fingerprint  ${deviceId} (${role})`,
       '',
       enrolled && remotes.length > 0
-        ? 'Next: gitlocket sync, before this machine counts as a device elsewhere'
+        ? 'Next: gitlocket sync, which makes this machine known elsewhere'
         : 'Next: gitlocket ls',
       '',
     ].join('\n'),

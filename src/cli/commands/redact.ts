@@ -1,6 +1,6 @@
-// `redact`: erases versions from the history for good. What would go is always shown first, and a
-// person or --yes has to agree. The pattern to search for can come from a file, because a secret
-// must not show in the list of processes.
+// `redact`: erases versions from the history permanently. It first shows what would be erased, and
+// needs the user's consent or --yes. The pattern to search for can come from a file, because a
+// secret must not appear in the process list.
 
 import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 import type { RedactReason } from '../../format/change-record.ts'
@@ -58,7 +58,7 @@ export function redact(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** Undefined, with nothing done, if more has come to be selected than was agreed to. */
+/** Undefined, with nothing changed, if more versions match now than the user agreed to. */
 async function redactAgreed(
   context: Context,
   input: Input,
@@ -103,11 +103,11 @@ function planned(
   )
 }
 
-/** Versions that live memories hold cannot go before these memories let go of them. */
+/** Asks how to replace versions that memories still hold, which cannot be redacted as they are. */
 async function chooseCurrent(context: Context, plan: RedactionPlan): Promise<Current> {
   if (plan.current.length === 0) return undefined
   const count = countText(plan.current.length, 'version is', 'versions are')
-  const sentence = `${count} what live memories hold now`
+  const sentence = `${count} still current in memories`
   const list = listOf(plan.current.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`))
   if (!canAsk(context)) {
     throw new CommandError(
@@ -134,7 +134,7 @@ const choices: ReadonlyMap<string, Current> = new Map([
   ['keep', 'keep'],
 ])
 
-/** The ids of what was agreed to; undefined if anything that is selected may go. */
+/** The ids that the user agreed to; undefined if everything that is selected may be erased. */
 async function agree(
   context: Context,
   input: Input,
@@ -150,19 +150,19 @@ async function agree(
   if (!canAsk(context)) {
     throw new CommandError(
       'invalid_input',
-      `${versions} would be erased for good, and there is no terminal to ask on`,
-      '--dry-run shows them; add --yes to go on',
+      `${versions} would be erased permanently, and there is no terminal to ask on`,
+      '--dry-run shows them; add --yes to continue',
     )
   }
   const lines = shown.map((version) => versionLine(plainInk, version, undefined).trimEnd())
   process.stderr.write(visible(`${listOf(lines)}\n`))
-  const question = `Nothing brings ${versions} back. Type ${count} to erase for good:`
+  const question = `Erasing ${versions} cannot be undone. Type ${count} to erase permanently:`
   const answer = await askLine(context, question)
   if (answer.replaceAll(/[^0-9]/g, '') === String(count)) return shown.map((one) => one.versionId)
   throw declined('nothing was redacted')
 }
 
-/** What stops half-way leaves a whole state, and says which. */
+/** Redacts. An interruption leaves the old state or the new one, and the error says which. */
 export async function redacting(
   context: Context,
   store: MemoryStore,
@@ -170,7 +170,7 @@ export async function redacting(
   author: Author,
 ): Promise<Redaction> {
   const { signal } = context.interrupts
-  // A redact record has no place for a reason in words.
+  // A redact record has no field for the text of a reason.
   const { actor, session } = author
   const before = (await store.status()).head
   const ending = 'Ended in the old state or the new one; `gitlocket log --redacted` shows which'
@@ -181,18 +181,18 @@ export async function redacting(
       ),
     )
   } catch (error) {
-    if (!(error instanceof StoreError) || left.has(error.code)) throw error
+    if (!(error instanceof StoreError) || selfExplanatory.has(error.code)) throw error
     const { head } = await store.status()
     if (head === before) throw explained(error, 'nothing was redacted')
-    const hint = '`gitlocket compact` erases what is left of the versions from the disk'
+    const hint = '`gitlocket compact` erases the remains of the versions from the disk'
     throw explained(error, 'the versions are redacted, but not erased from the disk yet', hint)
   }
 }
 
-/** What says by itself that nothing was done. */
-const left: ReadonlySet<ErrorCode> = new Set(['version_current', 'precondition_failed'])
+/** Codes whose messages say already that nothing was done. */
+const selfExplanatory: ReadonlySet<ErrorCode> = new Set(['version_current', 'precondition_failed'])
 
-/** With the certificate of what was done, which nothing gives again. */
+/** Adds the resulting state, and the certificate, which cannot be issued again. */
 function explained(error: StoreError, state: string, hint?: string): StoreError {
   if (error.code !== 'cancelled' && hint === undefined) return error
   const again = hint ?? 'Run it again to redact'
@@ -234,7 +234,7 @@ async function finish(
   }
 }
 
-/** It is given once, so that it must not be lost if the file cannot be written. */
+/** Writes the certificate. It is issued only once, so an error carries it as output. */
 function keepCertificate(certificate: object, file: string): void {
   const text = certificateText(certificate)
   try {
@@ -253,7 +253,7 @@ function certificateText(certificate: object): string {
 function checkCertificateFile(input: Input): void {
   const file = input.text('certificate')
   if (file === undefined || isRealDirectory(file) === undefined) return
-  throw new StoreError('path_conflict', `There is something at ${file} already`)
+  throw new StoreError('path_conflict', `${file} exists already`)
 }
 
 function doneLines(
@@ -290,7 +290,7 @@ function sameTextLines({ sameText }: RedactionPlan): readonly string[] {
   if (sameText.length === 0) return []
   const count = countText(sameText.length, 'other version holds', 'other versions hold')
   const lines = sameText.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`)
-  return ['', `${count} the same text as one of these, and stay:`, listOf(lines)]
+  return ['', `${count} the same text as one of these, not redacted:`, listOf(lines)]
 }
 
 function planAnswer(plan: RedactionPlan): Answer {
@@ -304,7 +304,9 @@ function planAnswer(plan: RedactionPlan): Answer {
     text: [
       `Would redact ${countText(versions.length, 'version', 'versions')}`,
       ...lines,
-      ...(already === 0 ? [] : ['', `${countText(already, 'more was', 'more were')} before`]),
+      ...(already === 0
+        ? []
+        : ['', `${countText(already, 'more was', 'more were')} redacted before`]),
       ...sameTextLines(plan),
       '',
     ].join('\n'),
@@ -321,5 +323,5 @@ function planAnswer(plan: RedactionPlan): Answer {
 
 function currentNote(count: number): string {
   const some = countText(count, 'version is', 'versions are')
-  return `${some} current: --overwrite, --delete or --keep-current says what becomes of them`
+  return `${some} current: --overwrite, --delete or --keep-current decides about them`
 }

@@ -1,5 +1,5 @@
-// `remote add|list|remove`: where else the store lives, as `git remote` shows it too. Whoever has a
-// clone can do it: an auditor, or a machine whose store does not open.
+// `remote add|list|remove`: manages the remotes of the store, which `git remote` shows too. Needs
+// no keys: it works for an auditor, and if the store does not open.
 
 import { hasCode } from '../../errors.ts'
 import { addRemote, listRemotes, removeRemote } from '../../store/clone-remotes.ts'
@@ -13,8 +13,8 @@ export async function remoteAdd(context: Context, input: Input): Promise<Answer>
   const added = addRemote(directoryOf(context), input.argument(0), input.argument(1))
   const { name, url } = await added.catch((error: unknown) => {
     if (!hasCode(error, 'store_id_mismatch')) throw error
-    // Nothing was tampered with.
-    const hint = '`gitlocket join` with the address and another --store makes a clone of that one'
+    // Only the address is wrong; nothing was tampered with.
+    const hint = '`gitlocket join` with the address and another --store clones that store'
     throw new CommandError('invalid_input', error.message, hint)
   })
   return { text: `Added the remote ${name}\n\nNext: gitlocket sync\n`, json: { name, url } }

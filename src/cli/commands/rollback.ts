@@ -1,5 +1,5 @@
-// `restore` and `rollback`: back to what was, as one new commit that can itself be taken back. The
-// store decides what becomes of each memory; here it is asked for, shown and agreed to.
+// `restore` and `rollback`: return to an earlier state, in one new commit that can be undone too.
+// The store decides what happens to each memory; this file asks for it, shows it and gets consent.
 
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -24,10 +24,10 @@ import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
 import { changeJson } from './diff.ts'
 
-/** Something could not be taken back; the rest was. */
+/** The exit code if some memories could not be changed back. */
 const LEFT_ALONE = 4
 
-/** Plans, and does it unless that is all that was asked for. */
+/** Plans a revert, and applies it unless `dryRun` is set. */
 type RunRevert = (dryRun: boolean) => Promise<Revert>
 
 export function restore(context: Context, input: Input): Promise<Answer> {
@@ -46,7 +46,7 @@ export function restore(context: Context, input: Input): Promise<Answer> {
 }
 
 export function rollback(context: Context, input: Input): Promise<Answer> {
-  checkWords(input)
+  checkOptions(input)
   const undo = undoRequestOf(context, input)
   const author = selectingAuthorOf(context, input)
   const ink = inkOf(context, input)
@@ -58,7 +58,7 @@ export function rollback(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-function checkWords(input: Input): void {
+function checkOptions(input: Input): void {
   const given = (...names: readonly string[]): string | undefined =>
     names.find((name) => input.text(name) !== undefined)
   const undo = given('session', 'actor')
@@ -69,7 +69,7 @@ function checkWords(input: Input): void {
   }
   if (undo === undefined) {
     throw usageError(
-      'rollback needs --to, or whose writes to undo: --session or --actor',
+      'rollback needs --to, or --session or --actor to undo their writes',
       'rollback',
     )
   }
@@ -117,7 +117,7 @@ function withOptions(
     withProgress(context, title, (progress) => revert({ dryRun, signal, progress }))
 }
 
-/** Shows what would be done, and goes on only after a yes. */
+/** Shows what would be done. Throws unless the user agrees. */
 async function agree(context: Context, plan: Revert): Promise<void> {
   if (plan.steps.length === 0) return
   const lines = [...plan.steps.map(stepText), ...plan.left.map(leftText)]
@@ -160,7 +160,7 @@ function stepText(step: Revert['steps'][number]): string {
 
 function leftNote(left: readonly LeftAlone[]): string {
   const count = countText(left.length, 'memory', 'memories')
-  return `Left ${count} as they are:\n${listOf(left.map(leftText))}`
+  return `Left ${count} unchanged:\n${listOf(left.map(leftText))}`
 }
 
 function leftText({ memoryId, path, reason }: LeftAlone): string {

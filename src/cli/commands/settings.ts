@@ -1,5 +1,5 @@
-// `settings`: shows and changes what belongs to the store as a whole. Whoever changes it is an
-// owner; the library checks that.
+// `settings`: shows and changes the settings of the store. The library checks that an owner changes
+// them.
 
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
@@ -35,7 +35,7 @@ export function settings(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** The metadata with the guard of secrets on or off; as they are for undefined. */
+/** The metadata with the guard turned on or off, or unchanged if `guard` is undefined. */
 export function withGuard(
   metadata: Settings['metadata'],
   guard: string | undefined,

@@ -1,5 +1,5 @@
-// `status` and `verify`: how the store is, whether its whole history is what it claims, and whether
-// anything is left of what was redacted.
+// `status` and `verify`: report the state of the store, verify its whole history, and search for
+// residue of redacted versions.
 
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
@@ -51,7 +51,7 @@ export function verify(context: Context, input: Input): Promise<Answer> {
   return withStore(context, work, { acceptRolledBack })
 }
 
-/** What --absence must not find beside redacted versions; undefined without it. */
+/** Object ids that --absence must not find, besides redacted versions; undefined without it. */
 function unwantedIds(input: Input): readonly string[] | undefined {
   const file = input.text('certificate')
   if (!input.flag('absence')) {
@@ -68,9 +68,9 @@ function objectIdsOf(text: string): readonly string[] {
     const ids = isObject && 'object_ids' in certificate ? certificate.object_ids : undefined
     if (Array.isArray(ids) && ids.every(isObjectId)) return ids
   } catch {
-    // What is no JSON is no certificate.
+    // Invalid JSON is reported below.
   }
-  throw usageError('The file is no certificate of a redaction', 'verify')
+  throw usageError('The file is not a certificate of a redaction', 'verify')
 }
 
 function isObjectId(value: unknown): value is string {
@@ -80,7 +80,7 @@ function isObjectId(value: unknown): value is string {
 function statusText(context: Context, found: StoreStatus): string {
   const { storage, settings } = found
   const { journalFrames, journalBytes, packs, purgePending } = storage
-  const waiting = countText(journalFrames, 'commit', 'commits')
+  const unpacked = countText(journalFrames, 'commit', 'commits')
   const { contentBytes, memories } = settings.limits
   const archived =
     settings.archivedAt === undefined ? [] : [`Archived   ${timestamp(settings.archivedAt)}`]
@@ -99,7 +99,7 @@ function statusText(context: Context, found: StoreStatus): string {
       `${numberText(memories)} memories`,
     `Guard      ${guardText(settings)}`,
     `Packs      ${packs.length}, ${sizeText(packedBytes(storage))}`,
-    `Journal    ${waiting} not packed yet, ${sizeText(journalBytes)}`,
+    `Journal    ${unpacked} not packed yet, ${sizeText(journalBytes)}`,
     `Caches     ${sizeText(cacheBytes(context.environment))}, sealed`,
     `To free    ${repeatedText(found.reclaimable) ?? 'nothing; `gitlocket doctor` looks closer'}`,
     ...(purgePending === 0 ? [] : [`To erase   ${erasedText(purgePending, found.reclaimable)}`]),
@@ -109,7 +109,7 @@ function statusText(context: Context, found: StoreStatus): string {
   ].join('\n')
 }
 
-/** As far as this device knows; none is asked. */
+/** What this device knows of its remotes; contacts none. */
 function remoteLines(remotes: readonly RemoteStatus[]): readonly string[] {
   if (remotes.length === 0) return ['Remotes    none; `gitlocket remote add` names one']
   return remotes.map((remote, index) => {

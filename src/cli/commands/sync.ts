@@ -1,6 +1,6 @@
-// `sync`, `pull` and `push`: with one remote, or with all of them one after the other. A remote
-// that fails keeps none of the others waiting; its error goes to standard error, and the exit code
-// says what happened.
+// `sync`, `pull` and `push`: with one remote, or with all of them one after the other. A failing
+// remote does not stop the others; its error goes to standard error, and the exit code says what
+// happened.
 
 import { syncExitCodes } from '../../api/exit-codes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -21,7 +21,7 @@ import { reportJson, reportText, wasCombined } from '../sync-text.ts'
 
 type Half = 'pull' | 'push' | undefined
 
-/** What came of one remote. */
+/** The result of one remote. */
 export type Outcome =
   | { readonly remote: string; readonly report: SyncReport }
   | { readonly remote: string; readonly error: unknown }
@@ -29,12 +29,12 @@ export type Outcome =
 export async function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
   const outcomes = await syncRemotes(context, input, only)
   const [first] = outcomes
-  // With one remote, or none, what is wrong is the error of the command.
+  // With one remote, or none, its error is that of the command.
   if (outcomes.length === 1 && first !== undefined && 'error' in first) throw first.error
   return answerOf(outcomes)
 }
 
-/** One outcome for each remote, or one if none is named. Throws what opening the store does. */
+/** One outcome for each remote; one also without remotes. Throws what opening the store throws. */
 export async function syncRemotes(
   context: Context,
   input: Input,
@@ -56,13 +56,13 @@ export async function syncRemotes(
     })
     return only === 'push' ? outcomes : await asAuditor(context, auditing, outcomes)
   } catch (error) {
-    // Of an auditor, who has nothing to send.
+    // An auditor cannot open the store, and has nothing to send.
     if (!hasCode(error, 'permission_denied') || only === 'push') throw error
     return [await attempt(context, auditing, named)]
   }
 }
 
-/** Who was made an auditor meanwhile learns of that from a remote. */
+/** Syncs as an auditor with each remote that shows that this device has become one. */
 async function asAuditor(
   context: Context,
   auditing: Turn,
@@ -96,14 +96,14 @@ function trailSync({ environment }: Context, input: Input): Turn['sync'] {
     if (options.repair === true) {
       throw usageError('--repair is for members; an auditor takes --accept-rolled-back', 'sync')
     }
-    // Few are auditors.
+    // Loaded on demand: few devices are auditors.
     const { syncTrail } = await import('../../store/audit/trail.ts')
     const places = { directory, stateDirectory, identity: getIdentity(environment) }
     return syncTrail({ ...places, ...options, acceptRolledBack })
   }
 }
 
-/** Whoever was made an auditor meanwhile is a member here until a remote has said so. */
+/** A device that has become an auditor is a member here until a remote shows the change. */
 async function syncMember(
   store: MemoryStore,
   author: Author,
@@ -118,20 +118,20 @@ async function syncMember(
   }
 }
 
-/** What came from a later remote has to reach the earlier ones too. */
+/** Syncs with all remotes, then sends what came from later ones to the earlier ones. */
 async function syncAll(
   context: Context,
   turn: Turn,
   names: readonly string[],
 ): Promise<readonly Outcome[]> {
   const outcomes = new Map<string, Outcome>()
-  let news = 0
+  let hasReceived = false
   for (const name of names) {
     const outcome = await attempt(context, turn, name)
     outcomes.set(name, outcome)
-    if ('report' in outcome && outcome.report.received.commits > 0) news += 1
+    if ('report' in outcome && outcome.report.received.commits > 0) hasReceived = true
   }
-  if (news === 0 || turn.only === 'pull') return [...outcomes.values()]
+  if (!hasReceived || turn.only === 'pull') return [...outcomes.values()]
   for (const [name, outcome] of outcomes) {
     if ('error' in outcome) continue
     const again = await attempt(context, { ...turn, only: 'push' }, name)
@@ -155,7 +155,7 @@ async function explainedBy(
   remote: string | undefined,
   error: unknown,
 ): Promise<unknown> {
-  // Most syncs succeed.
+  // Loaded on demand: most syncs succeed.
   const { explainSync } = await import('../remote-failure.ts')
   const known = await status?.().catch(() => [])
   const found = known?.find(({ name }) => name === remote)
@@ -168,7 +168,7 @@ function syncWith(
   remote: string | undefined,
 ): Promise<SyncReport> {
   const { signal } = context.interrupts
-  const ending = 'Ended; local work is safe, and the next sync goes on'
+  const ending = 'Ended; local work is safe, and the next sync continues'
   return context.interrupts.patiently(ending, () =>
     withProgress(context, 'Synchronising', (progress) => {
       const transfer = transferProgress(progress)
@@ -191,7 +191,7 @@ export function answerOf(outcomes: readonly Outcome[]): Answer {
   return { text: texts.join(''), json, failures, exitCode: exitCodeFor(outcomes) }
 }
 
-/** A failure before conflicts, those before news, and those before nothing. */
+/** Errors take precedence over conflicts, conflicts over transfers. */
 function exitCodeFor(outcomes: readonly Outcome[]): number {
   for (const outcome of outcomes) if ('error' in outcome) return exitCodeOf(outcome.error)
   const reports = outcomes.flatMap((outcome) => ('report' in outcome ? [outcome.report] : []))

@@ -16,7 +16,7 @@ import { withReader } from '../past.ts'
 import { storePath } from '../store-path.ts'
 import { listingJson } from '../wire.ts'
 
-/** As the agent sees it: numbered lines, or two levels of a directory without hidden names. */
+/** Shows numbered lines, or two levels of a directory without hidden names. */
 export function view(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.findArgument(0) ?? '/')
   const view_range = rangeOf(input.text('range'))

@@ -1,6 +1,6 @@
-// `sync --watch`: syncs again and again until it is told to end. Each turn opens the store anew, so
-// that no lock is held between two. Says what moved, what went wrong, and when that is over; a turn
-// in which nothing happens says nothing.
+// `sync --watch`: syncs repeatedly until it is stopped. Each turn opens the store again, so that no
+// lock is held between two. Reports transfers, errors and recoveries; a turn without news prints
+// nothing.
 
 import { syncExitCodes } from '../../api/exit-codes.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -14,7 +14,7 @@ import { answerOf, type Outcome, syncOnce, syncRemotes } from './sync.ts'
 
 const INTERVAL_SECONDS = 60
 const INTERVAL_SECONDS_MAX = 86_400
-/** Another attempt does not help against these exit codes. */
+/** Exit codes of errors that another attempt does not fix. */
 const HOPELESS: ReadonlySet<number> = new Set([1, 2, 3, 7, 8, 11, 12])
 
 export async function sync(context: Context, input: Input): Promise<Answer> {
@@ -26,10 +26,10 @@ export async function sync(context: Context, input: Input): Promise<Answer> {
 async function watch(context: Context, input: Input): Promise<Answer> {
   const seconds = input.integer('interval', 1, INTERVAL_SECONDS_MAX) ?? INTERVAL_SECONDS
   const { signal } = context.interrupts
-  const news = new News(input.flag('json'))
-  const ending = 'Ended; local work is safe, and the next sync goes on'
-  await context.interrupts.untilTold(ending, () =>
-    repeat(() => attempt(context, input, news), { seconds, random, signal }),
+  const reporter = new Reporter(input.flag('json'))
+  const ending = 'Ended; local work is safe, and the next sync continues'
+  await context.interrupts.untilStopped(ending, () =>
+    repeat(() => attempt(context, input, reporter), { seconds, random, signal }),
   )
   return { text: '', json: { ended: true } }
 }
@@ -38,18 +38,18 @@ function random(): number {
   return (systemRandom(1)[0] ?? 0) / 255
 }
 
-/** Whether a remote answered. Throws what will not go away by itself. */
-async function attempt(context: Context, input: Input, news: News): Promise<boolean> {
+/** Whether a remote answered. Throws an error that another attempt does not fix. */
+async function attempt(context: Context, input: Input, reporter: Reporter): Promise<boolean> {
   const outcomes = await outcomesOf(context, input)
   if (outcomes.length === 0) return true
   const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   const failed = errors.length === outcomes.length
   if (failed && errors.every((error) => HOPELESS.has(exitCodeOf(error)))) throw errors[0]
-  for (const outcome of outcomes) news.tell(outcome)
+  for (const outcome of outcomes) reporter.report(outcome)
   return !failed
 }
 
-/** What stands before all remotes counts as the failure of one without a name. None: it ends. */
+/** An error before any remote counts as that of a remote without a name. Empty if interrupted. */
 async function outcomesOf(context: Context, input: Input): Promise<readonly Outcome[]> {
   try {
     return await syncRemotes(context, input, undefined)
@@ -58,30 +58,30 @@ async function outcomesOf(context: Context, input: Input): Promise<readonly Outc
   }
 }
 
-/** What has not been said yet, one remote at a time. */
-class News {
+/** Prints outcomes that have not been reported yet, one remote at a time. */
+class Reporter {
   readonly #json: boolean
-  /** The error that was told last, by remote, while it lasts. */
-  readonly #wrong: Map<string, string> = new Map()
+  /** The error that was reported last, by remote, while it lasts. */
+  readonly #lastErrors: Map<string, string> = new Map()
 
   constructor(json: boolean) {
     this.#json = json
   }
 
-  tell(outcome: Outcome): void {
+  report(outcome: Outcome): void {
     const { remote } = outcome
-    if ('error' in outcome) return this.#tellError(remote, outcome.error)
+    if ('error' in outcome) return this.#reportError(remote, outcome.error)
     const answer = answerOf([outcome])
     const text = answerText(answer, this.#json, process.stdout.isTTY)
-    const isBack = this.#wrong.delete(remote) || this.#wrong.delete('')
+    const isBack = this.#lastErrors.delete(remote) || this.#lastErrors.delete('')
     if (isBack || answer.exitCode !== syncExitCodes.upToDate) process.stdout.write(text)
   }
 
-  /** Again only if something else is wrong, not if more waits to be sent. */
-  #tellError(remote: string, error: unknown): void {
-    const what = error instanceof StoreError ? `${error.code} ${error.message}` : String(error)
-    if (this.#wrong.get(remote) === what) return
-    this.#wrong.set(remote, what)
+  /** Repeats an error only if its code or message differs, not if more commits are unsent. */
+  #reportError(remote: string, error: unknown): void {
+    const problem = error instanceof StoreError ? `${error.code} ${error.message}` : String(error)
+    if (this.#lastErrors.get(remote) === problem) return
+    this.#lastErrors.set(remote, problem)
     process.stderr.write(errorText(error, this.#json, undefined))
   }
 }

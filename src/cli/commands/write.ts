@@ -63,7 +63,7 @@ export function answer(done: string, path: string, applied: Applied): Answer {
   return { text: `${text}\n`, json: { ...json, memory_version_ids: versionIds } }
 }
 
-/** Arguments are checked before the store is opened. */
+/** Checks the arguments before it opens the store. */
 function run<Request, Result>(
   context: Context,
   input: Input,

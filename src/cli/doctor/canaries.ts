@@ -1,5 +1,5 @@
-// Texts that must not be found, and every form in which they could be: plain, base64 at each of its
-// three alignments, hex, UTF-16. Pure.
+// Canaries, secret texts that must not be found on disk, and the encodings to search for: plain,
+// base64 at each of its three alignments, hex, UTF-16. Pure.
 
 /** A secret text and where it was put. */
 export interface Canary {
@@ -13,7 +13,7 @@ export interface Needle {
   readonly bytes: Buffer
 }
 
-/** What to search for. `text` should be long enough not to occur by chance, 12 characters say. */
+/** The bytes to search for. `text` should be too long to occur by chance, say 12 characters. */
 export function needlesOf(canary: Canary): readonly Needle[] {
   const plain = Buffer.from(canary.text)
   const utf16 = Buffer.from(canary.text, 'utf16le')
@@ -40,11 +40,11 @@ function base64At(plain: Buffer, offset: number): Buffer {
 export interface Hit {
   readonly place: string
   readonly encoding: string
-  /** What it was found in. */
+  /** The file, object or message that holds it. */
   readonly where: string
 }
 
-/** Counts what it has searched, so that "nothing found" can be judged. */
+/** Counts what it has searched, so that `nothing found` can be trusted. */
 export class CanarySearch {
   readonly hits: Hit[] = []
   #files = 0

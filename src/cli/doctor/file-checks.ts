@@ -1,5 +1,5 @@
-// What `doctor` looks at in the file system: who else could read the secrets, whether the file
-// system suits a store, whether an interrupted `edit` left plaintext. Reads only.
+// The checks of `doctor` on the file system: who else can read the secrets, whether the file system
+// suits a store, whether an interrupted `edit` left plaintext. Reads only.
 
 import { lstatSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
@@ -17,7 +17,7 @@ const WRONG_KEY = 8
 const FOREIGN = 0o077
 const FREE_BYTES_LOW = 100_000_000
 
-/** `f_type` of statfs(2) where locks or fsync cannot be relied on. */
+/** `f_type` of statfs(2) of file systems whose locks or fsync are unreliable. */
 const networkFileSystems: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -66,36 +66,35 @@ function checkIdentity(environment: Environment): Finding {
   }
   const mode = attempt('examine a file', identityFile, () => statSync(identityFile).mode)
   if ((mode & FOREIGN) === 0) return ok(check, identityFile)
-  return fail(check, 'others can read it', `chmod 600 ${identityFile}`, STORAGE)
+  return fail(check, 'other users can read it', `chmod 600 ${identityFile}`, STORAGE)
 }
 
 function checkState(stateDirectory: string, storeDirectory: string): Finding {
   const check = 'State directory'
   if (stateDirectory === storeDirectory || isBelow(stateDirectory, storeDirectory)) {
     const fix = 'Move it elsewhere and set GITLOCKET_STATE_DIRECTORY'
-    return warn(check, 'inside the store, so that a rollback takes it along', fix)
+    return warn(check, 'inside the store, so a rollback of the store rolls it back too', fix)
   }
   const found = statSync(stateDirectory, { throwIfNoEntry: false })
   if (found !== undefined) return ok(check, stateDirectory)
-  return warn(check, `none at ${stateDirectory}`, 'The first command on the store makes it')
+  return warn(check, `none at ${stateDirectory}`, 'The first command on the store creates it')
 }
 
 function checkPermissions(...directories: readonly string[]): Finding {
   const open = directories.flatMap((directory) => readableByOthers(directory))
-  if (open.length === 0) return ok('Permissions', 'nobody else can read the files')
-  const some = `others can read ${countText(open.length, 'file', 'files')}, ${open[0]} among them`
+  if (open.length === 0) return ok('Permissions', 'no other user can read the files')
+  const some = `other users can read ${countText(open.length, 'file', 'files')}, such as ${open[0]}`
   return warn('Permissions', some, `chmod -R go= ${directories.join(' ')}`)
 }
 
-/** Files and directories whose mode lets others in, below and with a directory. */
-function readableByOthers(place: string): string[] {
-  const found = lstatSync(place, { throwIfNoEntry: false })
+/** The path and everything below it, as far as the mode grants access to other users. */
+function readableByOthers(path: string): string[] {
+  const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined || found.isSymbolicLink()) return []
-  const own = (found.mode & FOREIGN) === 0 ? [] : [place]
-  if (!found.isDirectory()) return own
-  // Nobody gets past a closed directory, so what is below it does not matter.
-  if (own.length === 0) return []
-  return [...own, ...readdirSync(place).flatMap((name) => readableByOthers(join(place, name)))]
+  // A closed directory protects everything below it.
+  if ((found.mode & FOREIGN) === 0) return []
+  if (!found.isDirectory()) return [path]
+  return [path, ...readdirSync(path).flatMap((name) => readableByOthers(join(path, name)))]
 }
 
 function checkFileSystem(directory: string): Finding {
@@ -107,7 +106,7 @@ function checkFileSystem(directory: string): Finding {
     return warn(check, `${network}, a network file system`, fix)
   }
   if (!isInRam(existing(directory))) return ok(check, 'local')
-  return warn(check, 'in RAM: the store is gone after a restart', 'Keep the store on a disk')
+  return warn(check, 'in RAM: a restart loses the store', 'Keep the store on a disk')
 }
 
 function checkSpace(directory: string): Finding {
@@ -118,18 +117,18 @@ function checkSpace(directory: string): Finding {
 }
 
 function checkScratch(environment: Environment): Finding {
-  const left = leftScratchDirectories(environment)
-  if (left.length === 0) return ok('Left by edit', 'nothing')
-  const count = countText(left.length, 'directory', 'directories')
+  const leftovers = leftScratchDirectories(environment)
+  if (leftovers.length === 0) return ok('Left by edit', 'nothing')
+  const count = countText(leftovers.length, 'directory', 'directories')
   const found = `${count} with plaintext, unless in use`
-  return warn('Left by edit', found, `rm -r ${left.join(' ')}`)
+  return warn('Left by edit', found, `rm -r ${leftovers.join(' ')}`)
 }
 
 /** The directory, or the nearest one above it that exists. */
 function existing(directory: string): string {
-  let place = directory
-  while (statSync(place, { throwIfNoEntry: false }) === undefined) place = join(place, '..')
-  return place
+  let path = directory
+  while (statSync(path, { throwIfNoEntry: false }) === undefined) path = join(path, '..')
+  return path
 }
 
 function isBelow(path: string, directory: string): boolean {

@@ -1,4 +1,4 @@
-// One line of `doctor`: what was looked at, how it is, and what to do about it.
+// One finding of `doctor`: the check, its result, and what to do about it.
 
 import { surfaceOf } from '../../api/error-surface.ts'
 import { StoreError } from '../../errors.ts'
@@ -8,9 +8,9 @@ export interface Finding {
   readonly level: 'ok' | 'warn' | 'fail'
   /** What was found. */
   readonly found: string
-  /** What to do, unless all is well. */
+  /** What to do; absent if the check passed. */
   readonly fix?: string
-  /** Of a failure: what the process should exit with. */
+  /** The exit code of a failure. */
   readonly exitCode?: number
 }
 

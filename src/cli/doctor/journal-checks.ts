@@ -1,6 +1,6 @@
-// What `doctor` says of a journal that is damaged: which file, where, what is intact on both sides,
-// and how to go on. Asked only after the store was refused for that: a file that somebody writes at
-// this moment looks damaged too. Reads only.
+// The findings of `doctor` about a damaged journal: which file, where, what is intact on both
+// sides, and how to continue. Runs only after the store was refused for that: a journal that is
+// being written looks damaged too. Reads only.
 
 import { mendStore } from '../../api/advice.ts'
 import { systemDisk } from '../../disk/disk.ts'
@@ -29,7 +29,7 @@ function damageText(
   const where = end > start ? `bytes ${start} to ${end}` : `cut off at byte ${start}`
   return (
     `${ownDirectoryName}/${name} is damaged (${where}); intact are ` +
-    `${commandsText(before)} before that and ${commandsText(after)} behind it`
+    `${commandsText(before)} before that and ${commandsText(after)} after it`
   )
 }
 

@@ -1,5 +1,5 @@
-// `doctor --leaks`: lets a scratch store live in a temporary directory and searches everything that
-// it leaves on disk for the canaries in it. Anyone can run it; it needs no store of one's own.
+// `doctor --leaks`: runs a scratch store in a temporary directory and searches everything that it
+// leaves on disk for its canaries. Needs no store of the user.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -55,7 +55,7 @@ async function searchIn(context: Context, root: string): Promise<Answer> {
   return report(search, findsPlanted(subject.canaries))
 }
 
-/** Every file, temporary ones among them, byte by byte, and its name. */
+/** Searches the bytes and the name of every file, temporary ones included. */
 function searchFiles(search: CanarySearch, root: string, moment: string): void {
   for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
     const bytes = findFile(join(root, name))
@@ -63,7 +63,7 @@ function searchFiles(search: CanarySearch, root: string, moment: string): void {
   }
 }
 
-/** Undefined for what is no file, and for one that a worker of the store has just removed. */
+/** Undefined for anything but a file, and for a file that a worker of the store just removed. */
 function findFile(path: string): Buffer | undefined {
   try {
     return statSync(path).isFile() ? readFileSync(path) : undefined
@@ -73,7 +73,7 @@ function findFile(path: string): Buffer | undefined {
   }
 }
 
-/** Every object that the head reaches, from journal and packs, inflated by our own reader. */
+/** Searches every object that the head reaches, in journal and packs, as the store reads it. */
 async function searchObjects(
   search: CanarySearch,
   directory: string,
@@ -90,7 +90,7 @@ async function searchObjects(
   await objects.close()
 }
 
-/** The objects that this one names. */
+/** Searches one object. Returns the objects that it names. */
 function searchObject(
   search: CanarySearch,
   objects: ObjectStore,
@@ -107,22 +107,22 @@ function searchObject(
   return [...header.matchAll(/^(?:tree|parent) ([0-9a-f]{40})$/gm)].map((match) => match[1] ?? '')
 }
 
-/** Every object that git finds, reachable or not, if there is a git. */
+/** Searches every object that git finds, reachable or not, if git is installed. */
 function searchWithGit(
   search: CanarySearch,
   context: Context,
   directory: string,
   moment: string,
 ): void {
-  const words = [`--git-dir=${directory}`, 'cat-file', '--batch-all-objects', '--batch']
-  const { status, stdout } = spawnSync('git', words, {
+  const args = [`--git-dir=${directory}`, 'cat-file', '--batch-all-objects', '--batch']
+  const { status, stdout } = spawnSync('git', args, {
     env: { PATH: context.environment.searchPath, GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C' },
     maxBuffer: 1024 ** 3,
   })
   if (status === 0) search.object(`all objects as git reads them, ${moment}`, stdout)
 }
 
-/** The control: a search that cannot find what was planted says nothing. */
+/** The control: a search that cannot find planted canaries proves nothing. */
 function findsPlanted(canaries: readonly Canary[]): boolean {
   const needles = canaries.flatMap(needlesOf)
   return needles.every(({ canary, encoding, bytes }) => {
@@ -139,7 +139,7 @@ function report(search: CanarySearch, trustworthy: boolean): Answer {
   const texts = countText(counts.texts, 'message', 'messages')
   const searched = `${files}, ${objects} and ${texts}, ${sizeText(counts.bytes)} in all`
   const verdict = !trustworthy
-    ? 'The control was not found: this search says nothing'
+    ? 'The control was not found: this search proves nothing'
     : hits.length === 0
       ? 'No leak: no canary was found, in plain, base64, hex or UTF-16'
       : `LEAK: canaries were found\n${hits.map(hitText).join('')}`

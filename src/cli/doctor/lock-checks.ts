@@ -1,5 +1,6 @@
-// What `doctor` says of the locks of a store: who holds them, whether it still runs, and what to
-// do. Takes no lock, and waits no longer than it takes a holder at work to answer or to let go.
+// The findings of `doctor` about the locks of a store: which process holds them, whether it still
+// runs, and what to do. Takes no lock, and waits PATIENCE_MS at most for a holder at work to answer
+// or to release it.
 
 import { setTimeout } from 'node:timers'
 import { systemDisk } from '../../disk/disk.ts'
@@ -16,7 +17,7 @@ type State = 'running' | 'silent' | 'ended' | 'unknown'
 
 export interface LockCheck {
   readonly findings: readonly Finding[]
-  /** Whether somebody who may still run keeps one of them. */
+  /** Whether a process that may still run holds one of them. */
   readonly held: boolean
 }
 
@@ -30,15 +31,15 @@ export async function checkLocks(storeDirectory: string): Promise<LockCheck> {
   return { findings, held: writer.held || packer.held }
 }
 
-/** Ours are gone after a moment, also where who made them has died. */
+/** The store removes its own branch locks within moments, even those of a process that died. */
 function checkBranchLock(storeDirectory: string): readonly Finding[] {
   const name = `${branchName}.lock`
   if (systemDisk.stat(`${storeDirectory}/${name}`) === undefined) return []
   return [
     warn(
       'Branch lock',
-      `${name} is there: changes stay in the journal, unseen by git, until it is gone`,
-      'Let the git that made it finish; if none is running, delete the file',
+      `${name} exists: changes stay in the journal, invisible to git, until it is removed`,
+      'Let the git process that made it finish; if none runs, delete the file',
     ),
   ]
 }
@@ -49,21 +50,21 @@ async function examine(
   name: string,
 ): Promise<{ readonly finding: Finding; readonly held: boolean }> {
   try {
-    const keeper = await findKeeper(`${directory}/${name}`)
-    if (keeper === undefined) return { finding: ok(check, 'free'), held: false }
-    return { finding: findingOf(check, name, keeper), held: keeper.state !== 'ended' }
+    const holder = await findLastingHolder(`${directory}/${name}`)
+    if (holder === undefined) return { finding: ok(check, 'free'), held: false }
+    return { finding: findingOf(check, name, holder), held: holder.state !== 'ended' }
   } catch (error) {
     return { finding: failed(check, error), held: false }
   }
 }
 
-interface Keeper {
+interface LastingHolder {
   readonly owner: ProcessOwner
   readonly state: State
 }
 
-/** Who holds the lock and does not let go of it, as a writer at work soon does. */
-async function findKeeper(path: string): Promise<Keeper | undefined> {
+/** The holder of a lock, unless it releases the lock in time, as a writer at work does. */
+async function findLastingHolder(path: string): Promise<LastingHolder | undefined> {
   const deadline = performance.now() + PATIENCE_MS
   for (;;) {
     const holder = findLockHolder(systemDisk, path)
@@ -78,17 +79,17 @@ async function findKeeper(path: string): Promise<Keeper | undefined> {
   }
 }
 
-function findingOf(check: string, name: string, { owner, state }: Keeper): Finding {
+function findingOf(check: string, name: string, { owner, state }: LastingHolder): Finding {
   // The process id of another container means nothing here.
   const elsewhere = owner.namespace !== thisProcess().namespace
   const who = `held by ${elsewhere ? 'a process in another container' : `process ${owner.pid}`}`
   if (state === 'running') return ok(check, `${who}, which runs`)
-  if (state === 'ended') return ok(check, `${who}, which has ended; the next writer takes it over`)
+  if (state === 'ended') return ok(check, `${who}, which has ended; the next writer takes the lock`)
   if (state === 'silent') {
     const which = elsewhere ? 'that container' : `it (\`kill -CONT ${owner.pid}\`)`
-    const fix = `Continue ${which}, or end it: nobody else can write until then`
+    const fix = `Continue ${which}, or end it: no other process can write until then`
     return warn(check, `${who}, which is stopped or too busy to answer`, fix)
   }
-  const fix = `If it is gone, delete gitlocket/${name} in the store; if it runs, let it finish`
-  return warn(check, `${who}; whether it still runs cannot be told from here`, fix)
+  const fix = `If it has ended, delete gitlocket/${name} in the store; if it runs, let it finish`
+  return warn(check, `${who}; whether it still runs cannot be determined from here`, fix)
 }

@@ -1,5 +1,5 @@
-// `doctor --repair`: mends the store from what is left of it and a copy, and says what was damaged,
-// what was mended from where, and what is lost. Decides nothing: store/repair/ does.
+// `doctor --repair`: repairs the store from its own remains and a copy, and reports what was
+// damaged, what was saved from where, and what is lost. Decides nothing: store/repair/ does.
 
 import { afterBackup } from '../../api/advice.ts'
 import { surfaceOf } from '../../api/error-surface.ts'
@@ -15,7 +15,7 @@ import { countText } from '../sizes.ts'
 
 const DAMAGED: ExitCode = 11
 const BEHIND: ExitCode = 12
-/** So many lines of a kind are printed; --json has all. */
+/** At most this many lines of a kind are printed; --json has all. */
 const LINES_MAX = 20
 
 export async function repair(context: Context, input: Input): Promise<Answer> {
@@ -24,7 +24,7 @@ export async function repair(context: Context, input: Input): Promise<Answer> {
   checkIsDirectory(directory)
   const identity = getIdentity(environment)
   const [from, dryRun] = [input.text('from'), input.flag('dry-run')]
-  const report = await withProgress(context, 'Reading what is left', (progress) =>
+  const report = await withProgress(context, 'Reading the store', (progress) =>
     repairStore({
       directory,
       stateDirectory,
@@ -46,7 +46,7 @@ interface Request {
   readonly dryRun: boolean
 }
 
-/** What is asked for and what came of it, as lines for people. */
+/** The report of a repair as text. */
 export function repairText(report: RepairReport, request: Request): string {
   const lines = report.sound
     ? ['The store is sound: nothing was changed']
@@ -69,9 +69,9 @@ function listed<T>(items: readonly T[], line: (item: T) => string): readonly str
 function mendedLines(report: RepairReport, dryRun: boolean): readonly string[] {
   const { head, saved, aside, forgotten } = report
   const copied = countText(saved.elsewhere, 'object', 'objects')
-  const own = countText(saved.here, 'object', 'objects')
+  const local = countText(saved.here, 'object', 'objects')
   return [
-    `${dryRun ? 'to save ' : 'saved   '} ${own} read here, ${copied} taken from the copy`,
+    `${dryRun ? 'to save ' : 'saved   '} ${local} read here, ${copied} taken from the copy`,
     `head     ${head.commit}, at height ${head.height}`,
     ...(aside === undefined ? [] : [`kept     the damaged files, in ${aside} of the store`]),
     ...forgotten.map((name) => `forgot   where the remote ${name} was; a sync finds it again`),
@@ -99,15 +99,15 @@ function verdictLines({ verdict }: RepairReport): readonly string[] {
 
 function anchorLines({ anchor }: RepairReport): readonly string[] {
   if (anchor === 'none')
-    return ['anchor   There is none: whether the store was put back cannot be told']
+    return ['anchor   There is none: a rollback of the store cannot be detected']
   if (anchor === 'renewed') {
     return [
-      'anchor   It was damaged, so whether the store was put back cannot be told. A new one ' +
-        'names the verified head; the old one is beside it',
+      'anchor   It was damaged, so a rollback of the store cannot be detected. A new one names ' +
+        'the verified head; the old one is kept next to it',
     ]
   }
   if (anchor === 'damaged') return ['anchor   It is damaged, and stays until the history verifies']
-  if (anchor === 'behind') return ['anchor   It names later work than the store has']
+  if (anchor === 'behind') return ['anchor   It names a later record than the store has']
   return []
 }
 
@@ -133,7 +133,7 @@ function nextLines(report: RepairReport, { from, dryRun }: Request): readonly st
   }
   if (unmerged !== undefined) {
     next.push(
-      'The copy has changes that are not here: `gitlocket sync` takes over those of a remote',
+      'The copy has changes that this store lacks: `gitlocket sync` fetches those of a remote',
     )
   }
   if (whole && (anchor === 'none' || anchor === 'renewed')) {

@@ -1,6 +1,6 @@
-// The life of a store in miniature, with a canary in everything that is secret: contents, paths,
-// reasons, sessions, actors, settings, keys. Through the same interfaces that agents use; refused
-// commands, a checkpoint, caches, a changed passphrase and a second opening among it.
+// Runs a small store through its life, with a canary in everything that is secret: contents, paths,
+// reasons, sessions, actors, settings, keys. Uses the interfaces that agents use, and includes
+// refused commands, a checkpoint, caches, a changed passphrase and a second opening.
 
 import * as operations from '../../api/operations.ts'
 import { toHex } from '../../bytes.ts'
@@ -13,7 +13,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
 import type { Canary } from './canaries.ts'
 
-/** What the search looks at, and when: called at each point of the store's life. */
+/** The search. It is called at each point of the store's life. */
 export interface Witness {
   look(moment: string): Promise<void>
   /** A message that a caller could see or log. */
@@ -25,7 +25,7 @@ export interface Places {
   readonly stateDirectory: string
 }
 
-/** Characters that every field allows. */
+/** A random text of characters that every field allows. */
 function canary(): string {
   return `canary-${toHex(systemRandom(12))}`
 }
@@ -125,7 +125,7 @@ async function write(store: MemoryStore, author: Author, secrets: Secrets): Prom
   await runOperation(rename, context, { old_path: new_path, new_path: kept })
 }
 
-/** Refused commands: their messages are told to agents and written into logs. */
+/** Runs commands that are refused: their messages go to agents and into logs. */
 async function refuse(
   store: MemoryStore,
   author: Author,

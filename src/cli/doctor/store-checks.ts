@@ -1,5 +1,5 @@
-// What `doctor` looks at in the store: whether this device can open it, its packs and caches, and
-// what stock git says about it. The locks are another file's.
+// The checks of `doctor` on the store: whether this device can open it, its packs and caches, and
+// what stock git says about it. The locks are in lock-checks.ts.
 
 import { spawnSync } from 'node:child_process'
 import { mendStore } from '../../api/advice.ts'
@@ -28,7 +28,7 @@ import { checkLocks } from './lock-checks.ts'
 
 const TAMPERED = 11
 const PACKS_MANY = 50
-/** From when on it is worth doing something about: so much, and such a part of the packs. */
+/** Reclaimable space is a warning if it reaches both this size and this share of the packs. */
 const RECLAIMABLE_BYTES = 10_000_000
 const RECLAIMABLE_SHARE = 0.1
 
@@ -44,7 +44,7 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
   let reclaimable: StoreCheck['reclaimable']
   try {
     const { status, unreachable } = await withStore(context, async (store) => {
-      // The status first: the search checkpoints, which erases what waits for it.
+      // The status first: the search checkpoints, which erases what is pending.
       return {
         status: await store.status(),
         unreachable: locks.held ? inUse : await findUnreachable(context, store),
@@ -66,10 +66,10 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
 
 type Unreachable = ObjectAmount | { readonly error: StoreError }
 
-/** The search packs the journal first, and would wait for the locks. */
+/** The search packs the journal first, so it would wait for the locks. */
 const inUse = { error: new StoreError('locked', 'another process holds a lock of the store') }
 
-/** What stands in the way of the search says nothing of the store, unless it found damage. */
+/** A failure of the search says nothing about the store, unless it found damage. */
 async function findUnreachable(context: Context, store: MemoryStore): Promise<Unreachable> {
   const { signal } = context.interrupts
   try {
@@ -84,7 +84,8 @@ async function findUnreachable(context: Context, store: MemoryStore): Promise<Un
 
 function checkClock({ clockLeap }: StoreStatus): Finding {
   if (clockLeap === undefined) return ok('Clock', 'agrees with the newest record')
-  const fix = 'Set the clock if it is wrong. If the record is, the next write puts it in its place'
+  const fix =
+    'Set the clock if it is wrong; if the record is wrong, the next write corrects its place'
   return warn('Clock', clockText(clockLeap), fix)
 }
 
@@ -99,7 +100,7 @@ function checkPacks({ storage }: StoreStatus): Finding {
   return warn(check, found, '`gitlocket compact` merges them')
 }
 
-/** Objects of redacted versions go at a checkpoint, unless something keeps it from working. */
+/** A checkpoint erases the objects of redacted versions, unless it fails. */
 function checkPurge({ storage, reclaimable }: StoreStatus): Finding {
   const { purgePending } = storage
   if (purgePending === 0) return ok('Redaction', 'nothing waits to be erased')
@@ -107,14 +108,14 @@ function checkPurge({ storage, reclaimable }: StoreStatus): Finding {
   return warn('Redaction', found, '`gitlocket compact` erases them')
 }
 
-/** What a repair has replaced is of use only where something is still missing. */
+/** Files that a repair has replaced are useful only while something is still missing. */
 function checkPutAside({ storage: { putAside } }: StoreStatus): readonly Finding[] {
   if (putAside === 0) return []
   const fix = `\`gitlocket verify\` reads everything; ${eraseAside}`
   return [warn('Put aside', putAsideText(putAside), fix)]
 }
 
-/** Measured, all of it; what better deltas would save shows only when they are made. */
+/** Measured, not estimated; what better deltas would save is known only after a repack. */
 function checkReclaimable(
   { reclaimable, storage }: StoreStatus,
   unreachable: Unreachable,
@@ -129,15 +130,17 @@ function checkReclaimable(
     return warn(check, `unreachable objects were not counted: ${error.message}`, fix)
   }
   const copies = repeatedText(reclaimable)
-  const lost = unreachableText(unreachable)
-  const found = [copies, lost].filter((part) => part !== undefined).join('; ')
+  const strays = unreachableText(unreachable)
+  const found = [copies, strays].filter((part) => part !== undefined).join('; ')
   if (found === '') return ok(check, 'none: every object is stored once, and needed')
   const bytes = reclaimable.repeated.bytes + unreachable.bytes
   if (bytes < Math.max(RECLAIMABLE_BYTES, packedBytes(storage) * RECLAIMABLE_SHARE))
     return ok(check, found)
   const fixes = [
     ...(copies === undefined ? [] : ['`gitlocket compact` drops the copies']),
-    ...(lost === undefined ? [] : ['`git gc --prune=now` in the store drops what is unreachable']),
+    ...(strays === undefined
+      ? []
+      : ['`git gc --prune=now` in the store removes unreachable objects']),
   ]
   return warn(check, found, fixes.join('; '))
 }
@@ -155,18 +158,18 @@ function checkSize(context: Context, status: StoreStatus): Finding {
 function checkCaches(context: Context): Finding {
   const directory = cacheDirectory(context.environment)
   const bytes = cacheBytes(context.environment)
-  if (bytes === 0) return ok('Caches', 'none; they are made when they help')
+  if (bytes === 0) return ok('Caches', 'none; they are created when they help')
   return ok('Caches', `${sizeText(bytes)}, sealed; ${directory} may be deleted at any time`)
 }
 
 function checkGit(context: Context): Finding {
   const check = 'git fsck'
-  const git = (...words: readonly string[]): ReturnType<typeof runGit> => runGit(context, words)
+  const git = (...args: readonly string[]): ReturnType<typeof runGit> => runGit(context, args)
   if (git('--version').status !== 0) {
     return warn(
       check,
       'git was not found',
-      'Nothing here needs it; without it `gitlocket doctor --repair --dry-run` reads every object',
+      'git is optional; without it `gitlocket doctor --repair --dry-run` reads every object',
     )
   }
   const { status, stderr } = git('fsck', '--strict', '--no-dangling', '--no-progress')
@@ -175,13 +178,13 @@ function checkGit(context: Context): Finding {
   return fail(check, first, mendStore, TAMPERED)
 }
 
-/** Stock git, without anybody's configuration. */
+/** Runs stock git without the configuration of the user or the system. */
 function runGit(
   context: Context,
-  words: readonly string[],
+  args: readonly string[],
 ): { readonly status: number | null; readonly stderr: string } {
   const { storeDirectory, searchPath } = context.environment
-  return spawnSync('git', [`--git-dir=${storeDirectory}`, ...words], {
+  return spawnSync('git', [`--git-dir=${storeDirectory}`, ...args], {
     encoding: 'utf8',
     env: {
       PATH: searchPath,

@@ -1,5 +1,5 @@
 // Runs the tables: one real store on disk per test file, emptied before each row. After every step
-// it also checks what no row has to say: a refused command, a view and a command that changes
+// it also checks what holds for all rows: a refused command, a view and a command that changes
 // nothing leave the head where it was, an accepted write moves it, and no answer names the host.
 
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export type Transport = (store: MemoryStore, call: Call) => Promise<Outcome>
 export interface Rig {
   readonly store: MemoryStore
   readonly handlers: MemoryToolHandlers
-  /** Where the store is, which nothing may mention. */
+  /** The directory of the store, which no answer may mention. */
   readonly directory: string
   /** Defines a test for each row, named by the rule with the prefix before it. */
   rows(prefix: string, rows: readonly Row[], transport?: Transport): void
@@ -83,7 +83,7 @@ export async function outcomeOf(answer: Promise<string>): Promise<Outcome> {
   }
 }
 
-/** What there is to see after a step: the content, or the answer and its effect. */
+/** The result of a step: the content, or the answer and its effect. */
 interface Sight {
   readonly step: string
   readonly text: unknown

@@ -1,6 +1,6 @@
-// What the tables of the memory tool's tests are made of: one command with the exact answer that
-// the model must get, or one look at the bytes that are stored. The texts are written out here once
-// more, apart from src/anthropic, so that a slip there shows.
+// The steps of the memory tool's test tables: a command with the exact answer that the model must
+// get, or a check of the stored bytes. The texts are repeated here, independent of src/anthropic,
+// so that a mistake there shows.
 
 export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
 
@@ -39,7 +39,7 @@ export function content(at: string, text: string | undefined): Look {
   return { at, content: text }
 }
 
-/** `path` is written as it must be answered: in its canonical spelling. */
+/** `path` is in the canonical spelling of the answer. */
 export function create(path: string, file_text: string = ''): Call {
   return ok('create', { path, file_text }, `File created successfully at: ${path}`)
 }

@@ -1,4 +1,4 @@
-// The JSON Schema of the memory tool says what the operations take, no more and no less.
+// The JSON Schema of the memory tool has exactly the parameters of the operations.
 
 import type Anthropic from '@anthropic-ai/sdk'
 import { expect, test } from 'vitest'

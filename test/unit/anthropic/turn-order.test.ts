@@ -1,10 +1,10 @@
-// Which calls of a turn wait for which: each for all calls of the other kind before it, also for
-// those that fail, and for none of its own kind.
+// The order of the calls of a turn: each waits for all calls of the other kind before it, failing
+// ones included, and for none of its own kind.
 
 import { describe, expect, test } from 'vitest'
 import { turnOrder } from '../../../src/anthropic/turn-order.ts'
 
-/** Calls that end when they are told to, and the names of those that have begun. */
+/** Calls that the test ends, and the names of those that have begun. */
 function calls() {
   const order = turnOrder()
   const begun: string[] = []

@@ -1,4 +1,4 @@
-// docs/ERRORS.md is made from the tables of src/api. UPDATE_DOCS=1 writes it anew.
+// docs/ERRORS.md is generated from the tables of src/api. UPDATE_DOCS=1 updates it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -11,10 +11,10 @@ const path = fileURLToPath(new URL('../../../docs/ERRORS.md', import.meta.url))
 const introduction = `# Errors
 
 Every failure that the library expects is a \`StoreError\` with one of these codes. The codes are
-stable; the messages are sentences for people and may change. A message never holds the content of a
+stable; the messages are sentences for users and may change. A message never holds the content of a
 memory, key material or a path of the host.
 
-This file is made from \`src/api/error-surface.ts\`: run
+This file is generated from \`src/api/error-surface.ts\`: run
 \`UPDATE_DOCS=1 npx vitest run test/unit/api/error-docs.test.ts\` after a change there.
 
 ## Exit codes
@@ -44,7 +44,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return all.map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
-test('docs/ERRORS.md says what the tables say', () => {
+test('docs/ERRORS.md is generated from the current tables', () => {
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(path, documentText())
   expect(readFileSync(path, 'utf8')).toBe(documentText())
 })

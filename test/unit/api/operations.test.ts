@@ -1,4 +1,4 @@
-// The operations below the words of the memory tool: structured results, and codes with details
+// The operations beneath the texts of the memory tool: structured results, and codes with details
 // that an adapter can word.
 
 import { join } from 'node:path'
@@ -91,7 +91,7 @@ const { view, create, strReplace, insert, remove, rename } = operations
 const a = '/notes/a'
 
 const failures: readonly Failure[] = [
-  ['view of nothing', () => run(view, { path: '/x' }), 'not_found', { path: '/x' }],
+  ['view of a missing path', () => run(view, { path: '/x' }), 'not_found', { path: '/x' }],
   [
     'a range of a directory',
     () => run(view, { path: '/notes', view_range: [1, 2] }),
@@ -117,13 +117,13 @@ const failures: readonly Failure[] = [
     { path: a },
   ],
   [
-    'replace what is not there',
+    'replace a text that does not occur',
     () => run(strReplace, { path: a, old_str: '?' }),
     'no_match',
     { path: a },
   ],
   [
-    'replace what is there three times',
+    'replace a text that occurs three times',
     () => run(strReplace, { path: '/notes/b', old_str: 'x' }),
     'multiple_matches',
     { path: '/notes/b', lines: [1, 1, 2] },
@@ -134,7 +134,7 @@ const failures: readonly Failure[] = [
     'invalid_line',
     { path: a, actual: 6, limit: 5 },
   ],
-  ['delete nothing', () => run(remove, { path: '/x' }), 'not_found', { path: '/x' }],
+  ['delete a missing path', () => run(remove, { path: '/x' }), 'not_found', { path: '/x' }],
   ['delete the root', () => run(remove, { path: '/' }), 'invalid_path', {}],
   ['rename the root', () => run(rename, { old_path: '/', new_path: '/x' }), 'invalid_path', {}],
   [
@@ -144,7 +144,7 @@ const failures: readonly Failure[] = [
     { path: '/notes/n' },
   ],
   [
-    'rename onto what is above',
+    'rename onto a parent directory',
     () => run(rename, { old_path: a, new_path: '/notes' }),
     'path_conflict',
     { path: '/notes' },

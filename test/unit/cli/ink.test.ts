@@ -36,7 +36,7 @@ function context(terminal: Terminal, noColour = false): Context {
   const interrupts = {
     signal: new AbortController().signal,
     patiently: <T>(_: string, work: () => Promise<T>) => work(),
-    untilTold: <T>(_: string, work: () => Promise<T>) => work(),
+    untilStopped: <T>(_: string, work: () => Promise<T>) => work(),
     ignoring: <T>(work: () => Promise<T>) => work(),
     atExit: () => () => undefined,
   }

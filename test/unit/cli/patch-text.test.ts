@@ -1,4 +1,4 @@
-// Patches: what `git apply` makes of them is what they say, whatever the texts and paths are.
+// Patches: `git apply` yields the new state for any texts and paths.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ function change(before?: [string, string], after?: [string, string]): TextChange
   return { before: side(before), after: side(after) }
 }
 
-/** The files that `git apply` makes of those that were there. */
+/** The files after `git apply`. */
 function apply(patch: string, { before }: TextChange): Readonly<Record<string, string>> {
   const directory = temporaryDirectory()
   if (before !== undefined) {
@@ -64,7 +64,7 @@ describe.skipIf(git.missing)(`git apply${git.note} takes the patch of`, () => {
     ['a path with a space', change(['/a b', 'one\n'], ['/a b', '1\n'])],
     ['a new path with a space', change(undefined, ['/a b/c d', '1\n'])],
     ['a path with a quote and a letter', change(['/"ü"', 'one\n'], ['/"ü"', '1\n'])],
-    ['a rename of such', change(['/"ü"', 'one\n'], ['/ö b', 'one\n'])],
+    ['a rename of such a path', change(['/"ü"', 'one\n'], ['/ö b', 'one\n'])],
     ['lines that look like headers', change(['/a', '-- x\n@@ y\n'], ['/a', '++ x\ndiff --git\n'])],
   ])('%s', (_, one) => {
     const { after } = one
@@ -91,7 +91,7 @@ describe.skipIf(git.missing)(`git apply${git.note} takes the patch of`, () => {
   })
 })
 
-test('what did not change has no patch', () => {
+test('an unchanged memory has no patch', () => {
   expect(patchText(change(['/a', 'x'], ['/a', 'x']))).toBe('')
   expect(patchText(change(undefined, undefined))).toBe('')
 })
@@ -114,13 +114,13 @@ test('--stat counts lines, scales its bars, and sums up', () => {
   )
 })
 
-test('the name of a change is its path, or both of a rename', () => {
+test('the name of a change is its path, or both paths of a rename', () => {
   expect(nameOf(change(['/a', ''], undefined))).toBe('/a')
   expect(nameOf(change(undefined, ['/b', '']))).toBe('/b')
   expect(nameOf(change(['/a', ''], ['/b', '']))).toBe('/a => /b')
 })
 
-test('a patch is painted by what its lines are, not by what they look like', () => {
+test('a patch is painted by the kind of its lines, not by their looks', () => {
   const ink: Ink = { plain: (text) => `<${text}>`, paint: (colour, line) => `${colour}(${line})` }
   const patch = patchText(change(['/a', '-- x\nsame\n'], ['/a', '++ y\nsame\n']))
   expect(paintPatch(ink, patch)).toBe(

@@ -43,7 +43,7 @@ describe('a pattern', () => {
   })
 
   test.each(['a*', '^', 'x|', '$'])('%s, which matches anything, is refused', (matching) => {
-    expect(() => patternOf(input({ matching }))).toThrow(/matches an empty text/)
+    expect(() => patternOf(input({ matching }))).toThrow(/matches the empty string/)
   })
 })
 

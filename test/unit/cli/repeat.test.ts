@@ -5,7 +5,7 @@ import { repeat } from '../../../src/cli/repeat.ts'
 
 const SECONDS = 60
 
-/** When turns begin, ms after the first, where `well` says of each whether it goes well. */
+/** When turns begin, ms after the first; `well` says for each turn whether it succeeds. */
 async function startsOf(well: readonly boolean[], random: number): Promise<readonly number[]> {
   const controller = new AbortController()
   const { signal } = controller
@@ -59,7 +59,7 @@ describe('repeating', () => {
     expect([turns, vi.getTimerCount()]).toEqual([1, 0])
   })
 
-  test('never begins once it was told to end', async () => {
+  test('never begins after it was aborted', async () => {
     const turn = (): Promise<boolean> => Promise.reject(new Error('It began'))
     await repeat(turn, { seconds: SECONDS, random: () => 0.5, signal: AbortSignal.abort() })
   })

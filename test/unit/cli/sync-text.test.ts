@@ -1,4 +1,4 @@
-// What a sync tells people and programs, of reports that are rare in life.
+// The text and JSON of sync reports that rarely occur.
 
 import { expect, test } from 'vitest'
 import { reportJson, reportText } from '../../../src/cli/sync-text.ts'
@@ -30,23 +30,23 @@ const version = {
 } as const
 const change = { commit: '2'.repeat(40), deviceId: 'dev_gone', time: 0, versions: [version] }
 
-test('a sync in which nothing happened says no more than that', () => {
+test('a sync without changes says only that', () => {
   expect(reportText(quiet)).toBe('origin: nothing to do\n  words one two\n')
   expect(reportJson(quiet)).toMatchObject({ pending_devices: [], late_changes: [] })
 })
 
-test('settings that were set apart, and texts that a redaction missed, are named', () => {
+test('settings changed on both sides and texts that a redaction missed are named', () => {
   expect(reportText({ ...quiet, settings: 'replaced' })).toContain(
-    '  the settings are those of another device now: see `gitlocket settings`\n',
+    '  the settings of another device are now in force: see `gitlocket settings`\n',
   )
   expect(reportText({ ...quiet, settings: 'kept' })).toContain(
-    '  another device had changed the settings too, and those set here hold: see ',
+    '  another device had changed the settings too, and those set here are kept: see ',
   )
   const memory = { memoryId: 'mem_0', versionId: 'memver_1', path: '/key\u001b.md' }
   const report: SyncReport = { ...quiet, builtOnRedacted: [memory] }
   expect(reportText(report)).toContain(
-    '  /key\\x{1b}.md was changed by who did not know that its text was redacted: look whether ' +
-      'it is there still, and redact that too\n',
+    '  /key\\x{1b}.md was changed by a device that did not know of a redaction of its text: ' +
+      'check whether the text is still there, and redact it there too\n',
   )
   expect(reportJson(report)).toMatchObject({
     settings: null,
@@ -56,18 +56,18 @@ test('settings that were set apart, and texts that a redaction missed, are named
   })
 })
 
-test('what merges elsewhere have combined is counted, and some of it named', () => {
+test('versions that merges elsewhere combined are counted, and some of them named', () => {
   const elsewhere = ['/a.md', '/b\u001b.md', undefined, '/d.md'].map((path, index): Conflict => {
     const made = { versionId: `memver_${index}`, memoryId: 'mem_0', path, inputs: [] }
     const none = { kept: undefined, joined: undefined, movedFrom: undefined }
     return { ...made, ...none, combination: 'combined', commit: '3'.repeat(40), time: 0 }
   })
   expect(reportText({ ...quiet, mergedElsewhere: elsewhere })).toContain(
-    '  merges elsewhere made 4 versions of both sides (/a.md, /b\\x{1b}.md, (redacted), …): ' +
+    '  merges elsewhere combined both sides in 4 versions (/a.md, /b\\x{1b}.md, (redacted), …): ' +
       '`gitlocket conflicts` lists them\n',
   )
   expect(reportText({ ...quiet, mergedElsewhere: elsewhere.slice(0, 1) })).toContain(
-    'made 1 version of both sides (/a.md): `gitlocket conflicts` lists it\n',
+    'combined both sides in 1 version (/a.md): `gitlocket conflicts` lists it\n',
   )
   const { merged_elsewhere: listed } = reportJson({ ...quiet, mergedElsewhere: elsewhere })
   expect(listed).toContainEqual({ memory_version_id: 'memver_2', memory_id: 'mem_0', path: null })
@@ -81,7 +81,7 @@ test('changes that came too late are listed with their memories and authors', ()
       .split('\n')
       .slice(1, 4),
   ).toEqual([
-    '  2 commits of removed devices came too late, and are no part of the history:',
+    '  2 commits of removed devices came too late and are not part of the history:',
     String.raw`    memver_0  created  /late\x{1b}.md  by dev_gone`,
     '    memver_1  created  (redacted)  by dev_gone',
   ])
@@ -95,21 +95,21 @@ test('changes that came too late are listed with their memories and authors', ()
 test('late changes without memories are counted', () => {
   const late = [{ ...change, versions: [] }]
   expect(reportText({ ...quiet, late })).toContain(
-    '  1 commit of removed devices came too late, and is no part of the history\n',
+    '  1 commit of removed devices came too late and is not part of the history\n',
   )
 })
 
-test('devices that have not shown a redaction are named, those apart that never can', () => {
+test('devices that have not acknowledged a redaction are named, and those that cannot', () => {
   const writer = { deviceId: 'dev_w', role: 'writer', lastRecord: 0, canAcknowledge: true } as const
   const reader = { ...writer, deviceId: 'dev_r', role: 'reader', canAcknowledge: false } as const
   const silent = { ...writer, deviceId: 'dev_s', lastRecord: undefined }
   const report = { ...quiet, erased: 2, pendingDevices: [writer, reader, silent] }
   expect(reportText(report).split('\n').slice(1, 7)).toEqual([
     '  erased here: 2 versions redacted elsewhere',
-    '  Redactions not taken over yet, as far as records show, by',
+    '  Redactions not acknowledged yet, as far as records show, by',
     '    dev_w, writer, last wrote 1970-01-01T00:00:00.000Z',
     '    dev_s, writer, has written nothing',
-    '  Of these it cannot be known whether they took redactions over, as they may write nothing:',
+    '  These may not write, so that it cannot be known whether they have taken redactions over:',
     '    dev_r, reader, last wrote 1970-01-01T00:00:00.000Z',
   ])
   const { pending_devices: pendingDevices } = reportJson(report)
@@ -121,7 +121,7 @@ test('devices that have not shown a redaction are named, those apart that never 
   })
 })
 
-test('joined keyrings are told with what they took from whom', () => {
+test('joined keyrings are reported with removed devices, lowered roles and dropped slots', () => {
   const lowered = [{ deviceId: 'dev_l', role: 'reader' }] as const
   const keyrings = { removed: ['dev_r'], lowered, passphrases: 2, dropped: 1 }
   expect(
@@ -129,11 +129,11 @@ test('joined keyrings are told with what they took from whom', () => {
       .split('\n')
       .slice(1, 6),
   ).toEqual([
-    '  both sides had changed who may open the store: joined, and sealed under new keys',
-    '  dev_r is removed: one side had removed it, or had other keys of it',
+    '  both sides had changed who may open the store: their keyrings were joined under new keys',
+    '  dev_r is removed: one side had removed it, or had different keys for it',
     '  dev_l is reader, the lower role of the two',
-    '  2 passphrases open the store: `gitlocket key passwd` leaves one',
-    '  1 passphrase or recovery key opens the store no more: the sides had different keys or ' +
+    '  2 passphrases open the store: `gitlocket key passwd` sets a single one',
+    '  1 passphrase or recovery key no longer opens the store: the sides had different keys or ' +
       'too many',
   ])
   const { keyrings: listed } = reportJson({ ...quiet, keyrings })

@@ -1,4 +1,4 @@
-// `openDefaultStore` opens what the command line would, by the variables that it is given alone.
+// `openDefaultStore` opens the store that the command line would, by its variables alone.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ const cases: Readonly<Record<string, (home: string) => Case>> = {
       XDG_STATE_HOME: `${home}/state`,
     },
   }),
-  'variables of our own': (home) => ({
+  'the variables of gitlocket': (home) => ({
     directory: `${home}/a`,
     stateDirectory: `${home}/b`,
     identityFile: `${home}/c/identity`,

@@ -1,4 +1,4 @@
-// The pure parts of the command line: words, times, sizes, the progress bar, paths of plain files.
+// The pure parts of the command line: arguments, times, sizes, the progress bar, paths of files.
 
 import { describe, expect, test } from 'vitest'
 import { exportFile, exportProblem } from '../../../src/cli/memory-files.ts'
@@ -12,12 +12,12 @@ import { findTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/ti
 
 describe('a command line', () => {
   test('may have its common options before or after the verb', () => {
-    for (const words of [
+    for (const args of [
       ['--store', 'x', '--json', 'log', 'a'],
       ['log', 'a', '--json', '--store=x'],
       ['history', '--store', 'x', 'a', '--json'],
     ]) {
-      const invocation = parseCommandLine(words, commands)
+      const invocation = parseCommandLine(args, commands)
       if (invocation.type !== 'run') throw new Error('no command was found')
       const { command, input } = invocation
       expect([command.name, input.argument(0), input.text('store'), input.flag('json')]).toEqual([
@@ -29,19 +29,19 @@ describe('a command line', () => {
     }
   })
 
-  test.each<[words: string[], text: string | undefined]>([
+  test.each<[args: string[], text: string | undefined]>([
     [['create', 'a', '--text', '- a list'], '- a list'],
     [['create', 'a', '--text', '--'], '--'],
     [['create', 'a', '--text='], ''],
     [['create', 'a', '--text=--json'], '--json'],
     [['create', 'a', '--text', '--unknown'], '--unknown'],
-  ])('%j gives --text %j', (words, text) => {
-    const invocation = parseCommandLine(words, commands)
+  ])('%j gives --text %j', (args, text) => {
+    const invocation = parseCommandLine(args, commands)
     if (invocation.type !== 'run') throw new Error('no command was found')
     expect(invocation.input.text('text')).toBe(text)
   })
 
-  test('takes as many of a repeated argument as there are, none too', () => {
+  test('takes any number of a repeated argument, also none', () => {
     for (const typed of [[], ['a'], ['a', 'b', 'c']]) {
       const invocation = parseCommandLine(['redact', ...typed], commands)
       if (invocation.type !== 'run') throw new Error('no command was found')
@@ -57,7 +57,7 @@ describe('a command line', () => {
     expect(wantsJson(['cat', '--', '--json'])).toBe(false)
   })
 
-  test.each<[words: string[], name: string | undefined]>([
+  test.each<[args: string[], name: string | undefined]>([
     [[], undefined],
     [['--help'], undefined],
     [['help'], undefined],
@@ -65,8 +65,8 @@ describe('a command line', () => {
     [['help', 'key', 'show'], 'key show'],
     [['log', '-h'], 'log'],
     [['create', '--help'], 'create'],
-  ])('%j asks for help on %s', (words, name) => {
-    const invocation = parseCommandLine(words, commands)
+  ])('%j asks for help on %s', (args, name) => {
+    const invocation = parseCommandLine(args, commands)
     expect(invocation.type).toBe('help')
     expect(invocation.type === 'help' ? invocation.command?.name : '').toBe(name)
   })
@@ -91,12 +91,12 @@ describe('times', () => {
     },
   )
 
-  test('a text that is no time is not found to be one', () => {
+  test('a text that is not a time is not taken for one', () => {
     expect(findTime('memver_3k9f', now)).toBeUndefined()
     expect(findTime('deadbeef', now)).toBeUndefined()
   })
 
-  test('durations are counted in units, and nothing else is one', () => {
+  test('durations are counted in units, and nothing else is a duration', () => {
     expect(parseDuration('unchanged', '90d')).toBe(90 * 86_400_000)
     expect(() => parseDuration('unchanged', '2026-01-31')).toThrow(/--unchanged must be a duration/)
   })

@@ -52,6 +52,15 @@ export const argon2: { readonly passes: Bounds; readonly memoryKiB: Bounds } = {
   passes: { floor: 2, standard: 3, ceiling: 10 },
   memoryKiB: { floor: 64 * KIBIBYTE, standard: 256 * KIBIBYTE, ceiling: 1024 * KIBIBYTE },
 }
+export interface StretchParameters {
+  readonly passes: number
+  readonly memoryKiB: number
+}
+/** Of every new passphrase. */
+export const standardStretch: StretchParameters = {
+  passes: argon2.passes.standard,
+  memoryKiB: argon2.memoryKiB.standard,
+}
 export const passphraseCharactersMin: number = 8
 
 /** A journal is preallocated in steps that grow with it between these bounds. */

@@ -2,11 +2,7 @@
 // argon2-worker.ts runs it in a thread that ends; passphrase.ts calls it only without threads.
 
 import sumo, { ready } from 'libsodium-wrappers-sumo'
-
-export interface StretchParameters {
-  readonly passes: number
-  readonly memoryKiB: number
-}
+import type { StretchParameters } from '../limits.ts'
 
 export interface StretchJob extends StretchParameters {
   /** UTF-8 of the passphrase in NFC. */

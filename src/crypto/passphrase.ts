@@ -4,9 +4,9 @@
 import { Worker } from 'node:worker_threads'
 import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { argon2 } from '../limits.ts'
+import { argon2, type StretchParameters } from '../limits.ts'
 import { findWorker } from '../worker-url.ts'
-import type { StretchJob, StretchParameters } from './argon2.ts'
+import type { StretchJob } from './argon2.ts'
 import { wipe } from './wipe.ts'
 
 export interface StretchInput extends StretchParameters {

@@ -24,6 +24,7 @@ import {
   type Slot,
   sortSlots,
 } from '../format/keyring.ts'
+import { standardStretch, type StretchParameters } from '../limits.ts'
 import { openArchives, openAuditArchive, sealArchives } from './archive.ts'
 import { type AuditKeys, auditKeys, type EpochKeys, epochKeys, opensContents } from './epoch.ts'
 import { type Identity, parseRecoveryKey } from './identity.ts'
@@ -86,11 +87,12 @@ export async function createKeyring(options: {
   readonly passphrase: string | undefined
   readonly recoveryKey: Uint8Array
   readonly random: Random
+  readonly stretch?: StretchParameters
 }): Promise<NewKeyring> {
-  const { identity, random } = options
+  const { identity, random, stretch = standardStretch } = options
   const founderRandom = random(32)
   const storeId = storeIdOf(identity.signing.publicKey, founderRandom)
-  const passphrase = await newPassphrase(options.passphrase, [], random)
+  const passphrase = await newPassphrase(options.passphrase, [], { random, stretch })
   const recoveryKey = recoveryKeyIdentity(options.recoveryKey)
   const recovery = [
     recoveryEntry('recovery', recoveryKey, random),
@@ -204,6 +206,8 @@ export interface EpochChanges extends DeviceChanges {
   readonly passphrase?: string | null
   /** 32 bytes that replace all recovery keys. */
   readonly recoveryKey?: Uint8Array
+  /** Of a new passphrase. */
+  readonly stretch?: StretchParameters
 }
 
 /**
@@ -216,9 +220,9 @@ export async function startEpoch(
   random: Random,
 ): Promise<NewKeyring> {
   const { storeId, directory: before } = opened
-  const { passphrase, recoveryKey } = changes
+  const { passphrase, recoveryKey, stretch = standardStretch } = changes
   const old = argon2Of(opened)
-  const fresh = await newPassphrase(passphrase, [...old.values()], random)
+  const fresh = await newPassphrase(passphrase, [...old.values()], { random, stretch })
   const freshEntries = passphraseEntries(fresh, random)
   const replaced = { passphrase: passphrase !== undefined, recovery: recoveryKey !== undefined }
   const recovery = [

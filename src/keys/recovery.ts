@@ -11,7 +11,7 @@ import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
 import { wipe } from '../crypto/wipe.ts'
 import { StoreError } from '../errors.ts'
 import type { Argon2Parameters } from '../format/keyring.ts'
-import { argon2, passphraseCharactersMin } from '../limits.ts'
+import { argon2, passphraseCharactersMin, type StretchParameters } from '../limits.ts'
 
 export interface RecoveryIdentity {
   readonly signing: SigningKeyPair
@@ -44,6 +44,13 @@ export interface NewPassphrase {
   readonly identity: RecoveryIdentity
 }
 
+/** What a new passphrase takes beside its text. */
+export interface Stretching {
+  readonly random: Random
+  /** At least: never less than those before it. */
+  readonly stretch: StretchParameters
+}
+
 /**
  * Stretches a new passphrase, if there is one, with a new salt and never less than those `before`
  * it. Throws `invalid_input`.
@@ -51,25 +58,21 @@ export interface NewPassphrase {
 export async function newPassphrase(
   passphrase: string | null | undefined,
   before: readonly Argon2Parameters[],
-  random: Random,
+  { random, stretch }: Stretching,
 ): Promise<NewPassphrase | undefined> {
   if (passphrase === null || passphrase === undefined) return undefined
   checkNewPassphrase(passphrase)
-  const { passes, memoryKiB } = argon2
   // From our own bounds: who made the keyring before can raise them, not lower them or break us.
   const parameters = {
     salt: random(16),
-    passes: atLeast(passes, Math.max(0, ...before.map((one) => one.passes))),
-    memoryKiB: atLeast(memoryKiB, Math.max(0, ...before.map((one) => one.memoryKiB))),
+    passes: atMost(argon2.passes, stretch.passes, ...before.map((one) => one.passes)),
+    memoryKiB: atMost(argon2.memoryKiB, stretch.memoryKiB, ...before.map((one) => one.memoryKiB)),
   }
   return { argon2: parameters, identity: await passphraseIdentity(passphrase, parameters) }
 }
 
-function atLeast(
-  bounds: { readonly standard: number; readonly ceiling: number },
-  value: number,
-): number {
-  return Math.min(Math.max(value, bounds.standard), bounds.ceiling)
+function atMost({ ceiling }: { readonly ceiling: number }, ...values: readonly number[]): number {
+  return Math.min(Math.max(...values), ceiling)
 }
 
 /** For new passphrases only: one that was accepted once is never refused later. */

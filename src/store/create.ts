@@ -76,7 +76,7 @@ export async function createStore(
 /** The first keyring, settings and commit, in RAM. */
 async function found(
   options: CreateOptions,
-  { clock, random }: Pick<Required<StoreEnvironment>, 'clock' | 'random'>,
+  { clock, random, stretch }: Pick<Required<StoreEnvironment>, 'clock' | 'random' | 'stretch'>,
   recoveryKey: Uint8Array,
 ): Promise<{
   readonly storeId: string
@@ -87,7 +87,7 @@ async function found(
   const { identity, passphrase, actor } = options
   const settings = checkSettings(initialSettings(options))
   const founder = actor && checkActor(actor)
-  const keyring = await createKeyring({ identity, passphrase, recoveryKey, random })
+  const keyring = await createKeyring({ identity, passphrase, recoveryKey, random, stretch })
   const { storeId, epoch } = keyring
   const { deviceId, signing: pair } = identity
   const signer = { deviceId, pair, sequence: 1, previous: zeroHash }

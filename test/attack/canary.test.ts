@@ -15,6 +15,7 @@ import { createStore } from '../../src/store/create.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { openStore } from '../../src/store/open.ts'
 import { countingRandom } from '../support/forge-seal.ts'
+import { leastStretch } from '../support/stores.ts'
 import { gitBytes, sharedDirectory } from '../support/temporary.ts'
 
 /** One canary for each kind of secret, so that a match shows what leaked. */
@@ -50,6 +51,7 @@ beforeAll(async () => {
     identity: await identity,
     name: canaries['name'] ?? '',
     passphrase,
+    stretch: leastStretch,
     actor: author.actor,
   })
   await work(store)

@@ -6,6 +6,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build, type Format } from 'esbuild'
 import { describe, expect, test } from 'vitest'
+import { leastStretch } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 const library = fileURLToPath(new URL('../../dist', import.meta.url))
@@ -17,7 +18,8 @@ async function main(directory) {
   const identity = await parseIdentity(formatIdentity(await generateIdentity()))
   const place = { directory: directory + '/store', stateDirectory: directory + '/state', identity }
   const limits = { contentBytes: size }
-  const { store } = await createStore({ ...place, passphrase: 'correct horse battery', limits })
+  const options = { passphrase: 'correct horse battery', stretch: ${JSON.stringify(leastStretch)} }
+  const { store } = await createStore({ ...place, ...options, limits })
   const me = store.as({ actor: { type: 'user', id: 'bundle' } })
   await me.write('/large', 'x'.repeat(size))
   const { create } = memoryToolHandlers(store, { session: 'bundle' })

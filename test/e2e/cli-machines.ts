@@ -87,7 +87,8 @@ async function makePair(directory: string, link: string): Promise<string> {
   return recoveryKey
 }
 
-async function placesOf(home: Home): Promise<{
+/** Where the command line looks on this machine, with a new identity there. */
+export async function placesOf(home: Home): Promise<{
   readonly directory: string
   readonly stateDirectory: string
   readonly identity: Identity

@@ -25,7 +25,8 @@ describe('row 8: a second machine', () => {
   const remote = join(sharedDirectory(), 'remote.git')
   beforeAll(async () => {
     git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')
-    await first.call(['init'], inFile(first, passphrase))
+    const made = await first.call(['init'], inFile(first, passphrase))
+    expect(made.stdout).toContain('Passphrase   set')
     await first.ok('create', 'notes.md', '--text', 'one\ntwo\n')
     await first.ok('remote', 'add', 'origin', remote)
     await first.ok('sync')

@@ -13,7 +13,7 @@ import {
   type Role,
   type SyncReport,
 } from '../../src/index.ts'
-import { author, newStore, type TestPlace } from './stores.ts'
+import { author, leastStretch, newStore, type TestPlace } from './stores.ts'
 import { copyDirectory, git, temporaryDirectory } from './temporary.ts'
 
 export interface Clone {
@@ -46,7 +46,14 @@ export async function joinClone(
   const identity = options.identity ?? (await generateIdentity())
   const at = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
   const secret = 'identity' in options ? {} : { recoveryKey }
-  const store = await joinStore({ url, author, ...secret, ...at, ...options })
+  const store = await joinStore({
+    url,
+    author,
+    stretch: leastStretch,
+    ...secret,
+    ...at,
+    ...options,
+  })
   return { store, place: { ...at, recoveryKey } }
 }
 
@@ -57,7 +64,10 @@ export async function copyOf({ place }: Pick<Clone, 'place'>): Promise<Clone> {
   copyDirectory(place.stateDirectory, `${root}/state`)
   const at = { ...place, directory: `${root}/store`, stateDirectory: `${root}/state` }
   const { directory, stateDirectory, identity } = at
-  return { store: await openStore({ directory, stateDirectory, identity }), place: at }
+  return {
+    store: await openStore({ directory, stateDirectory, identity, stretch: leastStretch }),
+    place: at,
+  }
 }
 
 /** What others call the device of a clone. */

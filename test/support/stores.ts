@@ -10,9 +10,16 @@ import {
   type OpenOptions,
   openStore,
 } from '../../src/index.ts'
+import { argon2, type StretchParameters } from '../../src/limits.ts'
 import { temporaryDirectory } from './temporary.ts'
 
 export const author: Author = { actor: { type: 'session', id: 'agent-1' }, session: 'agent-1' }
+
+/** The least that the format allows, in a fifth of the time. */
+export const leastStretch: StretchParameters = {
+  passes: argon2.passes.floor,
+  memoryKiB: argon2.memoryKiB.floor,
+}
 
 export interface TestPlace {
   readonly directory: string
@@ -28,14 +35,14 @@ export async function newStore(
   const root = temporaryDirectory()
   const identity = options.identity ?? (await generateIdentity())
   const at = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
-  const { store, recoveryKey } = await createStore({ ...at, ...options })
+  const { store, recoveryKey } = await createStore({ ...at, stretch: leastStretch, ...options })
   return { store, place: { ...at, recoveryKey } }
 }
 
 /** Opens it again, as the same device unless told otherwise. */
 export function reopen(place: TestPlace, options: Partial<OpenOptions> = {}): Promise<MemoryStore> {
   const { directory, stateDirectory, identity } = place
-  return openStore({ directory, stateDirectory, identity, ...options })
+  return openStore({ directory, stateDirectory, identity, stretch: leastStretch, ...options })
 }
 
 /** Path → content of everything live. */

@@ -77,7 +77,8 @@ export async function changeEpoch(
   changes: EpochChanges,
   author: Author,
 ): Promise<BuiltCommit> {
-  const next = await startEpoch(await openToChange(session), changes, session.random)
+  const { random, stretch } = session
+  const next = await startEpoch(await openToChange(session), { stretch, ...changes }, random)
   const built = await extendKeyring(session, next, author)
   const forget = session.addEpoch(next.epoch)
   const undo = (): void => {

@@ -9,6 +9,7 @@ import { formatId } from '../../format/id.ts'
 import type { Packer } from '../../git/pack/packer.ts'
 import type { Identity } from '../../keys/identity.ts'
 import type { Unlock } from '../../keys/keyring.ts'
+import { standardStretch, type StretchParameters } from '../../limits.ts'
 import type { ContentGuard } from '../guard/guard.ts'
 import { Anchor } from '../local/anchor.ts'
 import { RemoteStateFile } from '../local/remote-state-file.ts'
@@ -27,6 +28,8 @@ export interface StoreEnvironment {
   readonly random?: Random
   /** @internal Replaced in tests. */
   readonly disk?: Disk
+  /** @internal What new passphrases are stretched with: tests take the least that is allowed. */
+  readonly stretch?: StretchParameters
   /** @internal Where packs are made: a worker thread, unless given. */
   readonly packer?: Packer
 }
@@ -57,7 +60,8 @@ export function environmentOf(
   options: StoreEnvironment,
 ): Required<Omit<StoreEnvironment, 'packer'>> {
   const { clock = systemClock, random = systemRandom, disk = systemDisk } = options
-  return { clock, random, disk }
+  const { stretch = standardStretch } = options
+  return { clock, random, disk, stretch }
 }
 
 export function storageOf(options: StoreEnvironment): StoreEnvironment {

@@ -27,7 +27,7 @@ export async function openSession(
   options: OpenOptions,
 ): Promise<{ readonly session: StoreSession; readonly opened: OpenedKeyring }> {
   const { identity, guard } = options
-  const { clock, random } = environmentOf(options)
+  const { clock, random, stretch } = environmentOf(options)
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
   // The anchor before the head: the other way round, a commit between the two would look like a
@@ -43,7 +43,7 @@ export async function openSession(
   const { snapshot } = found
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
   const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
-  const local = { cacheDirectory, clock, random, guard, seenRemotes }
+  const local = { cacheDirectory, clock, random, stretch, guard, seenRemotes }
   const session = new StoreSession({ ...parts, ...local }, history)
   if (options.acceptRolledBack === true) {
     await objects.exclusive(async () => {

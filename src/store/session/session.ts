@@ -10,6 +10,7 @@ import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
 import type { Identity } from '../../keys/identity.ts'
+import type { StretchParameters } from '../../limits.ts'
 import { SharedSlice } from '../../time-slice.ts'
 import { forkedError } from '../access/authority.ts'
 import type { CommitContext, OtherParent } from '../commits/commit-context.ts'
@@ -29,6 +30,7 @@ import { type Build, Writer } from './writer.ts'
 
 export interface SessionParts extends StateParts {
   readonly random: Random
+  readonly stretch: StretchParameters
   /** The caller's own, in addition to that of the settings. */
   readonly guard: ContentGuard | undefined
 }
@@ -38,6 +40,7 @@ export class StoreSession {
   readonly storeId: string
   readonly identity: Identity
   readonly random: Random
+  readonly stretch: StretchParameters
   readonly clock: WriterClock
   readonly reads: Reads
   readonly seenRemotes: RemoteStateFile
@@ -58,6 +61,7 @@ export class StoreSession {
     this.storeId = state.storeId
     this.identity = state.identity
     this.random = parts.random
+    this.stretch = parts.stretch
     this.clock = new WriterClock(parts.clock)
     this.reads = state.local.reads
     this.seenRemotes = state.seenRemotes

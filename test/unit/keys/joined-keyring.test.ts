@@ -18,6 +18,7 @@ import { countingRandom } from '../../support/forge-seal.ts'
 import { decodeKeyring as referenceDecode } from '../../support/reference/keyring.ts'
 import { unlock as referenceUnlock } from '../../support/reference/unlock.ts'
 import { sample } from '../../support/seed.ts'
+import { leastStretch } from '../../support/stores.ts'
 
 const random = countingRandom('joined keyring')
 const recoveryKey = random(32)
@@ -78,7 +79,9 @@ describe('passphrases that were set apart', () => {
   test('each open what joins them, another does not, and the next one replaces them', async () => {
     const texts = ['the first of two', 'the second of two']
     const sides = await Promise.all(
-      texts.map(async (passphrase) => reopen(await startEpoch(common, { passphrase }, random))),
+      texts.map(async (passphrase) =>
+        reopen(await startEpoch(common, { passphrase, stretch: leastStretch }, random)),
+      ),
     )
     const [left, right] = sides
     if (left === undefined || right === undefined) throw new Error('two sides')

@@ -32,6 +32,7 @@ import {
   openDirectory as referenceDirectory,
 } from '../../support/reference/keyring.ts'
 import { unlock as referenceUnlock } from '../../support/reference/unlock.ts'
+import { leastStretch } from '../../support/stores.ts'
 
 const random = systemRandom
 const founder = await generateIdentity()
@@ -244,20 +245,39 @@ describe('a passphrase', () => {
   let keyring: NewKeyring
   let withPassphrase: OpenedKeyring
   beforeAll(async () => {
-    keyring = await startEpoch(opened, { passphrase }, random)
+    keyring = await startEpoch(opened, { passphrase, stretch: leastStretch }, random)
     withPassphrase = await reopen(keyring, by(founder))
   })
 
   test('is set with our own parameters and opens the keyring', async () => {
-    const slot = decodeKeyring(keyring.bytes).slots.find(({ type }) => type === 'passphrase')
+    const own = await startEpoch(opened, { passphrase }, random)
+    const slot = decodeKeyring(own.bytes).slots.find(({ type }) => type === 'passphrase')
     expect(slot?.argon2).toMatchObject({
       passes: argon2.passes.standard,
       memoryKiB: argon2.memoryKiB.standard,
     })
-    const unlocked = await reopen(keyring, { type: 'passphrase', passphrase })
-    expect(unlocked.epoch).toEqual(keyring.epoch)
-    const entry = keyring.directory.recovery.find(({ type }) => type === 'passphrase')
+    const unlocked = await reopen(own, { type: 'passphrase', passphrase })
+    expect(unlocked.epoch).toEqual(own.epoch)
+    const entry = own.directory.recovery.find(({ type }) => type === 'passphrase')
     expect(unlocked.recovery?.signing.publicKey).toEqual(entry?.signingKey)
+  })
+
+  test('is set with more where that is asked for, or one before it had more', async () => {
+    const more = { passes: argon2.passes.floor + 1, memoryKiB: argon2.memoryKiB.floor + 1024 }
+    const parametersOf = ({ bytes }: NewKeyring): unknown =>
+      decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase')?.argon2
+    const asked = await startEpoch(opened, { passphrase, stretch: more }, random)
+    expect(parametersOf(asked)).toMatchObject(more)
+    const changes = { passphrase, stretch: leastStretch }
+    const kept = await startEpoch(await reopen(asked, by(founder)), changes, random)
+    expect(parametersOf(kept)).toMatchObject(more)
+  })
+
+  test('is not set with less than the format allows', async () => {
+    const stretch = { ...leastStretch, passes: argon2.passes.floor - 1 }
+    await expect(startEpoch(opened, { passphrase, stretch }, random)).rejects.toMatchObject({
+      code: 'weak_key_parameters',
+    })
   })
 
   test('that is wrong is wrong_key', async () => {

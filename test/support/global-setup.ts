@@ -12,14 +12,15 @@ import { useTemporaryRoot } from './temporary-root.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
 const output = join(root, 'dist')
-// Its time is when the last compilation began, so that an edit during it counts as newer. Not below
-// node_modules, which clones of the repository may share.
+// Its time is when the last compilation began, here or in `npm run build`, so that an edit during
+// it counts as newer. Not below node_modules, which clones of the repository may share.
 const stamp = join(root, 'build', 'compiled')
 
 /** Returns what is to be done after all tests. */
 export function setup(): () => void {
   console.log(`seed ${seed}${full ? ', full runs' : ''} (SEED=n and FULL=1 change that)`)
   if (process.env['REBUILD'] === '1' || isStale()) compile()
+  removeOrphans()
   return useTemporaryRoot()
 }
 
@@ -35,7 +36,6 @@ function compile(): void {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', source], { encoding: 'utf8' })
   if (status !== 0) console.error(stdout)
-  removeOrphans()
   mkdirSync(dirname(stamp), { recursive: true })
   writeFileSync(stamp, '')
   utimesSync(stamp, start, start)

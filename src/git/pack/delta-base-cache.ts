@@ -1,24 +1,24 @@
-// Trees that deltas were applied to, the oldest dropped first: neighbours in a history share their
-// chains. Bounded in bytes. They lie in one ring of memory, and where is in columns of numbers: as
-// objects of their own they would be garbage that only a full collection frees. Must be cleared
-// when a pack is closed, since a key is only a number of the pack and an offset.
+// A cache of trees that were bases of deltas, oldest evicted first: neighbours in a history share
+// delta chains. Bounded in bytes, in one ring buffer with numeric columns, since separate objects
+// would be garbage for a full collection. Must be cleared when a pack is closed: a key is only a
+// pack's serial number and an offset.
 
 import type { GitObject } from '../objects/object.ts'
 
-/** A larger object would push out too many others. */
+/** A larger object would evict too many others. */
 const objectBytesMax = 65_536
 const ringBytesMin = 65_536
-/** Trees are about as large on average, and a row takes 20 bytes. */
+/** Roughly the average size of a tree; a row takes 20 bytes. */
 const bytesPerRow = 256
 const rowsMin = 1024
-/** A key is in one of so many rows from its first one on. */
+/** A key is in one of this many rows, starting at its first row. */
 const rowsPerKey = 4
 /** Knuth's multiplicative hashing: 2^32 divided by the golden ratio. */
 const multiplier = 0x9e37_79b1
-/** Before the first lap: what was never written is not of the one before. */
+/** A row that was never written must not look like one of the previous lap. */
 const firstLap = 2
 
-/** The ring, and a table of what lies where. */
+/** The ring, and a table of its objects. */
 interface Memory {
   readonly ring: Uint8Array
   readonly keys: Float64Array
@@ -32,7 +32,7 @@ export class DeltaBaseCache {
   readonly #bytesMax: number
   #memory: Memory | undefined
   #lap = firstLap
-  /** Where in the ring the next object goes. What is after that is from the lap before. */
+  /** Where the next object is written; later bytes are from the previous lap. */
   #next = 0
 
   constructor(bytesMax: number) {
@@ -45,7 +45,7 @@ export class DeltaBaseCache {
     return tree && { type: 'tree', body: tree.body.slice() }
   }
 
-  /** As `find`, but good only until something is added. */
+  /** Like `find`, but as a view that is valid until the next `add`. */
   view(key: number): GitObject | undefined {
     const memory = this.#memory
     const row = memory && this.#findRow(memory, key)
@@ -54,7 +54,7 @@ export class DeltaBaseCache {
     return { type: 'tree', body: memory.ring.subarray(start, start + (memory.lengths[row] ?? 0)) }
   }
 
-  /** Keeps trees alone: a store's commits and blobs are never the base of a delta. */
+  /** Keeps trees only: a store's commits and blobs are never the base of a delta. */
   add(key: number, { type, body }: { readonly type: string; readonly body: Uint8Array }): void {
     if (type !== 'tree' || body.length > Math.min(objectBytesMax, this.#bytesMax)) return
     const memory = this.#withRoomFor(body.length)
@@ -75,8 +75,8 @@ export class DeltaBaseCache {
   }
 
   /**
-   * The ring, twice as large while it may grow: most stores need a small part of it. It is as large
-   * as it may be before it turns for the first time, so that no place in it ever moves.
+   * Doubles the ring while it may grow, since most stores need a small part of it. It wraps around
+   * only at its full size, so that no object in it ever moves.
    */
   #withRoomFor(length: number): Memory {
     const old = this.#memory
@@ -113,7 +113,7 @@ export class DeltaBaseCache {
     return undefined
   }
 
-  /** One whose object was overwritten, or else the oldest. */
+  /** A row whose object was overwritten, or else the oldest. */
   #rowToFill(memory: Memory, key: number): number {
     const first = firstRow(memory, key)
     let oldest = first
@@ -125,7 +125,7 @@ export class DeltaBaseCache {
     return oldest
   }
 
-  /** What is left of the lap before lies after all of this one. */
+  /** Objects of the previous lap remain only after the current position. */
   #isKept({ laps, starts }: Memory, row: number): boolean {
     const lap = laps[row] ?? 0
     return lap === this.#lap || (lap === this.#lap - 1 && (starts[row] ?? 0) >= this.#next)

@@ -6,15 +6,15 @@ import { concatBytes } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { objectBytesMax } from '../../limits.ts'
 
-// The most that git itself copies in one instruction.
+// The longest copy that git itself writes.
 const copyMax = 0x1_0000
 const insertMax = 127
-/** A copy in between costs up to five bytes, and the insert after it one more. */
+/** A copy between two inserts costs up to five bytes, and the second insert one more. */
 const runMin = 8
-/** What the bytes of a number count, the lowest first: to raise to a power takes longer. */
+/** The weights of a number's bytes, lowest first; computing powers would take longer. */
 const byteScales = [1, 2 ** 8, 2 ** 16, 2 ** 24] as const
 
-/** The target that `delta` makes of `base`. Throws `pack_corrupt`. */
+/** Applies a delta to its base. Throws `pack_corrupt`. */
 export function applyDelta(base: Uint8Array, delta: Uint8Array): Uint8Array {
   const source = readSize(delta, 0)
   const target = readSize(delta, source.end)
@@ -24,27 +24,28 @@ export function applyDelta(base: Uint8Array, delta: Uint8Array): Uint8Array {
   let at = target.end
   let filled = 0
   while (at < delta.length) {
-    const step = readInstruction(delta, at)
-    const from = step.copy ? base : delta
-    if (step.start + step.length > from.length) throw corrupt('a delta reads past its source')
-    if (filled + step.length > result.length) throw corrupt('a delta overfills its target')
-    result.set(from.subarray(step.start, step.start + step.length), filled)
-    filled += step.length
-    at = step.end
+    const instruction = readInstruction(delta, at)
+    const from = instruction.copy ? base : delta
+    if (instruction.start + instruction.length > from.length)
+      throw corrupt('a delta reads past its source')
+    if (filled + instruction.length > result.length) throw corrupt('a delta overfills its target')
+    result.set(from.subarray(instruction.start, instruction.start + instruction.length), filled)
+    filled += instruction.length
+    at = instruction.end
   }
   if (filled !== result.length) throw corrupt('a delta does not fill its target')
   return result
 }
 
-/** The declared size of what a delta makes. Throws `pack_corrupt`. */
+/** The declared size of a delta's target. Throws `pack_corrupt`. */
 export function deltaTargetSize(delta: Uint8Array): number {
   return readSize(delta, readSize(delta, 0).end).size
 }
 
 /**
- * A delta for two versions of one tree, or two commits: what they share at the start, at the end,
- * and in between at the same offset is copied, the rest inserted. Trees of a store differ in some
- * oids and commits in some fields, so more search would find nothing.
+ * Makes a delta between two versions of a tree or two commits: common bytes at the start, at the
+ * end, and between them at equal offsets are copied, the rest is inserted. Trees of a store differ
+ * in a few oids and commits in a few fields, so a longer search would find nothing.
  */
 export function makeDelta(base: Uint8Array, target: Uint8Array): Uint8Array {
   const shorter = Math.min(base.length, target.length)
@@ -87,7 +88,7 @@ function encodeMiddle(
 
 interface Instruction {
   readonly copy: boolean
-  /** In the base for a copy, else in the delta. */
+  /** The offset in the base for a copy, else in the delta. */
   readonly start: number
   readonly length: number
   readonly end: number
@@ -116,7 +117,7 @@ function readInstruction(delta: Uint8Array, at: number): Instruction {
 function readSize(delta: Uint8Array, at: number): { size: number; end: number } {
   let size = 0
   let scale = 1
-  // Six groups of seven bits are far above the limit, and far below what a number holds exactly.
+  // Six groups of seven bits: far above the limit, and still an exact number.
   for (let group = 0; group < 6; group += 1, scale *= 128) {
     const byte = delta[at + group]
     if (byte === undefined) throw corrupt('a delta ends inside its header')
@@ -144,7 +145,7 @@ function encodeCopy(start: number, length: number): Uint8Array[] {
   return instructions
 }
 
-/** Leaves out zero bytes, as the format does; a length of 2^16 is written as no length at all. */
+/** Omits zero bytes, as the format does; a length of 2^16 is encoded as 0. */
 function encodeCopyOnce(start: number, length: number): Uint8Array {
   const written = length === 0x1_0000 ? 0 : length
   const fields = [start, start >>> 8, start >>> 16, start >>> 24]

@@ -1,4 +1,4 @@
-// A new file that ends with the SHA-1 of all before it, as packs and their indexes do. Keeps one
+// A new file that ends with the SHA-1 of its content, like packs and their indexes. Keeps one
 // buffer in RAM. Must not know what the bytes are.
 
 import { Sha1 } from '../../crypto/sha1.ts'
@@ -6,7 +6,7 @@ import type { Disk } from '../../disk/disk.ts'
 import { MEBIBYTE } from '../../limits.ts'
 
 const bufferBytes = MEBIBYTE
-/** Longer parts are written as they are. */
+/** Longer parts are written without being buffered. */
 const copiedBytesMax = bufferBytes / 4
 
 export class HashedFile {
@@ -18,18 +18,18 @@ export class HashedFile {
   #buffered = 0
   #written = 0
 
-  /** Throws if there is such a file. */
+  /** Throws if the file exists. */
   constructor(disk: Disk, path: string) {
     this.#disk = disk
     this.#fd = disk.open(path, 'wx')
   }
 
-  /** Where the next bytes go. */
+  /** The offset at which the next bytes are written. */
   get offset(): number {
     return this.#written + this.#buffered
   }
 
-  /** The caller may use the bytes again afterwards. */
+  /** The caller may reuse the bytes afterwards. */
   append(bytes: Uint8Array): void {
     if (this.#buffered + bytes.length > bufferBytes || bytes.length > copiedBytesMax) this.#flush()
     if (bytes.length > copiedBytesMax) this.#write(bytes)

@@ -1,7 +1,7 @@
-// A pack on its way in: to a temporary file as it comes, bounded and hashed, then checked entry by
-// entry and indexed, and visible only after that. Its temporary names tell whose it is, because no
-// lock is held while a remote takes its time: a checkpoint sweeps up those of dead processes, and a
-// purge takes all, since they may hold what it erases. Must leave nothing after a failure.
+// Receives a pack: written to a temporary file, bounded and hashed, then checked and indexed entry
+// by entry, and only then visible. No lock is held while a remote sends, so the temporary names
+// contain the owner's token: a checkpoint removes those of dead processes, and a purge removes all,
+// which may hold erased objects. Must leave nothing after a failure.
 
 import type { WorkWatch } from '../../async.ts'
 import { concatBytes, equalBytes, toHex } from '../../bytes.ts'
@@ -22,12 +22,12 @@ import {
 } from './pack-file.ts'
 import { checkPack } from './pack-resolve.ts'
 
-/** The temporary names of packs on their way in; in each the token of the handle that receives. */
+/** The temporary names of incoming packs, with the token of the receiving handle. */
 const incomingPattern = /^tmp_(?:pack|idx)_incoming_([0-9a-f]{32})_/
 
 export const receiveLimits: ReceiveLimits = { bytes: packBytesMax, objects: packObjectsMax }
 
-/** The start and the end of a pack as its bytes come by. */
+/** Checks the header and the trailer of a pack while it is received. */
 export class PackStream {
   readonly #limits: ReceiveLimits
   readonly #sha1: Sha1 = new Sha1()
@@ -44,7 +44,7 @@ export class PackStream {
     return this.#bytes
   }
 
-  /** Throws `pack_corrupt` as soon as what has come can be no pack within the limits. */
+  /** Throws `pack_corrupt` as soon as the bytes cannot be a pack within the limits. */
   add(chunk: Uint8Array): void {
     this.#bytes += chunk.length
     if (this.#bytes > this.#limits.bytes) throw corruptPack('it is larger than allowed')
@@ -58,7 +58,7 @@ export class PackStream {
     this.#tail = rest.slice(hashed)
   }
 
-  /** The declared number of objects, once the trailer is right. */
+  /** Checks the trailer; returns the declared number of objects. */
   finish(): number {
     if (this.#bytes < packHeaderBytes + packTrailerBytes) throw corruptPack('it ends too early')
     if (!equalBytes(this.#sha1.digest(), this.#tail)) throw corruptPack('its checksum is wrong')
@@ -80,9 +80,11 @@ export class IncomingPack {
   readonly #fd: number
   #open = true
 
-  /** `directory` is `objects/pack`; the file of `owner`, which is written, says that it lives. */
+  /**
+   * `directory` is `objects/pack`; the file of `owner` must be written, to show that it is alive.
+   */
   constructor(disk: Disk, directory: string, owner: LockIdentity, limits: ReceiveLimits) {
-    // Nothing secret: the name must only differ from that of any other pack.
+    // Not secret: the name must only differ from that of any other pack.
     this.token = `incoming_${owner.token}_${toHex(systemRandom(8))}`
     this.#disk = disk
     this.#directory = directory
@@ -100,7 +102,7 @@ export class IncomingPack {
     this.#disk.write(this.#fd, chunk, at)
   }
 
-  /** The declared number of objects, once all bytes are durable. */
+  /** Makes the bytes durable; resolves to the declared number of objects. */
   async finish(): Promise<number> {
     const count = this.#stream.finish()
     await this.#disk.sync(this.#fd)
@@ -108,7 +110,7 @@ export class IncomingPack {
     return count
   }
 
-  /** Removes what there is of it. */
+  /** Removes the files. */
   abandon(): void {
     this.#close()
     discardTemporaryPack(this.#disk, this.#directory, this.token)
@@ -120,7 +122,7 @@ export class IncomingPack {
   }
 }
 
-/** Removes what dead processes were receiving. Must be called while holding every lock. */
+/** Removes incoming packs of dead processes. Must be called while holding every lock. */
 export async function sweepIncoming(
   disk: Disk,
   directory: string,
@@ -134,7 +136,7 @@ export async function sweepIncoming(
   }
 }
 
-/** Checks a pack that came in whole and writes its index. Throws `pack_corrupt` or `cancelled`. */
+/** Checks a received pack and writes its index. Throws `pack_corrupt` or `cancelled`. */
 export async function indexIncoming(
   disk: Disk,
   directory: string,
@@ -159,11 +161,11 @@ export async function indexIncoming(
 export function purgedMeanwhile(): StoreError {
   return new StoreError(
     'ref_conflict',
-    'The store erased something while a pack came in, and the pack with it: fetch again',
+    'A redaction removed the pack while it was being received: fetch again',
   )
 }
 
-/** What the caller of a fetch is told about a pack that is not sound. */
+/** Translates the error of a damaged pack for the caller of a fetch. */
 export function refusal(error: unknown): unknown {
   if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) return error
   const problem = error.message.replace(/^A pack is damaged: /, '')

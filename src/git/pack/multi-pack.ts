@@ -1,7 +1,7 @@
-// All objects of several packs under one numbering, to send them or to walk through them. Numbers
-// follow the packs in the order given and the entries in the order of the file; of an object that
-// several packs hold, the first copy counts. Columns of numbers and oids as bytes, nothing per
-// object, so that a million objects take forty megabytes. Must not write.
+// All objects of several packs under one numbering, to send or walk them. Numbers follow the order
+// of the packs, then the entries in file order; of an object in several packs, the first copy
+// counts. Uses columns of numbers and bytes, so a million objects take forty megabytes. Must not
+// write.
 
 import { crc32 } from 'node:zlib'
 import { toHex } from '../../bytes.ts'
@@ -15,10 +15,12 @@ import type { Pack, PackedObject } from './pack.ts'
 
 const readAheadBytes = 128 * KIBIBYTE
 const cacheBytes = 8 * MEBIBYTE
-/** Objects that are looked for in other packs between two yields. */
+/** Objects that are looked up in other packs between two yields. */
 const markedAtOnce = 256
 
-/** An entry as its pack has it, checked against the CRC-32 of the index. Views, for a moment. */
+/**
+ * An entry as stored, checked against the CRC-32 of the index. Views, valid until the next read.
+ */
 export interface RawEntry {
   readonly header: EntryHeader
   readonly headerBytes: Uint8Array
@@ -28,7 +30,7 @@ export interface RawEntry {
 export class MultiPack {
   /** One more than the highest number. */
   readonly end: number
-  /** How many different objects there are. */
+  /** The number of different objects. */
   readonly count: number
   readonly #parts: readonly Part[]
   readonly #cache = new DeltaBaseCache(cacheBytes)
@@ -39,7 +41,7 @@ export class MultiPack {
     this.#parts = parts
   }
 
-  /** Yields after a moment's work, so that it can be done in slices. */
+  /** Yields regularly, so that it can run in slices. */
   static *of(packs: readonly Pack[]): Generator<undefined, MultiPack> {
     const parts: Part[] = []
     let end = 0
@@ -54,7 +56,7 @@ export class MultiPack {
     return new MultiPack(parts, end, count)
   }
 
-  /** The number of the object that these 20 bytes name. */
+  /** The number of the object with this 20-byte oid. */
   find(oid: Uint8Array): number | undefined {
     for (const part of this.#parts) {
       const number = part.find(oid)
@@ -63,12 +65,12 @@ export class MultiPack {
     return undefined
   }
 
-  /** Whether the number is a second copy, which `find` never gives. */
+  /** Whether the number is a repeated copy, which `find` never returns. */
   isRepeated(number: number): boolean {
     return this.#partOf(number).isRepeated(number)
   }
 
-  /** What its entry takes in its pack. */
+  /** The size of the entry in its pack. */
   bytesOf(number: number): number {
     const part = this.#partOf(number)
     return part.offsetOf(number + 1) - part.offsetOf(number)
@@ -88,7 +90,7 @@ export class MultiPack {
     return this.#partOf(number).entry(number)
   }
 
-  /** The number of the object that a delta was made for; undefined for a whole object. */
+  /** The number of a delta's base; undefined for a whole object. */
   baseOf(number: number, header: EntryHeader): number | undefined {
     if (header.type === 'refDelta') return this.find(header.baseOid)
     if (header.type !== 'offsetDelta') return undefined
@@ -104,14 +106,14 @@ export class MultiPack {
   }
 }
 
-/** One of the packs, its numbers from `start` on. */
+/** One of the packs; its numbers begin at `start`. */
 class Part {
   readonly pack: Pack
   readonly start: number
   readonly #layout: PackLayout
-  /** By position in the index. */
+  /** The rank of each position in the index. */
   readonly #ranks: Uint32Array
-  /** By rank: 1 for what an earlier pack holds. */
+  /** For each rank, 1 if an earlier pack holds the object. */
   readonly #repeated: Uint8Array
   readonly #window: Uint8Array = new Uint8Array(readAheadBytes)
   #read: Uint8Array = new Uint8Array(0)
@@ -132,7 +134,7 @@ class Part {
     return this.#ranks.length
   }
 
-  /** Marks what `earlier` parts hold too; returns how many objects are new. */
+  /** Marks objects that `earlier` parts hold; returns the number of the others. */
   *markRepeated(earlier: readonly Part[]): Generator<undefined, number> {
     let fresh = 0
     for (let position = 0; position < this.count; position += 1) {
@@ -162,7 +164,7 @@ class Part {
     return this.#layout.offsetOf(number - this.start)
   }
 
-  /** The entry that starts `distance` bytes before that of `number`. */
+  /** The number of the entry that starts `distance` bytes before that of `number`. */
   numberAt(number: number, distance: number): number {
     const rank = this.#layout.rankBefore(number - this.start, this.offsetOf(number) - distance)
     if (rank === undefined || distance === 0) throw corruptPack('a delta has no base')

@@ -1,6 +1,6 @@
-// One entry of a pack file (gitformat-pack): its header, both ways, and its deflated data. Pure.
-// Reads hostile bytes: sizes are bounded before anything is inflated, and inflation stops at the
-// declared size.
+// One entry of a pack file (gitformat-pack): its header and its deflated data, encoded and decoded.
+// Pure. Reads hostile bytes: sizes are bounded before anything is inflated, and inflation stops at
+// the declared size.
 
 import { deflateSync, Inflate, inflateSync } from 'node:zlib'
 import { concatBytes, fromHex } from '../../bytes.ts'
@@ -8,35 +8,35 @@ import { assert, StoreError } from '../../errors.ts'
 import { objectBytesMax } from '../../limits.ts'
 import type { Oid } from '../objects/object.ts'
 
-/** `offsetDelta` names its base by the distance back in the pack, `refDelta` by its oid. */
+/** `offsetDelta` names its base by its distance back in the pack, `refDelta` by its oid. */
 export type EntryType = 'commit' | 'tree' | 'blob' | 'tag' | 'offsetDelta' | 'refDelta'
 
 export interface EntryHeader {
   readonly type: EntryType
-  /** Of the data, inflated. */
+  /** The size of the inflated data. */
   readonly size: number
-  /** How far before this entry the base of an `offsetDelta` starts. */
+  /** For an `offsetDelta`, the distance back to its base. */
   readonly distance: number
-  /** The 20 bytes that name the base of a `refDelta`, else empty. */
+  /** For a `refDelta`, the 20-byte oid of its base; else empty. */
   readonly baseOid: Uint8Array
-  /** Bytes of this header: the data follows. */
+  /** The length of this header, which the data follows. */
   readonly length: number
 }
 
 export const packHeaderBytes: number = 12
 export const packTrailerBytes: number = 20
-/** No entry header is longer: 6 bytes of size and 20 of base. */
+/** The longest entry header has 6 bytes of size and 20 of base. */
 export const entryHeaderBytesMax: number = 32
 
 const oidBytes = 20
 const noBytes = new Uint8Array(0)
-/** Two bytes of zlib, one that begins the last block, its length and the complement of that. */
+/** Two bytes of zlib, one that starts the last block, its length and the complement of that. */
 const storedHeaderBytes = 7
-/** The checksum. */
+/** The Adler-32 checksum. */
 const storedTrailerBytes = 4
-/** What zlib begins with at level 0. */
+/** The first bytes of zlib at level 0. */
 const storedStart = 0x7801
-/** In one block. */
+/** The most that fits in one stored block. */
 const storedBytesMax = 0xffff
 const typeNumbers: Readonly<Record<EntryType, number>> = {
   commit: 1,
@@ -66,7 +66,7 @@ export function encodePackHeader(objects: number): Uint8Array {
   return header
 }
 
-/** The number of objects. Throws `pack_corrupt`; versions 2 and 3 differ in nothing here. */
+/** The number of objects. Throws `pack_corrupt`; versions 2 and 3 do not differ here. */
 export function decodePackHeader(header: Uint8Array): number {
   if (header.length < packHeaderBytes) throw corruptPack('it is shorter than its header')
   const view = new DataView(header.buffer, header.byteOffset)
@@ -93,12 +93,12 @@ export function encodeRefDeltaHeader(size: number, base: Oid): Uint8Array {
   return concatBytes(encodeTypeAndSize('refDelta', size), fromHex(base))
 }
 
-/** The type of the entry that starts at `at`; undefined if it has none that is known. */
+/** The type of the entry that starts at `at`; undefined if unknown. */
 export function entryTypeAt(bytes: Uint8Array, at: number): EntryType | undefined {
   return types[((bytes[at] ?? 0) >> 4) & 7]
 }
 
-/** The distance to the base of the `offsetDelta` that starts at `at`, without the rest of it. */
+/** The distance to the base of the `offsetDelta` that starts at `at`. */
 export function deltaDistanceAt(bytes: Uint8Array, at: number): number {
   let next = at
   while ((bytes[next] ?? 0) >= 0x80) next += 1
@@ -111,11 +111,11 @@ export function deltaDistanceAt(bytes: Uint8Array, at: number): number {
   return distance
 }
 
-/** Reads the header at the start of `bytes`. Throws `pack_corrupt`. */
+/** Decodes the header at the start of `bytes`. Throws `pack_corrupt`. */
 export function decodeEntryHeader(bytes: Uint8Array): EntryHeader {
   const first = byteAt(bytes, 0)
   const type = types[(first >> 4) & 7]
-  if (type === undefined) throw corruptPack('an entry has no known type')
+  if (type === undefined) throw corruptPack('an entry has an unknown type')
   let size = first & 15
   let at = 1
   for (let scale = 16; byteAt(bytes, at - 1) >= 0x80; scale *= 128) {
@@ -132,16 +132,16 @@ export function decodeEntryHeader(bytes: Uint8Array): EntryHeader {
 }
 
 /**
- * Ciphertext does not compress: at level 0 it costs 11 bytes and no time. On the rest, base64 and
- * oids, level 1 takes half the time of level 6 and is half a per cent larger.
+ * Ciphertext does not compress: at level 0 it costs 11 bytes and no time. For the rest, base64 and
+ * oids, level 1 takes half the time of level 6 for half a per cent more bytes.
  */
 export function deflate(body: Uint8Array, level: 0 | 1): Uint8Array {
   if (level === 0 && body.length <= storedBytesMax) return store(body)
-  // By default it takes 16 KiB for each of thousands of small objects.
+  // The default would allocate 16 KiB for each of thousands of small objects.
   return deflateSync(body, { level, chunkSize: deflatedBytesMax(body.length) })
 }
 
-/** As zlib at level 0, without the time that it takes to start zlib. */
+/** The same bytes as zlib at level 0, without the cost of starting zlib. */
 function store(body: Uint8Array): Uint8Array {
   const { length } = body
   const deflated = Buffer.alloc(storedHeaderBytes + length + storedTrailerBytes)
@@ -154,14 +154,14 @@ function store(body: Uint8Array): Uint8Array {
   return new Uint8Array(deflated.buffer, deflated.byteOffset, deflated.length)
 }
 
-/** The most bytes that `size` bytes deflate to in any encoder that stores what it cannot shrink. */
+/** The largest deflated size of `size` bytes, if the encoder stores what it cannot compress. */
 export function deflatedBytesMax(size: number): number {
   return size + Math.ceil(size / 256) + 64
 }
 
 /**
- * The `size` bytes at the start of a zlib stream, which other bytes may follow; undefined if the
- * stream goes on after `deflated`. Throws `pack_corrupt`.
+ * Inflates `size` bytes from a zlib stream, which other bytes may follow; undefined if the stream
+ * continues after `deflated`. Throws `pack_corrupt`.
  */
 export function inflate(deflated: Uint8Array, size: number): Uint8Array | undefined {
   return readStored(deflated, size) ?? inflateStream(deflated, size)?.body
@@ -169,11 +169,11 @@ export function inflate(deflated: Uint8Array, size: number): Uint8Array | undefi
 
 export interface Inflated {
   readonly body: Uint8Array
-  /** Of the stream. */
+  /** The length of the stream. */
   readonly length: number
 }
 
-/** As `inflate`, with where the stream ends: in a pack without an index nothing else says that. */
+/** Like `inflate`, with the length of the stream, which a pack without an index requires. */
 export function inflateMeasured(deflated: Uint8Array, size: number): Inflated | undefined {
   const stored = readStored(deflated, size)
   if (stored !== undefined) {
@@ -185,7 +185,7 @@ export function inflateMeasured(deflated: Uint8Array, size: number): Inflated | 
 function inflateStream(deflated: Uint8Array, size: number): Inflated | undefined {
   let result: unknown
   try {
-    // One byte more than expected, so that a chunk is never full and zlib is called only once.
+    // One byte more than expected, so that zlib never fills a chunk and is called only once.
     result = inflateSync(deflated, {
       chunkSize: Math.max(64, size + 1),
       maxOutputLength: Math.max(1, size),
@@ -200,7 +200,7 @@ function inflateStream(deflated: Uint8Array, size: number): Inflated | undefined
   return inflated
 }
 
-/** What zlib gives with `info`, which its types do not say. */
+/** The result of zlib with `info`, which its types do not declare. */
 function withInfo(result: unknown): Inflated {
   assert(typeof result === 'object' && result !== null, 'zlib gives an object')
   assert('buffer' in result && result.buffer instanceof Uint8Array, 'zlib gives a buffer')
@@ -209,8 +209,8 @@ function withInfo(result: unknown): Inflated {
 }
 
 /**
- * What level 0 writes, one stored block: to start zlib for it costs more than most entries do.
- * Undefined for every other stream and for a damaged one: those are zlib's.
+ * Decodes one stored block, as level 0 writes it: starting zlib costs more than most entries.
+ * Undefined for every other stream and for a damaged one, which zlib reads.
  */
 function readStored(deflated: Uint8Array, size: number): Uint8Array | undefined {
   const end = storedHeaderBytes + size
@@ -221,12 +221,12 @@ function readStored(deflated: Uint8Array, size: number): Uint8Array | undefined 
   if (!isPlain || view.readUInt16LE(3) !== size || view.readUInt16LE(5) !== (size ^ 0xffff)) {
     return undefined
   }
-  // A copy: the slice of a Buffer would be a view of a window that is read into again.
+  // A copy: a Buffer's `slice` would be a view of a window that is overwritten.
   const body = new Uint8Array(deflated.subarray(storedHeaderBytes, end))
   return view.readUInt32BE(end) === adler32(body) ? body : undefined
 }
 
-/** RFC 1950. The sums of so few bytes are exact without a remainder in between. */
+/** RFC 1950. For so few bytes, the sums are exact without intermediate remainders. */
 function adler32(bytes: Uint8Array): number {
   let low = 1
   let high = 0
@@ -251,7 +251,7 @@ function encodeTypeAndSize(type: EntryType, size: number): Uint8Array {
   return Uint8Array.of(...bytes, pending)
 }
 
-/** Groups of seven bits, the highest first, each but the last one less: no value has two forms. */
+/** Groups of seven bits, highest first, each but the last reduced by one: encodings are unique. */
 function encodeDistance(distance: number): Uint8Array {
   const bytes = [distance & 0x7f]
   let rest = Math.floor(distance / 128)

@@ -1,6 +1,6 @@
-// The bytes of a pack on their way to the disk: under temporary names that git knows how to sweep,
-// synced, then renamed, the pack last, so that a pack is seen whole or not at all. Between the two
-// it is a temporary pack, which nobody reads. Must not know what entries are.
+// Writes packs to disk: under temporary names that git knows how to remove, synced, then renamed,
+// the pack last, so that a pack is visible completely or not at all. Until then it is a temporary
+// pack, which nobody reads. Must not know what entries are.
 
 import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -10,13 +10,13 @@ import type { ObjectAmount, PackStatus } from '../object-store.ts'
 import { HashedFile } from './hashed-file.ts'
 import { encodePackHeader } from './pack-entry.ts'
 
-/** A whole, durable pack that is not visible yet. */
+/** A complete, durable pack that is not visible yet. */
 export interface TemporaryPack extends PackStatus {
-  /** In its temporary names. */
+  /** The part that makes its temporary names unique. */
   readonly token: string
 }
 
-/** What temporary packs of this engine are called, and no other program's. */
+/** The temporary names of this engine's packs; no other program uses them. */
 export const temporaryPackPattern: RegExp = /^tmp_(pack|idx)_[0-9a-f]{16}$/
 
 export class PackFile {
@@ -26,35 +26,35 @@ export class PackFile {
   readonly #token: string
   readonly #file: HashedFile
 
-  /** For `count` objects, in `directory`. */
+  /** A pack of `count` objects in `directory`. */
   constructor(disk: Disk, directory: string, count: number) {
     this.#disk = disk
     this.#directory = directory
     this.#count = count
-    // Nothing secret: the name must only differ from that of any other writer.
+    // Not secret: the name must only differ from that of any other writer.
     this.#token = toHex(systemRandom(8))
     this.#file = new HashedFile(disk, temporaryPath(directory, 'pack', this.#token))
     this.append(encodePackHeader(count))
   }
 
-  /** Where the next bytes go. */
+  /** The offset at which the next bytes are written. */
   get offset(): number {
     return this.#file.offset
   }
 
-  /** The caller may use the bytes again afterwards. */
+  /** The caller may reuse the bytes afterwards. */
   append(bytes: Uint8Array): void {
     this.#file.append(bytes)
   }
 
-  /** Makes the pack durable, and the index that `encodeIndex` makes for the pack's checksum. */
+  /** Makes the pack and its index durable; `encodeIndex` encodes it for the pack's checksum. */
   finish(encodeIndex: (checksum: Uint8Array) => Uint8Array): Promise<TemporaryPack> {
     return this.#finish((checksum) => {
       return writeTemporaryIndex(this.#disk, this.#directory, this.#token, encodeIndex(checksum))
     })
   }
 
-  /** As `finish`, but the index is written bit by bit, up to its own checksum. */
+  /** Like `finish`, but the index is streamed, except for its own checksum. */
   finishWith(writeIndex: (file: HashedFile, checksum: Uint8Array) => void): Promise<TemporaryPack> {
     return this.#finish(async (checksum) => {
       const path = temporaryPath(this.#directory, 'idx', this.#token)
@@ -68,7 +68,7 @@ export class PackFile {
     })
   }
 
-  /** Removes what was written. */
+  /** Removes the files. */
   abandon(): void {
     this.#file.close()
     discardTemporaryPack(this.#disk, this.#directory, this.#token)
@@ -82,7 +82,7 @@ export class PackFile {
   }
 }
 
-/** The index of a temporary pack, durable when it resolves. */
+/** Writes the index of a temporary pack; durable when it resolves. */
 export async function writeTemporaryIndex(
   disk: Disk,
   directory: string,
@@ -106,21 +106,21 @@ export async function publishPacks(
 ): Promise<void> {
   if (packs.length === 0) return
   for (const { name, token } of packs) {
-    // An index alone is nothing to any reader and can be swept up; a pack alone could be that of a
-    // running git.
+    // Readers ignore an index without its pack, and it can be removed; a pack without its index
+    // could be that of a running git.
     disk.rename(temporaryPath(directory, 'idx', token), `${directory}/${name}.idx`)
     disk.rename(temporaryPath(directory, 'pack', token), `${directory}/${name}.pack`)
   }
   await disk.syncDirectory(directory)
 }
 
-/** Removes a temporary pack, or what there is of it. */
+/** Removes a temporary pack, complete or not. */
 export function discardTemporaryPack(disk: Disk, directory: string, token: string): void {
   disk.remove(temporaryPath(directory, 'pack', token))
   disk.remove(temporaryPath(directory, 'idx', token))
 }
 
-/** What a `stage` job came back with. */
+/** The result of a `stage` job. */
 export function asTemporaryPack(
   pack: PackStatus | TemporaryPack | ObjectAmount | undefined,
 ): TemporaryPack {
@@ -132,7 +132,7 @@ export function packNameOf(checksum: Uint8Array): string {
   return `pack-${toHex(checksum)}`
 }
 
-/** Where a temporary pack, or its index, is meanwhile. */
+/** The path of a temporary pack or its index. */
 export function temporaryPath(directory: string, kind: 'pack' | 'idx', token: string): string {
   return `${directory}/tmp_${kind}_${token}`
 }

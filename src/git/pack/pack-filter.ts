@@ -1,7 +1,7 @@
-// A pack without some of its objects: what FORMAT §10 erases. Runs of live entries are copied as
-// they are; a delta whose distance to its base changes gets another header, one whose base goes is
-// made again. Streams: memory is a few columns per entry. Bytes that are copied are not judged:
-// they keep the CRC-32 that the old index has for them, and every reader checks oids.
+// Rewrites a pack without erased objects (FORMAT §10). Runs of live entries are copied; a delta
+// whose distance changes gets a new header, and one whose base is erased is encoded again. Streams
+// with a few columns per entry. Must not check copied bytes: they keep their CRC-32 from the old
+// index, and readers check oids.
 
 import { crc32 } from 'node:zlib'
 import { concatBytes } from '../../bytes.ts'
@@ -26,14 +26,14 @@ import { removePacks } from './pack-removal.ts'
 import { Pack, type PackedObject } from './pack.ts'
 
 const windowBytes = 2 * MEBIBYTE
-/** An entry's header is never longer. */
+/** The longest header of an entry. */
 const headerBytesMax = 32
 const cacheBytes = 8 * MEBIBYTE
 const oidBytes = 20
 
 /**
- * Erases objects from every pack in `directory`, kept and cruft packs too. A crash leaves each pack
- * as it was, or as well as its successor. Throws `pack_corrupt` if one cannot be looked into.
+ * Erases objects from every pack in `directory`, including kept and cruft packs. A crash leaves
+ * each pack unchanged or next to its successor. Throws `pack_corrupt` for a damaged pack.
  */
 export async function filterPacks(disk: Disk, directory: string, dead: OidList): Promise<void> {
   for (const file of disk.list(directory)) {
@@ -51,10 +51,10 @@ async function filterPack(
   // An index without its pack holds no object.
   if (pack === undefined) return
   try {
-    const doomed = markDead(pack.index, dead)
-    if (doomed.count === 0) return
-    if (doomed.count < pack.index.count) {
-      const filter = new PackFilter(pack, doomed)
+    const deadEntries = markDead(pack.index, dead)
+    if (deadEntries.count === 0) return
+    if (deadEntries.count < pack.index.count) {
+      const filter = new PackFilter(pack, deadEntries)
       await publishPacks(disk, directory, [await filter.write(disk, directory)])
     }
   } finally {
@@ -63,14 +63,14 @@ async function filterPack(
   await removePacks(disk, directory, [name])
 }
 
-interface Doomed {
-  /** By position in the index: 1 for what goes. */
+interface DeadEntries {
+  /** For each position in the index, 1 if the entry is erased. */
   readonly flags: Uint8Array
   readonly count: number
 }
 
-/** Walks both lists once: they have the same order. */
-function markDead(index: PackIndex, dead: OidList): Doomed {
+/** Walks both lists once, since they have the same order. */
+function markDead(index: PackIndex, dead: OidList): DeadEntries {
   const flags = new Uint8Array(index.count)
   const { oids } = index.tables
   let count = 0
@@ -90,14 +90,14 @@ function markDead(index: PackIndex, dead: OidList): Doomed {
   return { flags, count }
 }
 
-/** Four bytes decide nearly always. */
+/** Four bytes nearly always decide. */
 function compareAt(a: Buffer, aStart: number, b: Buffer, bStart: number): number {
   const difference = a.readUInt32BE(aStart) - b.readUInt32BE(bStart)
   if (difference !== 0) return difference
   return a.compare(b, bStart, bStart + oidBytes, aStart, aStart + oidBytes)
 }
 
-/** How an entry differs from its old self: these bytes, and then so many of its last ones. */
+/** A changed entry: these bytes, followed by the last `kept` bytes of the old entry. */
 interface Change {
   readonly bytes: Uint8Array
   readonly kept: number
@@ -105,22 +105,22 @@ interface Change {
 
 class PackFilter {
   readonly #pack: Pack<PackIndex>
-  readonly #doomed: Doomed
+  readonly #deadEntries: DeadEntries
   readonly #layout: PackLayout
-  /** By position: the offset in the new pack, NaN for what is not there. */
+  /** For each position, the offset in the new pack; NaN for an erased entry. */
   readonly #moved: Float64Array
-  /** CRC-32s by position. The index's own: this filter alone has opened it. */
+  /** CRC-32s by position, in the memory of the index, which only this filter has open. */
   readonly #checksums: Buffer
   readonly #cache = new DeltaBaseCache(cacheBytes)
   readonly #window: Buffer
   #windowAt = 0
   #windowEnd = 0
-  /** Old bytes from here up to the entry at hand are live and not copied yet. */
+  /** Old bytes from here to the current entry are live and not copied yet. */
   #runAt = 0
 
-  constructor(pack: Pack<PackIndex>, doomed: Doomed) {
+  constructor(pack: Pack<PackIndex>, deadEntries: DeadEntries) {
     this.#pack = pack
-    this.#doomed = doomed
+    this.#deadEntries = deadEntries
     this.#layout = new PackLayout(pack)
     this.#moved = new Float64Array(pack.index.count).fill(NaN)
     this.#checksums = pack.index.tables.checksums
@@ -128,7 +128,7 @@ class PackFilter {
   }
 
   async write(disk: Disk, directory: string): Promise<TemporaryPack> {
-    const file = new PackFile(disk, directory, this.#pack.index.count - this.#doomed.count)
+    const file = new PackFile(disk, directory, this.#pack.index.count - this.#deadEntries.count)
     try {
       this.#runAt = this.#layout.offsetOf(0)
       for (let rank = 0; rank < this.#layout.count; rank += 1) this.#place(file, rank)
@@ -143,7 +143,7 @@ class PackFilter {
   #place(file: PackFile, rank: number): void {
     const start = this.#layout.offsetOf(rank)
     const end = this.#layout.offsetOf(rank + 1)
-    if (this.#doomed.flags[this.#layout.positionOf(rank)] === 1) {
+    if (this.#deadEntries.flags[this.#layout.positionOf(rank)] === 1) {
       this.#copyRun(file, start)
       this.#runAt = end
       return
@@ -160,7 +160,7 @@ class PackFilter {
     this.#checksums.writeUInt32BE(checksum, this.#layout.positionOf(rank) * 4)
   }
 
-  /** What an entry must be at `newStart`; undefined if it can stay as it is. */
+  /** The change that an entry needs at `newStart`; undefined if it can stay as it is. */
   #change(rank: number, newStart: number): Change | undefined {
     const start = this.#layout.offsetOf(rank)
     const at = start - this.#windowAt
@@ -168,14 +168,14 @@ class PackFilter {
     if (type === 'refDelta') {
       const { baseOid } = decodeEntryHeader(this.#window.subarray(at))
       const base = this.#pack.index.find(baseOid)
-      const erased = base !== undefined && this.#doomed.flags[base] === 1
-      return erased ? this.#remade(rank, newStart, undefined) : undefined
+      const erased = base !== undefined && this.#deadEntries.flags[base] === 1
+      return erased ? this.#reencoded(rank, newStart, undefined) : undefined
     }
     if (type !== 'offsetDelta') return undefined
     const distance = deltaDistanceAt(this.#window, at)
     const base = this.#baseRank(rank, distance)
     const moved = this.#movedTo(base)
-    if (Number.isNaN(moved)) return this.#remade(rank, newStart, base)
+    if (Number.isNaN(moved)) return this.#reencoded(rank, newStart, base)
     if (newStart - moved === distance) return undefined
     const { size, length } = decodeEntryHeader(this.#window.subarray(at))
     const bytes = encodeOffsetDeltaHeader(size, newStart - moved)
@@ -192,8 +192,11 @@ class PackFilter {
     return base
   }
 
-  /** An object whose base is erased: a delta on the next live one of its chain, or whole. */
-  #remade(rank: number, newStart: number, base: number | undefined): Change {
+  /**
+   * Encodes an object whose base is erased: as a delta on the next live base in its chain, or
+   * whole.
+   */
+  #reencoded(rank: number, newStart: number, base: number | undefined): Change {
     const object = this.#read(rank)
     const live = base === undefined ? undefined : this.#liveBase(base)
     if (live !== undefined) {
@@ -225,7 +228,9 @@ class PackFilter {
     return this.#pack.readAny(this.#layout.offsetOf(rank), this.#cache)
   }
 
-  /** Brings the header at `start` into the window; what the window held of the run is copied. */
+  /**
+   * Loads the header at `start` into the window, after copying the part of the run that it held.
+   */
   #show(file: PackFile, start: number): void {
     const end = Math.min(start + headerBytesMax, this.#layout.offsetOf(this.#layout.count))
     if (start >= this.#windowAt && end <= this.#windowEnd) return
@@ -233,7 +238,7 @@ class PackFilter {
     if (start < this.#windowAt || end > this.#windowEnd) this.#load(start)
   }
 
-  /** Bytes of the old pack, from the window if they are there. */
+  /** Bytes of the old pack, from the window if possible. */
   #view(from: number, to: number): Uint8Array {
     const isShown = from >= this.#windowAt && to <= this.#windowEnd
     if (!isShown) return this.#pack.readRaw(from, to - from)
@@ -256,9 +261,9 @@ class PackFilter {
     if (this.#windowEnd === offset) throw corruptPack('it ends too early')
   }
 
-  /** In the memory of the old one, which nobody needs any more. */
+  /** Reuses the memory of the old index, which is no longer needed. */
   #encodeIndex(packChecksum: Uint8Array): Uint8Array {
-    const { flags } = this.#doomed
+    const { flags } = this.#deadEntries
     const { tables, memory } = this.#pack.index
     let kept = 0
     for (let position = 0; position < flags.length; position += 1) {
@@ -266,16 +271,16 @@ class PackFilter {
       this.#moved[kept] = this.#moved[position] ?? NaN
       kept += 1
     }
-    const left = {
+    const remaining = {
       oids: keepRows(tables.oids, flags, oidBytes),
       checksums: keepRows(this.#checksums, flags, 4),
       offsets: this.#moved.subarray(0, kept),
     }
-    return encodePackIndex(left, packChecksum, memory)
+    return encodePackIndex(remaining, packChecksum, memory)
   }
 }
 
-/** The rows of a table that are not flagged, moved together in runs. */
+/** Moves the rows that are not flagged together, in place. */
 function keepRows(table: Buffer, flags: Uint8Array, width: number): Buffer {
   let filled = 0
   let from = 0

@@ -1,6 +1,6 @@
-// The indexes of several packs as one, row by row in the order of the names, so that none of them
-// is ever in RAM: of a million commits they have two hundred megabytes. What is kept is which index
-// each row comes from, two bytes, and which rows have their object in an earlier index as well.
+// Merges the indexes of several packs, row by row in the order of the oids, so that none of them is
+// held in RAM: for a million commits they have two hundred megabytes. Keeps the source of each row,
+// in two bytes, and the rows that an earlier index repeats.
 
 import { assert } from '../../errors.ts'
 import type { HashedFile } from './hashed-file.ts'
@@ -10,36 +10,36 @@ const indexesMax = 2 ** 16
 const oidBytes = 20
 const chunkBytes = 16_384
 
-/** A row whose object an earlier index has too. Indexes and positions count from 0. */
+/** A row whose object is in an earlier index too. Indexes and positions count from 0. */
 export interface DroppedRow {
   readonly position: number
   readonly keptIn: number
   readonly keptAt: number
 }
 
-/** What becomes of the rows of several indexes. */
+/** Where each row of the merged index comes from. */
 export interface IndexMerge {
   readonly count: number
-  /** By position in the new index: the number of the old one. */
+  /** For each position in the new index, the number of the old index. */
   readonly origins: Uint16Array
-  /** By number of the index, by ascending position. */
+  /** For each index, its dropped rows by ascending position. */
   readonly dropped: readonly (readonly DroppedRow[])[]
 }
 
-/** A row of the new index, as its old one has it. */
+/** A row of the new index, by its old position. */
 export interface MergedRow {
   /** The number of the old index. */
   readonly from: number
   readonly position: number
 }
 
-/** Where the rows of one source are in the new pack. */
+/** The values of each row in the new pack. */
 export interface RowValues {
   offsetOf(row: MergedRow): number
   checksumOf(row: MergedRow): number
 }
 
-/** Reads all names once. The first of several indexes that have an object keeps it. */
+/** Reads all oids once. Of several indexes with the same object, the first keeps it. */
 export function mergeIndexes(indexes: readonly ObjectIndex[]): IndexMerge {
   assert(indexes.length < indexesMax, 'too many packs to merge')
   const cursors = indexes.map((index, number) => new NameCursor(index, number))
@@ -61,7 +61,7 @@ export function mergeIndexes(indexes: readonly ObjectIndex[]): IndexMerge {
   return { count, origins: origins.subarray(0, count), dropped }
 }
 
-/** Writes the new index, but for its own checksum. */
+/** Writes the new index, except for its own checksum. */
 export function writeMergedIndex(
   file: HashedFile,
   { indexes, merge }: { readonly indexes: readonly ObjectIndex[]; readonly merge: IndexMerge },
@@ -76,7 +76,7 @@ export function writeMergedIndex(
   }
   const perByte = new Uint32Array(256)
   const names = new Column(file, oidBytes)
-  // The fan-out table comes before the names that it counts.
+  // The fan-out table precedes the oids that it counts.
   for (const row of rows()) {
     const [byte = 0] = nameOf(row)
     perByte[byte] = (perByte[byte] ?? 0) + 1
@@ -104,16 +104,16 @@ function writeLargeOffsets(file: HashedFile, rows: Iterable<MergedRow>, values: 
   }
 }
 
-/** One object that changes from row to row: no row outlives its step. */
+/** Yields the same object for every row, changed each time. */
 function* rowsOf({ origins, dropped }: IndexMerge, indexes: number): Generator<MergedRow> {
   const next = new Uint32Array(indexes)
   const skipped = new Uint32Array(indexes)
   const row = { from: 0, position: 0 }
   for (const from of origins) {
-    const gone = dropped[from]
+    const droppedRows = dropped[from]
     let position = next[from] ?? 0
     let skip = skipped[from] ?? 0
-    while (gone?.[skip]?.position === position) {
+    while (droppedRows?.[skip]?.position === position) {
       position += 1
       skip += 1
     }
@@ -125,7 +125,7 @@ function* rowsOf({ origins, dropped }: IndexMerge, indexes: number): Generator<M
   }
 }
 
-/** Values of one width on their way to the file. */
+/** Buffers values of one width for the file. */
 class Column {
   readonly #file: HashedFile
   readonly #bytes: Buffer
@@ -160,13 +160,13 @@ class Column {
   }
 }
 
-/** The names of one index in ascending order. */
+/** Iterates over the oids of one index in ascending order. */
 class NameCursor {
   readonly #index: ObjectIndex
   readonly number: number
   position = 0
   #name: Uint8Array = new Uint8Array(0)
-  /** The first 48 bits of the name, which decide nearly always; Infinity after the last. */
+  /** The first 48 bits of the oid, which nearly always decide; Infinity after the last. */
   #prefix = Infinity
 
   constructor(index: ObjectIndex, number: number) {
@@ -202,7 +202,7 @@ class NameCursor {
   }
 }
 
-/** The first of those with the lowest name; undefined once all are at their end. */
+/** The first cursor with the lowest oid; undefined if all are at their end. */
 function lowest(cursors: readonly NameCursor[]): NameCursor | undefined {
   let found: NameCursor | undefined
   for (const cursor of cursors) {

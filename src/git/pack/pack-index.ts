@@ -1,7 +1,6 @@
-// A pack index of version 2 (gitformat-pack): where in its pack each object is. Kept as the one
-// buffer it was read into and searched there: a hundred thousand changes open in milliseconds. Must
-// not read files; a large one that stays in its file is paged-index.ts's business. An index is
-// believed only if its sizes and its SHA-1 are right.
+// A pack index of version 2 (gitformat-pack): the offset of each object in its pack. Kept and
+// searched in the buffer that was read: a hundred thousand changes open in milliseconds. Must not
+// read files; paged-index.ts handles large indexes. Sizes and SHA-1 are checked before use.
 
 import { equalBytes } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
@@ -11,27 +10,27 @@ import { corruptPack } from './pack-entry.ts'
 const signature = 0xff74_4f63
 const oidBytes = 20
 const fanoutAt = 8
-/** From this offset on, an index says where another table has it. */
+/** Offsets from this value on are stored in a separate table. */
 export const largeOffset: number = 0x8000_0000
-/** Signature, version and fan-out table: what every index begins with. */
+/** The length of signature, version and fan-out table. */
 export const indexHeadBytes: number = fanoutAt + 256 * 4
 const oidsAt = indexHeadBytes
-/** The checksum of the pack, and that of the index. */
+/** The checksums of the pack and of the index. */
 export const indexTrailerBytes: number = 40
 const trailerBytes = indexTrailerBytes
 
-/** Which objects a pack has, and where. Positions number them from 0, by ascending oid. */
+/** The objects of a pack and their offsets. Positions count from 0, by ascending oid. */
 export interface ObjectIndex {
   readonly count: number
-  /** The 20 bytes at the end of the pack that this index belongs to. */
+  /** The 20-byte trailer of the pack that the index belongs to. */
   readonly packChecksum: Uint8Array
-  /** The position of the object that these 20 bytes name. */
+  /** The position of the object with this 20-byte oid. */
   find(oid: Uint8Array): number | undefined
   /** 20 bytes. */
   oidAt(position: number): Uint8Array
-  /** Where the entry starts in the pack; not yet known to lie inside it. */
+  /** The offset of the entry; it may lie outside the pack. */
   offsetAt(position: number): number
-  /** CRC-32 of the entry, header and deflated data. */
+  /** The CRC-32 of the entry, header and deflated data. */
   checksumAt(position: number): number
   close(): void
   closeRemoved(): void
@@ -46,7 +45,7 @@ export class PackIndex implements ObjectIndex {
   readonly #largeAt: number
   readonly #largeCount: number
 
-  /** Throws `pack_corrupt`, also for an index of version 1, which no git writes any more. */
+  /** Throws `pack_corrupt`, also for an index of version 1, which git no longer writes. */
   constructor(bytes: Uint8Array) {
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#bytes = view
@@ -70,7 +69,8 @@ export class PackIndex implements ObjectIndex {
     while (low < high) {
       const middle = (low + high) >>> 1
       const at = oidsAt + middle * oidBytes
-      // Four bytes decide nearly always; a call that compares twenty costs more than the rest here.
+      // Four bytes nearly always decide; a call to compare twenty costs more than everything else
+      // here.
       const order =
         wanted - this.#bytes.readUInt32BE(at) ||
         -this.#bytes.compare(oid, 0, oidBytes, at, at + oidBytes)
@@ -94,7 +94,7 @@ export class PackIndex implements ObjectIndex {
     return readLargeOffset(this.#bytes, this.#largeAt + row * 8)
   }
 
-  /** Oids, 20 bytes each, and CRC-32s, 4 bytes each, by position: views. */
+  /** Views of the oids, 20 bytes each, and the CRC-32s, 4 bytes each, by position. */
   get tables(): { readonly oids: Buffer; readonly checksums: Buffer } {
     return {
       oids: this.#bytes.subarray(oidsAt, this.#checksumsAt),
@@ -102,7 +102,7 @@ export class PackIndex implements ObjectIndex {
     }
   }
 
-  /** All of it, for who makes another index of it in place: this one must not be asked again. */
+  /** The whole buffer, for reuse by another index; this index must not be used afterwards. */
   get memory(): Buffer {
     return this.#bytes
   }
@@ -111,7 +111,7 @@ export class PackIndex implements ObjectIndex {
     return this.#bytes.readUInt32BE(this.#checksumsAt + position * 4)
   }
 
-  /** Holds no file. */
+  /** No file is open. */
   close(): void {}
 
   closeRemoved(): void {}
@@ -159,7 +159,7 @@ export class PackIndexBuilder {
     return encodePackIndex({ oids, checksums, offsets }, packChecksum)
   }
 
-  /** What was added, by ascending oid. Six bytes of an oid decide nearly always. */
+  /** The order of the entries by ascending oid. Six bytes of an oid nearly always decide. */
   #order(): Uint32Array {
     const prefixes = new Float64Array(this.#count)
     for (let n = 0; n < this.#count; n += 1) prefixes[n] = this.#oids.readUIntBE(n * oidBytes, 6)
@@ -189,8 +189,9 @@ export interface PackIndexTables {
 }
 
 /**
- * The index file with these columns, by ascending oid. One buffer, as an index has many megabytes:
- * `memory` if it is large enough, in which the columns may lie where an index has them, or above.
+ * Encodes an index file from columns in ascending order of oids. Uses one buffer, since an index
+ * has many megabytes: `memory` if it is large enough. The columns may lie in it at the place where
+ * the index has them, or after it.
  */
 export function encodePackIndex(
   tables: PackIndexTables,
@@ -221,7 +222,7 @@ export function encodePackIndex(
   return file
 }
 
-/** Signature, version and fan-out table of so many names for each first byte. */
+/** Encodes signature, version and fan-out table, given the number of oids per first byte. */
 export function encodeIndexHead(perByte: Uint32Array): Uint8Array {
   const head = Buffer.alloc(indexHeadBytes)
   head.writeUInt32BE(signature, 0)
@@ -234,14 +235,14 @@ export function encodeIndexHead(perByte: Uint32Array): Uint8Array {
   return head
 }
 
-/** A row of the table of large offsets. */
+/** Encodes a row of the table of large offsets. */
 export function encodeLargeOffset(offset: number): Uint8Array {
   const bytes = Buffer.alloc(8)
   bytes.writeBigUInt64BE(BigInt(offset))
   return bytes
 }
 
-/** The number of objects, once sizes, fan-out and SHA-1 are right. */
+/** Checks sizes, fan-out and SHA-1; returns the number of objects. */
 function checkLayout(view: Buffer): number {
   const count = countObjects(view.subarray(0, indexHeadBytes), view.length)
   const body = view.subarray(0, -oidBytes)
@@ -251,7 +252,7 @@ function checkLayout(view: Buffer): number {
   return count
 }
 
-/** The number of objects of an index of `length` bytes with this head, once both agree. */
+/** Checks that a head fits an index of `length` bytes; returns the number of objects. */
 export function countObjects(head: Buffer, length: number): number {
   if (head.length < oidsAt || length < oidsAt + trailerBytes) {
     throw corruptPack('its index is too short')
@@ -266,14 +267,14 @@ export function countObjects(head: Buffer, length: number): number {
     count = next
   }
   const large = length - trailerBytes - oidsAt - count * 28
-  // The first entry of a pack is never far enough from its start to need a large offset.
+  // The first entry of a pack never needs a large offset.
   if (large < 0 || large % 8 !== 0 || large / 8 > Math.max(0, count - 1)) {
     throw corruptPack('the size of its index does not match its count')
   }
   return count
 }
 
-/** The row of a large offset, of `count` rows; undefined for an offset that is none. */
+/** The row of a large offset in a table of `count` rows; undefined for a small offset. */
 export function largeRow(offset: number, count: number): number | undefined {
   if (offset < largeOffset) return undefined
   const row = offset - largeOffset
@@ -281,14 +282,14 @@ export function largeRow(offset: number, count: number): number | undefined {
   return row
 }
 
-/** A row of the table of large offsets. */
+/** Decodes a row of the table of large offsets. */
 export function readLargeOffset(bytes: Buffer, at: number): number {
   const large = bytes.readBigUInt64BE(at)
   if (large > BigInt(Number.MAX_SAFE_INTEGER)) throw corruptPack('its index has an absurd offset')
   return Number(large)
 }
 
-/** How many oids start with each byte. */
+/** Counts the oids per first byte. */
 function countByFirstByte(oids: Buffer): Uint32Array {
   const counts = new Uint32Array(256)
   for (let at = 0; at < oids.length; at += oidBytes) {
@@ -298,7 +299,7 @@ function countByFirstByte(oids: Buffer): Uint32Array {
   return counts
 }
 
-/** The first four bytes, as the index is searched by them. */
+/** The first four bytes, for the search of the index. */
 function oidPrefix(oid: Uint8Array): number {
   const high = (oid[0] ?? 0) * 256 + (oid[1] ?? 0)
   const low = (oid[2] ?? 0) * 256 + (oid[3] ?? 0)

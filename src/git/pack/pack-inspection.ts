@@ -1,5 +1,5 @@
-// Whether one pack is as it was written: every entry, its checksum, its index. Of one that is not,
-// what can be read all the same. Writes nothing.
+// Checks whether a pack is intact: every entry, its checksum, its index. Of a damaged pack, finds
+// what is still readable. Must not write.
 
 import { equalBytes } from '../../bytes.ts'
 import { gitHash, Sha1 } from '../../crypto/sha1.ts'
@@ -18,19 +18,19 @@ export interface InspectedPack {
   /** File name without extension. */
   readonly name: string
   readonly state: 'sound' | 'index' | 'damaged'
-  /** What can be read; undefined where the pack itself is missing. */
+  /** What can be read; undefined if the pack is missing. */
   readonly pack: Pack | undefined
-  /** For state `index`, where the pack is sound and its index is not: the file that it needs. */
+  /** For state `index`, where only the index is damaged: the correct index file. */
   readonly index?: Uint8Array | undefined
 }
 
-/** Reads all of it. */
+/** Reads the whole pack. */
 export function inspectPack(disk: Disk, directory: string, name: string): InspectedPack {
   const checksum = checksumOf(disk, `${directory}/${name}.pack`)
   if (checksum !== undefined) {
     const pack = openWhole(disk, directory, name)
     if (pack !== undefined) return { name, state: 'sound', pack }
-    const index = indexAnew(disk, `${directory}/${name}.pack`, checksum)
+    const index = rebuildIndex(disk, `${directory}/${name}.pack`, checksum)
     if (index !== undefined) {
       const opened = Pack.openSalvaged(disk, directory, name, new PackIndex(index))
       return { name, state: 'index', pack: opened, index }
@@ -39,7 +39,7 @@ export function inspectPack(disk: Disk, directory: string, name: string): Inspec
   return { name, state: 'damaged', pack: salvagePack(disk, directory, name) }
 }
 
-/** The names of all packs and of all indexes, without extension. */
+/** The names of all packs and indexes, without extension. */
 export function packNames(disk: Disk, directory: string): readonly string[] {
   const files = disk.list(directory).filter((file) => /^pack-.*\.(?:pack|idx)$/.test(file))
   return [...new Set(files.map((file) => file.replace(/\.[a-z]+$/, '')))]
@@ -65,7 +65,7 @@ function readsWhole(pack: Pack): boolean {
   return true
 }
 
-/** The checksum at the end of a pack; undefined if it is not that of the bytes before. */
+/** The checksum at the end of a pack; undefined if it does not match the bytes before. */
 function checksumOf(disk: Disk, path: string): Uint8Array | undefined {
   return withFile(disk, path, (fd) => {
     const end = disk.size(fd) - packTrailerBytes
@@ -82,7 +82,7 @@ function checksumOf(disk: Disk, path: string): Uint8Array | undefined {
   })
 }
 
-function indexAnew(disk: Disk, path: string, checksum: Uint8Array): Uint8Array | undefined {
+function rebuildIndex(disk: Disk, path: string, checksum: Uint8Array): Uint8Array | undefined {
   return withFile(disk, path, (fd) => {
     const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
     const watch = { progress: () => undefined, isCancelled: () => false }

@@ -1,11 +1,11 @@
-// Where the entries of a pack lie, in the order of the file: an index knows them by oid alone. One
-// typed column, so that a million entries take eight megabytes. Pure.
+// The entries of a pack in file order, which an index knows only by oid. One typed column, so that
+// a million entries take eight megabytes. Pure.
 
 import { SortedColumn } from '../objects/oid-list.ts'
 import { packTrailerBytes } from './pack-entry.ts'
 import type { Pack } from './pack.ts'
 
-/** Ranks number the entries from 0, by ascending offset; positions are those of the index. */
+/** Ranks count entries from 0, by ascending offset; positions are those of the index. */
 export class PackLayout {
   readonly #sorted: SortedColumn
   readonly #end: number
@@ -25,12 +25,12 @@ export class PackLayout {
     return this.#sorted.rowAt(rank)
   }
 
-  /** Where an entry starts; for the rank after the last one, where the entries end. */
+  /** The offset of an entry; for the rank after the last one, the end of the entries. */
   offsetOf(rank: number): number {
     return rank < this.#sorted.length ? this.#sorted.valueAt(rank) : this.#end
   }
 
-  /** The entry that starts at `offset`, looked for backwards from `rank`: bases are often near. */
+  /** The rank of the entry at `offset`, searched backwards from `rank`: bases are often near. */
   rankBefore(rank: number, offset: number): number | undefined {
     let high = rank
     let low = rank - 1

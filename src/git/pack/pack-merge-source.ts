@@ -1,7 +1,6 @@
-// One of several packs that become one. Its entries are copied as they are, so that where each goes
-// follows from its old place and a few points at which the distance changes: behind an entry that
-// another pack holds too, and behind a delta that needs a longer or shorter distance to its base.
-// The bytes are verified as a whole, by the checksum at the end of the pack.
+// One of several packs that are merged. Entries are copied, so new offsets follow from the old ones
+// and a few points where the shift changes: after an entry that another pack holds too, and after a
+// delta whose distance changes in length. The bytes are verified by the pack's checksum.
 
 import { crc32 } from 'node:zlib'
 import { equalBytes } from '../../bytes.ts'
@@ -20,17 +19,17 @@ import { PackLayout } from './pack-layout.ts'
 import type { Pack } from './pack.ts'
 
 const windowBytes = 256 * KIBIBYTE
-/** Between two looks at whoever waits. */
+/** Entries between two calls of `tick`. */
 const tickEntries = 1024
 
 export class MergeSource {
   readonly #pack: Pack
   readonly #end: number
   readonly #sha1: Sha1
-  /** From each of these old offsets on, entries are so much further on. */
+  /** From each of these old offsets on, entries move by the shift at the same index. */
   readonly #shiftStarts: number[] = []
   readonly #shifts: number[] = []
-  /** CRC-32s of entries with another header, by old offset. */
+  /** CRC-32s of entries with a changed header, by old offset. */
   readonly #checksums: Map<number, number> = new Map()
   readonly #window: Buffer = Buffer.allocUnsafeSlow(windowBytes)
   #windowAt = 0
@@ -43,9 +42,9 @@ export class MergeSource {
   }
 
   /**
-   * Appends the entries to `file`, without those at the old offsets of `dropped`, whose objects are
-   * at the new offsets there: before this pack, so that no cycle of deltas arises. `tick` is told
-   * the share of the pack that is done, now and then. Throws `pack_corrupt`, and whatever `tick`
+   * Appends the entries to `file`, except those at the old offsets in `dropped`. Their objects are
+   * at its new offsets, which precede this pack, so that no cycle of deltas arises. Calls `tick`
+   * regularly with the share of the pack that is done. Throws `pack_corrupt`, and what `tick`
    * throws.
    */
   copy(file: PackFile, dropped: ReadonlyMap<number, number>, tick: (share: number) => void): void {
@@ -56,7 +55,7 @@ export class MergeSource {
     }
   }
 
-  /** Where the entry is that was copied from this old offset. */
+  /** The new offset of the entry that was copied from this old offset. */
   movedTo(offset: number): number {
     let low = 0
     let high = this.#shiftStarts.length
@@ -68,7 +67,7 @@ export class MergeSource {
     return offset + (this.#shifts[low - 1] ?? 0)
   }
 
-  /** The CRC-32 of a copied entry, if it has another header than before. */
+  /** The CRC-32 of a copied entry whose header changed. */
   changedChecksum(offset: number): number | undefined {
     return this.#checksums.get(offset)
   }
@@ -107,7 +106,7 @@ export class MergeSource {
   #copyDelta(
     file: PackFile,
     bytes: Uint8Array,
-    place: {
+    entry: {
       readonly rank: number
       readonly start: number
       readonly layout: PackLayout
@@ -116,30 +115,30 @@ export class MergeSource {
   ): void {
     const header = decodeEntryHeader(bytes)
     if (header.type !== 'offsetDelta') throw corruptPack('an entry has two types')
-    const base = place.start - header.distance
-    if (place.layout.rankBefore(place.rank, base) === undefined) {
+    const base = entry.start - header.distance
+    if (entry.layout.rankBefore(entry.rank, base) === undefined) {
       throw corruptPack('a delta has no base')
     }
-    const distance = file.offset - (place.dropped.get(base) ?? this.movedTo(base))
+    const distance = file.offset - (entry.dropped.get(base) ?? this.movedTo(base))
     if (distance === header.distance) {
       file.append(bytes)
       return
     }
     const head = encodeOffsetDeltaHeader(header.size, distance)
     const data = bytes.subarray(header.length)
-    this.#checksums.set(place.start, crc32(data, crc32(head)))
+    this.#checksums.set(entry.start, crc32(data, crc32(head)))
     file.append(head)
     file.append(data)
   }
 
-  /** What follows `start` is `to - start` further on. */
+  /** From `start` on, entries move by `to - start`. */
   #shiftFrom(start: number, to: number): void {
     if (this.#shifts.at(-1) === to - start) return
     this.#shiftStarts.push(start)
     this.#shifts.push(to - start)
   }
 
-  /** A view for the moment. */
+  /** A view, valid until the next call. */
   #entry(start: number, length: number): Uint8Array {
     if (length > this.#window.length) return this.#pack.readRaw(start, length)
     if (start + length > this.#windowEnd) {

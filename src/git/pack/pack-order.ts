@@ -1,6 +1,6 @@
-// In which order the journal's objects go into a pack, and which tree is whose delta base. The
-// newest trees stay whole and older ones are deltas against their successor at the same path, as in
-// git's own packs: the head is what is read most, and a tree that only grew costs no insert. Must
+// Chooses the order of the journal's objects in a pack, and the delta bases of trees. The newest
+// trees stay whole, and older ones are deltas against their successor at the same path, as in git's
+// packs: the head is read most, and a tree that only grew needs no insert. Must not touch files.
 // not touch files.
 
 import { hasCode } from '../../errors.ts'
@@ -8,8 +8,8 @@ import { decodeTree, findLinks, type Oid } from '../objects/object.ts'
 import type { PackInput, PackObject } from './pack-writer.ts'
 
 /**
- * The objects without duplicates, newest first, each tree with its base if it has one. They are
- * given oldest first, the objects of a commit before it.
+ * The objects without duplicates, newest first, each tree with its base if it has one. The input is
+ * oldest first, with the objects of a commit before it.
  */
 export function* orderForPack(objects: readonly PackObject[]): Generator<undefined, PackInput[]> {
   const order = new PackOrder(objects)
@@ -23,14 +23,14 @@ export function* orderForPack(objects: readonly PackObject[]): Generator<undefin
   return order.inputs()
 }
 
-/** By name. */
+/** Subtrees by name. */
 type Subtrees = ReadonlyMap<string, Oid>
 
 class PackOrder {
   readonly #objects: ReadonlyMap<Oid, PackObject>
   readonly #ordered: Map<Oid, PackObject> = new Map()
   readonly #bases: Map<Oid, Oid> = new Map()
-  /** Trees by their subtrees, of the last two commits: a parent's are compared twice. */
+  /** The subtrees of trees in the last two commits: those of a parent are compared twice. */
   #latest: Map<Oid, Subtrees> = new Map()
   #older: ReadonlyMap<Oid, Subtrees> = new Map()
 
@@ -38,7 +38,7 @@ class PackOrder {
     this.#objects = new Map(objects.map((object) => [object.oid, object]))
   }
 
-  /** Commits first and blobs last, so that a walk through history or trees stays in one region. */
+  /** Commits first and blobs last, so that a walk of history or trees stays in one region. */
   inputs(): PackInput[] {
     const ordered = [...this.#ordered.values()]
     return ['commit', 'tree', 'blob'].flatMap((wanted) => {
@@ -48,7 +48,7 @@ class PackOrder {
     })
   }
 
-  /** Newest first. */
+  /** Called with the newest commit first. */
   addCommit(commit: PackObject): void {
     this.take(commit.oid)
     const links = findLinks(commit.body)
@@ -58,7 +58,7 @@ class PackOrder {
     this.#latest = new Map()
   }
 
-  /** Puts `newer` before `older`, and makes it the base of `older` and its subtrees of theirs. */
+  /** Places `newer` before `older` and makes it its base, and likewise for their subtrees. */
   #compare(newer: Oid, older: Oid | undefined): void {
     if (newer === older) return
     const newerEntries = this.#subtrees(newer)
@@ -69,7 +69,7 @@ class PackOrder {
     for (const [name, oid] of newerEntries) this.#compare(oid, olderEntries?.get(name))
   }
 
-  /** A base must precede its delta in the pack, so a tree that has its place already gets none. */
+  /** A base must precede its delta, so a tree that is already placed gets none. */
   #setBase(tree: Oid, base: Oid): void {
     if (this.#ordered.has(tree)) return
     this.#bases.set(tree, base)
@@ -96,7 +96,7 @@ function subtreesOf(tree: PackObject): Subtrees {
   return subtrees
 }
 
-/** Trees and commits are only looked at to find good deltas: an odd one just gets none. */
+/** Objects are parsed only to find good deltas: a malformed one gets none. */
 function readTree(tree: PackObject): ReturnType<typeof decodeTree> {
   try {
     return decodeTree(tree.body)

@@ -1,5 +1,5 @@
-// A pack and its index, entry by entry. Streams: keeps the index's rows in memory, never the pack.
-// Must not know where entries come from; what becomes of the files is pack-file.ts's business.
+// Writes a pack and its index entry by entry. Streams: keeps the rows of the index in memory, never
+// the pack. Must not know where entries come from; pack-file.ts handles the files.
 
 import { crc32 } from 'node:zlib'
 import type { Disk } from '../../disk/disk.ts'
@@ -13,7 +13,7 @@ export class PackOutput {
   readonly #index: PackIndexBuilder
   readonly #file: PackFile
 
-  /** `count` objects must follow, exactly. */
+  /** Exactly `count` objects must follow. */
   constructor(disk: Disk, directory: string, count: number) {
     this.#disk = disk
     this.#directory = directory
@@ -21,38 +21,38 @@ export class PackOutput {
     this.#file = new PackFile(disk, directory, count)
   }
 
-  /** Where the next entry starts. */
+  /** The offset of the next entry. */
   get offset(): number {
     return this.#file.offset
   }
 
-  /** Appends an entry, `header` and `deflated` data, for the object that these 20 bytes name. */
+  /** Appends an entry, `header` and `deflated` data, for the object with this 20-byte oid. */
   add(oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void {
     this.#index.add(oid, this.offset, crc32(deflated, crc32(header)))
     this.#file.append(header)
     this.#file.append(deflated)
   }
 
-  /** Makes the pack durable; nobody sees it before `publishPacks`. */
+  /** Makes the pack durable; it stays invisible until `publishPacks`. */
   finishTemporary(): Promise<TemporaryPack> {
     return this.#file.finish((checksum) => this.#index.encode(checksum))
   }
 
   /** Makes the pack durable and visible. */
   async finish(): Promise<PackStatus> {
-    const half = await this.finishTemporary()
-    await publishPacks(this.#disk, this.#directory, [half])
-    const { name, objects, bytes } = half
+    const temporary = await this.finishTemporary()
+    await publishPacks(this.#disk, this.#directory, [temporary])
+    const { name, objects, bytes } = temporary
     return { name, objects, bytes }
   }
 
-  /** Removes what was written. */
+  /** Removes the files. */
   abandon(): void {
     this.#file.abandon()
   }
 }
 
-/** Runs `fill`, then finishes the pack; after a failure nothing of it is left. */
+/** Runs `fill`, then finishes the pack; removes it after a failure. */
 export function writeWithOutput(
   output: PackOutput,
   fill: (output: PackOutput) => void,
@@ -63,7 +63,7 @@ export function writeWithOutput(
   })
 }
 
-/** As `writeWithOutput`, for a pack that nobody sees yet. */
+/** Like `writeWithOutput`, but the pack stays invisible. */
 export function writeTemporaryWithOutput(
   output: PackOutput,
   fill: (output: PackOutput) => void,

@@ -1,17 +1,17 @@
-// Removing packs, and what of stock git's names their objects. Must be called only once whatever is
-// still needed of a pack is durable elsewhere. Knows no locks.
+// Removes packs, and git's files that refer to them. Must be called only after everything needed
+// from a pack is durable elsewhere. Knows no locks.
 
 import type { Disk } from '../../disk/disk.ts'
 
 /**
- * Files that belong to a pack, in the order of removal. The pack goes first: what a crash leaves is
- * then an index of nothing, which no reader takes for a pack and which holds no object.
+ * The files of a pack, in the order of removal. The pack is first: a crash then leaves an index
+ * without a pack, which readers ignore and which holds no object.
  */
 const extensions = ['pack', 'idx', 'rev', 'bitmap', 'mtimes', 'promisor', 'keep']
-/** What a multi-pack-index consists of, in files and, in newer gits, a directory. */
+/** The name of the multi-pack-index, a file or, in newer versions of git, a directory. */
 const multiPackIndex = 'multi-pack-index'
 
-/** The multi-pack-index goes first: git takes one that names a missing pack for damage. */
+/** The multi-pack-index is removed first: git reports damage if it names a missing pack. */
 export async function removePacks(
   disk: Disk,
   directory: string,
@@ -36,9 +36,8 @@ export function removeMultiPackIndex(disk: Disk, directory: string): void {
 }
 
 /**
- * Removes indexes whose pack never came or is gone: of ours, since git shows and removes the two in
- * an order in which there is never an index alone. Only under both locks of the store: without them
- * one that is about to get its pack looks the same.
+ * Removes indexes without a pack. They are gitlocket's: git never leaves an index alone. Requires
+ * both locks of the store: an index that is about to get its pack looks the same.
  */
 export function removeLoneIndexes(disk: Disk, directory: string): void {
   const files = new Set(disk.list(directory))
@@ -51,11 +50,11 @@ export function removeLoneIndexes(disk: Disk, directory: string): void {
 }
 
 /**
- * Names that have a pack but no index, or the other way round: what was being removed when a
- * process died, or what a running git is about to complete. Without extension.
+ * Names with a pack but no index, or an index but no pack: a removal was interrupted, or a running
+ * git is about to complete them. Without extension.
  */
 export function brokenPacks(disk: Disk, directory: string): string[] {
-  // Git makes the .keep of a pack before anything else of it.
+  // Git creates the .keep file before all other files of a pack.
   const files = disk.list(directory).filter((file) => /^pack-.*\.(?!keep$)/.test(file))
   const present = new Set(files)
   const names = new Set(files.map((file) => file.replace(/\.[a-z]+$/, '')))

@@ -1,7 +1,7 @@
-// Every object of a pack that came from elsewhere: its deltas are applied, depth first, each on a
-// base that is in RAM already, and what they make is hashed. A delta whose base is not in the pack,
-// or is made of itself, is never reached and refuses the whole. Must keep no more in RAM than one
-// chain of deltas; the bounds are those of the reader, so that what is kept can be read.
+// Reads every object of a received pack: applies its deltas depth first, each to a base in RAM, and
+// hashes the results. A delta whose base is missing from the pack, or depends on the delta, is
+// never reached, and the pack is refused. Must keep only one chain of deltas in RAM; the limits are
+// those of the reader, so that what is kept can be read.
 
 import type { WorkWatch } from '../../async.ts'
 import { deltaChainBytesMax, deltaChainMax, KIBIBYTE } from '../../limits.ts'
@@ -11,19 +11,19 @@ import { corruptPack } from './pack-entry.ts'
 import { PackIndexBuilder } from './pack-index.ts'
 import { EntryReader, type PackBytes, PackScan, type VisitObject } from './pack-scan.ts'
 
-/** Deltas of one chain lie next to each other more often than not. */
+/** Deltas of one chain are usually adjacent. */
 const windowBytes = 16 * KIBIBYTE
 const oidBytes = 20
 
 export interface CheckedPack {
   readonly objects: number
-  /** The index file for the pack that ends in `packChecksum`. Throws `pack_corrupt`. */
+  /** Encodes the index of the pack with this checksum. Throws `pack_corrupt`. */
   readonly encodeIndex: (packChecksum: Uint8Array) => Uint8Array
 }
 
 /**
- * Reads the whole of a pack but for its trailer. Throws `pack_corrupt` unless all of it is sound,
- * within the bounds, and closed under deltas; `cancelled`.
+ * Reads the whole pack except its trailer. Throws `pack_corrupt` unless it is sound, within the
+ * limits, and contains the base of every delta; `cancelled`.
  */
 export function checkPack(bytes: PackBytes, watch: WorkWatch, visit?: VisitObject): CheckedPack {
   const scan = new PackScan(bytes, watch, visit)
@@ -45,9 +45,9 @@ export function checkPack(bytes: PackBytes, watch: WorkWatch, visit?: VisitObjec
 /** An object whose deltas are being applied. */
 interface Base {
   readonly body: Uint8Array
-  /** What a reader inflates and copies to come to it. */
+  /** The bytes that a reader inflates and copies to reach it. */
   readonly work: number
-  /** Ranks of the deltas on it that are still to do. */
+  /** The ranks of its deltas that remain. */
   readonly deltas: Iterator<number>
 }
 
@@ -68,7 +68,7 @@ class Resolver {
     this.#waiting = this.#byOffset.count + scan.namedDeltas.length
   }
 
-  /** Everything that is made of a whole object, if it is one. */
+  /** Resolves every delta that depends on a whole object. */
   resolveFrom(rank: number): void {
     const type = this.#scan.typeOf(rank)
     if (type === undefined || !this.#isBase(rank)) return
@@ -113,7 +113,7 @@ class Resolver {
   }
 }
 
-/** The offset deltas of each base, as two columns: where its list starts, and all the lists. */
+/** The offset deltas of each base, in two columns: where each list starts, and all lists. */
 class DeltasByBase {
   readonly #starts: Uint32Array
   readonly #ranks: Uint32Array
@@ -126,9 +126,9 @@ class DeltasByBase {
     const next = this.#starts.slice()
     for (const [rank, base] of bases.entries()) {
       if (base < 0) continue
-      const place = next[base] ?? 0
-      this.#ranks[place] = rank
-      next[base] = place + 1
+      const index = next[base] ?? 0
+      this.#ranks[index] = rank
+      next[base] = index + 1
     }
   }
 
@@ -163,14 +163,14 @@ class DeltasByName {
   }
 
   has(base: Uint8Array): boolean {
-    const place = this.#firstOf(base)
-    const row = this.#order[place]
+    const index = this.#firstOf(base)
+    const row = this.#order[index]
     return row !== undefined && this.#compare(row, base) === 0
   }
 
   *of(base: Uint8Array): Generator<number> {
-    for (let place = this.#firstOf(base); place < this.#order.length; place += 1) {
-      const row = this.#order[place] ?? 0
+    for (let index = this.#firstOf(base); index < this.#order.length; index += 1) {
+      const row = this.#order[index] ?? 0
       if (this.#compare(row, base) !== 0) return
       yield this.#ranks[row] ?? 0
     }

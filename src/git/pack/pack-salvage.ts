@@ -1,6 +1,6 @@
-// What is still readable in a pack whose index, ends or entries are damaged: walks the bytes from
-// entry to entry, looks for the next one after each that does not inflate, and names every object
-// by its hash. Believes nothing that the pack says of itself. Writes nothing.
+// Recovers the readable objects of a pack with a damaged index, damaged ends or damaged entries:
+// walks from entry to entry, searches for the next one after a damaged entry, and identifies
+// objects by their hash. Must trust nothing that the pack declares, and must not write.
 
 import { fromHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
@@ -22,7 +22,7 @@ import { Pack } from './pack.ts'
 const oidBytes = 20
 const windowBytes = MEBIBYTE
 
-/** The pack with an index of what can be read; undefined if there is no such file. */
+/** The pack with an index of its readable objects; undefined if there is no such file. */
 export function salvagePack(disk: Disk, directory: string, name: string): Pack | undefined {
   const fd = disk.openExisting(`${directory}/${name}.pack`, 'r')
   if (fd === undefined) return undefined
@@ -33,7 +33,7 @@ export function salvagePack(disk: Disk, directory: string, name: string): Pack |
     disk.close(fd)
   }
   let named = new Map<Oid, number>()
-  // A delta may name its base by oid, and that may come later: until nothing more is found.
+  // A base that is named by oid may be found later: repeat until nothing new is found.
   for (;;) {
     const found = nameEntries(disk, directory, name, { offsets, named })
     if (found.size === named.size) break
@@ -42,10 +42,10 @@ export function salvagePack(disk: Disk, directory: string, name: string): Pack |
   return Pack.openSalvaged(disk, directory, name, indexOf(named))
 }
 
-/** Where an entry starts that inflates to what its header declares. */
+/** The offsets of entries that inflate to their declared size. */
 function findEntries(disk: Disk, fd: number): readonly number[] {
   const length = disk.size(fd)
-  // The trailer may be missing, and what stands in its place may be an entry.
+  // The trailer may be missing, and its place may hold an entry.
   const size = length + packTrailerBytes
   const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
   const reader = new EntryReader({ size, read }, windowBytes)
@@ -59,7 +59,7 @@ function findEntries(disk: Disk, fd: number): readonly number[] {
   return offsets
 }
 
-/** Bytes that look like the start of an entry: a header of any kind, and a zlib stream after it. */
+/** Searches for bytes that look like an entry: a valid header, followed by a zlib stream. */
 class StartSearch {
   readonly #disk: Disk
   readonly #fd: number
@@ -74,20 +74,20 @@ class StartSearch {
     this.#length = length
   }
 
-  /** The first place from `at` on; the end of the file if there is none. */
+  /** The first candidate at or after `at`; the end of the file if there is none. */
   next(at: number): number {
-    for (let place = at; place < this.#length; place += 1) {
-      this.#load(place)
-      if (mayStart(this.#window, place - this.#windowAt)) return place
+    for (let candidate = at; candidate < this.#length; candidate += 1) {
+      this.#load(candidate)
+      if (mayStart(this.#window, candidate - this.#windowAt)) return candidate
     }
     return this.#length
   }
 
-  #load(place: number): void {
-    const needed = Math.min(place + entryHeaderBytesMax + 2, this.#length)
-    if (place >= this.#windowAt && needed <= this.#windowAt + this.#window.length) return
-    this.#window = this.#buffer.subarray(0, this.#disk.read(this.#fd, this.#buffer, place))
-    this.#windowAt = place
+  #load(candidate: number): void {
+    const needed = Math.min(candidate + entryHeaderBytesMax + 2, this.#length)
+    if (candidate >= this.#windowAt && needed <= this.#windowAt + this.#window.length) return
+    this.#window = this.#buffer.subarray(0, this.#disk.read(this.#fd, this.#buffer, candidate))
+    this.#windowAt = candidate
   }
 }
 
@@ -102,7 +102,7 @@ function mayStart(bytes: Uint8Array, start: number): boolean {
   return (method & 15) === 8 && method >> 4 <= 7 && (method * 256 + flags) % 31 === 0
 }
 
-/** Where what follows starts; a byte whose highest bit is set goes on in the next one. */
+/** The position after a number; a byte with its highest bit set continues in the next one. */
 function afterNumber(bytes: Uint8Array, start: number): number {
   let at = start
   while ((bytes[at] ?? 0) >= 0x80) at += 1
@@ -111,7 +111,7 @@ function afterNumber(bytes: Uint8Array, start: number): number {
 
 interface Entries {
   readonly offsets: readonly number[]
-  /** What has a name already. */
+  /** The entries whose oid is known. */
   readonly named: ReadonlyMap<Oid, number>
 }
 
@@ -142,7 +142,7 @@ function indexOf(named: ReadonlyMap<Oid, number>): PackIndex {
   const rows = [...named].toSorted(([a], [b]) => (a < b ? -1 : 1))
   const oids = Buffer.concat(rows.map(([oid]) => fromHex(oid)))
   const offsets = Float64Array.from(rows, ([, offset]) => offset)
-  // Nobody asks this index for checksums: it is never written.
+  // The checksums are never read, since this index is never written.
   const checksums = Buffer.alloc(rows.length * 4)
   return new PackIndex(encodePackIndex({ oids, checksums, offsets }, new Uint8Array(oidBytes)))
 }

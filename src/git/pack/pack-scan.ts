@@ -1,6 +1,6 @@
-// A pack without an index, read once from its start to its end: where each entry lies, what it is,
-// and the name of every whole object. Keeps columns of numbers, never the pack. Must not believe
-// anything in it: the bounds of limits.ts hold before memory is taken or anything is inflated.
+// Reads a pack without an index once, from start to end: the offset and type of each entry, and the
+// oid of every whole object. Keeps columns of numbers, never the pack. Must trust nothing in it:
+// the bounds of limits.ts are checked before memory is allocated or anything is inflated.
 
 import { crc32 } from 'node:zlib'
 import type { WorkWatch } from '../../async.ts'
@@ -30,31 +30,31 @@ const oidBytes = 20
 /** A byte of header and the shortest zlib stream. */
 const entryBytesMin = 9
 const windowBytes = MEBIBYTE
-/** An encoder may be this much worse than deflatedBytesMax before its entry is refused. */
+/** How much an encoder may exceed deflatedBytesMax before its entry is refused. */
 const wasteBytesMax = 64 * KIBIBYTE
 const headerBytesMax = 32
 const tickObjects = 1024
 
-/** The bytes of a pack, wherever they are. */
+/** The bytes of a pack, in RAM or in a file. */
 export interface PackBytes {
   readonly size: number
-  /** The number of bytes read, less than asked for only at the end. */
+  /** Returns the number of bytes read: fewer than requested only at the end. */
   read(into: Uint8Array, position: number): number
 }
 
-/** Called with each object once its name is known; the body is the caller's to keep. */
+/** Called with each object when its oid is known; the callee may keep the body. */
 export type VisitObject = (oid: string, type: ObjectType, body: Uint8Array) => void
 
-/** Ranks number the entries from 0, in the order of the pack. */
+/** Ranks count entries from 0, in the order of the pack. */
 export class PackScan {
   readonly count: number
   readonly offsets: Float64Array
   readonly checksums: Uint32Array
-  /** 20 bytes each; of a delta, zero until it is resolved. */
+  /** 20 bytes each; zero for a delta until it is resolved. */
   readonly oids: Buffer
-  /** By rank: the rank of an offset delta's base, else -1. */
+  /** For each rank, the rank of an offset delta's base, else -1. */
   readonly bases: Int32Array
-  /** Ranks of the deltas that name their base by oid. */
+  /** The ranks of deltas that name their base by oid. */
   readonly namedDeltas: number[] = []
   readonly reader: EntryReader
   readonly #types: Uint8Array
@@ -93,7 +93,7 @@ export class PackScan {
     return this.#baseOids.bytes()
   }
 
-  /** Notes what an entry turned out to be. */
+  /** Records the object of an entry. */
   setObject(rank: number, type: ObjectType, body: Uint8Array): void {
     this.spend(body.length)
     const oid = gitHash(type, body)
@@ -103,7 +103,7 @@ export class PackScan {
     if (this.#done % tickObjects === 0) this.#tick()
   }
 
-  /** Takes bytes off what the pack may inflate to. */
+  /** Deducts bytes from the total that the pack may inflate to. */
   spend(bytes: number): void {
     this.#inflatedLeft -= bytes
     if (this.#inflatedLeft < 0) throw corruptPack('it inflates to more than any history')
@@ -137,7 +137,7 @@ export class PackScan {
     }
   }
 
-  /** The entry before `rank` that starts at `offset`. */
+  /** The rank of the entry before `rank` that starts at `offset`. */
   #rankAt(offset: number, rank: number): number {
     let low = 0
     let high = rank
@@ -159,11 +159,11 @@ export class PackScan {
 interface Entry {
   readonly header: EntryHeader
   readonly data: Uint8Array
-  /** In the pack. */
+  /** The length in the pack. */
   readonly length: number
 }
 
-/** Entries through a window: it moves on when it does not hold the whole of one. */
+/** Reads entries through a window, which moves when it does not hold a whole entry. */
 export class EntryReader {
   readonly #bytes: PackBytes
   readonly #end: number
@@ -177,7 +177,7 @@ export class EntryReader {
     this.#buffer = Buffer.allocUnsafeSlow(length)
   }
 
-  /** The entry that starts at `at`, inflated. Throws `pack_corrupt`. */
+  /** The entry at `at`, inflated. Throws `pack_corrupt`. */
   entry(at: number): Entry {
     const header = decodeEntryHeader(this.#view(at, headerBytesMax))
     const likely = header.length + deflatedBytesMax(header.size)
@@ -191,12 +191,12 @@ export class EntryReader {
     return { header, data: inflated.body, length: header.length + inflated.length }
   }
 
-  /** CRC-32 of the bytes as they are in the pack. */
+  /** The CRC-32 of the bytes in the pack. */
   checksum(at: number, length: number): number {
     return crc32(this.#view(at, length).subarray(0, length))
   }
 
-  /** From `at` on at least `length` bytes, fewer only before the trailer. */
+  /** At least `length` bytes from `at`; fewer only before the trailer. */
   #view(at: number, length: number): Uint8Array {
     const end = Math.min(at + length, this.#end)
     if (at < this.#windowAt || end > this.#windowAt + this.#window.length) this.#move(at, end - at)
@@ -215,7 +215,7 @@ export class EntryReader {
 
 const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
 
-/** The declared number of objects, once there is room for them. */
+/** The declared number of objects, if the pack has room for them. */
 function countOf(bytes: PackBytes): number {
   const header = new Uint8Array(packHeaderBytes)
   const room = bytes.size - packHeaderBytes - packTrailerBytes

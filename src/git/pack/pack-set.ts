@@ -1,6 +1,6 @@
-// All packs of a store as one set of objects. Every object is verified against its oid. A pack that
-// is damaged, half written or half deleted is left aside and poisons nothing: another pack may hold
-// the same object. Must not know what journals or loose objects are.
+// All packs of a store as one set of objects. Every object is verified against its oid. A damaged,
+// incomplete or partly removed pack is skipped: another pack may hold the same object. Must not
+// know journals or loose objects.
 
 import { fromHex, toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
@@ -14,11 +14,11 @@ import { corruptPack } from './pack-entry.ts'
 import type { ObjectIndex } from './pack-index.ts'
 import { Pack } from './pack.ts'
 
-/** Other processes merge packs while this one lists them; each merge needs one more look. */
+/** Other processes may merge packs during a scan; each merge requires another scan. */
 const scansMax = 5
 
 export interface PackSetEntry extends PackStatus {
-  /** Marked by git to be left alone: with a `.keep` file, or unreachable objects (`.mtimes`). */
+  /** Kept by git: with a `.keep` file, or a cruft pack (`.mtimes`). */
   readonly kept: boolean
 }
 
@@ -27,14 +27,14 @@ export class PackSet {
   readonly #directory: string
   readonly #indexBytesMax: number
   readonly #packs = new Map<string, Pack>()
-  /** Neighbours in a history are neighbours in a pack: the one used last is asked first. */
+  /** Neighbours in a history are neighbours in a pack: the last used pack is searched first. */
   #byUse: readonly Pack[] = []
   readonly #damaged = new Set<string>()
   readonly #cache = new DeltaBaseCache(deltaCacheBytes)
   #listing = ''
 
   /**
-   * `directory` is `objects/pack`; a larger index than `indexBytesMax` is not kept in RAM. Reads
+   * `directory` is `objects/pack`; an index larger than `indexBytesMax` is not kept in RAM. Reads
    * nothing before the first `rescan`.
    */
   constructor(disk: Disk, directory: string, indexBytesMax: number = packIndexBytesMax) {
@@ -43,14 +43,14 @@ export class PackSet {
     this.#indexBytesMax = indexBytesMax
   }
 
-  /** Undefined if no pack has it. Throws `pack_corrupt` or `object_corrupt`. */
+  /** Undefined if no pack has the object. Throws `pack_corrupt` or `object_corrupt`. */
   read(oid: Oid): GitObject | undefined {
     return this.#firstOf(oid, (pack, position) => {
       return verified(oid, pack.read(pack.index.offsetAt(position), this.#cache))
     })
   }
 
-  /** The body of a tag; undefined if no pack has it, or if it is something else. */
+  /** The body of a tag; undefined if no pack has it, or if it is another object. */
   readTag(oid: Oid): Uint8Array | undefined {
     const object = this.#firstOf(oid, (pack, position) => {
       return pack.readAny(pack.index.offsetAt(position), this.#cache)
@@ -59,28 +59,28 @@ export class PackSet {
     return gitHash(object.type, object.body) === oid ? object.body : undefined
   }
 
-  /** Every oid in the packs, each once. Throws `pack_corrupt` if one cannot be looked into. */
+  /** Every oid in the packs, each once. Throws `pack_corrupt` if a pack is damaged. */
   objectIds(): Iterable<Oid> {
     if (this.#damaged.size > 0) throw corruptPack('its index or its ends are wrong')
-    // Of the packs as they are now: what is merged meanwhile is listed all the same.
+    // From the packs as they are now, even if they are merged during the iteration.
     return idsIn(Array.from(this.#packs.values(), ({ index }) => index))
   }
 
-  /** Throws `pack_corrupt` if the index that may name it is damaged. */
+  /** Throws `pack_corrupt` if the index that may contain the oid is damaged. */
   has(oid: Oid): boolean {
     return this.#firstOf(oid, () => true) ?? false
   }
 
   /**
-   * Notices packs that came and went, and reads the indexes of the new ones. One directory listing
-   * if nothing changed: the directory's time stamp is too coarse to be trusted for that.
+   * Opens new packs and closes removed ones. Costs one directory listing if nothing changed: the
+   * directory's time stamp is too coarse to rely on.
    */
   rescan(): void {
     for (let scan = 0; scan < scansMax; scan += 1) {
       const names = this.#disk.list(this.#directory)
       const listing = names.join('\n')
       if (listing === this.#listing) return
-      // What came is opened before what went is closed: a merged object is never out of reach.
+      // New packs are opened before removed ones are closed: a merged object is always available.
       if (!this.#openNew(names)) continue
       this.#dropAllBut(new Set(names))
       this.#byUse = [...this.#packs.values()]
@@ -89,7 +89,7 @@ export class PackSet {
     }
   }
 
-  /** How many are open. */
+  /** The number of open packs. */
   get size(): number {
     return this.#packs.size
   }
@@ -102,13 +102,13 @@ export class PackSet {
     })
   }
 
-  /** As they are open now; `kept` ones on request only. */
+  /** The open packs; kept ones on request only. */
   open(withKept: boolean): readonly Pack[] {
     const kept = new Set(this.packs().flatMap((pack) => (pack.kept ? pack.name : [])))
     return [...this.#packs.values()].filter(({ name }) => withKept || !kept.has(name))
   }
 
-  /** Names of packs that are there but cannot be used. */
+  /** The names of damaged packs. */
   damaged(): string[] {
     return [...this.#damaged]
   }
@@ -123,7 +123,10 @@ export class PackSet {
     this.#listing = ''
   }
 
-  /** What the first pack gives that is not damaged; if all that may have the object are, throws. */
+  /**
+   * The answer of the first undamaged pack; throws if every pack that may have the object is
+   * damaged.
+   */
   #firstOf<T>(oid: Oid, ask: (pack: Pack, position: number) => T): T | undefined {
     const name = fromHex(oid)
     let failure: StoreError | undefined
@@ -156,7 +159,7 @@ export class PackSet {
     }
   }
 
-  /** False if a pack vanished meanwhile, so that the listing may miss what replaced it. */
+  /** False if a pack disappeared, so that the listing may lack its replacement. */
   #openNew(files: readonly string[]): boolean {
     const present = new Set(files)
     this.#damaged.clear()

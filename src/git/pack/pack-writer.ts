@@ -1,6 +1,6 @@
-// Objects to a pack, in the order given, as small as git makes them: a tree as a delta of the
-// version before it, commits deflated, blobs stored as they are, since ciphertext does not shrink.
-// Must not choose what is packed or which base fits: who knows the history does.
+// Writes objects to a pack in the given order, as small as git makes them: a tree as a delta of its
+// base, commits deflated, blobs stored, since ciphertext does not compress. Must not choose what is
+// packed or which base fits: callers that know the history do.
 
 import { fromHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
@@ -19,7 +19,7 @@ import {
 import type { TemporaryPack } from './pack-file.ts'
 import { PackOutput, writeTemporaryWithOutput, writeWithOutput } from './pack-output.ts'
 
-/** As `git gc`: a reader applies at most this many deltas for one object. */
+/** The limit of `git gc`: a reader applies at most this many deltas for one object. */
 const depthMax = 50
 
 export interface PackObject {
@@ -29,15 +29,15 @@ export interface PackObject {
 }
 
 export interface PackInput extends PackObject {
-  /** An earlier object of the same pack and type that this one resembles. Only a hint. */
+  /** An earlier, similar object of the same type in this pack; only a hint. */
   readonly base?: Oid | undefined
-  /** One of the same type at the receiver. Only a hint: the pack may hold it, too. */
+  /** A similar object of the same type at the receiver; only a hint: the pack may hold it too. */
   readonly thinBase?: PackObject | undefined
 }
 
 /**
- * Writes a pack and its index into `directory`; both are durable when it resolves. An object that
- * comes twice is written once. Throws `object_corrupt` if a body does not match its oid.
+ * Writes a pack and its index into `directory`; both are durable when it resolves. Duplicates are
+ * written once. Throws `object_corrupt` if a body does not match its oid.
  */
 export async function writePack(
   disk: Disk,
@@ -50,7 +50,7 @@ export async function writePack(
   })
 }
 
-/** As `writePack`; nobody sees the pack before `publishPacks`. */
+/** Like `writePack`, but the pack stays invisible until `publishPacks`. */
 export async function writeTemporaryPack(
   disk: Disk,
   directory: string,
@@ -67,14 +67,14 @@ function withoutRepetitions(objects: readonly PackInput[]): readonly PackInput[]
   return [...new Map(objects.map((object) => [object.oid, object])).values()]
 }
 
-/** Where entries go. */
+/** Receives the entries. */
 export interface EntrySink {
-  /** Where the next entry starts, in the pack. */
+  /** The offset of the next entry in the pack. */
   readonly offset: number
   add(oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void
 }
 
-/** Appends objects, each once, none before its base. */
+/** Appends objects, each once and after its base. */
 export function* writeObjects(
   output: EntrySink,
   objects: readonly PackInput[],
@@ -88,8 +88,8 @@ export function* writeObjects(
 }
 
 /**
- * A delta names a base elsewhere only if the pack does not hold it. Else that base may itself be
- * made of the object, in a circle of deltas, and git refuses a base that it finds twice.
+ * Drops a thin base that the pack itself holds: that base may be a delta on the object, which would
+ * be a cycle, and git refuses a base that it finds twice.
  */
 function withOwnBasesOnly(object: PackInput, names: ReadonlySet<Oid>): PackInput {
   const { thinBase } = object
@@ -102,7 +102,7 @@ interface Written {
   readonly type: ObjectType
   readonly body: Uint8Array
   readonly offset: number
-  /** Deltas between this object and one that is whole. */
+  /** The number of deltas between this object and a whole one. */
   readonly depth: number
 }
 
@@ -112,7 +112,7 @@ function writeObject(
   written: ReadonlyMap<Oid, Written>,
 ): Written {
   const { oid, type, body } = object
-  // The last moment at which a damaged object is found while its source still exists.
+  // The last chance to find a damaged object while its source still exists.
   if (gitHash(type, body) !== oid) {
     throw new StoreError('object_corrupt', `The object ${oid} does not match its name`)
   }
@@ -128,7 +128,7 @@ interface Entry {
   readonly depth: number
 }
 
-/** A delta is some thirty bytes, most of them an oid: compressed it is one less, and slower. */
+/** A delta has some thirty bytes, mostly an oid: compression saves one byte, and takes longer. */
 function encodeEntry(object: PackInput, written: ReadonlyMap<Oid, Written>, offset: number): Entry {
   const { type, body, thinBase } = object
   const base = object.base === undefined ? undefined : written.get(object.base)
@@ -146,7 +146,7 @@ function encodeEntry(object: PackInput, written: ReadonlyMap<Oid, Written>, offs
   return { header, deflated: deflate(body, type === 'blob' ? 0 : 1), depth: 0 }
 }
 
-/** A delta that saves less than half costs more reading than it is worth, as git finds too. */
+/** A delta that saves less than half is not worth its cost for readers, as in git. */
 function deltaWorthWhile(base: Omit<Written, 'offset'>, object: PackInput): Uint8Array | undefined {
   if (base.type !== object.type || base.depth >= depthMax) return undefined
   const delta = makeDelta(base.body, object.body)

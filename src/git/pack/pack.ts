@@ -1,8 +1,7 @@
-// One pack and its index, read object by object: two small reads of the pack at most, never the
-// whole of it; a large index may stay in its file too. Deltas are followed iteratively, within the
-// bounds of limits.ts. Must not believe anything in the pack; that the object is the one asked for
-// is checked by pack-set.ts.
-// The descriptor stays open, so a pack that another process merged away stays readable.
+// One pack and its index, read object by object, with at most two small reads of the pack; a large
+// index stays in its file. Deltas are applied iteratively, within the limits of limits.ts. Must
+// trust nothing in the pack; pack-set.ts verifies oids. The descriptor stays open, so a pack that
+// another process removed after a merge stays readable.
 
 import { equalBytes } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -26,20 +25,20 @@ import { type ObjectIndex, PackIndex } from './pack-index.ts'
 import { PagedIndex } from './paged-index.ts'
 import { ReadBlocks } from './read-blocks.ts'
 
-/** Holds nearly every entry of a store, so that one read is enough. */
+/** Holds nearly every entry of a store, so that one read suffices. */
 const windowBytes = 4096
-/** An encoder may be this much worse than deflatedBytesMax before its entry is refused. */
+/** How much an encoder may exceed deflatedBytesMax before its entry is refused. */
 const wasteBytesMax = 65_536
 /** A larger base is read again for each delta on it. */
 const sharedBaseBytesMax = 65_536
 
-/** An object that any git may have written. */
+/** An object of any git program. */
 export interface PackedObject {
   readonly type: ObjectType | 'tag'
   readonly body: Uint8Array
 }
 
-/** `Index`: a `PackIndex` for a job that uses its tables as a whole. */
+/** `Index` is `PackIndex` for jobs that use its tables as a whole. */
 export class Pack<Index extends ObjectIndex = ObjectIndex> {
   /** File name without extension. */
   readonly name: string
@@ -50,20 +49,20 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
   readonly #serial: number = nextSerial()
   readonly #window: Buffer = Buffer.allocUnsafeSlow(windowBytes)
   readonly #blocks: ReadBlocks
-  /** The whole object under the delta that was read last: a thousand commits in a row share one. */
+  /** The whole object below the last delta: a thousand consecutive commits share one. */
   #sharedBase: { readonly offset: number; readonly object: PackedObject } | undefined
 
   /**
-   * With its index in RAM, verified as a whole: for a job that ends. Undefined if the index or the
-   * pack does not exist. Throws `pack_corrupt`.
+   * Opens a pack with its index in RAM, verified completely, for a job that ends. Undefined if the
+   * index or the pack does not exist. Throws `pack_corrupt`.
    */
   static open(disk: Disk, directory: string, name: string): Pack<PackIndex> | undefined {
     const bytes = disk.readFile(`${directory}/${name}.idx`)
     if (bytes === undefined) return undefined
-    return Pack.#openBeside(new PackIndex(bytes), disk, directory, name)
+    return Pack.#openWithIndex(new PackIndex(bytes), disk, directory, name)
   }
 
-  /** As `open`, for as long as it takes: an index above `indexBytesMax` stays in its file. */
+  /** Like `open`, for longer use: an index above `indexBytesMax` stays in its file. */
   static openBounded(
     disk: Disk,
     directory: string,
@@ -73,12 +72,12 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     const path = `${directory}/${name}.idx`
     if ((disk.stat(path)?.size ?? 0) <= indexBytesMax) return Pack.open(disk, directory, name)
     const index = PagedIndex.open(disk, path)
-    return index && Pack.#openBeside(index, disk, directory, name)
+    return index && Pack.#openWithIndex(index, disk, directory, name)
   }
 
   /**
-   * With its index in its file, verified as a whole: for a job that uses each row once. Undefined
-   * as in `open`. Throws `pack_corrupt`.
+   * Opens a pack with its index in its file, verified completely, for a job that uses each row
+   * once. Undefined as in `open`. Throws `pack_corrupt`.
    */
   static openPaged(disk: Disk, directory: string, name: string): Pack<PagedIndex> | undefined {
     const index = PagedIndex.open(disk, `${directory}/${name}.idx`)
@@ -89,11 +88,11 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
       index.close()
       throw error
     }
-    return Pack.#openBeside(index, disk, directory, name)
+    return Pack.#openWithIndex(index, disk, directory, name)
   }
 
-  /** Owns the index from then on. */
-  static #openBeside<Index extends ObjectIndex>(
+  /** Takes ownership of the index. */
+  static #openWithIndex<Index extends ObjectIndex>(
     index: Index,
     disk: Disk,
     directory: string,
@@ -115,8 +114,8 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
   }
 
   /**
-   * A pack of which nothing is believed but what an index says that was made of its bytes. The
-   * trailer may be missing, so entries are read up to the end of the file.
+   * Opens a damaged pack with an index that was made from its bytes; nothing else in it is trusted.
+   * The trailer may be missing, so entries are read up to the end of the file.
    */
   static openSalvaged(
     disk: Disk,
@@ -147,37 +146,37 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     this.#disk.close(this.#fd)
   }
 
-  /** As `close`, where the files are removed: nobody waits until their space is free. */
+  /** Like `close`, for removed files: their space is freed in the background. */
   closeRemoved(): void {
     this.index.closeRemoved()
     this.#disk.closeInBackground(this.#fd)
   }
 
-  /** The bytes before the first entry, which were right when the pack was opened. */
+  /** The header of the pack, which was valid when the pack was opened. */
   readHeader(): Uint8Array {
     const header = new Uint8Array(packHeaderBytes)
     this.#disk.read(this.#fd, header, 0)
     return header
   }
 
-  /** The bytes from `offset` on, fewer than `length` only before the trailer. */
+  /** The bytes from `offset` on; fewer than `length` only before the trailer. */
   readRaw(offset: number, length: number): Uint8Array {
     return this.#read(offset, new Uint8Array(Math.min(length, this.bytes)))
   }
 
-  /** As `readRaw`, into a buffer of the caller; a view of what was read. */
+  /** Like `readRaw`, into a buffer of the caller; returns a view of what was read. */
   readInto(offset: number, into: Uint8Array): Uint8Array {
     return this.#read(offset, into)
   }
 
-  /** The object whose entry starts at `offset`, not yet verified. Throws `pack_corrupt`. */
+  /** The object at `offset`, not verified yet. Throws `pack_corrupt`. */
   read(offset: number, cache: DeltaBaseCache): GitObject {
     const { type, body } = this.readAny(offset, cache)
     if (type !== 'tag') return { type, body }
     throw new StoreError('object_corrupt', 'The object is a tag, which no store contains')
   }
 
-  /** As `read`, and tags too. */
+  /** Like `read`, but also reads tags. */
   readAny(offset: number, cache: DeltaBaseCache): PackedObject {
     const deltas: { readonly offset: number; readonly bytes: Uint8Array }[] = []
     let work = 0
@@ -191,7 +190,7 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
         work += deltaTargetSize(data)
         if (deltas.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
         at = this.#baseOffset(at, header)
-        // Only a delta is made of it, before anything is added.
+        // The view is used for one delta, before anything is added to the cache.
         object = cache.view(this.#key(at)) ?? this.#sharedBaseAt(at)
       } else {
         object = { type: header.type, body: data }
@@ -212,7 +211,7 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     return this.#entryInBlock(offset) ?? this.#entryAlone(offset)
   }
 
-  /** Undefined if the block does not hold the whole of it. */
+  /** Undefined if the block does not hold the whole entry. */
   #entryInBlock(offset: number): { header: EntryHeader; data: Uint8Array } | undefined {
     const room = this.bytes - packTrailerBytes - offset
     if (offset < packHeaderBytes || room < entryHeaderBytesMax) return undefined
@@ -242,7 +241,7 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     return this.#sharedBase?.offset === offset ? this.#sharedBase.object : undefined
   }
 
-  /** Of an entry, in a cache that several packs share. */
+  /** The key of an entry in a cache that several packs share. */
   #key(offset: number): number {
     return this.#serial * 2 ** 40 + offset
   }
@@ -267,13 +266,13 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
 
 let serials = 0
 
-/** Tells packs apart that are open at the same time, of which there are never so many. */
+/** Distinguishes the packs that are open together; there are never 8,192 of them. */
 function nextSerial(): number {
   serials = (serials + 1) % 8192
   return serials
 }
 
-/** The size of the pack, once its ends say that it belongs to the index. */
+/** Checks that the pack belongs to the index, by its header and trailer; returns its size. */
 function checkEnds(disk: Disk, fd: number, index: ObjectIndex): number {
   const bytes = disk.size(fd)
   const start = new Uint8Array(packHeaderBytes)

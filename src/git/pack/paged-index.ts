@@ -1,8 +1,7 @@
-// A pack index that stays in its file: of a million commits it would take 180 MB. RAM has its
-// fan-out table and a few blocks. Its SHA-1 is not computed, which would hold up the thread that
-// answers for as long: what can mislead a search is checked where it is met. The fan-out table
-// agrees with the names, and each name that is looked at lies between its neighbours; a wrong
-// offset leads to an object with another hash. Jobs that rewrite packs verify all of an index.
+// A pack index that stays in its file: for a million commits it has 180 MB. RAM holds its fan-out
+// table and a few blocks. Its SHA-1 is not verified when it is opened, which would block the
+// thread: the fan-out table is checked against the oids, and each oid against its neighbours; a
+// wrong offset gives an object with another hash. Jobs that rewrite packs verify everything.
 
 import { equalBytes } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
@@ -21,9 +20,9 @@ import {
 import { ReadBlocks } from './read-blocks.ts'
 
 const oidBytes = 20
-/** Names are spread evenly: the one that is looked for is about this near to where it should be. */
+/** Oids are distributed evenly: the expected position is about this close. */
 const firstStep = 64
-/** What is read at once to be verified. */
+/** The number of bytes per read during verification. */
 const verifiedBytes = 256 * KIBIBYTE
 
 export class PagedIndex implements ObjectIndex {
@@ -32,7 +31,7 @@ export class PagedIndex implements ObjectIndex {
   readonly #disk: Disk
   readonly #fd: number
   readonly #length: number
-  /** How many names start with each byte or a lower one. */
+  /** The number of oids that start with each byte or a lower one. */
   readonly #fanout: Uint32Array
   readonly #checksumsAt: number
   readonly #offsetsAt: number
@@ -41,7 +40,9 @@ export class PagedIndex implements ObjectIndex {
   readonly #blocks: ReadBlocks
   readonly #scratch: Buffer = Buffer.allocUnsafeSlow(3 * oidBytes)
 
-  /** Undefined if there is no such file. Throws `pack_corrupt`. Holds the file until `close`. */
+  /**
+   * Undefined if there is no such file. Throws `pack_corrupt`. Keeps the file open until `close`.
+   */
   static open(disk: Disk, path: string): PagedIndex | undefined {
     const fd = disk.openExisting(path, 'r')
     if (fd === undefined) return undefined
@@ -80,7 +81,7 @@ export class PagedIndex implements ObjectIndex {
     this.#disk.closeInBackground(this.#fd)
   }
 
-  /** Computes the checksum of all of it. Throws `pack_corrupt`. */
+  /** Verifies the checksum of the whole index. Throws `pack_corrupt`. */
   verify(): void {
     const sha1 = new Sha1()
     const window = Buffer.allocUnsafeSlow(verifiedBytes)
@@ -115,7 +116,7 @@ export class PagedIndex implements ObjectIndex {
       const isAbove = order > 0
       if (isAbove) low = position + 1
       else high = position
-      // In doubling steps until it has been passed, then by halves.
+      // Doubles the step until the position is passed, then bisects.
       goesUp ??= isAbove
       passed ||= isAbove !== goesUp
       next = passed ? (low + high) >>> 1 : position + (isAbove ? reach : -reach)
@@ -139,16 +140,15 @@ export class PagedIndex implements ObjectIndex {
     return this.#bytes(this.#checksumsAt + position * 4, 4).readUInt32BE()
   }
 
-  /** How `oid` compares to the name at `position`. */
+  /** Compares `oid` with the oid at `position`. */
   #compare(oid: Uint8Array, position: number): number {
     const { names, at } = this.#names(position)
     return -names.compare(oid, 0, oidBytes, at, at + oidBytes)
   }
 
   /**
-   * The name at `position`, which starts at `at`, with those beside it, a view for the moment. A
-   * damaged name could turn a search to the wrong side only if it were out of order with the one
-   * beside it there.
+   * The oid at `position`, at offset `at`, with its neighbours, as a temporary view. A damaged oid
+   * could misdirect a search only if it were out of order with a neighbour.
    */
   #names(position: number): { readonly names: Buffer; readonly at: number } {
     const from = Math.max(0, position - 1)
@@ -162,12 +162,12 @@ export class PagedIndex implements ObjectIndex {
     return { names, at: (position - from) * oidBytes }
   }
 
-  /** How many names start with a byte below this one. */
+  /** The number of oids that start with a lower byte. */
   #startOf(byte: number): number {
     return byte === 0 ? 0 : (this.#fanout[byte - 1] ?? 0)
   }
 
-  /** The first and the last name that start with each byte do. */
+  /** Checks the first and the last oid of each first byte. */
   #checkFanout(): void {
     for (let byte = 0; byte < 256; byte += 1) {
       const [start, end] = [this.#startOf(byte), this.#startOf(byte + 1)]
@@ -179,7 +179,7 @@ export class PagedIndex implements ObjectIndex {
     }
   }
 
-  /** A view for the moment. */
+  /** A view, valid until the next call. */
   #bytes(at: number, length: number): Buffer {
     const block = this.#blocks.at(at)
     if (block.length >= length) return Buffer.from(block.buffer, block.byteOffset, length)
@@ -189,7 +189,7 @@ export class PagedIndex implements ObjectIndex {
   }
 }
 
-/** Where among all names with the same first byte it would be, if those were spread evenly. */
+/** The expected position among the oids with the same first byte, if distributed evenly. */
 function fractionOf(oid: Uint8Array): number {
   return ((oid[1] ?? 0) * 65_536 + (oid[2] ?? 0) * 256 + (oid[3] ?? 0)) / 2 ** 24
 }

@@ -1,33 +1,33 @@
-// Blocks of one pack that were read last: what is asked for next is mostly next to it, since a pack
-// has commits, trees and blobs each in the order of the history. Bounded. Must only be used on a
-// file that does not change, and believes nothing in it.
+// A small cache of recently read blocks of one file: the next read is usually adjacent, since a
+// pack has commits, trees and blobs each in the order of the history. Must only be used for a file
+// that does not change; trusts nothing in it.
 
 import { KIBIBYTE } from '../../limits.ts'
 
 const blockBytes = 16 * KIBIBYTE
-/** For commits, trees and blobs, and one more for what lies elsewhere. */
+/** For commits, trees and blobs, and one more for other positions. */
 const blocksMax = 4
 
-/** Fills `into` from `position` on; the number of bytes read, fewer only at the end. */
+/** Fills `into` from `position`; returns the number of bytes read, fewer only at the end. */
 export type ReadAt = (into: Uint8Array, position: number) => number
 
 interface Block {
   readonly memory: Uint8Array
   start: number
-  /** Bytes that the file has there. */
+  /** The number of valid bytes. */
   length: number
 }
 
 export class ReadBlocks {
   readonly #read: ReadAt
-  /** The one used last is the first. */
+  /** The most recently used block is first. */
   readonly #blocks: Block[] = []
 
   constructor(read: ReadAt) {
     this.#read = read
   }
 
-  /** What the file has from `position` to the end of a block, a view for the moment. */
+  /** The bytes from `position` to the end of its block, as a temporary view. */
   at(position: number): Uint8Array {
     const start = position - (position % blockBytes)
     const index = this.#blocks.findIndex((block) => block.start === start)

@@ -152,7 +152,7 @@ async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
   return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)
 }
 
-/** As `SettingsWriter.update`. */
+/** Changes settings in one commit; does nothing if they are equal (`SettingsWriter.update`). */
 export function updateSettings(
   session: StoreSession,
   change: Partial<Settings>,

@@ -240,7 +240,7 @@ export const sync: readonly MutatedFile[] = [
         name: 'a sync that found all of it intact',
       },
       {
-        line: 'if (news < 0 || news > heights.length) return [0]',
+        line: 'if (newCount < 0 || newCount > heights.length) return [0]',
         becomes: 'if (news < 0) return [0]',
         test: 'unit/store/sync/remote-state-file.test.ts',
         name: 'more redactions than are remembered leave nothing intact',

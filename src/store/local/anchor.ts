@@ -1,11 +1,6 @@
 // The anchor (FORMAT §9): what this device last verified, kept outside the store so that a store
-// that was put back to an older state is noticed, and so that no sequence number is used twice.
-//
-// Writing it with every command would cost a second fdatasync. Instead a block of sequence numbers
-// is reserved ahead: while the anchor is settled, nothing at or above `nextSequence` was ever used;
-// while it has a holder, numbers below it may have been. Who finds another holder starts above its
-// block, whether that still runs or not: gaps are allowed, and liveness can be mistaken. All writes
-// happen under the store's writer lock.
+// that was put back to an older state is noticed, and so that no sequence number is used twice. All
+// writes happen under the store's writer lock.
 
 import { fromHex, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -13,7 +8,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import { type CacheOwner, type CachePlace, readCache, writeCache } from './sealed-cache.ts'
 
-/** Numbers reserved at once: one anchor write per so many commands. */
+/** Sequence numbers per block: one anchor write for this many commands. */
 const RESERVED_BLOCK = 1024
 
 interface AnchorFile {
@@ -21,24 +16,31 @@ interface AnchorFile {
   readonly height: number
   /** Record hash of the newest verified head, in hex. */
   readonly record: string
-  /** Not in the files of older releases. */
+  /** Undefined in files of older releases. */
   readonly commit?: Oid | undefined
   readonly nextSequence: number
-  /** The token of whoever reserved up to `nextSequence`; empty when settled. */
+  /** The token of the handle that reserved up to `nextSequence`; empty when settled. */
   readonly holder: string
 }
 
 export interface VerifiedHead extends Pick<Head, 'height' | 'record'> {
-  /** Its commit, under the name of then: a redaction may have given it another. */
+  /** The commit's id at that time: a redaction may have changed it. */
   readonly commit?: Oid | undefined
 }
 
+/**
+ * Writing the anchor with every command would cost a second fdatasync. Instead a block of sequence
+ * numbers is reserved ahead: while the anchor is settled, no number at or above `nextSequence` was
+ * used; while it has a holder, numbers below it may have been. A process that finds another holder
+ * starts above its block, whether that process still runs or not: gaps are allowed, and liveness
+ * cannot be known for sure.
+ */
 export class Anchor {
   readonly #owner: CacheOwner
   readonly #place: CachePlace
   readonly #token: string
   #file: AnchorFile | undefined
-  /** Tells one written file from the next. */
+  /** Identifies the version of the file that was read last. */
   #seen = ''
   /** The highest number that this handle was given. */
   #issued = 0
@@ -50,7 +52,7 @@ export class Anchor {
     this.#reload()
   }
 
-  /** The newest head that this device has verified, if it ever verified one. */
+  /** The newest head that this device has verified, if any. */
   get verified(): VerifiedHead | undefined {
     if (this.#file === undefined) return undefined
     const { height, record, commit } = this.#file
@@ -64,17 +66,17 @@ export class Anchor {
   async reserve(lastSequence: number, head: Head): Promise<number> {
     this.#reload()
     const file = this.#file
-    const ours = file?.holder === this.#token
-    const next = ours ? lastSequence + 1 : Math.max(lastSequence + 1, file?.nextSequence ?? 1)
-    if (!ours || next >= file.nextSequence) {
-      // `head` may be of a batch that is not on disk yet: it must not become the verified one.
+    const isOwnBlock = file?.holder === this.#token
+    const next = isOwnBlock ? lastSequence + 1 : Math.max(lastSequence + 1, file?.nextSequence ?? 1)
+    if (!isOwnBlock || next >= file.nextSequence) {
+      // The batch of `head` may not be on disk yet: it must not become the verified head.
       await this.#write(this.verified ?? head, next + RESERVED_BLOCK, this.#token)
     }
     this.#issued = next
     return next
   }
 
-  /** Records a head that is verified and durable. Never goes back. */
+  /** Records a head that is verified and durable. Never moves back. */
   async advance(head: Head): Promise<void> {
     this.#reload()
     const before = this.verified
@@ -82,21 +84,21 @@ export class Anchor {
     await this.#write(head, this.#file?.nextSequence ?? 1, this.#file?.holder ?? '')
   }
 
-  /** Goes back, because the user said so, or what came after it was late (FORMAT §7.4). */
+  /** Moves back to a head: the user accepted it, or later records were late (FORMAT §7.4). */
   async accept(head: VerifiedHead): Promise<void> {
     this.#reload()
     await this.#write(head, this.#file?.nextSequence ?? 1, this.#file?.holder ?? '')
   }
 
   /**
-   * In the place of an anchor that was damaged: `lastSequence` is the device's last number that is
-   * known, and what was reserved above it is not.
+   * Replaces a damaged anchor. `lastSequence` is the device's last known number; one whole block
+   * above it may have been used.
    */
   async renew(head: VerifiedHead, lastSequence: number): Promise<void> {
     await this.#write(head, lastSequence + 1 + RESERVED_BLOCK, '')
   }
 
-  /** Gives back what is left of this handle's block. */
+  /** Gives back the unused rest of this handle's block. */
   async settle(): Promise<void> {
     this.#reload()
     const { verified } = this
@@ -105,13 +107,13 @@ export class Anchor {
   }
 
   #reload(): void {
-    const seen = this.#look()
-    if (seen === '' || seen === this.#seen) return
+    const identity = this.#fileIdentity()
+    if (identity === '' || identity === this.#seen) return
     this.#file = this.#read()
-    this.#seen = seen
+    this.#seen = identity
   }
 
-  #look(): string {
+  #fileIdentity(): string {
     const status = this.#owner.disk.stat(this.#place.path)
     return status === undefined ? '' : `${status.inode} ${status.mtimeMs} ${status.size}`
   }
@@ -135,6 +137,6 @@ export class Anchor {
     const file: AnchorFile = { version: 1, ...known, nextSequence, holder }
     await writeCache(this.#owner, this.#place, file)
     this.#file = file
-    this.#seen = this.#look()
+    this.#seen = this.#fileIdentity()
   }
 }

@@ -1,6 +1,6 @@
 // The history between runs: sealed segments, each a run of consecutive commits. What is missing or
-// does not fit is left out and read from git again: the files may vanish at any time, and do so
-// when a redaction erases what they hold.
+// does not fit is read from git again: the files may vanish at any time, and a redaction removes
+// them.
 
 import { pause } from '../../async.ts'
 import type { History } from '../history/history.ts'
@@ -12,18 +12,18 @@ import {
   writeCacheBytes,
 } from './sealed-cache.ts'
 
-/** Fewer new commits than this are cheaper to read from git again than to write a file for. */
+/** With fewer new commits than this, reading them from git again is cheaper than a file. */
 const WORTH_WRITING = 256
 /**
- * Commits of a whole segment: so many are a turn's work. The last one may have fewer, and is
- * written anew when it grows.
+ * Commits of a whole segment, the work of one turn of the event loop. The last segment may have
+ * fewer and is rewritten when it grows.
  */
 const SEGMENT = 1024
-/** So many should not wait until nobody asks any more. */
+/** This many new commits are written even while the history is in use. */
 const OVERDUE = 4096
 const PREFIX = 'versions-'
 
-/** Appends every segment that continues what `history` has, which is whole segments or nothing. */
+/** Appends every segment that continues `history`, which must be empty or whole segments. */
 export async function readHistory(
   owner: CacheOwner,
   directory: string,
@@ -39,20 +39,20 @@ export async function readHistory(
   }
 }
 
-/** Whether segments are out of date, or there is enough that none of them holds yet. */
+/** Whether segments are out of date, or enough commits are in none of them. */
 export function isWorthWriting(history: History): boolean {
-  // It still says what was erased.
+  // It still holds what a redaction has erased.
   if (history.isSuperseded) return false
   if (history.cacheIsStale) return true
   return history.commits.length - history.cachedCommits >= WORTH_WRITING
 }
 
-/** Whether much is in no segment. */
+/** Whether very many commits are in no segment. */
 export function isOverdue(history: History): boolean {
   return !history.isSuperseded && history.commits.length - history.cachedCommits >= OVERDUE
 }
 
-/** Writes what no segment holds as it is, if it is worth that. */
+/** Writes the commits that no segment holds, if that is worthwhile. */
 export async function writeHistory(
   owner: CacheOwner,
   directory: string,
@@ -69,7 +69,7 @@ export async function writeHistory(
   for (let start = first; start < history.commits.length; start += SEGMENT) {
     const end = Math.min(start + SEGMENT, history.commits.length)
     const bytes = encodeSegment(history, start, end)
-    // Before the file is there, so that a change meanwhile counts; a file that is missing is seen.
+    // Set before the file exists, so that a change meanwhile lowers it; a missing file is noticed.
     history.cachedCommits = end
     await writeCacheBytes(owner, placeOf(directory, start), bytes)
     if (history.cacheIsStale) return

@@ -1,10 +1,5 @@
 // A run of consecutive commits of the history as bytes, for the sealed cache (history-cache.ts).
-// This release's own: another version number makes it unreadable, and it is made again from git.
-//
-// u8 version ‖ u32 n ‖ n × oid of a tip 20 ‖ u32 n ‖ n × (u16 length ‖ text) ‖ u32 length ‖ ids
-// and hashes ‖ u32 commits ‖ commits. The tips are those before the first commit: equal tips have
-// an equal past. A text is named by its number from 1 on, as u32; 0 stands for none. Ids and hashes
-// stand apart so that all become text in one go.
+// Private to this release: a segment of another version is not read but rebuilt from git.
 
 import { ByteReader, ByteWriter, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
 import type { Actor, ActorType } from '../../format/change-record.ts'
@@ -16,6 +11,10 @@ import type { History } from '../history/history.ts'
 import { kinds, operations, reasons } from '../tables/codes.ts'
 import { otherRelease } from './sealed-cache.ts'
 
+// u8 version ‖ u32 n ‖ n × oid of a tip 20 ‖ u32 n ‖ n × (u16 length ‖ text) ‖ u32 length ‖ ids
+// and hashes ‖ u32 commits ‖ commits. The tips are those before the first commit: equal tips have
+// an equal past. Texts are numbered from 1, as u32; 0 means none. Ids and hashes are stored apart,
+// so that all of them are decoded to hex together.
 const VERSION = 4
 const OID_DIGITS = 40
 const ID_DIGITS = 32
@@ -23,7 +22,7 @@ const HASH_DIGITS = 64
 const NO_HASH = '0'.repeat(HASH_DIGITS)
 const ACTOR_TYPES: readonly ActorType[] = ['api', 'user', 'service_account', 'session']
 
-// What a row says of its bases.
+// How a row encodes its bases.
 const NO_BASE = 0
 const VERSION_BEFORE = 1
 const NAMED_BASES = 2
@@ -42,10 +41,10 @@ export function encodeSegment(history: History, start: number, end: number): Uin
 export function appendSegment(history: History, padded: Uint8Array): boolean {
   const reader = new ByteReader(padded, otherRelease)
   if (reader.u8() !== VERSION) throw otherRelease()
-  const after = Array.from({ length: reader.u32() }, () => toHex(reader.raw(OID_DIGITS / 2)))
-  if (after.join() !== tipsBefore(history, history.commits.length).join()) return false
+  const tips = Array.from({ length: reader.u32() }, () => toHex(reader.raw(OID_DIGITS / 2)))
+  if (tips.join() !== tipsBefore(history, history.commits.length).join()) return false
   const segment = new SegmentReader(history, reader)
-  for (let left = reader.u32(); left > 0; left -= 1) segment.appendNext()
+  for (let remaining = reader.u32(); remaining > 0; remaining -= 1) segment.appendNext()
   return true
 }
 
@@ -67,7 +66,7 @@ class SegmentWriter {
     const { oid, kind, time, deviceId, actor, session, reason, note, redacts } = commit
     const rows = this.#history.rowsAt(commit.position)
     this.#ids.raw(fromHex(oid + redacts.join('')))
-    this.#addPlace(commit)
+    this.#addParents(commit)
     this.#commits
       .u8(codeOf(kinds, kind))
       .u64(time)
@@ -83,11 +82,11 @@ class SegmentWriter {
   }
 
   bytes(start: number, commits: number): Uint8Array {
-    const after = tipsBefore(this.#history, start)
+    const tips = tipsBefore(this.#history, start)
     const writer = new ByteWriter()
       .u8(VERSION)
-      .u32(after.length)
-      .raw(fromHex(after.join('')))
+      .u32(tips.length)
+      .raw(fromHex(tips.join('')))
     writer.u32(this.#texts.size)
     for (const text of this.#texts.keys()) {
       const bytes = utf8(text)
@@ -98,8 +97,8 @@ class SegmentWriter {
     return writer.raw(this.#commits.bytes()).bytes()
   }
 
-  /** The parents, if it does not just follow the commit before it. */
-  #addPlace(commit: CommitEntry): void {
+  /** Parents and height, unless the only parent is the commit before. */
+  #addParents(commit: CommitEntry): void {
     const { height, position } = commit
     const parents = this.#history.parentsOf(commit).map((parent) => parent.position)
     const follows = parents.length === 1 && parents[0] === position - 1
@@ -142,7 +141,7 @@ class SegmentReader {
   readonly #history: History
   readonly #reader: ByteReader
   readonly #texts: readonly string[]
-  /** Its pieces share its memory, and all of them are kept. */
+  /** One string of which all slices are kept: they share its memory. */
   readonly #ids: string
   #at = 0
 
@@ -167,7 +166,7 @@ class SegmentReader {
     const note = this.#text()
     const redacts = Array.from({ length: reader.u16() }, () => this.#id(ID_DIGITS))
     const rows: VersionRow[] = []
-    for (let left = reader.u16(); left > 0; left -= 1) rows.push(this.#row())
+    for (let remaining = reader.u16(); remaining > 0; remaining -= 1) rows.push(this.#row())
     if (kind === undefined || deviceId === undefined) throw otherRelease()
     this.#history.append(
       { oid, height, kind, time, deviceId, actor, session, reason, redacts, note },
@@ -176,7 +175,7 @@ class SegmentReader {
     )
   }
 
-  /** Positions; undefined for a commit that just follows the one before it. */
+  /** The positions of the parents; undefined if the only parent is the commit before. */
   #parents(): readonly number[] | undefined {
     const count = this.#reader.u8()
     if (count === 0) return undefined

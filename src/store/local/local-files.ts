@@ -1,5 +1,5 @@
-// What this device keeps beside the history, for itself: the anchor and the sealed caches. Decides
-// when they are worth writing. All writes happen under the store's writer lock.
+// The local files of this device: the anchor and the sealed caches. Decides when they are worth
+// writing. All writes happen under the store's writer lock.
 
 import type { Clock } from '../../clock.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -19,11 +19,11 @@ import type { CacheOwner } from './sealed-cache.ts'
 import { findState, findWritten, writeState } from './state-cache.ts'
 import type { VersionIds } from './version-ids.ts'
 
-/** A new snapshot cache is worth its bytes after so many commits, and at close. */
+/** Commits after which an idle store writes a new snapshot cache; closing writes one too. */
 const CACHE_EVERY = 256
-/** A store that is never idle writes one all the same: a killed process leaves little to verify. */
+/** The same for a store that is never idle, so that a killed process leaves little to verify. */
 const CACHE_WHEN_BUSY = 4096
-/** How far another process may be ahead for our caches to be worth writing. */
+/** Caches are not written if another process is further ahead than this many commits. */
 const RECENT = 1024
 
 export interface LocalFilesParts {
@@ -33,15 +33,15 @@ export interface LocalFilesParts {
   /** The folder of this device's caches. */
   readonly cacheDirectory: string
   readonly clock: Clock
-  /** Height of the cached snapshot, -1 without one. */
+  /** The height of the cached snapshot; -1 without one. */
   readonly cachedHeight: number
-  /** As the cache says, or whoever has gone through the whole history. */
+  /** From the cache, or from a verification of the whole history. */
   readonly counted: CommitCount | undefined
-  /** Of the versions in the past of the snapshot, as far as they are known. */
+  /** The ids of the versions in the past of the snapshot, as far as they are known. */
   readonly versionIds: VersionIds
 }
 
-/** What the caches on disk say; no more than that. */
+/** The contents of the caches on disk; nothing is read from git. */
 export interface CachedFiles {
   readonly state: Snapshot | undefined
   readonly history: History
@@ -61,13 +61,13 @@ export class LocalFiles {
     this.#counted = parts.counted
   }
 
-  /** Keeps it for the next time. */
+  /** Sets the known count, which the next snapshot cache stores. */
   set counted(count: CommitCount) {
     this.#countIsNew ||= this.#counted === undefined
     this.#counted = count
   }
 
-  /** Counts on from what was counted before; undefined if that is unknown, or erased. */
+  /** The count at `head`, continued from the known one; undefined if that is unknown or erased. */
   async findCount(head: Oid): Promise<CommitCount | undefined> {
     const known = this.#counted
     if (known === undefined || known.commit === head) return known
@@ -94,7 +94,7 @@ export class LocalFiles {
     return this.#parts.anchor
   }
 
-  /** Gives a directory, which is gone afterwards; what a death leaves goes with a redaction. */
+  /** Lends a directory that is removed afterwards. A redaction removes what a crash leaves. */
   async withScratch<T>(work: (disk: Disk, directory: string) => Promise<T>): Promise<T> {
     const { caches, cacheDirectory } = this.#parts
     const directory = `${cacheDirectory}/scratch`
@@ -106,7 +106,7 @@ export class LocalFiles {
     }
   }
 
-  /** Whether many commits have come since the last snapshot cache; far more for a busy store. */
+  /** Whether a new snapshot cache is due; a busy store waits for more commits. */
   isDue({ head }: Snapshot, when: 'idle' | 'busy'): boolean {
     const every = when === 'idle' ? CACHE_EVERY : CACHE_WHEN_BUSY
     return head.height >= this.#cachedHeight + every
@@ -133,7 +133,7 @@ export class LocalFiles {
     return { state: found?.snapshot, history }
   }
 
-  /** Idle work. `durable` is the newest head that is certainly on disk. */
+  /** Advances the anchor and writes due caches when idle. `durable` is certainly on disk. */
   async settle(
     source: HistorySource,
     durable: Head | undefined,
@@ -146,23 +146,23 @@ export class LocalFiles {
     await this.#writeReads(snapshot)
   }
 
-  /** Before the store is left: whoever opens it next verifies little. */
+  /** Writes anchor and caches before the store is closed, so that the next open verifies little. */
   async leave(
     source: HistorySource,
     durable: Head | undefined,
     snapshot: Snapshot,
     history: History,
   ): Promise<void> {
-    // Frames of a process that died may not be on disk, whoever can read them.
-    const packed = this.#parts.objects.status().journalFrames === 0
-    const head = packed ? snapshot.head : durable
-    // A sync of another process may have left it as late, and lowered the anchor for that.
+    // Journal frames of a killed process are readable but perhaps not on disk yet.
+    const isPacked = this.#parts.objects.status().journalFrames === 0
+    const head = isPacked ? snapshot.head : durable
+    // A sync of another process may have dropped it as late and moved the anchor back.
     if (head !== undefined && this.#isPast(head)) await this.anchor.advance(head)
     await this.anchor.settle()
     await this.#writeCaches(source, snapshot, history).catch(ignoreStorage)
   }
 
-  /** After the caches were erased with what they held. */
+  /** Resets what is known of the caches after they were erased. */
   forget(history: History): void {
     this.#cachedHeight = -1
     this.reads.forgetFile()
@@ -182,7 +182,7 @@ export class LocalFiles {
     await writeHistory(caches, cacheDirectory, history)
   }
 
-  /** Idle work. What another process may have redacted is not kept. */
+  /** Writes history segments when idle, unless another process may have redacted. */
   async keepHistory(snapshot: Snapshot, history: History): Promise<void> {
     if (!isWorthWriting(history) || !this.#isPast(snapshot.head)) return
     await writeHistory(this.#parts.caches, this.#parts.cacheDirectory, history)
@@ -203,7 +203,7 @@ export class LocalFiles {
       this.#cachedHeight = written.height
       return
     }
-    // A little now, or all of it when somebody asks.
+    // Counting on from the known commit now is cheap.
     const counted = await this.findCount(commit)
     const kept = await this.versionIds.save(source, commit, written)
     await writeState(caches, path, { snapshot, counted, kept })
@@ -212,8 +212,8 @@ export class LocalFiles {
   }
 
   /**
-   * Whether a head that was verified here is the store's, or a recent ancestor of it. If not,
-   * another process may have redacted meanwhile, and caches of ours would hold what it erased.
+   * Whether a head that was verified here is the store's head or a recent ancestor of it. If not,
+   * another process may have redacted meanwhile, and our caches would hold what it erased.
    */
   #isPast(known: Pick<Head, 'commit' | 'height'>): boolean {
     const { objects } = this.#parts
@@ -228,7 +228,7 @@ export class LocalFiles {
   }
 }
 
-/** Caches can be made again. */
+/** Caches can be rebuilt. */
 function ignoreStorage(error: unknown): void {
   if (!hasCode(error, 'storage_denied', 'storage_full', 'storage_failed')) throw error
 }

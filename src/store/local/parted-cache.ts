@@ -1,8 +1,7 @@
-// A cache file that is too large to be made in one turn of the event loop: JSON values, each
-// sealed by itself, one after another as u32 length ‖ envelope. Its number is the generation in
-// the context of an envelope (FORMAT §3.1), so parts cannot change places. Each plaintext begins
-// with 16 random bytes, the same in all parts of a file and no other, so that no part is taken from
-// another file, and the last one has nothing more, so that none is missing at the end.
+// A cache file that is too large for one turn of the event loop: a sequence of JSON values, each
+// sealed by itself as u32 length ‖ envelope. The generation in an envelope's context (FORMAT §3.1)
+// is the part's number, so parts cannot be reordered. Each plaintext begins with 16 random bytes
+// that identify the file, so parts of two files cannot be mixed; an empty last part marks the end.
 
 import { dirname } from 'node:path'
 import { concatBytes, equalBytes, utf8, utf8Text } from '../../bytes.ts'
@@ -18,7 +17,7 @@ import {
   wholeOrNone,
 } from './sealed-cache.ts'
 
-/** Of a file whose parts have the generations. */
+/** The place of a file in parts; the generation is the number of each part. */
 export type PartedPlace = Omit<CachePlace, 'generation'>
 
 const fileIdBytes = 16
@@ -47,7 +46,7 @@ export async function writeParts(
   await atomicWrite(owner.disk, place.path, concatBytes(...sealed))
 }
 
-/** The values; undefined for anything that is not a whole file of this device. */
+/** The values; undefined unless the file is whole and of this device. */
 export async function findParts<T>(
   owner: CacheOwner,
   place: PartedPlace,
@@ -61,13 +60,13 @@ export async function findParts<T>(
     const text = wholeOrNone(() => parts.next())
     if (text === undefined) return undefined
     if (text === '') return parts.isAtEnd ? values : undefined
-    // Sealed by this device for this place: it has the shape that this device wrote.
+    // Authenticated as this device's: it has the shape that this device writes.
     values.push(JSON.parse(text))
     if (slice.isOver()) await slice.next()
   }
 }
 
-/** As `findParts`, but the first value alone: whether the rest is whole is not asked. */
+/** The first value only; the rest of the file is not checked. */
 export function findFirstPart<T>(
   owner: CacheOwner,
   place: PartedPlace,
@@ -127,5 +126,5 @@ function lengthOf(envelope: Uint8Array): Uint8Array {
 }
 
 function damaged(): StoreError {
-  return new StoreError('envelope_truncated', 'A local file ends too early, or is of two files')
+  return new StoreError('envelope_truncated', 'A local file is truncated or mixed from two files')
 }

@@ -1,6 +1,6 @@
-// What this device saw last on each remote, sealed and outside the store, beside the anchor: a
-// remote that shows less than that was rolled back (FORMAT §9). And what a sync has left here as
-// late, which nobody has to show any more (FORMAT §7.4). Losing the file forgets it, no more.
+// What each remote has last shown to this device, sealed and outside the store, next to the anchor:
+// a remote that lacks it was rolled back (FORMAT §9). Also the records that syncs dropped as late
+// and that no remote has to show (FORMAT §7.4). Losing the file only loses these checks.
 
 import { fromHex, toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
@@ -12,7 +12,7 @@ export interface SeenHead {
   readonly oid: Oid
   readonly height: number
   readonly record: Uint8Array
-  /** What the remote has below this height it has as it is here; all of it, if left out. */
+  /** The remote has the same commits as this store below this height; undefined: all of them. */
   readonly intactBelow?: number | undefined
 }
 
@@ -25,13 +25,13 @@ interface Entry {
   readonly intactBelow?: number | undefined
 }
 
-/** What a sync leaves: changes of removed devices that were taken over before this was known. */
+/** Late records that a sync drops: accepted before the removal of their device was known. */
 export interface LeftLate {
-  /** Of every commit that is left, newest first. */
+  /** The hash of every dropped record, newest first. */
   readonly records: readonly Uint8Array[]
-  /** The newest commit that stays. */
+  /** The newest commit that is kept. */
   readonly common: SeenHead
-  /** The head that they are left for. */
+  /** The head that replaces them. */
   readonly head: RecordAt
 }
 
@@ -41,7 +41,7 @@ interface RecordAt {
 }
 
 interface LeftEntry {
-  /** Hex, as all of these. */
+  /** Record hashes in hex, newest first. */
   readonly records: readonly string[]
   readonly head: { readonly height: number; readonly record: string }
 }
@@ -49,26 +49,26 @@ interface LeftEntry {
 interface SeenFile {
   readonly version: 1
   readonly remotes: Readonly<Record<string, Entry>>
-  /** Only what the last syncs have left: who has seen older ones last is told of a rollback. */
+  /** The last dropped records. With older ones as its last state a remote counts as rolled back. */
   readonly left?: LeftEntry | undefined
   readonly rewrites?: Rewrites | undefined
-  /** Heads whose objects are here, or on their way, without a verdict on them. Oldest first. */
+  /** Heads that are fetched but neither accepted nor rejected yet, oldest first. */
   readonly fetches?: readonly Oid[] | undefined
 }
 
-/** How often our commits were made again, and the newest heights from which on. */
+/** How often our commits were rewritten, and from which heights the last times. */
 interface Rewrites {
   readonly count: number
   readonly heights: readonly number[]
 }
 
-const nothingSeen: SeenFile = { version: 1, remotes: {} }
+const emptyFile: SeenFile = { version: 1, remotes: {} }
 
-/** So many records of late commits are remembered: 64 KiB. */
+/** At most this many dropped records are kept: 64 KiB. */
 const LEFT_MAX = 1024
-/** More redactions than this beside one sync are taken for one from genesis on. */
+/** More rewrites than this during one sync count as one from genesis on. */
 const REWRITES_MAX = 64
-/** So many syncs that were cut off are remembered. */
+/** At most this many interrupted fetches are kept. */
 const FETCHES_MAX = 64
 
 export class RemoteStateFile {
@@ -80,7 +80,7 @@ export class RemoteStateFile {
     this.#place = { path, role: 'remotes', generation: 0 }
   }
 
-  /** Undefined for a remote that was never seen, or had another URL then. */
+  /** The head last shown; undefined for an unknown remote or one with another URL. */
   find(name: string, url: string): SeenHead | undefined {
     const { remotes } = this.#read()
     const entry = remotes[name]
@@ -89,40 +89,40 @@ export class RemoteStateFile {
     return { oid, height, record: fromHex(record), intactBelow }
   }
 
-  /** The head that a record was left for, with all else that is left; undefined if it was not. */
+  /** The head that a record was dropped for; undefined if it was not dropped. */
   findLeftFor(record: Uint8Array): RecordAt | undefined {
     const { left } = this.#read()
     if (!isLeft(left, toHex(record))) return undefined
     return { height: left.head.height, record: fromHex(left.head.record) }
   }
 
-  /** Before the branch leaves them. Call under the writer lock. */
+  /** Notes dropped records before the branch moves off them. Call under the writer lock. */
   async noteLeft({ records, common, head }: LeftLate): Promise<void> {
     const { left, remotes, ...others } = this.#read()
-    const news = records.map(toHex)
+    const dropped = records.map(toHex)
     const { oid, height } = common
-    const stays = { oid, height, record: toHex(common.record) }
+    const kept = { oid, height, record: toHex(common.record) }
     const lowered = Object.entries(remotes).map(([name, entry]): [string, Entry] => {
-      return [name, news.includes(entry.record) ? { url: entry.url, ...stays } : entry]
+      return [name, dropped.includes(entry.record) ? { url: entry.url, ...kept } : entry]
     })
     await this.#write({
       ...others,
       remotes: Object.fromEntries(lowered),
       left: {
-        records: [...news, ...(left?.records ?? [])].slice(0, LEFT_MAX),
+        records: [...dropped, ...(left?.records ?? [])].slice(0, LEFT_MAX),
         head: { height: head.height, record: toHex(head.record) },
       },
     })
   }
 
-  /** A mark for `note`: what is rewritten from then on, that will know of. */
+  /** A mark for `note`, which takes later rewrites into account. */
   mark(): number {
     return this.#read().rewrites?.count ?? 0
   }
 
   /**
-   * What is said of the head was so at the mark; other processes may have redacted since. Call
-   * under the writer lock.
+   * Notes the head that a remote has shown, as it was at the mark; other processes may have
+   * redacted since. Call under the writer lock.
    */
   async note(name: string, url: string, head: SeenHead, mark?: number): Promise<void> {
     const file = this.#read()
@@ -135,7 +135,7 @@ export class RemoteStateFile {
     await this.#write({ ...file, remotes: { ...file.remotes, [name]: entry } })
   }
 
-  /** A redaction has made our commits from a height on again. Call under the writer lock. */
+  /** Notes that a redaction rewrote our commits from a height on. Call under the writer lock. */
   async noteRewrite(height: number): Promise<void> {
     const file = this.#read()
     const remotes = Object.entries(file.remotes)
@@ -148,12 +148,12 @@ export class RemoteStateFile {
     await this.#write({ ...file, rewrites, remotes: Object.fromEntries(changed) })
   }
 
-  /** Of which it is not known what became of them. */
+  /** The heads that were fetched but neither accepted nor rejected yet. */
   fetches(): readonly Oid[] {
     return this.#read().fetches ?? []
   }
 
-  /** Before a head is fetched. Call under the writer lock. */
+  /** Notes a head before it is fetched. Call under the writer lock. */
   async noteFetch(head: Oid): Promise<void> {
     const file = this.#read()
     const { fetches = [] } = file
@@ -161,7 +161,7 @@ export class RemoteStateFile {
     await this.#write({ ...file, fetches: [...fetches, head].slice(-FETCHES_MAX) })
   }
 
-  /** Call under the writer lock. */
+  /** Removes heads from `fetches`. Call under the writer lock. */
   async forgetFetches(heads: readonly Oid[]): Promise<void> {
     const file = this.#read()
     const fetches = (file.fetches ?? []).filter((head) => !heads.includes(head))
@@ -170,11 +170,11 @@ export class RemoteStateFile {
 
   #read(): SeenFile {
     try {
-      return readCache<SeenFile>(this.#owner, this.#place, 1) ?? nothingSeen
+      return readCache<SeenFile>(this.#owner, this.#place, 1) ?? emptyFile
     } catch (error) {
       if (hasCode(error, 'upgrade_required')) throw error
-      // Of another identity or damaged: as good as none, since the anchor still stands.
-      return nothingSeen
+      // Of another identity or damaged: treated as missing, since the anchor remains.
+      return emptyFile
     }
   }
 
@@ -183,12 +183,12 @@ export class RemoteStateFile {
   }
 }
 
-/** Heights from which on commits were made again. */
+/** The heights from which on commits were rewritten since the mark. */
 function rewrittenSince({ rewrites }: SeenFile, mark: number): readonly number[] {
   const { count = 0, heights = [] } = rewrites ?? {}
-  const news = count - mark
-  if (news < 0 || news > heights.length) return [0]
-  return news === 0 ? [] : heights.slice(-news)
+  const newCount = count - mark
+  if (newCount < 0 || newCount > heights.length) return [0]
+  return newCount === 0 ? [] : heights.slice(-newCount)
 }
 
 function isLeft(left: LeftEntry | undefined, record: string): left is LeftEntry {

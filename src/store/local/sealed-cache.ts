@@ -1,6 +1,6 @@
 // Files that only this device reads: the anchor and the index caches, sealed under keys of the
-// identity's local secret (FORMAT §3 type 6, §4). A cache that is missing, damaged or from another
-// device is as good as none; whether that is tolerable is the caller's to say.
+// identity's local secret (FORMAT §3 type 6, §4). A file that is missing, damaged or from another
+// device has no value; the caller decides whether that is an error.
 
 import { dirname } from 'node:path'
 import { type Sealed, utf8, utf8Text } from '../../bytes.ts'
@@ -16,18 +16,18 @@ import {
 } from '../../format/envelope.ts'
 import type { Identity } from '../../keys/identity.ts'
 
-/** The role in the context of FORMAT §3.1: one kind of file cannot be passed off as another. */
+/** The role in the context of FORMAT §3.1: no kind of file can be replaced by another kind. */
 export const cacheRole = { state: 1, versions: 2, anchor: 3, reads: 4, remotes: 5, ids: 6 } as const
 export type CacheRole = keyof typeof cacheRole
 
 export interface CachePlace {
   readonly path: string
   readonly role: CacheRole
-  /** Tells the files of one role apart; the anchor has 0. */
+  /** Distinguishes the files of one role; 0 for the anchor. */
   readonly generation: number
 }
 
-/** Everything that a cache file is bound to. */
+/** What cache files are bound to, and how they are written. */
 export interface CacheOwner {
   readonly disk: Disk
   readonly storeId: string
@@ -44,7 +44,7 @@ export interface CacheFiles {
 const KEYS_CONTEXT = 'GLK1keys'
 const NO_EPOCH = '0000000000000000'
 
-/** What every cache file says first. */
+/** The field that every JSON cache file has. */
 export interface CacheFile {
   readonly version: number
 }
@@ -59,14 +59,16 @@ export function readCache<T extends CacheFile>(
   version: T['version'],
 ): T | undefined {
   return readCacheBytes(owner, place, (padded) => {
-    // Sealed by this device for this place: of the version that we write it has the shape we write.
+    // Authenticated as this device's: with this version it has the shape that we write.
     const file: T = JSON.parse(utf8Text(untilPadding(padded)))
     if (file.version === version) return file
     throw otherRelease()
   })
 }
 
-/** As `readCache`, but undefined for anything that is not a whole cache of this device. */
+/**
+ * Reads as `readCache` does, but returns undefined unless the cache is whole and of this device.
+ */
 export function findCache<T extends CacheFile>(
   owner: CacheOwner,
   place: CachePlace,
@@ -76,8 +78,8 @@ export function findCache<T extends CacheFile>(
 }
 
 /**
- * As `findCache`, for a binary file, which follows from its padded plaintext; `decode` throws
- * `upgrade_required` for what another release wrote.
+ * `findCache` for a binary file, which `decode` reads from the padded plaintext. `decode` throws
+ * `upgrade_required` for another release's file.
  */
 export function findCacheBytes<T>(
   owner: CacheOwner,
@@ -96,7 +98,7 @@ export async function writeCache(
   await writeCacheBytes(owner, place, utf8(JSON.stringify(file)))
 }
 
-/** The same for a binary file. */
+/** `writeCache` for a binary file. */
 export async function writeCacheBytes(
   owner: CacheOwner,
   place: CachePlace,
@@ -136,7 +138,7 @@ function readCacheBytes<T>(
   return decode(openCache(owner, place, bytes))
 }
 
-/** Undefined for what is damaged, from another device or from another release. */
+/** Returns undefined if `read` throws because a file is damaged or of another device or release. */
 export function wholeOrNone<T>(read: () => T | undefined): T | undefined {
   try {
     return read()

@@ -1,6 +1,6 @@
 // The snapshot of a verified head as a sealed cache, so that a warm open reads one file and not the
-// history (docs/ARCHITECTURE.md, opening). Keyed by head: what came after it is verified as
-// usual. Its trees are compared with the head's before the first write (commit.ts).
+// history (docs/ARCHITECTURE.md, opening). Later commits are verified as usual. Its trees are
+// compared with the head's before the first write (commit.ts).
 
 import { fromHex, toHex } from '../../bytes.ts'
 import type { Operation } from '../../format/change-record.ts'
@@ -29,32 +29,32 @@ type MemoryRow = [memoryId: string, versionId: string, Operation, created: numbe
 
 type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
 
-/** What comes first. */
+/** The first part of the file. */
 interface StateHeader {
   readonly version: 3
   readonly head: { commit: string; record: string; height: number; tree: string }
   readonly keyring: { record: string; oid: string }
   readonly settings: { oid: string; record: string; height: number }
   readonly devices: readonly DeviceRow[]
-  /** How many commits were in the past of one: the head, or one of before. */
+  /** The number of commits in the past of the head or of an earlier commit. */
   readonly counted?: CommitCount | undefined
-  /** The ids of the versions in the past of the head, if they are in files. */
+  /** The ids of the versions in the past of the head, if files hold them. */
   readonly versionIds?: KeptIds | undefined
 }
 
-/** What follows, any number of times. */
+/** Each further part of the file. */
 interface StateRows {
   readonly memories?: readonly MemoryRow[]
   readonly redacted?: readonly string[]
 }
 
-/** Rows of one part: some hundred kilobytes. */
+/** Rows of one part: about a hundred kilobytes. */
 const rowsAtOnce = 512
 
 export interface CachedState {
   readonly snapshot: Snapshot
   readonly counted: CommitCount | undefined
-  /** The ids of the versions in the past of its head, if they are in files. */
+  /** The ids of the versions in the past of its head, if files hold them. */
   readonly kept: KeptIds | undefined
 }
 
@@ -75,7 +75,7 @@ export interface CachedHead {
   readonly redacted: readonly string[]
 }
 
-/** What a cache says of its head, where the history that it belongs to may be damaged. */
+/** The head and redactions of a cache, for a repair of a damaged history. */
 export async function findCachedHead(
   owner: CacheOwner,
   path: string,
@@ -86,7 +86,7 @@ export async function findCachedHead(
   return { commit: file.head.commit, redacted: rest.flatMap(({ redacted = [] }) => redacted) }
 }
 
-/** What a cache says of its head, and of the ids of versions. */
+/** The head of a cache and its version ids, from the first part only. */
 export function findWritten(owner: CacheOwner, path: string): WrittenState | undefined {
   const { head, versionIds } = findFirstPart(owner, placeOf(path), isHeader) ?? {}
   return head && { commit: head.commit, height: head.height, kept: versionIds }
@@ -189,7 +189,7 @@ function toRow([memoryId, current]: readonly [string, CurrentVersion]): MemoryRo
 function fromRow([memoryId, versionId, operation, created, row]: MemoryRow): CurrentVersion {
   if (row === null) return { versionId, operation, created, live: undefined }
   const [path, size, sha256, updated, blob, kid] = row
-  // In one literal: with a spread, thousands of them take several times as long.
+  // One literal: a spread takes several times as long, for thousands of rows.
   const live = { memoryId, versionId, path, size, sha256, created, updated, blob, kid }
   return { versionId, operation, created, live }
 }

@@ -1,9 +1,6 @@
-// The ids of versions between runs: sealed segments of which every one but the last is whole, and
-// to which is appended. How many of them are in the past of a verified head the state cache says,
-// with a digest of them, so that none can be missing and none be of another order.
-//
-// u8 version ‖ digest of all ids before 32 ‖ u32 n ‖ n × id 16. The digest after a segment is
-// H(digest before it ‖ its ids).
+// The ids of versions between runs, appended to sealed segments of which all but the last are
+// whole. The state cache holds how many of them are in the past of its head, with a digest of them,
+// so that no id can be missing or out of order.
 
 import { pause } from '../../async.ts'
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex } from '../../bytes.ts'
@@ -34,8 +31,8 @@ const DIGEST_BYTES = 32
 const SEGMENT = 16_384
 
 /**
- * Shows all ids that are kept, some thousands at once. False if the segments do not hold them any
- * more: what was shown then is no answer.
+ * Passes all kept ids to `show`, some thousands at a time. False if the segments no longer hold
+ * them: the ids already shown must then be ignored.
  */
 export async function readIds(
   files: CacheFiles,
@@ -54,8 +51,8 @@ export async function readIds(
 }
 
 /**
- * Appends ids to those that are kept, and writes over what may follow these. Undefined, with
- * nothing done, if they are not there any more.
+ * Appends ids to the kept ones and overwrites whatever follows these. Undefined, with nothing
+ * done, if the segments no longer hold the kept ids.
  */
 export async function appendIds(
   files: CacheFiles,
@@ -78,6 +75,10 @@ export async function appendIds(
   }
 }
 
+/**
+ * As bytes: u8 version ‖ digest of all ids before 32 ‖ u32 n ‖ n × id 16. The digest after a
+ * segment is H(digest before it ‖ its ids).
+ */
 interface Segment {
   /** The digest of all ids before. */
   readonly before: string
@@ -92,7 +93,7 @@ function digestAfter({ before, ids }: Segment): string {
   return ids.length === 0 ? before : toHex(hash256(fromHex(before), ids))
 }
 
-/** As far as the first `count` of all ids go; undefined for a segment that has fewer of them. */
+/** A segment cut to the first `count` ids of all; undefined if it has fewer. */
 function findSegment(
   { owner, directory }: CacheFiles,
   start: number,

@@ -1,8 +1,6 @@
-// The ids of all versions in the past of a head that this device has verified: a new version may
-// have none of them (FORMAT §6.4). What is asked about is compared with the files, and none of it
-// stays in RAM but what came since they were written, and a filter, once somebody has asked: who
-// follows another process asks all the time. May hold ids of commits that were left since
-// (FORMAT §7.4), so that the history decides about what is found here.
+// The ids of all versions in the past of a verified head: a new version must not reuse one (FORMAT
+// §6.4). Lookups read the files; RAM holds only ids newer than the files and, after the first
+// lookup, a filter. May contain ids of commits dropped since (FORMAT §7.4): the history decides.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -19,33 +17,33 @@ import { Records } from '../tables/records.ts'
 import type { CacheFiles } from './sealed-cache.ts'
 import { appendIds, type KeptIds, noIds, readIds } from './version-id-files.ts'
 
-/** Which ids the files hold, and of which commit these are the past. */
+/** The ids that the files hold, and the commit whose past they are. */
 export interface IdsAt {
   readonly commit: Oid
   readonly kept: KeptIds
 }
 
-/** What is verified on top of a head asks about the past of that. */
+/** The version ids in the past of a head, for verifying commits on top of it. */
 export interface VersionsBelow {
-  /** Throws `row_version_reused` for a version that is there. */
+  /** Throws `row_version_reused` if one of the ids is in that past. */
   checkNew(ids: IdIndex): Promise<void>
-  /** Told what a head has that is accepted now, beside what was asked about. */
+  /** Called once `head` is accepted, which adds `ids` to that past. */
   extend(head: Oid, ids: IdIndex): void
 }
 
 const ID_BYTES = 16
-/** So many are compared at once. */
+/** Ids in RAM that are compared in one step. */
 const AT_ONCE = 16_384
-/** Commits after which the progress is reported, however fast it goes. */
+/** Progress is reported at least every this many commits. */
 const BATCH = 512
 
 export class VersionIds {
   readonly #files: CacheFiles
-  /** Undefined as long as nothing is known. */
+  /** The commit whose past is known; undefined if none is. */
   #at: Oid | undefined
   #kept: KeptIds
   #since: Records = new Records(ID_BYTES)
-  /** Of all of them. */
+  /** A filter of all ids. */
   #filter: IdFilter | undefined
 
   constructor(files: CacheFiles, known?: IdsAt) {
@@ -54,21 +52,21 @@ export class VersionIds {
     this.#kept = known?.kept ?? noIds
   }
 
-  /** All that are in the past of a commit: none, if left out. */
+  /** Replaces the ids by all ids in the past of a commit; by default there are none. */
   restart(commit: Oid, ids: Records = new Records(ID_BYTES)): void {
     this.#forget()
     this.#at = commit
     this.#since = ids
   }
 
-  /** What a commit adds to the past of another one, `after`. */
+  /** Adds the ids that `commit` adds to the past of `after`. */
   extend(after: Oid, commit: Oid, ids: Iterable<string>): void {
     if (this.#at !== after) return
     this.#add(ids)
     this.#at = commit
   }
 
-  /** `fill` gives the history up to `head`. The commits that nobody told of are read. */
+  /** The versions in the past of `head`. Missing commits are read; `fill` loads the history. */
   below(
     source: HistorySource,
     head: Oid,
@@ -91,8 +89,9 @@ export class VersionIds {
   }
 
   /**
-   * Writes those in the past of `head`; undefined if they are unknown: they are read from git when
-   * somebody asks. `written` is what the files hold, if another process has written them since.
+   * Writes the ids in the past of `head` to the files. Undefined if they are unknown: a later
+   * lookup reads them from git. `written` is the state that another process may have written
+   * since.
    */
   async save(
     source: HistorySource,
@@ -109,7 +108,7 @@ export class VersionIds {
       await this.#readSince(source, head, {})
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      // Redacted meanwhile, and erased; or damaged, which others will say.
+      // Erased by a redaction meanwhile, or damaged, which other code reports.
       this.#forget()
       return undefined
     }
@@ -123,11 +122,11 @@ export class VersionIds {
     return kept
   }
 
-  /** Whether the files hold more, or something else, than what this one goes on from. */
+  /** Whether the files hold more than `#kept`, or other ids. */
   #isBehind(kept: KeptIds): boolean {
     if (kept.digest === this.#kept.digest) return false
     if (this.#at === undefined || this.#kept.count > 0) return true
-    // With more of them in RAM, the files were found damaged, or are of before.
+    // With more ids in RAM, the files are older or were found damaged.
     return this.#since.length < kept.count
   }
 
@@ -141,7 +140,7 @@ export class VersionIds {
     }
   }
 
-  /** Goes back to where both heads have the same past; to genesis, if nothing is known. */
+  /** Reads the commits of `head` that are not in the known past; all if none is known. */
   async #readSince(
     source: HistorySource,
     head: Oid,
@@ -179,8 +178,8 @@ export class VersionIds {
     ids: IdIndex,
     options: WorkOptions,
   ): Promise<boolean> {
-    const asked = ids.ids.bytes(0, ids.size)
-    if (this.#filter?.mayHaveAnyOf(asked) === false) return false
+    const newIds = ids.ids.bytes(0, ids.size)
+    if (this.#filter?.mayHaveAnyOf(newIds) === false) return false
     let found = false
     let filter = new IdFilter(this.#kept.count + this.#since.length)
     const compare = (bytes: Uint8Array): void => {

@@ -1,5 +1,5 @@
-// The current version of every memory that there ever was, by memory id (cur of FORMAT §6.4). Of
-// most of them, in a long life, only a deletion is left: those take what their bytes take.
+// The current version of every memory that ever existed, by memory id (cur of FORMAT §6.4). In an
+// old store most of them are deletions, which are kept as compact records.
 
 import { operations } from '../tables/codes.ts'
 import { IdIndex } from '../tables/id-index.ts'
@@ -9,7 +9,7 @@ import type { CurrentVersion, LiveMemory } from './live-memory.ts'
 // Fields of a version without content.
 const VERSION_ID = 0
 const CREATED = 16
-/** Its place in `operations` plus one; 0 where the memory has another version by now. */
+/** The index in `operations` plus one; 0 if the memory has a live version now. */
 const OPERATION = 24
 const BYTES = 25
 
@@ -22,7 +22,7 @@ export class CurrentVersions implements Iterable<readonly [memoryId: string, Cur
   #ids: IdIndex = new IdIndex()
   #others: Records = new Records(BYTES)
 
-  /** Another one: what is set in either leaves the other as it is. */
+  /** An independent copy. */
   copy(): CurrentVersions {
     const copy = new CurrentVersions()
     for (const [memoryId, version] of this.#live) copy.#live.set(memoryId, version)
@@ -57,7 +57,7 @@ export class CurrentVersions implements Iterable<readonly [memoryId: string, Cur
     this.#forgetOther(memoryId)
   }
 
-  /** Those with content first. */
+  /** The live versions first. */
   *[Symbol.iterator](): Generator<readonly [memoryId: string, CurrentVersion]> {
     yield* this.#live
     for (let number = 0; number < this.#ids.size; number += 1) {
@@ -66,7 +66,7 @@ export class CurrentVersions implements Iterable<readonly [memoryId: string, Cur
     }
   }
 
-  /** Of the memories that there are now. */
+  /** The versions of the live memories. */
   live(): Iterable<LiveVersion> {
     return this.#live.values()
   }

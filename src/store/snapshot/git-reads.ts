@@ -1,15 +1,15 @@
-// Reads trees and blobs of a commit, with the error that fits what was expected.
+// Reads trees and blobs of a commit, and throws the error code of what was expected.
 
 import { type ErrorCode, StoreError } from '../../errors.ts'
 import { decodeTree, type GitObject, type Oid, type TreeEntry } from '../../git/objects/object.ts'
 
-/** Anything that has objects: the store, or what a batch has made and not stored yet. */
+/** A source of objects: the store, or a batch that is not stored yet. */
 export interface ObjectSource {
   read(oid: Oid): GitObject | undefined
   has?(oid: Oid): boolean
 }
 
-/** Without reading it, where that can be done. */
+/** Whether an object exists; avoids reading it if the source can. */
 export function hasObject(objects: ObjectSource, oid: Oid): boolean {
   return objects.has?.(oid) ?? objects.read(oid) !== undefined
 }
@@ -18,7 +18,7 @@ export function getTree(objects: ObjectSource, oid: Oid): readonly TreeEntry[] {
   return decodeTree(getTreeBody(objects, oid))
 }
 
-/** For a look-up of single entries, which does not judge the tree. */
+/** The encoded tree, for looking up single entries without checking the tree. */
 export function getTreeBody(objects: ObjectSource, oid: Oid): Uint8Array {
   const object = objects.read(oid)
   if (object === undefined) throw new StoreError('object_missing', `The tree ${oid} is missing`)

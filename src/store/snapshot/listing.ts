@@ -1,8 +1,8 @@
-// What lies in a directory, as plain values for callers.
+// Directory listings, as plain values for callers.
 
 import { type PathNode, type PathTree, type PlacedMemory, sortedChildren } from './path-tree.ts'
 
-/** A file or a directory and, to the depth asked for, what is below it. */
+/** A file or a directory, with the entries below it up to the requested depth. */
 export interface DirectoryListing {
   readonly type: 'file' | 'directory'
   /** The last segment; empty for the root. */

@@ -1,4 +1,4 @@
-// What is known of a memory as it is now.
+// The current state of a memory.
 
 import type { Operation } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -19,7 +19,7 @@ export interface LiveMemory {
   readonly kid: string
 }
 
-/** Older memories first, by creation. To be handed to `toSorted`. */
+/** Compares for `toSorted`: older memories first, by creation. */
 export function byAge(
   a: Pick<LiveMemory, 'created' | 'memoryId'>,
   b: Pick<LiveMemory, 'created' | 'memoryId'>,

@@ -1,5 +1,5 @@
-// The radix tree below `m/` (FORMAT §2.1) as git trees. Its shape depends on the set of memory ids
-// alone. Only directories on the way to a changed memory are encoded again.
+// The radix tree below `m/` (FORMAT §2.1) as git trees. Its shape depends only on the set of memory
+// ids. Only directories above a changed memory are encoded again.
 
 import { assert } from '../../errors.ts'
 import {
@@ -24,19 +24,20 @@ const FILE_FRAME_LENGTH = 28
 
 interface Directory {
   count: number
-  /** The git tree, while nothing below changed since it was encoded. */
+  /** The git tree; undefined once something below has changed. */
   oid: Oid | undefined
-  /** Either the blobs by full memory id, or one directory per next digit. */
+  /** The blobs by full memory id; undefined for a split directory. */
   files: Map<string, Oid> | undefined
+  /** The directories by next digit; undefined for a flat directory. */
   directories: Map<string, Directory> | undefined
-  /** The newest tree, while it has the same names: of a flat directory always up to date. */
+  /** The encoded tree while its names are the same; that of a flat directory is up to date. */
   body: Buffer | undefined
 }
 
 export class MemoryTree {
   #root: Directory = newDirectory()
 
-  /** Another one with the same memories, which keeps the names of the trees. */
+  /** An independent copy, which keeps the ids of encoded trees. */
   copy(): MemoryTree {
     const copy = new MemoryTree()
     copy.#root = copyOf(this.#root)
@@ -63,8 +64,8 @@ export class MemoryTree {
   }
 
   /**
-   * The oid of the tree `m`, undefined when empty; trees not encoded before go to `into`, a step
-   * for each. Nothing may be set meanwhile.
+   * The oid of the tree `m`, undefined when empty. Adds newly encoded trees to `into` and yields
+   * after each. `set` must not be called meanwhile.
    */
   *encode(into: NewObject[]): Generator<undefined, Oid | undefined> {
     return this.#root.count === 0 ? undefined : yield* encode(this.#root, 0, into)
@@ -87,7 +88,7 @@ function newDirectory(): Directory {
   return { count: 0, oid: undefined, files: new Map(), directories: undefined, body: undefined }
 }
 
-/** Without the bodies, which are changed in place. */
+/** A copy without the bodies, which are changed in place. */
 function copyOf({ count, oid, files, directories }: Directory): Directory {
   const children = directories && [...directories]
   return {
@@ -198,7 +199,7 @@ function encodeFiles(
   return new Uint8Array(directory.body)
 }
 
-/** Nearly always one file is another blob than before: it has its place by the order of names. */
+/** Writes a changed blob id into the encoded tree: the common case of one changed file. */
 function patchFile(
   files: ReadonlyMap<string, Oid>,
   body: Buffer | undefined,
@@ -207,14 +208,14 @@ function patchFile(
   blob: Oid,
 ): void {
   if (body === undefined) return
-  let place = 0
-  for (const other of files.keys()) if (other < memoryId) place += 1
+  let index = 0
+  for (const other of files.keys()) if (other < memoryId) index += 1
   const nameLength = memoryId.length - depth
-  const start = place * (FILE_FRAME_LENGTH + nameLength)
+  const start = index * (FILE_FRAME_LENGTH + nameLength)
   body.write(blob, start + FILE_MODE_LENGTH + nameLength + 1, 'hex')
 }
 
-/** Nearly always one child is another tree than before, so only its name is written anew. */
+/** Encodes a split directory, patching only the ids of changed children: usually one. */
 function* encodeSplit(
   directory: Directory,
   directories: ReadonlyMap<string, Directory>,

@@ -1,17 +1,17 @@
-// A directory tree in the order of the bytes of paths, from any path on: what a listing in pages
-// goes by. A directory sorts as its path with a `/` behind it, which is where all below it sorts.
+// Walks a directory tree in the byte order of paths, from any path on, for listings in pages. A
+// directory sorts as its path with a trailing `/`, as do the paths below it.
 
 import { compareBytes, utf8 } from '../../bytes.ts'
 import type { PathNode, PlacedMemory } from './path-tree.ts'
 
-/** A memory, or a directory that is not gone into: its path ends in `/`. */
+/** A memory, or a directory that is not entered: its path ends in `/`. */
 export type PathEntry<Memory extends PlacedMemory> =
   | { readonly path: string; readonly memory: Memory }
   | { readonly path: string; readonly memory: undefined }
 
 /**
- * What lies at or below a node whose path is `path`, of that what sorts after the path `after`;
- * `shallow` names directories in place of going into them.
+ * The entries at or below a node with the path `path` that sort after the path `after`. With
+ * `shallow`, directories are listed instead of entered.
  */
 export function* pathsInOrder<Memory extends PlacedMemory>(
   node: PathNode<Memory>,
@@ -25,12 +25,12 @@ export function* pathsInOrder<Memory extends PlacedMemory>(
     if (isAfter(path, after)) yield { path, memory: node.memory }
     return undefined
   }
-  const above = path === '/' ? '' : path
-  for (const { child, key } of childrenInOrder(node, `${above}/`)) {
+  const directory = path === '/' ? '' : path
+  for (const { child, key } of childrenInOrder(node, `${directory}/`)) {
     if (child.memory === undefined && shallow) {
       if (isAfter(key, after)) yield { path: key, memory: undefined }
     } else if (after.startsWith(key) || isAfter(key, after)) {
-      yield* pathsInOrder(child, `${above}/${child.name}`, { after })
+      yield* pathsInOrder(child, `${directory}/${child.name}`, { after })
     }
   }
   return undefined
@@ -43,10 +43,10 @@ interface KeyedChild<Memory extends PlacedMemory> {
 
 function childrenInOrder<Memory extends PlacedMemory>(
   node: PathNode<Memory>,
-  above: string,
+  prefix: string,
 ): readonly KeyedChild<Memory>[] {
   const children = [...node.children.values()].map((child) => {
-    const key = child.memory === undefined ? `${above}${child.name}/` : above + child.name
+    const key = child.memory === undefined ? `${prefix}${child.name}/` : prefix + child.name
     return { child, key, bytes: utf8(key) }
   })
   return children.toSorted((a, b) => compareBytes(a.bytes, b.bytes))

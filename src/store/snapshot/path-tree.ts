@@ -1,6 +1,6 @@
-// The directory tree of memories, of now or of then: path → memory, occupancy, and the sizes of
-// directories. Those exist only through memories: with the last one below the directory goes.
-// Held in RAM only; nothing of it is ever written.
+// The directory tree of memories, current or past: path → memory, occupancy, and the sizes of
+// directories. A directory exists only while a memory is below it. Kept in RAM only and never
+// written.
 
 import { StoreError } from '../../errors.ts'
 import type { LiveMemory } from './live-memory.ts'
@@ -47,8 +47,8 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
   }
 
   /**
-   * What keeps `path` from being free: the memory at or above it, else one below it. The Memory
-   * Stores API calls this occupancy.
+   * The memory that occupies `path`: the one at or above it, otherwise one below it (occupancy in
+   * the Memory Stores API).
    */
   findOccupant(path: string): Memory | undefined {
     return this.#findOccupant(segmentsOf(path))
@@ -64,7 +64,7 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
     return memoriesBelow(node).next().value
   }
 
-  /** Adds a memory; a path that is not free is refused (FORMAT §5.2) and nothing changes. */
+  /** Adds a memory. Throws, with nothing changed, if its path is not free (FORMAT §5.2). */
   add(memory: Memory): void {
     const names = segmentsOf(memory.path)
     if (this.#findOccupant(names) !== undefined) {
@@ -84,7 +84,7 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
     node.memory = memory
   }
 
-  /** Removes a memory that is there. */
+  /** Removes a memory that was added. */
   remove(memory: Memory): void {
     let node = this.root
     shrink(node, memory)

@@ -1,4 +1,4 @@
-// The root tree of a commit (FORMAT §2) from a snapshot: public files, keyring, settings, memories.
+// Encodes the root tree of a commit (FORMAT §2): public files, keyring, settings, memories.
 
 import { readmeFile, storeFile } from '../../format/public-files.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../git/objects/object.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** Writes the trees that changed to `into` and returns the root tree's oid: a step for each. */
+/** Adds the changed trees to `into`, yielding after each, and returns the root tree's oid. */
 export function* encodeRoot(
   storeId: string,
   snapshot: Snapshot,

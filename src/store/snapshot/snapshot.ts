@@ -1,7 +1,7 @@
-// What a verified head says, decrypted and held in RAM: the current version of every memory, the
+// The state at a verified head, decrypted, in RAM: the current version of every memory, the
 // directory tree, the radix tree, and what the next record must continue (FORMAT §6.4). `apply`
-// moves it by one commit and returns how to take that back, because a batch whose write to disk
-// failed must leave no trace.
+// moves it by one commit and returns an undo, because a batch that fails to reach the disk must
+// leave no trace.
 
 import type { ChangeRecord } from '../../format/change-record.ts'
 import type { Directory } from '../../format/directory.ts'
@@ -13,31 +13,31 @@ import type { CurrentVersion } from './live-memory.ts'
 import { MemoryTree } from './memory-tree.ts'
 import { PathTree } from './path-tree.ts'
 
-/** The newest record of one device in the causal past. */
+/** The newest record of one device in the past of the head. */
 export interface DeviceState {
   readonly sequence: number
   readonly record: Uint8Array
   readonly time: number
-  /** Two machines wrote as this device: it is inactive (FORMAT §8.2). */
+  /** Whether two machines wrote as this device, which is then inactive (FORMAT §8.2). */
   readonly forked: boolean
 }
 
 /** The keyring in force. */
 export interface KeyringState {
-  /** Hash of the record that named it. */
+  /** The hash of the record that brought it. */
   readonly record: Uint8Array
   readonly oid: Oid
   readonly kid: string
-  /** The epochs before its own, oldest first. */
+  /** The earlier epochs, oldest first. */
   readonly archived: readonly string[]
   readonly directory: Directory
 }
 
-/** The settings in force: those of the last settings record in (height, record hash). */
+/** The settings in force: those of the last settings record by (height, record hash). */
 export interface SettingsState {
   readonly oid: Oid
   readonly value: Settings
-  /** The record that brought them. */
+  /** The hash of the record that brought them. */
   readonly record: Uint8Array
   readonly height: number
 }
@@ -49,7 +49,7 @@ export interface Head {
   readonly tree: Oid
 }
 
-/** Stands for "no commit yet" while genesis is made or verified. */
+/** The head before genesis, while genesis is made or verified. */
 export const beforeGenesis: Head = {
   commit: '',
   record: new Uint8Array(32),
@@ -57,17 +57,17 @@ export const beforeGenesis: Head = {
   tree: '',
 }
 
-/** What one verified or newly made commit does to a snapshot that stands on a parent of it. */
+/** What a verified or new commit changes in the snapshot of its parent. */
 export interface Effect {
   readonly head: Head
   readonly memories: ReadonlyMap<string, CurrentVersion>
-  /** By device id. More than the author's own in a merge; none by a recovery identity. */
+  /** By device id. Several in a merge; empty if a recovery identity is the author. */
   readonly devices: ReadonlyMap<string, DeviceState>
   readonly keyring: KeyringState | undefined
   readonly settings: SettingsState | undefined
 }
 
-/** A record as the newest of its author. Recovery identities have no chain (FORMAT §7). */
+/** The state of a record's author after it; empty for recovery identities (FORMAT §7). */
 export function authorState(
   { deviceId, sequence, time }: ChangeRecord,
   record: Uint8Array,
@@ -91,7 +91,7 @@ export class Snapshot {
   readonly paths: PathTree
   #tree: MemoryTree | undefined
 
-  /** Empty, or with what another snapshot holds. */
+  /** A snapshot without contents, or with those of another one. */
   constructor(head: Head, keyring: KeyringState, settings: SettingsState, contents?: Snapshot) {
     this.head = head
     this.keyring = keyring
@@ -102,24 +102,24 @@ export class Snapshot {
     this.paths = contents?.paths.copy() ?? new PathTree()
   }
 
-  /** Another one that says the same: what is applied to either leaves the other as it is. */
+  /** An independent copy. */
   copy(): Snapshot {
     const copy = new Snapshot(this.head, this.keyring, this.settings, this)
     copy.#tree = this.#tree?.copy()
     return copy
   }
 
-  /** Number of live memories. */
+  /** The number of live memories. */
   get count(): number {
     return this.paths.root.count
   }
 
-  /** Whether `tree` has been made; a snapshot from a cache starts without. */
+  /** Whether the radix tree was built; a snapshot from a cache starts without one. */
   get hasTree(): boolean {
     return this.#tree !== undefined
   }
 
-  /** Made, in steps, when it is first needed: who only reads does without. */
+  /** The radix tree, built in steps when it is first needed: reading does not need it. */
   *tree(): Generator<undefined, MemoryTree> {
     if (this.#tree !== undefined) return this.#tree
     const tree = new MemoryTree()
@@ -135,7 +135,7 @@ export class Snapshot {
     return atOnce(this.applying(effect))
   }
 
-  /** The same in steps, one for each memory. Until the last one it says neither. */
+  /** `apply` in steps, one for each memory. The snapshot must not be read before the last step. */
   *applying(effect: Effect): Generator<undefined, Undo> {
     const { head, keyring, settings } = this
     const before = yield* this.#replacing(effect.memories)
@@ -152,7 +152,7 @@ export class Snapshot {
     }
   }
 
-  /** Sets the current versions and returns the ones before; undefined removes a memory. */
+  /** Sets the current versions and returns the previous ones; undefined removes a memory. */
   *#replacing(
     versions: ReadonlyMap<string, CurrentVersion | undefined>,
   ): Generator<undefined, Map<string, CurrentVersion | undefined>> {
@@ -177,7 +177,7 @@ export class Snapshot {
     return before
   }
 
-  /** After a refused path: every changed memory is as it was, whether it was replaced or not. */
+  /** Restores every memory of a change that was refused half-way. */
   #putBack(before: ReadonlyMap<string, CurrentVersion | undefined>): void {
     for (const [memoryId, old] of before) {
       const now = this.current.get(memoryId)
@@ -191,7 +191,7 @@ export class Snapshot {
   }
 }
 
-/** Sets values and returns the ones before; undefined removes one. */
+/** Sets values and returns the previous ones; undefined removes a key. */
 function replaceIn<K, V>(
   map: Map<K, V>,
   values: ReadonlyMap<K, V | undefined>,

@@ -1,18 +1,18 @@
-// What differs between two trees `m` (FORMAT §2.1), read from git. Directories that are the same on
-// both sides are not read. Trusts the trees: they belong to verified commits.
+// Compares two trees `m` (FORMAT §2.1) in git, without reading directories that are equal on both
+// sides. Trusts the trees: they must belong to verified commits.
 
 import type { Oid, TreeEntry } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { getTree, type ObjectSource } from './git-reads.ts'
 
 export interface TreeVisitor {
-  /** A directory of the newer tree that the older one does not have, by the digits before it. */
+  /** A directory of the newer tree that the older one lacks; `prefix` has its digits. */
   tree(prefix: string, oid: Oid): void
   /** A memory whose blob differs; undefined if the newer tree does not have it. */
   blob(memoryId: string, oid: Oid | undefined): void
 }
 
-/** In steps, one for each directory. Undefined stands for a tree without memories. */
+/** Yields after each directory. Undefined means a tree without memories. */
 export function comparison(
   objects: ObjectSource,
   older: Oid | undefined,
@@ -22,7 +22,7 @@ export function comparison(
   return new Comparison(objects, visitor).compare('', older, newer)
 }
 
-/** The same for trees between which much may have changed. */
+/** `comparison` in time slices, for trees that may differ much. */
 export async function compareDistantTrees(
   objects: ObjectSource,
   older: Oid | undefined,

@@ -1,9 +1,8 @@
-// Codes of the words of a record in tables and in the history's segments: places in these lists; 0
-// stands for none.
+// Codes of a record's enumerated fields in tables and in history segments: the index in these lists
+// plus one; 0 means none. The order must not change.
 
 import type { Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 
-// Codes are places in these lists; 0 stands for none. Those of the history's segments are the same.
 export const kinds: readonly RecordKind[] = ['genesis', 'change', 'redact', 'keyring', 'settings']
 
 export const operations: readonly Operation[] = ['created', 'modified', 'deleted']

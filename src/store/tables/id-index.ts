@@ -1,23 +1,23 @@
-// Ids of sixteen bytes, numbered from 0 in the order in which they were added, and found again: as
-// keys of a map, a million of them would take ten times the room.
+// A hash table from ids of 16 bytes to numbers, assigned from 0 in the order of insertion. A map of
+// a million ids would take ten times the memory.
 
 import { systemRandom } from '../../crypto/random.ts'
 import { Records } from './records.ts'
 
 const ID_BYTES = 16
-/** Powers of two, of which no more than three quarters are taken. */
+/** Sizes are powers of two; at most three quarters of the slots are used. */
 const SLOTS_MIN = 64
 
 export class IdIndex {
   #ids: Records = new Records(ID_BYTES)
-  /** Open addressing: the number of an id, plus one. */
+  /** Open addressing: the number of an id plus one; 0 is free. */
   #slots: Uint32Array = new Uint32Array(SLOTS_MIN)
 
   get size(): number {
     return this.#ids.length
   }
 
-  /** Those that are there now, by number: hex digits from the first byte on. */
+  /** The current ids by number. */
   get ids(): Records {
     return this.#ids
   }
@@ -26,12 +26,12 @@ export class IdIndex {
     return this.#ids.hex(number, 0, ID_BYTES)
   }
 
-  /** In the order of their numbers. */
+  /** The ids in the order of their numbers. */
   *values(): Generator<string> {
     for (let number = 0; number < this.size; number += 1) yield this.idAt(number)
   }
 
-  /** Of 32 hex digits; undefined for an id that is not here. */
+  /** The number of an id of 32 hex digits; undefined if it was not added. */
   find(id: string): number | undefined {
     if (!readWords(id)) return undefined
     const slot = this.#slotOf()
@@ -39,7 +39,7 @@ export class IdIndex {
     return taken === 0 ? undefined : taken - 1
   }
 
-  /** Whether one of the ids that stand one after another in `bytes` is here. */
+  /** Whether one of the ids that `bytes` holds one after another was added. */
   hasAnyOf(bytes: Uint8Array): boolean {
     const { buffer, byteOffset, length } = bytes
     const view = new DataView(buffer, byteOffset, length)
@@ -52,7 +52,7 @@ export class IdIndex {
     return false
   }
 
-  /** Returns its number, also if it is here already. */
+  /** Adds an id unless it was added before, and returns its number. */
   add(id: string): number {
     if (!readWords(id)) throw new Error('An id has 32 hex digits')
     const slot = this.#slotOf()
@@ -65,7 +65,7 @@ export class IdIndex {
     return number
   }
 
-  /** Another one with the first `size` ids. */
+  /** A copy with the first `size` ids. */
   prefix(size: number): IdIndex {
     const prefix = new IdIndex()
     prefix.#ids = this.#ids
@@ -83,7 +83,7 @@ export class IdIndex {
     return prefix
   }
 
-  /** Of the id in `words`: where it is, or the free slot where it would be. */
+  /** The slot of the id in `words`, or the free slot where it would be. */
   #slotOf(): number {
     const mask = this.#slots.length - 1
     let slot = hashWords() & mask
@@ -103,7 +103,7 @@ export class IdIndex {
     )
   }
 
-  /** Moves up what stands behind a slot and belongs before it, so that no search ends too early. */
+  /** Frees a slot and moves later entries up, so that no search stops at it too early. */
   #free(slot: number): void {
     const mask = this.#slots.length - 1
     let free = slot
@@ -142,7 +142,7 @@ function slotsFor(size: number): number {
 }
 
 const digits = Buffer.alloc(ID_BYTES)
-/** The id that is looked at. */
+/** The id of the current operation. */
 const words = new Uint32Array(4)
 
 function readWords(id: string): boolean {
@@ -151,7 +151,7 @@ function readWords(id: string): boolean {
   return true
 }
 
-/** Others choose ids, but not which of them meet in one slot of this process. */
+/** Random, because others choose the ids and must not choose collisions. */
 const factors: Uint32Array = Uint32Array.from({ length: 4 }, () => {
   return Buffer.from(systemRandom(4)).readUInt32LE() | 1
 })

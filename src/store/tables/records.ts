@@ -1,5 +1,5 @@
-// Records of a fixed width, in chunks, so that growing copies nothing and millions of them take
-// what their bytes take. Numbered from 0. Must not know what they mean.
+// Records of a fixed width in chunks, so that growing copies nothing and a million of them take no
+// more memory than their bytes. Numbered from 0. Must not know what the fields mean.
 
 const CHUNK = 1024
 
@@ -16,20 +16,20 @@ export class Records {
     return this.#length
   }
 
-  /** Another one that shares nothing with this one. */
+  /** A copy of the first `length` records that shares no memory with this one. */
   copy(length: number): Records {
     const copy = this.prefix(length)
     for (const [index, chunk] of copy.#chunks.entries()) copy.#chunks[index] = Buffer.from(chunk)
     return copy
   }
 
-  /** Another one with the first `length` records. What is changed in either may show in both. */
+  /** The first `length` records. A change of a record in either may show in both. */
   prefix(length: number): Records {
     const prefix = new Records(this.width)
     const whole = Math.floor(length / CHUNK)
     for (const chunk of this.#chunks.slice(0, whole)) prefix.#chunks.push(chunk)
     if (length > whole * CHUNK) {
-      // What either adds next must not show in the other.
+      // Records added to either must not show in the other.
       const last = Buffer.alloc(CHUNK * this.width)
       last.set(this.#chunks[whole]?.subarray(0, (length % CHUNK) * this.width) ?? [])
       prefix.#chunks.push(last)
@@ -38,7 +38,7 @@ export class Records {
     return prefix
   }
 
-  /** A new record of zeros; returns its number. */
+  /** Adds a record of zeros and returns its number. */
   add(): number {
     const index = this.#length
     if (index % CHUNK === 0) this.#chunks.push(Buffer.alloc(CHUNK * this.width))
@@ -103,7 +103,7 @@ export class Records {
 
   #chunkOf(index: number): Buffer {
     const chunk = this.#chunks[Math.floor(index / CHUNK)]
-    if (chunk === undefined || index >= this.#length) throw new Error('A record that is not there')
+    if (chunk === undefined || index >= this.#length) throw new Error('There is no such record')
     return chunk
   }
 

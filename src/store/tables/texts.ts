@@ -1,5 +1,5 @@
-// The texts of a history, by numbers from 1 on; 0 stands for none. What many rows repeat is here
-// once, as a string; what is said once lies in bytes, which weigh less. Both can be forgotten.
+// The texts of a history, numbered from 1; 0 means none. Texts that many rows repeat are stored
+// once, as strings; others as bytes, which take less memory. Both can be erased.
 
 import { utf8, utf8Text } from '../../bytes.ts'
 
@@ -42,7 +42,7 @@ export class Notes {
     const bytes = utf8(text)
     const length = LENGTH_BYTES + bytes.length
     if (this.#used + length > CHUNK) {
-      // One that is longer than a chunk has one of its own.
+      // A text longer than a chunk gets its own chunk.
       this.#chunks.push(Buffer.alloc(Math.max(CHUNK, length)))
       this.#used = 0
     }

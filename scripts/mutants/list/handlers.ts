@@ -131,7 +131,7 @@ export const handlers: readonly MutatedFile[] = [
     file: 'store/commits/author.ts',
     mutants: [
       {
-        line: 'session: session ?? own,',
+        line: 'session: session ?? defaultSession,',
         becomes: 'session,',
         test: 'conformance/memory-tool-input.test.ts',
         name: 'options an actor of type session is recorded',

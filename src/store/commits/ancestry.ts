@@ -1,34 +1,34 @@
-// Which commits are in whose causal past, by their places in the canonical order of the history:
-// ascending (record height, record hash), so that parents come before their children. Costs nothing
-// where the history is a line: what differs from one is kept, and walks stop at cuts.
+// The ancestry of commits by their positions in the canonical order of the history: ascending
+// (record height, record hash), so that parents come before their children. Stores only deviations
+// from a linear history, and walks stop at cuts.
 
-/** A commit after which everything before it is in its past is a cut: in a line every one is. */
+/** A commit is a cut if all commits before it are in its past; in a linear history every one is. */
 export class Ancestry {
   #length = 0
   /** Commits without children, ascending. */
   #tips: number[] = []
-  /** Of the commits whose only parent is not the commit before. */
+  /** By position, left out where the only parent is the commit before. */
   readonly #parents: Map<number, readonly number[]> = new Map()
   readonly #uncut: Set<number> = new Set()
 
-  /** Parents of the commit at a place. */
+  /** The parents of the commit at a position. */
   parentsOf(position: number): readonly number[] {
     return this.#parents.get(position) ?? (position === 0 ? [] : [position - 1])
   }
 
-  /** Whether every earlier commit is in the past of the one at a place. */
+  /** Whether every earlier commit is in the past of the one at a position. */
   isCut(position: number): boolean {
     return !this.#uncut.has(position)
   }
 
-  /** Without `parents`, the commit before is the only one. Returns whether this one is a cut. */
+  /** Appends a commit; its parent is the commit before by default. Returns whether it is a cut. */
   append(parents?: readonly number[]): boolean {
     const position = this.#length
     this.#length += 1
     const follows = parents?.length === 1 && parents[0] === position - 1
     if (parents !== undefined && !follows) this.#parents.set(position, parents)
     else if (this.#tips.length <= 1) {
-      // A hundred thousand times in a line: makes nothing new.
+      // The common case, possibly a hundred thousand times: allocates nothing.
       this.#tips[0] = position
       return true
     }
@@ -38,7 +38,7 @@ export class Ancestry {
     return this.#tips.length === 1
   }
 
-  /** Another one with the commits below a place. */
+  /** A copy of the commits below a position. */
   prefix(length: number): Ancestry {
     const prefix = new Ancestry()
     for (const [position, parents] of this.#parents) {
@@ -50,12 +50,12 @@ export class Ancestry {
     return prefix
   }
 
-  /** The commits below a place that have no children there, ascending: they tell which all are. */
+  /** The commits below a position without children there, ascending; they identify all below it. */
   tipsBefore(length: number): readonly number[] {
     return this.newest(() => true, length)
   }
 
-  /** Of the commits for which `holds`, those that are not in the past of another one, ascending. */
+  /** The commits for which `holds` that are not in the past of another such one, ascending. */
   newest(holds: (position: number) => boolean, length: number = this.#length): readonly number[] {
     const tips: number[] = []
     const awaited = new Set<number>()
@@ -63,14 +63,14 @@ export class Ancestry {
       const isPast = awaited.delete(position)
       if (!isPast && !holds(position)) continue
       if (!isPast) tips.push(position)
-      // All that is left is in the past of this one.
+      // All remaining commits are in the past of this one.
       if (awaited.size === 0 && this.isCut(position)) break
       for (const parent of this.parentsOf(position)) awaited.add(parent)
     }
     return tips.toReversed()
   }
 
-  /** Whether the commit at a place is one of `tips` or in the past of one. */
+  /** Whether the commit at a position is one of `tips` or in the past of one. */
   pastOf(tips: readonly number[]): (position: number) => boolean {
     const past = new Set<number>()
     const awaited = new Set(tips)

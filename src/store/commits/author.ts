@@ -1,5 +1,5 @@
-// Checks what a caller says about itself (FORMAT §1.2, §6.1): it is signed for ever, so nothing
-// malformed gets in.
+// Checks the author that a caller gives (FORMAT §1.2, §6.1): it is signed and kept for ever, so
+// nothing malformed may get in.
 
 import { StoreError } from '../../errors.ts'
 import type { Actor } from '../../format/change-record.ts'
@@ -10,8 +10,8 @@ const ID = /^[A-Za-z0-9._:@-]+$/
 const ACTOR_TYPES: ReadonlySet<unknown> = new Set(['api', 'user', 'service_account', 'session'])
 
 /**
- * A copy, which the caller cannot change any more. What a session does is in the context of that
- * session. Throws `invalid_input`.
+ * Returns a copy, which the caller cannot change. An actor of type session is its own session.
+ * Throws `invalid_input`.
  */
 export function checkAuthor(author: Author): Author {
   if (!isObject(author)) throw invalid('An author must name an actor: { actor: { type, id } }')
@@ -22,11 +22,11 @@ export function checkAuthor(author: Author): Author {
     throw invalid('The session of an actor of type session must equal its id')
   }
   if (reason !== undefined) checkReason(reason)
-  const own = actor.type === 'session' ? actor.id : undefined
-  return { actor, session: session ?? own, reason }
+  const defaultSession = actor.type === 'session' ? actor.id : undefined
+  return { actor, session: session ?? defaultSession, reason }
 }
 
-/** A copy. Throws `invalid_input`. */
+/** Returns a copy. Throws `invalid_input`. */
 export function checkActor(actor: Actor): Actor {
   if (!isObject(actor)) throw invalid('An author must name an actor: { actor: { type, id } }')
   const { type, id } = actor
@@ -43,7 +43,7 @@ function isObject(value: unknown): boolean {
 
 function checkActorId(what: string, id: unknown): void {
   if (typeof id === 'string' && id.length <= actorIdLengthMax && ID.test(id)) return
-  throw invalid(`${what} must be 1 to ${actorIdLengthMax} of A-Z a-z 0-9 . _ : @ -`)
+  throw invalid(`${what} must be 1 to ${actorIdLengthMax} characters of A-Z a-z 0-9 . _ : @ -`)
 }
 
 function checkReason(reason: unknown): void {

@@ -1,5 +1,5 @@
-// What a new commit is made from, beside what it changes: who asks for it, who signs it, what it
-// joins.
+// The inputs of a new commit other than its changes: author, signing device, and the other parent
+// of a merge.
 
 import type { Random } from '../../crypto/random.ts'
 import type { SigningKeyPair } from '../../crypto/signature.ts'
@@ -16,7 +16,7 @@ export interface Author {
   readonly reason?: string | undefined
 }
 
-/** The device that signs. `sequence` is the number of the record to be made. */
+/** The device that signs. `sequence` is the number of the new record. */
 export interface Signer {
   readonly deviceId: string
   readonly pair: SigningKeyPair
@@ -32,18 +32,18 @@ export interface CommitContext {
   readonly random: Random
 }
 
-/** The other parent of a merge: what differs there from the snapshot that the merge is made on. */
+/** The other parent of a merge, as its differences from the merging side's snapshot. */
 export interface OtherParent {
   readonly head: Head
-  /** Memories whose settled version (FORMAT §6.4) is the other side's, as they are there. */
+  /** Memories whose settled version (FORMAT §6.4) is the other side's. */
   readonly memories: ReadonlyMap<string, CurrentVersion>
-  /** Of devices whose newest record is the other side's, and of those that are forked. */
+  /** Devices whose newest record is the other side's, and forked ones. */
   readonly devices: ReadonlyMap<string, DeviceState>
-  /** If the other side's is the later one. */
+  /** The other side's keyring, if it is the later one. */
   readonly keyring: KeyringState | undefined
-  /** The other side's, if neither is the later one: the merge has to join them (FORMAT §7.2). */
+  /** The other side's keyring, if neither is later: the merge has to join them (FORMAT §7.2). */
   readonly concurrent: KeyringState | undefined
   readonly settings: SettingsState | undefined
-  /** What redact records name there and not here. */
+  /** The versions that redact records name only on the other side. */
   readonly redacted: ReadonlySet<string>
 }

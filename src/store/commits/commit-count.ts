@@ -1,5 +1,6 @@
-// How many commits a head has in its past, without the history: counted on from a commit of which
-// that is known, both ways where the two have diverged. Reads the links of what lies between alone.
+// Counts the commits in the past of a head without the history: from a commit with a known count,
+// adding and subtracting where the two have diverged. Reads only the links of the commits in
+// between.
 
 import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -8,19 +9,19 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { readCommitBytes } from './decoded-commit.ts'
 import { Frontier } from './frontier.ts'
 
-/** So many commits are in the past of one, itself included. */
+/** The number of commits in the past of a commit, itself included. */
 export interface CommitCount {
   readonly commit: Oid
   readonly commits: number
 }
 
-/** Throws `object_missing` if the known commit was erased meanwhile. */
+/** The count at `head`. Throws `object_missing` if the known commit was erased meanwhile. */
 export async function countOn(
   objects: ObjectSource,
   known: CommitCount,
   head: Oid,
 ): Promise<CommitCount> {
-  // Read when a commit is found, and used when it is its turn.
+  // Kept from when a commit is found until it is visited.
   const links = new Map<Oid, ReturnType<typeof parseLinks>>()
   const find = (oid: Oid): ReturnType<typeof parseLinks> => {
     const found = links.get(oid) ?? parseLinks(readCommitBytes(objects, oid))

@@ -1,6 +1,6 @@
 // Builds the git objects of one commit from a plan: seals blobs, detail and record, signs, encodes
-// trees (FORMAT §5, §6). Moves the snapshot, writes nothing to disk. The life of a write passes
-// through here between planning (changes.ts) and the object store (writer.ts).
+// trees (FORMAT §5, §6). Moves the snapshot, writes nothing to disk. A write passes through here
+// between planning (changes.ts) and the object store (writer.ts).
 
 import { compareBytes, fromHex, type Sealed } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
@@ -38,7 +38,7 @@ import type { Author, CommitContext, OtherParent } from './commit-context.ts'
 import { parentsOf, type RecordFields, type SignedRecord, signNext } from './new-record.ts'
 import { type MergeRow, newRows, type PlannedRow } from './new-rows.ts'
 
-/** A larger content is sealed in another thread, which costs more than it takes. */
+/** A larger content is sealed in another thread; for a smaller one that is slower. */
 const inlineBytesMax = contentBytesDefault
 
 /** The objects of a commit. The snapshot has moved to it; `undo` moves it back. */
@@ -48,7 +48,7 @@ export interface BuiltCommit {
   /** Objects that the commit erases (FORMAT §10). */
   readonly dead?: Oids
   readonly undo: Undo
-  /** The versions that it adds to the past of the one commit that it follows. */
+  /** The versions that it adds to the past of its only parent; undefined for a merge. */
   readonly added?: { readonly after: Oid; readonly versionIds: readonly string[] }
 }
 
@@ -77,10 +77,10 @@ export async function buildChange(
 }
 
 /**
- * A merge of the snapshot's head with another one. Neither descends from the other. The context's
+ * A merge of the snapshot's head with another head; neither descends from the other. The context's
  * epoch is that of the later keyring, its signer continues the newest record of both sides. Rows
- * ascend by memory id; there is one for each open memory (FORMAT §6.4). `keyring` joins those of
- * both sides where neither is the later one; the epoch is its own then.
+ * ascend by memory id; there is one for each open memory (FORMAT §6.4). If neither keyring is
+ * later, `keyring` joins both and brings the epoch.
  */
 export async function buildMerge(
   context: CommitContext,
@@ -90,16 +90,16 @@ export async function buildMerge(
 ): Promise<BuiltCommit> {
   const rows = inParentOrder(snapshot, other, planned)
   const built = await buildRows(context, snapshot, { rows, author, other, keyring })
-  const news = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
-  for (const versionId of news) snapshot.redacted.add(versionId)
+  const added = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
+  for (const versionId of added) snapshot.redacted.add(versionId)
   const undo = (): void => {
-    for (const versionId of news) snapshot.redacted.delete(versionId)
+    for (const versionId of added) snapshot.redacted.delete(versionId)
     built.undo()
   }
   return { ...built, undo }
 }
 
-/** The first base is of the parent whose record hash is the smaller one. */
+/** Orders the bases of each row as the parents: the smaller record hash first. */
 function inParentOrder(
   { head }: Snapshot,
   other: OtherParent,
@@ -113,8 +113,8 @@ function inParentOrder(
 }
 
 /**
- * In slices: a change of ten thousand memories is one commit. Nobody else has a turn before it is
- * done, and the snapshot does not move before everything is sealed.
+ * Runs in time slices: a change of ten thousand memories is one commit. No other command runs
+ * before it is done, and the snapshot moves only after everything is sealed.
  */
 async function buildRows(
   context: CommitContext,
@@ -153,7 +153,7 @@ async function buildRows(
   return finish(context, snapshot, { signed, detail, memories, objects, other, keyring: brought })
 }
 
-/** Of a record that brings it, beside what every record of its kind has. */
+/** The fields of the record that brings a keyring. */
 function fieldsOf({ bytes, directory }: BroughtKeyring): RecordFields {
   return {
     kind: 'keyring',
@@ -198,7 +198,7 @@ export async function buildAdministration(
   return finish(context, snapshot, { signed, memories, objects, keyring, settings })
 }
 
-/** A commit that names versions to erase (kind 3); what it erases must be gone by then. */
+/** A commit that names versions to erase (kind 3), made on the already rewritten history. */
 export async function buildRedaction(
   context: CommitContext,
   snapshot: Snapshot,
@@ -270,7 +270,7 @@ async function newBlob(isLarge: boolean, sealing: Sealing): Promise<NewObject> {
   return { type: 'blob', ...(await sealInThread(...sealing)) }
 }
 
-/** Moves the snapshot, then encodes the trees that changed and the commit. */
+/** Moves the snapshot and encodes the changed trees and the commit. */
 async function finish(
   context: CommitContext,
   snapshot: Snapshot,
@@ -287,43 +287,47 @@ async function finish(
   const undo = await inSlices(snapshot.applying({ head, memories, devices, keyring, settings }))
   try {
     const tree = await inSlices(encodeRoot(context.storeId, snapshot, objects))
-    const body = encodeCommit(
-      {
-        tree,
-        parents,
-        height: record.height,
-        record: sealRecord(context, signed.bytes),
-        detail: parts.detail,
-      },
-      context.epoch.group,
-    )
-    if (body.length > commitBytesMax) {
-      throw new StoreError('change_too_large', 'The change is too large for one commit: split it', {
-        details: { actual: body.length, limit: commitBytesMax },
-      })
-    }
-    const commit = push(objects, newObject('commit', body)).oid
+    const commit = push(objects, newCommit(context, parts, tree, parents)).oid
     snapshot.head = { commit, record: hash, height: record.height, tree }
     const [after, second] = parents
     const versionIds = record.kind === 'redact' ? [] : record.rows.map((row) => row.versionId)
-    const isLine = after !== undefined && second === undefined
-    return { head: snapshot.head, objects, undo, ...(isLine && { added: { after, versionIds } }) }
+    const hasOneParent = after !== undefined && second === undefined
+    const added = hasOneParent ? { added: { after, versionIds } } : {}
+    return { head: snapshot.head, objects, undo, ...added }
   } catch (error) {
     undo()
     throw error
   }
 }
 
+/** Throws `change_too_large`. */
+function newCommit(
+  context: CommitContext,
+  { signed, detail }: Parts,
+  tree: Oid,
+  parents: readonly Oid[],
+): NewObject {
+  const { height } = signed.record
+  const record = sealRecord(context, signed.bytes)
+  const body = encodeCommit({ tree, parents, height, record, detail }, context.epoch.group)
+  if (body.length > commitBytesMax) {
+    throw new StoreError('change_too_large', 'The change is too large for one commit: split it', {
+      details: { actual: body.length, limit: commitBytesMax },
+    })
+  }
+  return newObject('commit', body)
+}
+
 /**
- * A cached snapshot makes its radix tree only now. That it hashes to the head's tree keeps whatever
- * may be wrong with a cache out of the history.
+ * A cached snapshot builds its radix tree only now. It must hash to the head's tree, so that a
+ * wrong cache cannot get into the history.
  */
 async function checkTree(storeId: string, snapshot: Snapshot): Promise<void> {
   if (snapshot.hasTree || snapshot.head === beforeGenesis) return
   if ((await inSlices(encodeRoot(storeId, snapshot, []))) === snapshot.head.tree) return
   throw new StoreError(
     'tree_mismatch',
-    'The cached state does not fit the history; delete the folder gitlocket/cache and open again',
+    'The cached state does not match the history; delete the folder gitlocket/cache and open again',
   )
 }
 

@@ -1,12 +1,12 @@
 // Binary search in the store's ordered lists.
 
-/** An array, or what makes its items when they are asked for. */
+/** An array, or a list that creates its items on demand. */
 interface Items<T> {
   readonly length: number
   at(index: number): T | undefined
 }
 
-/** How many items hold, in a list in which those that do come first. */
+/** The number of items for which `holds`, in a list in which those come first. */
 export function countLeading<T>(items: Items<T>, holds: (item: T) => boolean): number {
   let low = 0
   let high = items.length

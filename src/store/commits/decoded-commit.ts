@@ -1,6 +1,6 @@
-// Reads one commit as far as that needs no other commit: size, structure, envelope and salt,
-// record, canonical bytes and group signature (the first half of FORMAT §8). What depends on the
-// history before it is verify-commit.ts's.
+// Reads one commit and checks what needs no other commit: size, structure, envelope and salt,
+// record, canonical bytes and group signature (the first half of FORMAT §8). Checks against the
+// history are in verify-commit.ts.
 
 import { StoreError } from '../../errors.ts'
 import type { ChangeRecord } from '../../format/change-record.ts'
@@ -17,13 +17,13 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 /** The epochs that a keyring opens, by kid. */
 export type Epochs<Keys extends AuditKeys = EpochKeys> = ReadonlyMap<string, Keys>
 
-/** By an auditor, with `AuditKeys`. */
+/** A commit with its opened record. An auditor's has `AuditKeys`. */
 export interface DecodedCommit<Keys extends AuditKeys = EpochKeys> {
   readonly oid: Oid
   readonly parts: CommitParts
   readonly epoch: Keys
   readonly record: ChangeRecord
-  /** What the device signed, and its signature. */
+  /** The signed bytes of the record, and the device's signature. */
   readonly body: Uint8Array
   readonly signature: Uint8Array
   /** The record's hash. */
@@ -59,7 +59,7 @@ export function decodeCommit<Keys extends AuditKeys>(
   return { oid, parts, epoch, record, body, signature, hash: recordHash(storeId, signed) }
 }
 
-/** The same, with canonical bytes and the group signature. */
+/** `decodeCommit` with checks of canonical bytes and group signature. */
 export function verifyDecodedCommit<Keys extends AuditKeys>(
   storeId: string,
   epochs: Epochs<Keys>,
@@ -70,10 +70,13 @@ export function verifyDecodedCommit<Keys extends AuditKeys>(
   verifyCommitBytes(bytes, commit.parts, commit.epoch.group)
   const { record, parts } = commit
   if (parts.height !== record.height) {
-    throw new StoreError('record_height', `The commit ${oid} shows another height than its record`)
+    throw new StoreError(
+      'record_height',
+      `The commit ${oid} does not have the height of its record`,
+    )
   }
   if ((parts.detail !== undefined) !== writesVersions(record)) {
-    throw malformed('A detail goes with rows of versions and with nothing else', oid)
+    throw malformed('A commit must have a detail if and only if it writes versions', oid)
   }
   return commit
 }
@@ -91,10 +94,10 @@ function malformed(what: string, oid: Oid): StoreError {
   return new StoreError('commit_malformed', what, { details: { commit: oid } })
 }
 
-/** What commits are judged with. */
+/** What commits are read and checked with. */
 export interface CommitSource {
   readonly objects: ObjectSource
   readonly storeId: string
-  /** An auditor's hold no C: what is judged then is the trail alone (trail-commit.ts). */
+  /** An auditor's epochs lack C: only the trail is checked then (trail-commit.ts). */
   readonly epochs: Epochs<AuditKeys>
 }

@@ -1,6 +1,6 @@
-// What two heads of one store have each of its own, and what their merge takes from where (FORMAT
-// §6.4). Reads back from both heads at once, no further than to where everything is common, so the
-// work is that of what diverged. Decides nothing about open memories: merge/ does.
+// Finds the commits that only one of two heads has, and what their merge takes from each side
+// (FORMAT §6.4). Reads back from both heads until everything left is common, so the cost is that of
+// the divergence. Open memories are decided in merge/.
 
 import { compareBytes } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
@@ -21,7 +21,7 @@ import {
 } from './decoded-commit.ts'
 import { Frontier, type Reach } from './frontier.ts'
 
-/** What some commits have rows for, who made them, and whether one brings a keyring. */
+/** The memories and devices of some commits, and whether one brings a keyring. */
 export interface Touched {
   readonly memories: ReadonlySet<string>
   readonly devices: ReadonlySet<string>
@@ -32,7 +32,7 @@ export interface Touched {
 export interface OneSide extends Touched {
   /** Newest first, by height. */
   readonly commits: readonly Oid[]
-  /** Those that bring keyrings. */
+  /** The commits that bring keyrings. */
   readonly keyrings: readonly Oid[]
 }
 
@@ -41,24 +41,24 @@ export interface Divergence<Side extends Touched = OneSide> {
   readonly theirs: Side
 }
 
-/** The state at the other head, at least of what its side touched. A snapshot is one. */
+/** The state at the other head, at least of all that its side touched. A snapshot fits. */
 export interface OtherTip extends Pick<Snapshot, 'head' | 'keyring' | 'settings'> {
   readonly current: Pick<CurrentVersions, 'get'>
   readonly devices: ReadonlyMap<string, DeviceState>
   readonly redacted: ReadonlySet<string>
 }
 
-/** A memory that both sides changed, neither knowing of the other: the merge has a row for it. */
+/** A memory that both sides changed independently: the merge has a row for it. */
 export interface OpenVersions {
   readonly memoryId: string
   readonly ours: CurrentVersion
   readonly theirs: CurrentVersion
 }
 
-/** Commits that are read between two chances for other work to run, at most. */
+/** At most this many commits are read before other work may run. */
 const BATCH = 128
 
-/** Of two verified heads. A side without commits is an ancestor of the other, or the same. */
+/** The divergence of two verified heads. A side without commits is an ancestor of the other. */
 export async function findDivergence(
   source: CommitSource,
   ours: Oid,
@@ -117,7 +117,7 @@ export interface CommonCommit {
   readonly record: Uint8Array
 }
 
-/** The newest commit that is in the past of both, of a side that has some of its own. */
+/** The newest commit in the past of both sides; `commits` must not be empty. */
 export function newestCommon(
   source: CommitSource,
   { commits }: Pick<OneSide, 'commits'>,
@@ -133,8 +133,8 @@ export function newestCommon(
 }
 
 /**
- * What a merge on `ours` takes from `theirs`, and what it has to decide. Both are verified, and
- * diverge as `divergence` says.
+ * What a merge on `ours` takes from `theirs`, and the open memories that it has to decide. Both
+ * are verified; `divergence` is theirs.
  */
 export function compareSnapshots(
   ours: Snapshot,
@@ -183,7 +183,7 @@ function mergeDevices(
   return merged
 }
 
-/** FORMAT §8.2: both machines' records stay, and the device goes on with neither. */
+/** FORMAT §8.2: the records of both machines stay, and the device is inactive from then on. */
 export function forkedState(a: DeviceState, b: DeviceState): DeviceState {
   const later = isEarlierState(a, b) ? b : a
   return { ...later, forked: true }
@@ -194,7 +194,7 @@ function isEarlierState(a: DeviceState, b: DeviceState): boolean {
   return compareBytes(a.record, b.record) < 0
 }
 
-/** In the order of settings records, which follows descent: heights grow along parents. */
+/** Compares by (height, record hash): a descendant is always later. */
 function isLater(a: SettingsState, b: SettingsState): boolean {
   if (a.height !== b.height) return a.height > b.height
   return compareBytes(a.record, b.record) > 0

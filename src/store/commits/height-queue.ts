@@ -1,5 +1,5 @@
-// Commits in waiting, of which the highest is taken first. A walk back through a history that takes
-// them in this order has gone through all children of a commit before the commit itself.
+// A priority queue of commits, the highest first. A walk back through a history in this order
+// visits all children of a commit before the commit itself.
 
 import { countLeading } from './count-leading.ts'
 
@@ -17,8 +17,8 @@ export class HeightQueue<Commit> {
   }
 
   add(commit: Commit, height: number): void {
-    const at = countLeading(this.#waiting, (one) => one.height < height)
-    this.#waiting.splice(at, 0, { commit, height })
+    const index = countLeading(this.#waiting, (one) => one.height < height)
+    this.#waiting.splice(index, 0, { commit, height })
   }
 
   take(): Commit | undefined {

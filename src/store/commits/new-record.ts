@@ -1,5 +1,5 @@
-// The record of a commit to be made (FORMAT §6.1): what its author fills in, and what follows from
-// the snapshot and, in a merge, from the other parent. Seals nothing.
+// Builds and signs the record of a new commit (FORMAT §6.1) from the fields of its kind, the
+// snapshot and, in a merge, the other parent. Seals nothing.
 
 import { compareBytes } from '../../bytes.ts'
 import type { ChangeRecord } from '../../format/change-record.ts'
@@ -8,7 +8,7 @@ import { recordHash, signRecord, zeroHash } from '../../format/record.ts'
 import { beforeGenesis, type Head, type KeyringState, type Snapshot } from '../snapshot/snapshot.ts'
 import type { CommitContext, OtherParent } from './commit-context.ts'
 
-/** The fields that a kind fills; the rest of a record follows from the snapshot and the context. */
+/** The fields that depend on the kind; the rest follows from the snapshot and the context. */
 export type RecordFields = Pick<ChangeRecord, 'kind'> &
   Partial<
     Pick<
@@ -48,20 +48,20 @@ export function signNext(
     parents: parents.map((parent) => parent.record),
     time: context.time,
   }
-  // Of a record that breaks a rule nobody could read the store any more.
+  // A record that breaks a rule would make the store unreadable.
   checkRecordRules(record)
   const bytes = signRecord(storeId, record, signer.pair)
   return { record, bytes, hash: recordHash(storeId, bytes) }
 }
 
-/** The newest of the past; of two that are joined, the first parent's (FORMAT §6.1). */
+/** The newest keyring of the past; the first parent's if two are joined (FORMAT §6.1). */
 function keyringNamed(snapshot: Snapshot, other: OtherParent | undefined): KeyringState {
   const { keyring, head } = snapshot
   if (other?.concurrent === undefined) return other?.keyring ?? keyring
   return compareBytes(head.record, other.head.record) < 0 ? keyring : other.concurrent
 }
 
-/** By ascending record hash (FORMAT §6). */
+/** The parents in ascending order of the record hash (FORMAT §6). */
 export function parentsOf({ head }: Snapshot, other: OtherParent | undefined): readonly Head[] {
   if (head === beforeGenesis) return []
   if (other === undefined) return [head]

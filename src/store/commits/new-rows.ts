@@ -1,5 +1,5 @@
-// The rows of a commit to be made (FORMAT §6.1, §6.2): what its detail says of each, under a fresh
-// blinding, and what its record says, which commits to that. Seals nothing.
+// Builds the rows of a new commit (FORMAT §6.1, §6.2): the detail rows, each with a fresh blinding,
+// and the record rows, which commit to them. Seals nothing.
 
 import { fromHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -13,7 +13,7 @@ export interface NewRows {
   readonly rows: readonly RecordRow[]
 }
 
-/** Two steps for each row. */
+/** Yields twice for each row. */
 export function* newRows(
   random: Random,
   planned: readonly MergeRow[],
@@ -33,13 +33,13 @@ export function* newRows(
 }
 
 function newDetail(random: Random, row: PlannedRow, index: number, author: Author): DetailRow {
-  const deleted = row.content === undefined
+  const isDeletion = row.content === undefined
   return {
     row: index,
     path: row.path,
     note: index === 0 ? (author.reason ?? '') : '',
     size: row.size,
-    sha256: deleted ? zeroHash : fromHex(row.sha256),
+    sha256: isDeletion ? zeroHash : fromHex(row.sha256),
     blinding: random(32),
   }
 }
@@ -50,7 +50,7 @@ function recordRow(row: MergeRow, detail: DetailRow | undefined): RecordRow {
   return { memoryId, versionId, base, secondBase, operation, commitment }
 }
 
-/** A version row to be written, with what its detail and its blob will say. Ids are hex digits. */
+/** A version row to be written, with the contents of its detail and blob. Ids are in hex. */
 export interface PlannedRow {
   readonly memoryId: string
   readonly versionId: string
@@ -67,8 +67,8 @@ export interface PlannedRow {
 }
 
 /**
- * A row of a merge. `base` is the snapshot's version and `secondBase` the other side's; zero if the
- * memory is settled, and `base` is the settled version then, whichever side it is from.
+ * A row of a merge. `base` is the snapshot's version and `secondBase` the other side's. For a
+ * settled memory `base` is the settled version, from either side, and `secondBase` is zero.
  */
 export interface MergeRow extends PlannedRow {
   readonly secondBase: string

@@ -1,5 +1,5 @@
-// Changes of memories in one commit. Plans on the newest snapshot, in the writer's queue; decides
-// nothing that changes.ts decides.
+// Applies changes of memories in one commit: plans on the newest snapshot, in the writer's queue,
+// and commits. The rules are in changes.ts.
 
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
@@ -12,7 +12,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import { type Change, planChanges } from './changes.ts'
 
-/** What `apply` did. Without a commit, nothing had to change. */
+/** The result of `apply`. There is no commit if nothing had to change. */
 export interface Applied {
   readonly commit: string | undefined
   readonly versionIds: readonly string[]
@@ -20,21 +20,21 @@ export interface Applied {
 
 export const nothingApplied: Applied = { commit: undefined, versionIds: [] }
 
-/** As `StoreWriter.apply`. */
+/** Implements `StoreWriter.apply`. */
 export function applyChanges(
   session: StoreSession,
   changes: readonly Change[],
   author: Author,
 ): Promise<Applied> {
-  // Copies: what is queued must not change any more.
-  const asked = checkChanges(changes)
+  // Copies: queued changes must not be modified by the caller.
+  const copies = checkChanges(changes)
   return session.writing(async () => {
     const { snapshot, random, contents } = session
     checkMayWrite(snapshot, session.identity.deviceId, 'change')
-    checkNotArchived(snapshot.settings.value, asked)
+    checkNotArchived(snapshot.settings.value, copies)
     const now = session.nextTime()
     const readContent = (memory: LiveMemory) => readMemory(contents, memory)
-    const rows = await planChanges({ snapshot, random, now, readContent }, asked)
+    const rows = await planChanges({ snapshot, random, now, readContent }, copies)
     if (rows.length === 0) return { built: undefined, result: nothingApplied }
     await session.checkContents(rows, author.reason)
     const context = await session.commitContext(now)
@@ -56,5 +56,8 @@ function checkChanges(changes: readonly Change[]): readonly Change[] {
 function checkNotArchived(settings: Settings, changes: readonly Change[]): void {
   if (settings.archivedAt === undefined) return
   if (changes.every((change) => change.type === 'delete')) return
-  throw new StoreError('store_archived', 'The store is archived: it can be read and emptied only')
+  throw new StoreError(
+    'store_archived',
+    'The store is archived: memories can only be read or deleted',
+  )
 }

@@ -1,4 +1,4 @@
-// Why a change is refused: contents, numbers of memories and paths that no plan takes.
+// The checks and errors with which a plan refuses contents, numbers of memories and paths.
 
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
@@ -24,12 +24,12 @@ export function checkContent(path: string, content: string, { limits }: Settings
   )
 }
 
-/** Throws `change_too_large` for more memories than one commit can hold rows of. */
+/** Throws `change_too_large` for more memories than one commit can have rows. */
 export function checkRowCount(actual: number): void {
   if (actual <= rowsMax) return
   throw new StoreError(
     'change_too_large',
-    `The change touches ${actual} memories; one change can touch ${rowsMax}. Make several of it`,
+    `The change touches ${actual} memories; the limit is ${rowsMax}. Split it`,
     { details: { actual, limit: rowsMax } },
   )
 }

@@ -1,6 +1,6 @@
-// Planning: what a request does to a snapshot, as rows (docs/ARCHITECTURE.md, the life of a write).
-// Pure: reads the snapshot, writes nothing, makes no ids but the ones that `random` gives. A
-// request that cannot be done throws and leaves no trace.
+// Planning: turns a request into the rows of a commit (docs/ARCHITECTURE.md, the life of a write).
+// Writes nothing, and takes ids only from `random`. A request that cannot be fulfilled throws and
+// leaves the snapshot unchanged.
 
 import { sha256OfText } from '../../crypto/digest.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -16,10 +16,10 @@ import { memoriesBelow } from '../snapshot/path-tree.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { alreadyExists, checkContent, checkRowCount, notFound } from './change-refusals.ts'
 
-/** One thing to do. Paths are store paths (`/notes.md`); contents are text, stored as UTF-8. */
+/** One change. Paths are store paths (`/notes.md`); contents are text, stored as UTF-8. */
 export type Change =
   | { readonly type: 'create'; readonly path: string; readonly content: string }
-  /** Creates the memory, or gives the one that is there another content. */
+  /** Creates the memory or replaces its content. */
   | { readonly type: 'write'; readonly path: string; readonly content: string }
   | {
       readonly type: 'edit'
@@ -30,10 +30,10 @@ export type Change =
   | { readonly type: 'delete'; readonly path: string }
   | { readonly type: 'rename'; readonly path: string; readonly to: string }
 
-/** The state that a memory is to have, whether it is live or deleted now. The id is hex digits. */
+/** The state that a live or deleted memory is to get. The id is in hex. */
 export interface StateChange {
   readonly memoryId: string
-  /** Undefined: deleted. */
+  /** Undefined to delete the memory. */
   readonly target: { readonly path: string; readonly content: string } | undefined
 }
 
@@ -45,7 +45,7 @@ export interface PlanContext {
   readonly readContent: (memory: LiveMemory) => string
 }
 
-/** A memory as the plan leaves it. */
+/** A memory as planned. */
 interface Draft {
   readonly memoryId: string
   readonly path: string
@@ -69,8 +69,9 @@ export async function planChanges(
 }
 
 /**
- * As `planChanges`, for states at once: each path must be free when all of them are reached, so two
- * memories can swap their paths. A deleted memory comes back by a row `created` (FORMAT §6.4).
+ * The rows that bring memories to given states together: paths must be free only in the result, so
+ * two memories can swap their paths. A deleted memory is restored by a row `created` (FORMAT
+ * §6.4).
  */
 export function planStates(
   context: PlanContext,
@@ -79,7 +80,7 @@ export function planStates(
   return planRows(context, (plan) => plan.reach(states))
 }
 
-/** Whose contents a change needs, as far as that is known before the others are planned. */
+/** The memories whose contents a change needs, as far as known before planning. */
 function readBy({ paths }: Snapshot, change: Change): readonly LiveMemory[] {
   if (change.type === 'create' || change.type === 'delete') return []
   if (typeof change.path !== 'string') return []
@@ -95,11 +96,11 @@ async function planRows(
 ): Promise<readonly PlannedRow[]> {
   const plan = new Plan(context)
   await plan.readAhead(read)
-  // Nobody else has a turn: until the plan has left, the snapshot's paths are not the head's.
+  // No other command runs: until `restoreSnapshot`, the snapshot's paths are not the head's.
   try {
     await inSlices(build(plan))
   } finally {
-    await inSlices(plan.leaveSnapshot())
+    await inSlices(plan.restoreSnapshot())
   }
   return plan.rows()
 }
@@ -110,10 +111,10 @@ async function planRows(
  */
 class Plan {
   readonly #context: PlanContext
-  /** Per touched memory: what it was in the snapshot, and what it is now. */
+  /** Each touched memory before the plan and as planned. */
   readonly #before: Map<string, LiveMemory | undefined> = new Map()
   readonly #after: Map<string, Draft | undefined> = new Map()
-  /** What stands in the directory tree for each touched memory. */
+  /** The entry in the directory tree for each touched memory. */
   readonly #placed: Map<string, LiveMemory> = new Map()
 
   /** Contents that were read for the plan, by version. */
@@ -123,7 +124,7 @@ class Plan {
     this.#context = context
   }
 
-  /** The plan gives way between memories, and what takes longer for one is done before it. */
+  /** Reads contents before planning, which cannot pause while it handles one memory. */
   async readAhead(memories: readonly LiveMemory[]): Promise<void> {
     const slice = new TimeSlice()
     for (const memory of memories) {
@@ -132,7 +133,7 @@ class Plan {
     }
   }
 
-  /** A step for each memory. */
+  /** Plans a change. Yields for each memory. */
   *add(change: Change): Generator<undefined, void> {
     yield
     switch (change.type) {
@@ -147,7 +148,10 @@ class Plan {
       case 'rename':
         return yield* this.#rename(change.path, change.to)
       default:
-        throw new StoreError('invalid_input', 'A change is a create, write, edit, delete or rename')
+        throw new StoreError(
+          'invalid_input',
+          'The type of a change must be create, write, edit, delete or rename',
+        )
     }
   }
 
@@ -155,7 +159,7 @@ class Plan {
     const { snapshot } = this.#context
     const count = snapshot.count
     for (const { memoryId } of states) {
-      assert(!this.#after.has(memoryId), 'a memory is to have two states')
+      assert(!this.#after.has(memoryId), 'a memory is given one state')
       const live = this.#current(memoryId).live
       if (live === undefined) this.#after.set(memoryId, undefined)
       else this.#displace(live)
@@ -180,7 +184,7 @@ class Plan {
     return rows
   }
 
-  *leaveSnapshot(): Generator<undefined, void> {
+  *restoreSnapshot(): Generator<undefined, void> {
     const { paths } = this.#context.snapshot
     for (const memory of this.#placed.values()) {
       paths.remove(memory)
@@ -210,7 +214,8 @@ class Plan {
   }
 
   #edit(path: string, edit: (content: string) => string): void {
-    if (typeof edit !== 'function') throw new StoreError('invalid_input', 'An edit is a function')
+    if (typeof edit !== 'function')
+      throw new StoreError('invalid_input', 'The edit of a change must be a function')
     const memory = this.#getFile(path)
     const before = this.#contentOf(memory)
     const content = edit(before)
@@ -244,7 +249,7 @@ class Plan {
         content: this.#contentOf(memory),
       },
     }))
-    // All sources leave before any target is taken, so that a file may move below its own name.
+    // All sources are removed before any target is added, so that a file can move below itself.
     for (const { memory } of drafts) {
       this.#displace(memory)
       yield
@@ -260,7 +265,7 @@ class Plan {
     const { live, created } = this.#current(memoryId)
     if (path !== live?.path) checkNewPath(path)
     this.#checkFree(path)
-    // What is there already may be larger than a limit that was lowered since.
+    // A content that does not change may exceed a limit that was lowered since.
     if (live === undefined || digestOf(content) !== live.sha256) this.#checkContent(path, content)
     this.#place(undefined, { memoryId, path, content, created })
   }
@@ -268,7 +273,7 @@ class Plan {
   #current(memoryId: string): CurrentVersion {
     const current = this.#context.snapshot.current.get(memoryId)
     if (current !== undefined) return current
-    throw new StoreError('not_found', 'There has never been such a memory', {
+    throw new StoreError('not_found', 'No such memory has ever existed', {
       details: { memoryId: formatId('memory', memoryId) },
     })
   }
@@ -299,7 +304,7 @@ class Plan {
   #checkCount(actual: number): void {
     const limit = this.#context.snapshot.settings.value.limits.memories
     if (actual <= limit) return
-    throw new StoreError('store_full', `The store holds its limit of ${limit} memories`, {
+    throw new StoreError('store_full', `The store is full: its limit is ${limit} memories`, {
       details: { actual, limit },
     })
   }
@@ -308,7 +313,7 @@ class Plan {
     checkContent(path, content, this.#context.snapshot.settings.value)
   }
 
-  /** The content now: what an earlier change of this plan made of it, or what is stored. */
+  /** The content as planned so far, or as stored. */
   #contentOf(memory: LiveMemory): string {
     return (
       this.#after.get(memory.memoryId)?.content ??
@@ -324,7 +329,7 @@ class Plan {
     this.#after.set(memory.memoryId, undefined)
   }
 
-  /** Replaces `memory`, if there is one and it still has a place, by `draft`, if there is one. */
+  /** Replaces `memory`, if it is still in the directory tree, by `draft`; both are optional. */
   #place(memory: LiveMemory | undefined, draft: Draft | undefined): void {
     const { paths } = this.#context.snapshot
     if (memory !== undefined && paths.findMemory(memory.path) === memory) this.#displace(memory)
@@ -339,14 +344,14 @@ class Plan {
   #row(memoryId: string): PlannedRow | undefined {
     const before = this.#before.get(memoryId)
     const after = this.#after.get(memoryId)
-    // A memory that comes back continues its deletion.
+    // A restored memory is based on its deletion.
     const base = this.#context.snapshot.current.get(memoryId)?.versionId ?? zeroId
     const versionId = newId(this.#context.random)
     if (after === undefined) {
       if (before === undefined) return undefined
       const { path, created } = before
-      const nothing = { content: undefined, size: 0, sha256: '' }
-      return { memoryId, versionId, base, operation: 'deleted', path, ...nothing, created }
+      const noText = { content: undefined, size: 0, sha256: '' }
+      return { memoryId, versionId, base, operation: 'deleted', path, ...noText, created }
     }
     const content = after.content ?? ''
     const digest = digestOf(content)
@@ -368,7 +373,7 @@ function draftOf(memory: LiveMemory): Draft {
   return { memoryId, path, content: undefined, created }
 }
 
-/** Holds the place of a draft in the directory tree while the plan is made. */
+/** Represents a draft in the directory tree during planning. */
 function standInFor(draft: Draft): LiveMemory {
   const { memoryId, path, created } = draft
   const size = Buffer.byteLength(draft.content ?? '')

@@ -1,6 +1,6 @@
-// Retention: deletes memories that nobody has changed or read for a time. Ordinary changes, which
-// restore and rollback take back; erasing old versions is a redaction of its own (redaction.ts).
-// Nothing here runs by itself.
+// Retention: deletes memories that were not changed or read for a time, by ordinary changes that
+// restore and rollback can revert. Erasing old versions is a redaction (redaction.ts). Never runs
+// by itself.
 
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
@@ -19,25 +19,25 @@ import { memoriesBelow } from '../snapshot/path-tree.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { planChanges } from './changes.ts'
 
-/** What expires. All that is given must hold; one of the times is needed. */
+/** Which memories expire. All given conditions must hold; at least one time is needed. */
 export interface ExpiryRule {
   /** ms since the last change. */
   readonly unchangedFor?: number
   /**
-   * ms since the last read **on this device**, or the last change, whichever is later. What other
-   * devices read is not known here, and nothing expires before recording has gone on for so long.
+   * ms since the last read **on this device**, or the last change, whichever is later. Reads on
+   * other devices are unknown here, and nothing expires before reads were recorded for this long.
    */
   readonly unreadFor?: number
-  /** At or below this path only. */
+  /** Only memories at or below this path. */
   readonly path?: string
 }
 
-/** What was deleted, or with `dryRun` would be. */
+/** The deleted memories, or with `dryRun` those that would be deleted. */
 export interface Expiry {
-  /** The newest commit; undefined if nothing was to be deleted. */
+  /** The newest commit; undefined if nothing was deleted. */
   readonly commit: string | undefined
   readonly versionIds: readonly string[]
-  /** As they were, in the order of their paths. */
+  /** The memories before their deletion, in the order of their paths. */
   readonly expired: readonly MemoryInfo[]
 }
 
@@ -68,9 +68,9 @@ export function planExpiry(
 }
 
 /**
- * Deletes what has expired, in one commit for each 16,384 memories. The author's reason is the rule
- * in words, unless one is given. Throws `invalid_input` for a rule without a time,
- * `permission_denied` or a storage code; commits before that stay.
+ * Deletes expired memories, in one commit for each 16,384. The default reason is a description of
+ * the rule. Throws `invalid_input` for a rule without a time, `permission_denied` or a storage
+ * code; commits made before that stay.
  */
 export async function expire(
   session: StoreSession,
@@ -86,10 +86,10 @@ export async function expire(
     })
     return { commit: undefined, versionIds: [], expired: expired.map(describeMemory) }
   }
-  const step = () => session.writing(() => expireSome(session, reads, rule, author), true)
-  let done = await step()
+  const expireNext = () => session.writing(() => expireSome(session, reads, rule, author), true)
+  let done = await expireNext()
   while (done.expired.length > 0 && done.expired.length % rowsMax === 0) {
-    const more = await step()
+    const more = await expireNext()
     if (more.commit === undefined) break
     const versionIds = [...done.versionIds, ...more.versionIds]
     done = { commit: more.commit, versionIds, expired: [...done.expired, ...more.expired] }
@@ -97,7 +97,7 @@ export async function expire(
   return done
 }
 
-/** By times that other records bear out: what a wrong clock stamped makes nothing look old. */
+/** Uses the latest possible times, so that a wrong clock makes no memory look old. */
 async function findExpired(
   session: StoreSession,
   reads: Reads,
@@ -105,7 +105,7 @@ async function findExpired(
   now: number,
 ): Promise<readonly LiveMemory[]> {
   const { snapshot } = session
-  // Most often nothing has expired, and the history is not needed to know that.
+  // Usually nothing has expired, and then the history is not needed.
   const past = ({ updated }: LiveMemory): number => (updated > now ? 0 : updated)
   const candidates = planExpiry(snapshot, reads, rule, now, past)
   if (candidates.length === 0) return []
@@ -118,7 +118,7 @@ async function findExpired(
   return planExpiry(snapshot, reads, rule, now, ({ memoryId }) => times.get(memoryId) ?? now)
 }
 
-/** As many as one commit takes. */
+/** Deletes at most as many memories as fit in one commit. */
 async function expireSome(
   session: StoreSession,
   reads: Reads,
@@ -150,7 +150,7 @@ function checkRule({ unchangedFor, unreadFor, path }: ExpiryRule): void {
   if (times.length === 0 || !times.every((time) => Number.isSafeInteger(time) && time > 0)) {
     throw new StoreError(
       'invalid_input',
-      'A rule of expiry needs `unchangedFor` or `unreadFor`, in whole milliseconds above 0',
+      'An expiry rule needs `unchangedFor` or `unreadFor`, in whole milliseconds above 0',
     )
   }
   if (path !== undefined && path !== '/') checkPath(path)
@@ -165,7 +165,7 @@ function reasonOf({ unchangedFor, unreadFor }: ExpiryRule): string {
   return `expired: ${parts.join(', ')}`
 }
 
-/** In the largest unit of which there is one: `90 days`, `1.5 hours`. */
+/** A duration in its largest unit: `90 days`, `1.5 hours`. */
 function spanText(ms: number): string {
   const [unit, size] = UNITS.find((candidate) => ms >= candidate[1]) ?? ['ms', 1]
   const count = Math.round((10 * ms) / size) / 10

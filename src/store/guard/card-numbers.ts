@@ -1,6 +1,6 @@
-// Numbers of payment cards (ISO/IEC 7812): the prefixes and lengths of the large networks, a check
-// digit, and the groups in which they are printed. A number of that form inside a longer one, such
-// as an identifier or a table of figures, is left alone.
+// Finds payment card numbers (ISO/IEC 7812) by the prefixes and lengths of the large networks, the
+// check digit, and the groups in which they are printed. Ignores a match inside a longer number,
+// such as an identifier or a table of figures.
 
 /** UTF-16 offsets in the text. */
 export interface Place {
@@ -31,7 +31,7 @@ const networks: readonly Network[] = [
 ]
 
 const NUMBER = /(?<![A-Za-z0-9_-]|\d[.,])\d{13,19}(?![A-Za-z0-9_-]|[.,]\d)/g
-/** 4-4-4-4, with three more for 19 digits; no part of a longer row of such groups. */
+/** 4-4-4-4, with three more for 19 digits; never part of a longer row of such groups. */
 const FOURS =
   /(?<![A-Za-z0-9_]|\d{4}[ -])\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?(?![A-Za-z0-9_]|[ -]\d{4})/g
 /** 4-6-5 and 4-6-4. */

@@ -1,6 +1,6 @@
-// The sensitive content guard: an optional look at every text before it is sealed, that refuses
-// what does not belong in a memory. What a memory held before does not count: it must stay possible
-// to edit the rest of it and to take the secret out. Findings and errors hold none of the text.
+// The sensitive content guard: an optional check of every text before it is sealed. Ignores what a
+// memory already contains, so that the rest can be edited and the secret removed. Findings and
+// errors must hold none of the text.
 
 import { StoreError } from '../../errors.ts'
 import type { Settings } from '../../format/settings.ts'
@@ -8,37 +8,37 @@ import type { PlannedRow } from '../commits/new-rows.ts'
 import { findSecrets } from './secret-patterns.ts'
 
 export interface Finding {
-  /** What it looks like, in a few words: `private key`. Shown to the model; none of the text. */
+  /** The kind of finding in a few words: `private key`. Shown to the model; none of the text. */
   readonly rule: string
-  /** 1-based; 0 if it is in the path. */
+  /** 1-based; 0 for the path. */
   readonly line: number
   /**
-   * Where in the content (or the path) it is, in UTF-16 units; without it the whole line counts.
-   * Tells a secret that was there before from a new one.
+   * The position in the content (or the path), in UTF-16 units; by default the whole line. Used to
+   * distinguish a new secret from one that the memory already contains.
    */
   readonly range?: readonly [start: number, end: number]
 }
 
 /**
- * What in a content, or in its path, must not be written. It is asked about the reason of a change
- * too, as a content whose path is empty. Runs while other writers wait; it must depend on its
- * arguments alone. If it throws, nothing is written either.
+ * Returns what must not be written in a content or its path. Also called with the reason of a
+ * change as the content and an empty path. Other writers wait for it. It must depend only on its
+ * arguments. If it throws, nothing is written either.
  */
 export type ContentGuard = (
   content: string,
   path: string,
 ) => readonly Finding[] | Promise<readonly Finding[]>
 
-/** A memory as it was before the change. */
+/** A memory before a change. */
 export interface GuardedText {
   readonly path: string
   readonly content: string
 }
 
-/** The pair of a store's metadata that turns `secretGuard` on, on every device. */
+/** The key in a store's metadata that enables `secretGuard` on every device. */
 export const guardMetadataKey = 'gitlocket_guard'
 
-/** Findings that an error names one by one. */
+/** At most this many findings are listed in an error. */
 const NAMED_MAX = 10
 
 /** The built-in list: private keys, tokens, passwords in URLs, payment cards. */
@@ -49,13 +49,13 @@ export const secretGuard: ContentGuard = (content, path) => [
   ...withLines(content),
 ]
 
-/** The guards that a write has to pass: the caller's own and the one of the settings. */
+/** The guard for a write: the caller's, and `secretGuard` if the settings enable it. */
 export function guardOf(
   own: ContentGuard | undefined,
   { metadata }: Pick<Settings, 'metadata'>,
 ): ContentGuard | undefined {
-  const wanted = Object.hasOwn(metadata, guardMetadataKey)
-  if (!wanted || own === secretGuard) return own
+  const isEnabled = Object.hasOwn(metadata, guardMetadataKey)
+  if (!isEnabled || own === secretGuard) return own
   if (own === undefined) return secretGuard
   return async (content, path) => [
     ...(await secretGuard(content, path)),
@@ -64,8 +64,8 @@ export function guardOf(
 }
 
 /**
- * Throws `sensitive_content` for the first row that would add what the guard finds; also if it
- * comes from an older version. `before` gives the state that a row replaces, if there is one.
+ * Throws `sensitive_content` for the first row that would add a finding, also one from an older
+ * version. `before` gives the state that a row replaces, if there is one.
  */
 export async function checkGuard(
   guard: ContentGuard | undefined,
@@ -83,7 +83,7 @@ export async function checkGuard(
   }
 }
 
-/** Throws `sensitive_content` for a reason that holds what the guard finds: it is stored too. */
+/** Throws `sensitive_content` if the guard finds something in the reason, which is stored too. */
 export async function checkReason(
   guard: ContentGuard | undefined,
   reason: string | undefined,
@@ -91,15 +91,15 @@ export async function checkReason(
   if (guard === undefined || reason === undefined) return
   const found = await guard(reason, '')
   if (found.length === 0) return
-  const sentence = `The reason of the change would hold sensitive content: ${namesOf(found)}`
-  throw new StoreError('sensitive_content', sentence, { details: { parameter: 'reason' } })
+  const message = `The reason of the change would hold sensitive content: ${namesOf(found)}`
+  throw new StoreError('sensitive_content', message, { details: { parameter: 'reason' } })
 }
 
 function withLines(content: string): readonly Finding[] {
   let line = 1
-  let at = 0
+  let scanned = 0
   return findSecrets(content).map(({ rule, start, end }) => {
-    for (; at < start; at += 1) if (content[at] === '\n') line += 1
+    for (; scanned < start; scanned += 1) if (content[scanned] === '\n') line += 1
     return { rule, line, range: [start, end] }
   })
 }
@@ -109,7 +109,7 @@ interface Found {
   readonly found: readonly Finding[]
 }
 
-/** Each secret that was there before excuses one of the same text and kind. */
+/** Removes one finding for each earlier finding of the same text and kind. */
 async function withoutKnown(
   guard: ContentGuard,
   { after, found }: Found,
@@ -123,15 +123,15 @@ async function withoutKnown(
   }
   return found.filter((finding) => {
     const key = keyOf(finding, after)
-    const left = known.get(key) ?? 0
-    known.set(key, left - 1)
-    return left <= 0
+    const remaining = known.get(key) ?? 0
+    known.set(key, remaining - 1)
+    return remaining <= 0
   })
 }
 
 function keyOf({ rule, line, range }: Finding, { path, content }: GuardedText): string {
-  const where = line === 0 ? path : content
-  const text = range === undefined ? wholeLine(where, line) : where.slice(...range)
+  const source = line === 0 ? path : content
+  const text = range === undefined ? wholeLine(source, line) : source.slice(...range)
   return JSON.stringify([rule, line === 0, text])
 }
 

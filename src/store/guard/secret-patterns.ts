@@ -1,11 +1,11 @@
-// What secrets look like: private keys, tokens of clouds and services, passwords in URLs, payment
-// cards. Formats that their makers document, with a fixed prefix or frame, so that prose is left
-// alone; nothing is guessed from entropy. No pattern looks further than a bounded number of
-// characters from where it begins, so that the time is linear in the text, whoever chose it.
+// Patterns of secrets: private keys, tokens of clouds and services, passwords in URLs, payment
+// cards. Only documented formats with a fixed prefix or frame, so that prose never matches; nothing
+// is guessed from entropy. Every pattern matches a bounded number of characters, so that the time
+// is linear even in a hostile text.
 
 import { findCardNumbers } from './card-numbers.ts'
 
-/** A part of a text, in UTF-16 units, and what it looks like. Holds none of the text. */
+/** The position of a secret in a text, in UTF-16 units, and its kind. Holds none of the text. */
 export interface Secret {
   readonly rule: string
   readonly start: number
@@ -17,7 +17,7 @@ const CARD = 'payment card number'
 interface Pattern {
   readonly rule: string
   readonly pattern: RegExp
-  /** Tells a placeholder from the real thing, by the pattern's group `secret`. */
+  /** Whether the pattern's group `secret` is a placeholder and no real secret. */
   readonly isPlaceholder?: (secret: string) => boolean
 }
 
@@ -30,7 +30,7 @@ const PEM = joined(
   // Headers: `Proc-Type: 4,ENCRYPTED`, `Version: …`.
   String.raw`(?:[A-Za-z][A-Za-z-]{1,30}: [^\n\\]{0,200}(?:\\[nr]|\r?\n)[\s>]{0,16}){0,8}`,
   `${BASE64}{40}`,
-  // To the end, for many keys begin alike.
+  // To the end of the key, because many keys begin with the same characters.
   String.raw`(?:[A-Za-z0-9+/=\s>]|\\[nr]){0,16384}`,
 )
 const AWS_SECRET = joined(
@@ -107,7 +107,7 @@ const patterns: readonly Pattern[] = [
   { rule: 'Shopify token', pattern: exactly('shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}') },
   { rule: '1Password token', pattern: token('ops_eyJ[A-Za-z0-9_-]{100,1024}') },
 
-  // RFC 3986 §3.2.1, also of databases and queues.
+  // RFC 3986 §3.2.1; also URLs of databases and queues.
   {
     rule: 'password in a URL',
     pattern: /:\/\/[^\s:@/<>"'`]{0,100}:(?<secret>[^\s@/<>"'`]{3,200})@[A-Za-z0-9[]/g,
@@ -115,7 +115,7 @@ const patterns: readonly Pattern[] = [
   },
 ]
 
-/** In the order of the text. */
+/** The secrets in a text, in the order of their positions. */
 export function findSecrets(text: string): readonly Secret[] {
   const found: Secret[] = findCardNumbers(text).map(({ start, end }) => {
     return { rule: CARD, start, end }
@@ -134,12 +134,12 @@ function token(source: string): RegExp {
   return new RegExp(`(?<![A-Za-z0-9_])${source}`, 'g')
 }
 
-/** A token of a fixed length: nothing of the kind may follow either. */
+/** A token of a fixed length, which is not part of a longer word. */
 function exactly(source: string): RegExp {
   return token(`${source}(?![A-Za-z0-9_])`)
 }
 
-/** What documentation puts in the place of a password. */
+/** Whether a password is a typical placeholder of documentation. */
 function isPlaceholder(secret: string): boolean {
   return placeholders.some((pattern) => pattern.test(secret))
 }

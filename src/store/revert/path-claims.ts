@@ -1,34 +1,34 @@
-// Which of the memories that are to move can move: what stands at, above or below a path keeps it
-// taken, unless it moves away itself. Decides nothing by guessing: of two memories that want
-// overlapping paths neither gets its own. Reads the directory tree, changes nothing.
+// Decides which memories can move: a path is taken by a memory at, above or below it that does not
+// move away itself. Never guesses: of two memories with overlapping destinations neither moves.
+// Reads the directory tree, changes nothing.
 
 import { parentPaths } from '../../format/path.ts'
 import { memoriesBelow, type PathTree } from '../snapshot/path-tree.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
-/** Where a memory is to be; undefined: nowhere. */
+/** The path that a memory is to get; undefined to delete it. */
 export interface Destination {
   readonly memoryId: string
   readonly path: string | undefined
 }
 
-/** The ids of the memories that have to stay as they are. In steps, one for each memory. */
+/** The ids of the memories that cannot move. Yields for each memory. */
 export function* findBlocked(
   snapshot: Snapshot,
   destinations: readonly Destination[],
 ): Generator<undefined, ReadonlySet<string>> {
-  const here = (memoryId: string): string | undefined => {
+  const pathOf = (memoryId: string): string | undefined => {
     return snapshot.current.get(memoryId)?.live?.path
   }
-  const moves = destinations.filter(({ memoryId, path }) => path !== here(memoryId))
+  const moves = destinations.filter(({ memoryId, path }) => path !== pathOf(memoryId))
   const moving = new Set(moves.map(({ memoryId }) => memoryId))
   const claims = yield* Claims.of(moves)
   const blocked = new Set<string>()
-  /** What stays where it is stands in the way of others, and so on. */
+  /** A memory that stays blocks those whose destinations overlap its path, and so on. */
   const block = (first: string): void => {
     const pending = [first]
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      const path = here(next)
+      const path = pathOf(next)
       const isNew = !blocked.has(next)
       blocked.add(next)
       if (isNew && path !== undefined) pending.push(...claims.overlapping(path))
@@ -42,7 +42,7 @@ export function* findBlocked(
     yield
     if (path === undefined || blocked.has(memoryId)) continue
     const rivals = claims.overlapping(path).filter((rival) => !blocked.has(rival))
-    // It overlaps itself.
+    // The memory itself is one of them.
     if (rivals.length > 1) for (const rival of rivals) block(rival)
   }
   return blocked
@@ -60,7 +60,7 @@ function isTaken(paths: PathTree, path: string, moving: ReadonlySet<string>): bo
   return false
 }
 
-/** Memories by the paths that they want, and by the directories above these. */
+/** Memories by their destinations, and by the directories above these. */
 class Claims {
   readonly #at: Map<string, string[]> = new Map()
   readonly #below: Map<string, string[]> = new Map();
@@ -76,7 +76,7 @@ class Claims {
     return claims
   }
 
-  /** The memories that want a path at, above or below this one. */
+  /** The memories with a destination at, above or below this path. */
   overlapping(path: string): readonly string[] {
     const found = [...parentPaths(path), path].flatMap((above) => this.#at.get(above) ?? [])
     return [...found, ...(this.#below.get(path) ?? [])]

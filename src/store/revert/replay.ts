@@ -1,6 +1,6 @@
-// What a memory would be without some of its versions: plays it again, version by version, and does
-// what the others' authors did to the state without the undone ones. Never guesses: what cannot be
-// separated ends the replay with a reason. Decides for undo.ts; reads texts only where it must.
+// Computes what a memory would be without some of its versions: replays it version by version and
+// applies the remaining changes to the state without the undone ones. Never guesses: changes that
+// cannot be separated end the replay with a reason. Reads texts only where necessary.
 
 import { mergeText } from '../../text/text-merge.ts'
 import { digestOf } from '../changes/changes.ts'
@@ -15,29 +15,27 @@ import {
   textOf,
 } from './revert-plan.ts'
 
-/** What a memory is after a version, or would be without those that are undone. */
+/** The state of a memory after a version, with or without the undone ones. */
 type State =
   | { readonly kind: 'absent' }
   | { readonly kind: 'text'; readonly text: LazyText }
-  /** A redacted version: nothing is known of it but that it is the same as itself. */
+  /** A redacted version, which is only known to equal itself. */
   | { readonly kind: 'erased'; readonly versionId: string }
   | { readonly kind: 'inseparable'; readonly reason: LeftReason }
 
 interface Replayed {
-  /** As it was. */
+  /** The recorded state. */
   readonly after: State
-  /** Without the undone versions. */
+  /** The state without the undone versions. */
   readonly without: State
 }
 
 const absent: State = { kind: 'absent' }
 const overlap: State = { kind: 'inseparable', reason: 'overlap' }
 const erased: State = { kind: 'inseparable', reason: 'redacted' }
-const nothing: Replayed = { after: absent, without: absent }
+const nonexistent: Replayed = { after: absent, without: absent }
 
-/**
- * The text that a memory would have, undefined if it would not exist, or why that cannot be said.
- */
+/** The text that a memory would have (undefined if it would not exist), or why that is unknown. */
 export function replay(
   source: RevertSource,
   memoryId: string,
@@ -52,16 +50,16 @@ export function replay(
     case 'text':
       return { text: without.text }
     case 'erased':
-      // A live memory is never redacted, so this is not what it is now.
+      // A live memory is never redacted, so this is not its current state.
       return 'redacted'
     case 'inseparable':
       return without.reason
     default:
-      throw new Error('Not a state')
+      throw new Error('Unknown state')
   }
 }
 
-/** Of a memory and of those that merges put into it, in the order of the history. */
+/** The versions of a memory and of those that merges joined into it, in the history's order. */
 function withJoined(history: History, memoryId: string): readonly VersionEntry[] {
   const memoryIds = new Set([memoryId])
   for (const one of memoryIds) {
@@ -79,9 +77,9 @@ function withJoined(history: History, memoryId: string): readonly VersionEntry[]
 class Replay {
   readonly #source: RevertSource
   readonly #isUndone: (entry: VersionEntry) => boolean
-  /** By version. */
+  /** By version id. */
   readonly #done: Map<string, Replayed> = new Map()
-  /** How often each is asked for yet: states hold texts, so none is kept longer than that. */
+  /** The remaining uses of each: states hold texts, so none is kept longer than needed. */
   readonly #uses: Map<string, number> = new Map()
 
   constructor(source: RevertSource, isUndone: (entry: VersionEntry) => boolean) {
@@ -103,7 +101,7 @@ class Replay {
       if (this.#uses.has(versionId)) this.#done.set(versionId, replayed)
       for (const used of usedBy(inputs)) this.#release(used)
     }
-    return nothing
+    return nonexistent
   }
 
   #inputsOf(entry: VersionEntry): readonly VersionInput[] {
@@ -119,8 +117,8 @@ class Replay {
   }
 
   /**
-   * Who merges clones has nothing of their own to say, so that an undone merge too is made of what
-   * its inputs became.
+   * A merge has no changes of its own, so that an undone merge, too, is computed from its inputs
+   * without the undone versions.
    */
   #playMerge(entry: VersionEntry, after: State, inputs: readonly VersionInput[]): State {
     const replayed = inputs.map((input) => this.#replayed(input.entry))
@@ -136,24 +134,24 @@ class Replay {
     if (isClear || only === undefined || changed.length > 1 || this.#isUndone(entry)) {
       return merged ?? after
     }
-    // Where both sides' lines were kept they overlap; what was undone may stand apart from them.
+    // Where the lines of both sides were kept they overlap; the undone ones may be separable.
     const played = follow(only.without, { before: only.after, after, entry })
     const others = replayed.filter((one) => one !== only)
     return bringsBack(played, only, others) ? overlap : played
   }
 
   #replayed(entry: VersionEntry | undefined): Replayed {
-    return (entry && this.#done.get(entry.versionId)) ?? nothing
+    return (entry && this.#done.get(entry.versionId)) ?? nonexistent
   }
 
   #release(versionId: string): void {
-    const left = (this.#uses.get(versionId) ?? 0) - 1
-    this.#uses.set(versionId, left)
-    if (left === 0) this.#done.delete(versionId)
+    const remaining = (this.#uses.get(versionId) ?? 0) - 1
+    this.#uses.set(versionId, remaining)
+    if (remaining === 0) this.#done.delete(versionId)
   }
 }
 
-/** Ids of versions, each as often as it is needed. */
+/** The ids of the needed versions, each as often as it is needed. */
 function usedBy(inputs: readonly VersionInput[]): readonly string[] {
   return inputs.flatMap(({ entry, common }) => {
     return common === undefined ? [entry.versionId] : [entry.versionId, common.versionId]
@@ -161,28 +159,28 @@ function usedBy(inputs: readonly VersionInput[]): readonly string[] {
 }
 
 /**
- * Whether lines that one input lost are there again, and not because another one has them. A merge
- * may have put lines in another order, which is no reason to keep them.
+ * Whether lines that one input lost are present again although no other input has them. A merge
+ * may have moved lines, which is no reason to keep them.
  */
 function bringsBack(played: State, lost: Replayed, others: readonly Replayed[]): boolean {
   const kept = new Set([lost, ...others].flatMap(({ without }) => linesIn(without)))
-  const gone = new Set(linesIn(lost.after).filter((line) => !kept.has(line)))
-  return linesIn(played).some((line) => gone.has(line))
+  const lostLines = new Set(linesIn(lost.after).filter((line) => !kept.has(line)))
+  return linesIn(played).some((line) => lostLines.has(line))
 }
 
 function linesIn(state: State): readonly string[] {
   return state.kind === 'text' ? state.text.read().split('\n') : []
 }
 
-interface Step {
+interface RecordedChange {
   readonly before: State
   readonly after: State
   readonly entry: VersionEntry
 }
 
-/** A version that stays: what its author did, done to the state without the undone ones. */
-function follow(without: State, { before, after, entry }: Step): State {
-  // Who creates, restores or deletes leaves nothing of the state before.
+/** Applies the change of a remaining version to the state without the undone ones. */
+function follow(without: State, { before, after, entry }: RecordedChange): State {
+  // A creation, restoration or deletion keeps nothing of the previous state.
   if (entry.operation !== 'modified' || areSame(without, before)) return after
   if (areSame(without, after) || without.kind === 'inseparable') return without
   if (without.kind === 'absent') return overlap
@@ -192,7 +190,7 @@ function follow(without: State, { before, after, entry }: Step): State {
   return mergeTexts(before.text, text, after.text, path)
 }
 
-/** What a merge would have made of two states that come from `common`. */
+/** The merge of two states with the ancestor `common`. */
 function mergeStates(common: State, a: State, b: State, merged: State): State {
   if (areSame(a, common) || areSame(a, b)) return b
   if (areSame(b, common)) return a
@@ -203,13 +201,13 @@ function mergeStates(common: State, a: State, b: State, merged: State): State {
   // An edit beats a deletion.
   if (a.kind === 'absent') return b
   if (b.kind === 'absent') return a
-  const from = common.kind === 'text' ? common.text : nowhere
+  const from = common.kind === 'text' ? common.text : noText
   const path = mergePaths(from.path, a.text.path, b.text.path, merged)
   return path === undefined ? overlap : mergeTexts(from, a.text, b.text, path)
 }
 
-/** What two texts have in common that were not made from one. */
-const nowhere: LazyText = { path: '', sha256: '', read: () => '' }
+/** The common ancestor of two texts without one. */
+const noText: LazyText = { path: '', sha256: '', read: () => '' }
 
 function mergePaths(common: string, a: string, b: string, merged: State): string | undefined {
   if (a === common || a === b) return b
@@ -227,7 +225,7 @@ function mergeTexts(common: LazyText, a: LazyText, b: LazyText, path: string): S
   return { kind: 'text', text: { path, sha256: digestOf(text), read: () => text } }
 }
 
-/** The content that needs no merge, because one side left it alone or both made it the same. */
+/** The merged content if one side did not change it or both sides are equal. */
 function findSame(common: LazyText, a: LazyText, b: LazyText): LazyText | undefined {
   if (b.sha256 === common.sha256 || b.sha256 === a.sha256) return a
   return a.sha256 === common.sha256 ? b : undefined

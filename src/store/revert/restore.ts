@@ -1,6 +1,6 @@
-// Plans that put a memory back to one of its versions, or a whole directory to a moment. Pure:
-// reads the past, changes nothing. Nothing of the history goes: a revert is an ordinary change on
-// top (revert.ts), which can be reverted too.
+// Plans to restore a memory to one of its versions, or a directory to a moment. Pure: reads the
+// past, changes nothing. The history is kept: a revert is an ordinary change on top (revert.ts),
+// which can be reverted too.
 
 import { StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
@@ -24,7 +24,7 @@ import {
   textOf,
 } from './revert-plan.ts'
 
-/** What was done or, without a commit, would be done; no steps: nothing has to change. */
+/** The result of a revert; without a commit, what it would do. No steps: nothing to change. */
 export interface Revert extends Applied {
   /** By path. */
   readonly steps: readonly RevertStep[]
@@ -32,20 +32,21 @@ export interface Revert extends Applied {
 }
 
 export interface RestoreRequest {
-  /** A path: the memory that is there or was there last. Or `mem_…`. */
+  /** `mem_…`, or a path: the memory that is there or was there last. */
   readonly memory: string
   readonly to: Point
 }
 
 export interface RollbackRequest {
   readonly to: Point
-  /** Only what is at or below this path, now or then. */
+  /** Only memories at or below this path, now or at that moment. */
   readonly path?: string | undefined
 }
 
 /**
- * One memory to one of its versions, or to its state at a moment. Throws `not_found` if there was
- * none, `redacted`, `invalid_input` for a deletion or a version of another memory.
+ * Plans to restore one memory to one of its versions, or to its state at a moment. Throws
+ * `not_found` if it did not exist, `redacted`, or `invalid_input` for a deletion or another
+ * memory's version.
  */
 export async function planRestore(
   source: RevertSource,
@@ -60,7 +61,7 @@ export async function planRestore(
   return completePlan(source, [{ memoryId, text }], [], `restore to ${formatPoint(to)}`)
 }
 
-/** Every memory to its state at a moment; what has been created since is deleted. */
+/** Plans to restore every memory to its state at a moment; later ones are deleted. */
 export async function planRollback(
   source: RevertSource,
   request: RollbackRequest,
@@ -68,7 +69,7 @@ export async function planRollback(
   const { to, path = '/' } = request
   const directory = path === '/' ? path : checkPath(path)
   const moment = momentOf(source.history, to)
-  // Where clones were apart, no tree holds all that was there.
+  // Where clones had diverged, no tree holds all memories of that moment.
   const commit = moment.tips.length === 1 ? moment.commit : undefined
   const goals: Goal[] = []
   const redacted: LeftAlone[] = []
@@ -79,30 +80,30 @@ export async function planRollback(
     const now = source.snapshot.current.get(memoryId)?.live?.path
     const existed = then !== undefined && then.operation !== 'deleted'
     const text = existed ? textOf(source, then, commit) : undefined
-    // Where an erased version was is not known: then only where the memory is now counts.
+    // The path of an erased version is unknown: only the current path of the memory counts.
     if (![now, text?.path].some((at) => isConcerned(at, directory))) continue
     if (existed && text === undefined) redacted.push(leftAlone(memoryId, now, 'redacted'))
     else goals.push({ memoryId, text })
   }
   const placed = await leaveBlocked(source, goals)
-  // Without the path: a redaction of what lies there may leave the note.
+  // Without the path: a redaction of a memory there may not erase the note.
   const note = `rollback to ${formatPoint(to)}`
   return completePlan(source, placed.goals, [...redacted, ...placed.left], note)
 }
 
-/** By id or by path: the memory that is there, else the one that was there last. */
+/** Finds a memory by its id, or by path: the current one, otherwise the last one there. */
 function findMemory({ history, snapshot }: RevertSource, memory: string): string {
   if (memory.startsWith('mem_')) {
     const memoryId = parseId('memory', memory)
     if (history.firstOf(memoryId) !== undefined) return memoryId
-    throw new StoreError('not_found', 'There has never been such a memory')
+    throw new StoreError('not_found', 'No such memory has ever existed')
   }
   const live = snapshot.paths.findMemory(checkPath(memory))
   if (live !== undefined) return live.memoryId
   for (const entry of history.versions.reversed()) {
     if (entry.path === memory) return entry.memoryId
   }
-  throw new StoreError('not_found', 'There is no memory at this path, and none that was', {
+  throw new StoreError('not_found', 'No memory is or was at this path', {
     details: { path: memory },
   })
 }
@@ -111,19 +112,23 @@ function getRestorable(history: History, memoryId: string, to: Point): VersionEn
   if (!('versionId' in to)) {
     const entry = versionAt(history, memoryId, momentOf(history, to))
     if (entry !== undefined && entry.operation !== 'deleted') return entry
-    throw new StoreError('not_found', 'The memory did not exist then')
+    throw new StoreError('not_found', 'The memory did not exist at that time')
   }
   const entry = getVersionEntry(history, to.versionId)
   if (entry.memoryId !== memoryId) {
-    throw new StoreError('invalid_input', 'The version belongs to another memory: name that one', {
-      details: { memoryId: formatId('memory', entry.memoryId) },
-    })
+    throw new StoreError(
+      'invalid_input',
+      'The version belongs to another memory: restore that one',
+      {
+        details: { memoryId: formatId('memory', entry.memoryId) },
+      },
+    )
   }
   if (entry.operation !== 'deleted') return entry
   throw new StoreError('invalid_input', 'The version is a deletion: delete the memory instead')
 }
 
-/** The memories that commits touched which had not been made then. */
+/** The memories that later commits have touched. */
 function* changedSince(
   history: History,
   { has }: Moment,
@@ -136,7 +141,7 @@ function* changedSince(
   return changed
 }
 
-/** Below the root is everything, also what has no path. */
+/** Everything is below the root, also memories without a known path. */
 function isConcerned(path: string | undefined, directory: string): boolean {
   return directory === '/' || isAtOrBelow(path, directory)
 }

@@ -1,6 +1,5 @@
-// What every revert has in common, from the states that memories are to have to a plan with their
-// texts: what changes nothing is dropped, what cannot be placed is left, texts are read last. Which
-// states those are is decided in restore.ts and undo.ts.
+// Turns the goals of a revert into a plan: drops goals that are already reached, leaves memories
+// alone whose path is taken, and reads texts last. The goals come from restore.ts and undo.ts.
 
 import type { Operation } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
@@ -15,13 +14,13 @@ import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { findBlocked } from './path-claims.ts'
 
-/** What a plan is made from. The history reaches up to the snapshot. */
+/** The inputs of a plan. The history reaches up to the snapshot. */
 export interface RevertSource {
   readonly history: History
   readonly snapshot: Snapshot
   /**
    * The content of a version that is neither a deletion nor redacted. `at` is a commit at which it
-   * is current: many versions are found faster in one tree than each in its own.
+   * is current: looking up many versions in one tree is faster.
    */
   readVersion(entry: VersionEntry, at?: CommitEntry): string
   readMemory(memory: LiveMemory): string
@@ -29,7 +28,7 @@ export interface RevertSource {
   report(done: number, total: number): Promise<void>
 }
 
-/** A text that need not have been read. */
+/** A text that is read only when needed. */
 export interface LazyText {
   readonly path: string
   /** SHA-256 of the content, 64 hex digits. */
@@ -37,10 +36,10 @@ export interface LazyText {
   read(): string
 }
 
-/** What becomes of a memory. Ids are hex digits. */
+/** The state that a memory is to get. The id is in hex. */
 export interface Goal {
   readonly memoryId: string
-  /** Undefined: deleted. */
+  /** Undefined to delete the memory. */
   readonly text: LazyText | undefined
 }
 
@@ -48,35 +47,35 @@ export interface RevertPlan {
   readonly states: readonly StateChange[]
   readonly steps: readonly RevertStep[]
   readonly left: readonly LeftAlone[]
-  /** The reason of the change, if its author gives none. */
+  /** The default reason of the change. */
   readonly note: string
 }
 
-/** Reads the texts. Throws `change_too_large` before it does. */
+/** Builds the plan, reading the texts. Throws `change_too_large` before it reads any. */
 export async function completePlan(
   source: RevertSource,
   goals: readonly Goal[],
   left: readonly LeftAlone[],
   note: string,
 ): Promise<RevertPlan> {
-  const wanted = goals.filter((goal) => !isReached(source.snapshot, goal))
-  checkRowCount(wanted.length)
+  const unreached = goals.filter((goal) => !isReached(source.snapshot, goal))
+  checkRowCount(unreached.length)
   const states: StateChange[] = []
   const steps: RevertStep[] = []
-  for (const [index, { memoryId, text }] of wanted.entries()) {
-    if (index % READS === 0) await source.report(index, wanted.length)
+  for (const [index, { memoryId, text }] of unreached.entries()) {
+    if (index % READS === 0) await source.report(index, unreached.length)
     const target = text && { path: text.path, content: text.read() }
     states.push({ memoryId, target })
     steps.push(describeStep(source, memoryId, target))
   }
-  await source.report(wanted.length, wanted.length)
+  await source.report(unreached.length, unreached.length)
   return { states, steps: steps.toSorted(byPath), left: left.toSorted(byMemory), note }
 }
 
-/** How many texts are read before other work runs. */
+/** Texts that are read before other work may run. */
 const READS = 64
 
-/** Takes out what cannot be placed. */
+/** Separates the goals whose path is taken. */
 export async function leaveBlocked(
   { snapshot }: RevertSource,
   goals: readonly Goal[],
@@ -111,7 +110,7 @@ export function textOf(
   return { path, sha256, read: () => (content ??= source.readVersion(entry, at)) }
 }
 
-/** A time in a note, as ISO 8601 without needless digits. */
+/** A time in a note, as ISO 8601 without zero milliseconds. */
 export function formatTime(time: number): string {
   if (!(Math.abs(time) <= timeMax)) return String(time)
   return new Date(time).toISOString().replace('.000Z', 'Z')
@@ -138,10 +137,10 @@ function operationOf(before: TextState | undefined, after: TextState | undefined
   return before === undefined ? 'created' : 'modified'
 }
 
-/** Of two memories at one path, the one that leaves it comes first. */
+/** By path; of two memories at one path, the deleted one comes first. */
 function byPath(a: RevertStep, b: RevertStep): number {
-  const comes = Number(a.after !== undefined) - Number(b.after !== undefined)
-  return compare(pathOf(a), pathOf(b)) || comes || compare(a.memoryId, b.memoryId)
+  const byDeletion = Number(a.after !== undefined) - Number(b.after !== undefined)
+  return compare(pathOf(a), pathOf(b)) || byDeletion || compare(a.memoryId, b.memoryId)
 }
 
 function byMemory(a: LeftAlone, b: LeftAlone): number {
@@ -162,25 +161,25 @@ export interface RevertStep {
   /** `mem_…` */
   readonly memoryId: string
   readonly operation: Operation
-  /** Undefined if it is deleted now. */
+  /** Undefined if it was deleted before. */
   readonly before: TextState | undefined
-  /** Undefined if it becomes deleted. */
+  /** Undefined if it is deleted by the revert. */
   readonly after: TextState | undefined
 }
 
 export type LeftReason =
-  /** Later edits by others cannot be separated from what was to be undone. */
+  /** Later edits by others cannot be separated from the undone ones. */
   | 'overlap'
-  /** A content that is needed has been erased. */
+  /** A required content is erased. */
   | 'redacted'
   /** Another memory is at, above or below the path. */
   | 'path_taken'
 
-/** A memory that a revert concerns and that stays as it is. */
+/** A memory that a revert concerns but does not change. */
 export interface LeftAlone {
   /** `mem_…` */
   readonly memoryId: string
-  /** The path that is taken, else the one that the memory has now, if it has one. */
+  /** The path that is taken, or otherwise the current path of the memory, if it has one. */
   readonly path: string | undefined
   readonly reason: LeftReason
 }

@@ -1,6 +1,6 @@
-// Carries out a revert (restore.ts, undo.ts): plans it under the writer lock on the newest
-// head and on a history that reaches up to it, and makes one commit of it, or only says what it
-// would do. Nothing in between: a plan that cannot be done changes nothing.
+// Carries out a revert (restore.ts, undo.ts): plans it under the writer lock on the newest head
+// with a history up to that head, and commits it as a whole, or with `dryRun` only reports the
+// plan.
 
 import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
@@ -20,13 +20,13 @@ import type { Revert } from './restore.ts'
 import type { RevertPlan, RevertSource } from './revert-plan.ts'
 
 export interface RevertOptions extends Omit<WorkOptions, 'onCommit'> {
-  /** Says what would be done, and does nothing. */
+  /** Only reports what would be done. */
   readonly dryRun?: boolean | undefined
 }
 
 /**
- * Plans and commits. Rejects as `StoreWriter.apply` does, with what the plan throws, and with
- * `cancelled`; then nothing has changed.
+ * Plans and commits. Rejects as `StoreWriter.apply` does, with what the plan throws, or with
+ * `cancelled`; in each case nothing has changed.
  */
 export async function revert(
   session: StoreSession,
@@ -89,7 +89,7 @@ async function openSource(session: StoreSession, options: RevertOptions): Promis
       const known = at && findBlobAt(contents, at.oid, entry.memoryId)
       const content = readVersionContent(contents, entry, known)
       if (content !== undefined) return content
-      throw new StoreError('redacted', 'A version that is needed has been erased')
+      throw new StoreError('redacted', 'A required version has been erased')
     },
     readMemory: (memory) => readMemory(contents, memory),
     async report(done, total) {
@@ -102,5 +102,8 @@ async function openSource(session: StoreSession, options: RevertOptions): Promis
 /** Memory Stores API §5.7: an archived store can be read and emptied, not written. */
 function checkNotArchived(archivedAt: number | undefined, { states }: RevertPlan): void {
   if (archivedAt === undefined || states.every(({ target }) => target === undefined)) return
-  throw new StoreError('store_archived', 'The store is archived: it can be read and emptied only')
+  throw new StoreError(
+    'store_archived',
+    'The store is archived: memories can only be read or deleted',
+  )
 }

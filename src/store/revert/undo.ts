@@ -1,6 +1,6 @@
-// Undo of what an actor or a session wrote. Each memory that it touched is replayed without those
-// versions; edits that others made on top are kept by a three-way merge. What cannot be separated
-// is left as it is and reported: never guesses, never writes conflict markers. Plans only.
+// Plans the undo of what an actor or a session wrote. Each touched memory is replayed without those
+// versions; later edits by others are kept by a three-way merge. Memories whose changes cannot be
+// separated are left alone and reported. Never guesses, never writes conflict markers.
 
 import { StoreError } from '../../errors.ts'
 import { inSlices } from '../../time-slice.ts'
@@ -20,16 +20,16 @@ import {
   type RevertSource,
 } from './revert-plan.ts'
 
-/** Whose versions are undone. All given conditions must hold; an actor or a session is needed. */
+/** The versions to undo. All given conditions must hold; an actor or a session is needed. */
 export interface UndoRequest {
   readonly actorId?: string | undefined
   readonly session?: string | undefined
-  /** Inclusive, ms since 1970; of doubtful times as in `VersionFilter`. */
+  /** Inclusive, ms since 1970. Doubtful times count as in `VersionFilter`. */
   readonly since?: number | undefined
   readonly until?: number | undefined
 }
 
-/** Every memory to the state that it would have without some versions. */
+/** Plans to bring every memory to the state without the undone versions. */
 export async function planUndo(source: RevertSource, request: UndoRequest): Promise<RevertPlan> {
   checkRequest(request)
   const isUndone = (entry: VersionEntry): boolean => matches(source.history, entry.commit, request)
@@ -49,7 +49,7 @@ export async function planUndo(source: RevertSource, request: UndoRequest): Prom
   return completePlan(source, placed.goals, [...left, ...placed.left], noteOf(request))
 }
 
-/** The memories that have undone versions, and those that a merge put such memories into. */
+/** The memories with undone versions, and those that merges joined such memories into. */
 function* touchedBy(
   { history }: RevertSource,
   isUndone: (entry: VersionEntry) => boolean,
@@ -69,7 +69,7 @@ function* touchedBy(
   return touched
 }
 
-/** How many memories are replayed before other work runs. */
+/** Memories that are replayed before other work may run. */
 const MEMORIES = 16
 
 function matches(history: History, commit: CommitEntry, request: UndoRequest): boolean {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { MemoryStore } from '../../../src/index.ts'
 import { author, newStore } from '../../support/stores.ts'
 
-/** Whose methods they are. */
+/** The objects whose methods are called. */
 const owners: Readonly<Record<string, (store: MemoryStore) => object>> = {
   history: ({ history }) => history,
   me: (store) => store.as(author),
@@ -61,7 +61,7 @@ test.each<[method: string, args: readonly unknown[], says: RegExp]>([
   ['store.memories', [{ page: '' }], /^The cursor belongs/],
   ['store.memories', [{ page: 'b' }], /^The cursor belongs/],
   ['me.apply', [[null]], /^A change must be/],
-  ['me.edit', ['/a'], /^An edit is/],
+  ['me.edit', ['/a'], /^The edit of/],
 ])('%s of %j is invalid input', async (method, args, says) => {
   const { store } = await newStore()
   const refused = call(store, method, args)

@@ -43,7 +43,7 @@ export class CurrentState {
   /** Objects of the batch that is being written: a command may build on those of one before it. */
   #batch: Map<Oid, NewObject> = new Map()
 
-  /** `history` is empty, or what opening has read of it. */
+  /** `history` is empty or what opening has read. */
   constructor(parts: StateParts, history: History) {
     this.objects = parts.objects
     this.storeId = parts.storeId
@@ -155,7 +155,7 @@ export class CurrentState {
     return this.#held.upTo(this.contents, head, options, isWanted)
   }
 
-  /** Adds an epoch that a keyring of our own begins; returns how to take it back. */
+  /** Adds an epoch that our own keyring begins; returns an undo. */
   addEpoch(epoch: EpochKeys): Undo {
     const before = this.#epochs
     this.#epochs = new Map([...before, [epoch.kid, epoch]])

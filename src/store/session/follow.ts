@@ -1,5 +1,5 @@
-// Brings a verified snapshot to a newer head of the same store: by the commits that came since, or,
-// where another process or clone redacted or merged, by verifying what differs (FORMAT §8.1, §10).
+// Brings a verified snapshot to a newer head of the same store: by the new commits, or, if another
+// process or clone redacted or merged, by verifying the part that differs (FORMAT §8.1, §10).
 
 import { equalBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -13,19 +13,18 @@ import { verifyDescent, verifyHistory, type VerifyOptions } from '../verify/veri
 
 type RecordAt = Pick<Head, 'height' | 'record'>
 
-/** What is known of the head of before, and what of this device's own decides. */
+/** What this device knows of the previous head. */
 interface Known {
   /** Reads the history up to that head. */
   readonly fill: () => Promise<History>
   readonly below: VersionsBelow
-  /** The head that another process of it has left a record for, as late (FORMAT §7.4). */
+  /** The head for which another process of this device dropped a late record (FORMAT §7.4). */
   readonly findLeftFor: (record: Uint8Array) => RecordAt | undefined
 }
 
 /**
- * Returns the snapshot to go on with: `snapshot`,
- * moved, or another one. Throws `rolled_back` if the head does not hold what was known, or what
- * verification refuses; nothing has moved then.
+ * Returns the snapshot at `head`: `snapshot`, moved, or a new one. Throws `rolled_back` if the
+ * head does not contain the known head, or what verification throws; nothing has moved then.
  */
 export async function followHead(
   source: HistorySource,
@@ -42,7 +41,7 @@ export async function followHead(
   })
 }
 
-/** Undefined if the known head is gone: what it led to was redacted and erased. */
+/** Undefined if a redaction has erased the known head. */
 async function tryToFill(fill: () => Promise<History>): Promise<History | undefined> {
   try {
     return await fill()
@@ -54,7 +53,7 @@ async function tryToFill(fill: () => Promise<History>): Promise<History | undefi
 
 interface Verified {
   readonly snapshot: Snapshot
-  /** Up to this position nothing differs from what was known. */
+  /** Up to this position the known history is unchanged. */
   readonly base?: number
 }
 
@@ -63,14 +62,14 @@ interface LastHead {
   readonly leftFor: RecordAt | undefined
 }
 
-/** Accepts another history as a whole, if it holds all that was known, but for what is late. */
+/** Accepts a new history as a whole if it contains the known head, unless that is late. */
 async function replace(
   source: HistorySource,
   { head: known, leftFor }: LastHead,
   history: History | undefined,
   verify: (options: VerifyOptions) => Promise<Verified>,
 ): Promise<Snapshot> {
-  // Where a redaction has erased what was left, what it was left for says that this was right.
+  // If a redaction has erased a dropped record, the head that it was dropped for proves it late.
   const expected = leftFor === undefined ? [known] : [known, leftFor]
   let contained = false
   const { snapshot, base = -1 } = await verify({
@@ -81,10 +80,13 @@ async function replace(
       contained ||= expected.some(isIt)
     },
   })
-  // What stands up to the base is in the past of both heads: only later commits were made again.
+  // All up to the base is in the past of both heads: only later commits were rewritten.
   const position = history?.findCommit(known.commit, known.height)?.position
   if (contained || (position !== undefined && position <= base)) return snapshot
-  // Another process was right to leave the rest, in a sync (FORMAT §7.4).
+  // Another process may have dropped the rest as late, in a sync (FORMAT §7.4).
   if (await areLostCommitsLate(source, known.commit, snapshot.head.commit)) return snapshot
-  throw new StoreError('rolled_back', 'The store was put back to a state before the newest known')
+  throw new StoreError(
+    'rolled_back',
+    'The store was rolled back to a state before the newest known one',
+  )
 }

@@ -1,4 +1,4 @@
-// Whether a store holds what this device has verified of it last (FORMAT §9), and remembering that.
+// Checks that a store contains what this device last verified of it (FORMAT §9), and records that.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
@@ -10,7 +10,7 @@ import type { Anchor } from '../local/anchor.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import type { StoreSource } from './store-id.ts'
 
-/** FORMAT §9: the head must contain the record that this device verified last. */
+/** FORMAT §9: the head must contain the record that this device last verified. */
 export async function checkFreshness(
   source: RecordSource,
   { verified }: Pick<Anchor, 'verified'>,
@@ -20,14 +20,14 @@ export async function checkFreshness(
   if (await inSlices(containsRecord(source, head.commit, verified))) return
   throw new StoreError(
     'rolled_back',
-    'The store is older than what this device has verified, or another one took its place. ' +
+    'The store is older than what this device has verified, or was replaced by another one. ' +
       'If you restored a backup on purpose, accept that once',
   )
 }
 
 /**
- * As `checkFreshness`, but where another device that uses this clone was right to leave what was
- * verified last (FORMAT §7.4), the anchor goes back to the head.
+ * Checks freshness as `checkFreshness` does, but moves the anchor back to the head if another
+ * device that uses this clone dropped the last verified record as late (FORMAT §7.4).
  */
 export async function keepUp(
   source: StoreSource<AuditKeys>,
@@ -41,15 +41,15 @@ export async function keepUp(
     const left = anchor.verified?.commit
     if (left === undefined || !(await areLostCommitsLate(source, left, head.commit))) throw error
     const { objects } = source
-    // Whoever has moved it since has seen to the anchor.
+    // A process that has moved the head since has updated the anchor too.
     const accept = async () => objects.head === head.commit && anchor.accept(head)
     await lockedIfAllowed(objects, accept)
   }
 }
 
 /**
- * The first head that this device sees is trusted, and remembered. Throws `ref_conflict` if another
- * process has moved the branch to where it is left out.
+ * Trusts and records the first head that this device sees. Throws `ref_conflict` if another
+ * process has moved the branch to a head that does not contain it.
  */
 export function pin(
   source: StoreSource<AuditKeys>,
@@ -73,7 +73,7 @@ async function lockedIfAllowed(objects: ObjectStore, work: () => Promise<unknown
   try {
     await objects.exclusive(work)
   } catch (error) {
-    // Who may not write to the store has no lock to take, and no other writer to fear.
+    // Without write access to the store there is no lock to take.
     if (!hasCode(error, 'storage_denied')) throw error
     await work()
   }

@@ -1,6 +1,6 @@
-// The history of an open store, as long as somebody asks about it: filled by one question after
-// another, and let go of when none has come for a while. Whoever still has it then and asks again
-// gets the same one, so that a redaction reaches every history that is in use.
+// The history of an open store: filled on demand and released when no query has used it for a
+// while. As long as a caller still holds it, later queries get the same object, so that a redaction
+// reaches every history in use.
 
 import { Gate } from '../../async.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -8,18 +8,18 @@ import { catchUp, type CatchUpOptions } from '../history/catch-up.ts'
 import { History, type HistorySource } from '../history/history.ts'
 import { isOverdue, isWorthWriting } from '../local/history-cache.ts'
 
-/** Where the history is kept while nobody asks. */
+/** Where the history is stored while it is not in use. */
 export interface HistoryShelf {
-  /** Reads what is kept into an empty history. */
+  /** Reads what is stored into an empty history. */
   read(history: History, signal: AbortSignal | undefined): Promise<void>
-  /** Runs work while no other process writes and no command of this one runs; may throw. */
+  /** Runs work while no other process writes and no command of this process runs; may throw. */
   alone(work: () => Promise<void>): Promise<void>
-  /** Keeps what is not kept yet, if that is worth it. Called by such work. */
+  /** Stores new parts of the history, if that is worthwhile. Called inside `alone`. */
   write(history: History): Promise<void>
 }
 
-/** One question is often followed by another. */
-const LET_GO_AFTER_MS = 10_000
+/** Queries often come in quick succession. */
+const RELEASE_AFTER_MS = 10_000
 
 export class HeldHistory {
   readonly #shelf: HistoryShelf
@@ -27,22 +27,22 @@ export class HeldHistory {
   #held: History | undefined
   #last: WeakRef<History>
   #timer: NodeJS.Timeout | undefined
-  /** Not while it is being kept, nor again once that has failed. */
-  #mayKeep = true
+  /** False while the history is being stored, and forever once that has failed. */
+  #mayStore = true
 
-  /** Empty, or what opening has read of it. */
+  /** `history` is empty or what opening has read. */
   constructor(history: History, shelf: HistoryShelf) {
     this.#shelf = shelf
     this.#last = new WeakRef(history)
     if (history.commits.length > 0) this.#hold(history)
   }
 
-  /** As far as it is in RAM. */
+  /** The history as far as it is in RAM. */
   get now(): History {
     return this.#held ?? this.#last.deref() ?? new History()
   }
 
-  /** Up to a head; undefined, with nothing done, if that is not wanted any more. */
+  /** The history up to a head; undefined, with nothing done, unless `isWanted`. */
   upTo(
     source: HistorySource,
     head: Oid,
@@ -55,44 +55,46 @@ export class HeldHistory {
       this.#hold(history)
       if (history.commits.length === 0) await this.#shelf.read(history, options.signal)
       await catchUp(history, source, head, options)
-      if (this.#mayKeep && isOverdue(history)) void this.#keep(history)
+      if (this.#mayStore && isOverdue(history)) void this.#store(history)
       return history
     })
   }
 
-  /** After a redaction of our own: by position the new names of commits, and what was erased. */
+  /** Applies our own redaction: the new ids of commits by position, and the erased versions. */
   async forget(
     oldHead: Oid,
     rewritten: ReadonlyMap<number, Oid>,
     versionIds: ReadonlySet<string>,
   ): Promise<void> {
-    // Until its turn comes, nobody may keep it on disk.
+    // It must not be stored before the redaction is applied.
     this.now.isSuperseded = true
     await this.#gate.run(async () => {
       const history = this.now
-      // Unless somebody was faster, who has read the commits under their new names.
+      // Otherwise a query has already read the commits under their new ids.
       const isOld = history.head?.oid === oldHead
       history.applyRedaction(isOld ? rewritten : new Map(), versionIds)
       history.isSuperseded = false
     })
   }
 
-  /** Nothing happens by itself any more. */
+  /** Stops the timer. */
   close(): void {
     clearTimeout(this.#timer)
   }
 
-  /** From now on for a while. */
+  /** Holds the history until it was unused for a while. */
   #hold(history: History): void {
     this.#held = history
     if (this.#last.deref() !== history) this.#last = new WeakRef(history)
     clearTimeout(this.#timer)
-    // Failing leaves it in RAM, from where it can be asked as well.
-    this.#timer = setTimeout(() => void this.letGo().catch(() => undefined), LET_GO_AFTER_MS)
+    // On failure it stays in RAM, where it works as well.
+    this.#timer = setTimeout(() => void this.letGo().catch(() => undefined), RELEASE_AFTER_MS)
     this.#timer.unref()
   }
 
-  /** Unless it could not be kept: to read all of it from git again would take far longer. */
+  /**
+   * Releases the history, unless it cannot be stored: reading it from git would take far longer.
+   */
   async letGo(): Promise<void> {
     const history = this.#held
     if (history === undefined) return
@@ -100,10 +102,10 @@ export class HeldHistory {
     if (!isWorthWriting(history)) this.#held = undefined
   }
 
-  /** Whoever is asked all the time never lets go, and what was read shall outlive a death. */
-  async #keep(history: History): Promise<void> {
-    this.#mayKeep = false
-    this.#mayKeep = await this.#write(history).then(
+  /** Stores a history that is in constant use, so that it survives a crash. */
+  async #store(history: History): Promise<void> {
+    this.#mayStore = false
+    this.#mayStore = await this.#write(history).then(
       () => true,
       () => false,
     )

@@ -1,13 +1,13 @@
-// Work that reads for long between turns, in a store that others change meanwhile. New commits on
-// top are no matter: what was there stays. After a redaction or a merge by others, commits have
-// other names or places, and what was found out so far is of no one state. Must change nothing.
+// Long reads over several turns in a store that others change meanwhile. New commits on top do no
+// harm. After a redaction or merge by others, commits have new ids or positions, and results so far
+// are of no single state. Must change nothing.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { StoreSession } from './session.ts'
 
 /**
- * Throws what `work` throws; but `ref_conflict`, whatever came of it, if the history below the head
- * was made again meanwhile.
+ * Throws `ref_conflict` if the history below the head was rewritten meanwhile; otherwise what
+ * `work` throws.
  */
 export async function onOneState<T>(
   session: StoreSession,
@@ -25,14 +25,14 @@ export async function onOneState<T>(
   return done.value
 }
 
-/** Whether it happened since `rewrites` was read off the session, also by another process. */
+/** Whether the history was rewritten since `rewrites` was read, also by another process. */
 function wasRewritten(session: StoreSession, rewrites: number): Promise<boolean> {
   return session.reading(() => session.rewrites !== rewrites)
 }
 
 /**
- * Whether an error is that of somebody who was overtaken: another clone was faster, or the history
- * was made again since `rewrites` was read, and parts of the one of before may be erased.
+ * Whether an error comes from a concurrent change: another clone was faster, or the history was
+ * rewritten since `rewrites` was read, and parts of the old one may be erased.
  */
 export async function hasMoved(
   session: StoreSession,

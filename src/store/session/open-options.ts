@@ -15,13 +15,13 @@ import { Anchor } from '../local/anchor.ts'
 import { RemoteStateFile } from '../local/remote-state-file.ts'
 import type { CacheOwner } from '../local/sealed-cache.ts'
 
-/** Given anew with every opening; nothing of it is stored. */
+/** Given with each opening and never stored. */
 export interface GuardOptions {
-  /** Looks at every text before it is written, beside the guard that the settings may ask for. */
+  /** Checks every text before it is written, in addition to the guard of the settings. */
   readonly guard?: ContentGuard
 }
 
-/** The system's, unless given. */
+/** Defaults to the system's. */
 export interface StoreEnvironment {
   readonly clock?: Clock
   /** @internal Replaced in tests. */
@@ -30,15 +30,15 @@ export interface StoreEnvironment {
   readonly disk?: Disk
   /** @internal What new passphrases are stretched with: tests take the least that is allowed. */
   readonly stretch?: StretchParameters
-  /** @internal Where packs are made: a worker thread, unless given. */
+  /** @internal Where packs are made; a worker thread by default. */
   readonly packer?: Packer
 }
 
-/** Where a store and what belongs to it lie. */
+/** The locations of a store and of what belongs to it. */
 export interface StorePlaces {
   /** The bare repository. */
   readonly directory: string
-  /** What must live outside the store: the anchor. One folder serves many stores. */
+  /** For the anchor, which must be outside the store. One folder serves many stores. */
   readonly stateDirectory: string
   readonly identity: Identity
 }
@@ -47,9 +47,9 @@ export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment
   /** One of these enrols an identity that is not a device of the store yet (FORMAT §7). */
   readonly passphrase?: string
   readonly recoveryKey?: string
-  /** `memstore_…`: refuse any other store, also one of the same device that took its place. */
+  /** `memstore_…`: refuses any other store, also another one of the same device. */
   readonly storeId?: string
-  /** Accept a store that was put back to an older state, once. */
+  /** Accepts once a store that was restored to an older state. */
   readonly acceptRolledBack?: boolean
   /** Reports the verification of a long history. */
   readonly progress?: Progress
@@ -93,7 +93,7 @@ export function localFiles(
   return { caches, anchor, seenRemotes: new RemoteStateFile(caches, remotesFile), cacheDirectory }
 }
 
-/** Where this device keeps what belongs to it alone. Reads nothing. */
+/** The paths of this device's local files. Reads nothing. */
 export function localPlaces(
   options: StorePlaces & StoreEnvironment,
   storeId: string,

@@ -1,6 +1,6 @@
-// Opening what is there. Trusts nothing that it finds: the repository is checked, the keyring
-// opened tentatively, and the head verified from the newest state that this device has verified
-// before, or from genesis (FORMAT §8, §9). Order matters and is explained at each step.
+// Opens an existing store. Trusts nothing that it finds: the repository is checked, the keyring
+// opened tentatively, and the head verified from the newest state that this device has verified, or
+// from genesis (FORMAT §8, §9). The order of the steps matters.
 
 import { StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
@@ -30,8 +30,7 @@ export async function openSession(
   const { clock, random, stretch } = environmentOf(options)
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
-  // The anchor before the head: the other way round, a commit between the two would look like a
-  // rollback.
+  // Reads the anchor before the head: otherwise a commit in between would look like a rollback.
   const { caches, anchor, cacheDirectory, seenRemotes } = localFiles(options, storeId)
   objects.refresh()
   const head = getHead(objects)
@@ -62,7 +61,9 @@ export interface Verified {
   readonly versionIds: VersionIds
 }
 
-/** From the cached snapshot, if the head descends from it. Undefined if that leads nowhere. */
+/**
+ * Verifies from the cached snapshot; undefined if that fails or the head does not descend from it.
+ */
 async function resume(
   source: StoreSource,
   files: CacheFiles,
@@ -89,7 +90,7 @@ async function resume(
     const below = versionIds.below(source, commit, fill, options)
     return (await verifyDescent(source, snapshot, head, below, options)) ? known : undefined
   } catch (error) {
-    // Whatever is wrong, the cache is no witness: the verification from genesis decides.
+    // The cache proves nothing about the store: the verification from genesis decides.
     if (error instanceof StoreError && error.code !== 'cancelled') return undefined
     throw error
   }

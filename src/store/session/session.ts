@@ -45,7 +45,7 @@ export class StoreSession {
   readonly reads: Reads
   readonly seenRemotes: RemoteStateFile
   readonly local: LocalFiles
-  /** One sync at a time: each sends all that was acknowledged before it was asked for. */
+  /** One sync at a time: each sends all that was acknowledged before it was requested. */
   readonly syncs: Gate = new Gate()
   readonly #state: CurrentState
   readonly #upkeep: Upkeep
@@ -54,7 +54,7 @@ export class StoreSession {
   readonly #slice = new SharedSlice()
   #closing: Promise<void> | undefined
 
-  /** `history` is empty, or what opening has read of it. */
+  /** `history` is empty or what opening has read. */
   constructor(parts: SessionParts, history: History) {
     const state = new CurrentState(parts, history)
     this.objects = state.objects
@@ -73,11 +73,11 @@ export class StoreSession {
   }
 
   /**
-   * Only in a turn (`reading`, `writing`, `planning`): between turns it may be ahead of the disk,
-   * by a batch that is being written.
+   * Read it only in a turn (`reading`, `writing`, `planning`): between turns it may be ahead of
+   * the disk by a batch that is being written.
    */
   get snapshot(): Snapshot {
-    assert(this.#state.isBusy, 'the snapshot is looked at in a turn')
+    assert(this.#state.isBusy, 'the snapshot is read in a turn')
     return this.#state.snapshot
   }
 
@@ -95,17 +95,17 @@ export class StoreSession {
     return this.#state.contents
   }
 
-  /** The newest head, which may be on its way to the disk. */
+  /** The newest head, which may not be on disk yet. */
   get newestHead(): Head {
     return this.#state.snapshot.head
   }
 
-  /** The commits as far as they are in RAM already, oldest first. */
+  /** The commits that are in RAM already, oldest first. */
   get knownCommits(): History['commits'] {
     return this.#state.history.commits
   }
 
-  /** Adds an epoch that a keyring of our own begins; returns how to take it back. */
+  /** Adds an epoch that our own keyring begins; returns an undo. */
   addEpoch(epoch: EpochKeys): Undo {
     return this.#state.addEpoch(epoch)
   }
@@ -133,7 +133,7 @@ export class StoreSession {
     return this.#writer.submit(build, alone)
   }
 
-  /** Runs what only looks as `writing` would run it, on the newest snapshot. */
+  /** Runs a plan that writes nothing as `writing` would run it, on the newest snapshot. */
   async planning<T>(plan: () => Promise<T>): Promise<T> {
     this.#checkOpen()
     return this.#state.inTurn(async () => {
@@ -148,7 +148,7 @@ export class StoreSession {
     for (;;) {
       const { rewrites } = this
       const { commit } = await this.reading((snapshot) => snapshot.head)
-      // A head from before a redaction would bring back what that has erased.
+      // Filling up to a head from before a redaction would restore what that has erased.
       const isNew = (): boolean => this.rewrites === rewrites
       try {
         const history = await this.#state.findHistory(commit, options, isNew)
@@ -156,26 +156,26 @@ export class StoreSession {
       } catch (error) {
         if (!hasCode(error, 'object_missing')) throw error
         await this.reading(() => undefined)
-        // Unless another process redacted meanwhile, and has erased the history of before.
+        // Unless another process redacted meanwhile and has erased the old history.
         if (isNew()) throw error
       }
     }
   }
 
-  /** While writing alone, or planning: no commit comes into it that is not on the disk. */
+  /** Call while writing alone or planning: it never contains a commit that is not on disk. */
   async historyNow(options: WorkOptions = {}): Promise<History> {
-    assert(!this.#state.hasBatch, 'who reads the history while writing has the batch alone')
+    assert(!this.#state.hasBatch, 'the history is read only while writing alone')
     return this.#state.historyUpTo(this.newestHead.commit, options)
   }
 
-  /** What the next record is stamped with, ms since 1970. */
+  /** The time for the next record, ms since 1970. */
   nextTime(): number {
     return this.clock.stamp(this.#state.snapshot)
   }
 
   /**
-   * Throws `sensitive_content`. Call while writing or planning, before anything of the rows is
-   * sealed. The reason is the author's own: what the store words itself is not asked about.
+   * Throws `sensitive_content`. Call while writing or planning, before the rows are sealed.
+   * `reason` is the author's: reasons that the store generates are not checked.
    */
   async checkContents(rows: readonly PlannedRow[], reason: string | undefined): Promise<void> {
     const { current, settings } = this.#state.snapshot
@@ -187,7 +187,7 @@ export class StoreSession {
     })
   }
 
-  /** What the next commit of this device needs, a merge with another head too. While writing. */
+  /** The context of this device's next commit, also of a merge. Call while writing. */
   async commitContext(time: number, other?: OtherParent): Promise<CommitContext> {
     const { deviceId, signing } = this.identity
     const { devices, head } = this.#state.snapshot
@@ -205,8 +205,8 @@ export class StoreSession {
   }
 
   /**
-   * While writing, before the branch leaves what the anchor names: whatever becomes of this
-   * process, the store opens.
+   * Notes records that a sync drops as late. Call while writing, before the branch moves off them:
+   * the store must open even if this process dies.
    */
   async noteLeft(left: LeftLate): Promise<void> {
     const { oid, height, record } = left.common
@@ -233,7 +233,7 @@ export class StoreSession {
     this.#state.forgetAll()
   }
 
-  /** Erases from the whole store what redactions have left, and makes the caches again. */
+  /** Erases redacted objects from the whole store and rebuilds the caches. */
   async erase(): Promise<void> {
     if (this.objects.status().purgePending === 0) return
     await this.checkpoint()

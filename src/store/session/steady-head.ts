@@ -1,18 +1,17 @@
-// Work on a repository without a session, an auditor's or one that is being opened, whose head
-// another process may move meanwhile. New commits on top are no matter; a redaction erases what
-// lies below the head that was read, and whatever goes wrong then says nothing about the
-// repository.
+// Work on a repository without a session, for an auditor or during opening, while another process
+// may move the head. A redaction may erase what is below the head that was read; an error then says
+// nothing about the repository.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 
-/** Others may be faster so often. */
+/** Attempts before the error is thrown. */
 const ATTEMPTS = 8
 
 /**
- * Throws what `work` throws; but does it again if the head, or that of the remote, is elsewhere
- * then. It reads the head itself, after the anchor.
+ * Runs `work` again if it throws and the head, or the remote's head, has moved. `work` reads the
+ * head itself, after the anchor.
  */
 export async function onSteadyHead<T>(objects: ObjectStore, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -28,7 +27,7 @@ export async function onSteadyHead<T>(objects: ObjectStore, work: () => Promise<
   }
 }
 
-/** Inside `exclusive`. Throws `ref_conflict` if the head is another one by now. */
+/** Call inside `exclusive`. Throws `ref_conflict` if the head has moved. */
 export function checkIsHead(objects: ObjectStore, head: Oid): void {
   if (objects.head === head) return
   throw new StoreError('ref_conflict', 'Another process has moved the head meanwhile: try again')

@@ -12,12 +12,15 @@ import { getBlob, getTree } from '../snapshot/git-reads.ts'
 export function getHead(objects: ObjectStore): Oid {
   if (objects.head !== undefined) return objects.head
   for (const _ of objects.objectIds()) {
-    throw new StoreError('ref_corrupt', 'refs/heads/main is missing, though objects are there')
+    throw new StoreError(
+      'ref_corrupt',
+      'refs/heads/main is missing, but the repository has objects',
+    )
   }
   throw new StoreError('not_a_store', 'The repository has no commit: it is not a gitlocket store')
 }
 
-/** From the public file of the head's tree; verified with the rest of genesis. */
+/** Reads the id from the public file in the head's tree, which is verified with genesis. */
 export function readStoreId(objects: ObjectStore): string {
   const text = Buffer.from(readCommitBytes(objects, getHead(objects)).subarray(0, 46))
   const tree = /^tree ([0-9a-f]{40})\n/.exec(text.toString('latin1'))?.[1]
@@ -31,7 +34,7 @@ export function readStoreId(objects: ObjectStore): string {
 
 export function checkExpected(found: string, expected: string | undefined): void {
   if (expected === undefined || parseId('store', expected) === found) return
-  throw new StoreError('store_id_mismatch', 'Another store is in this place than the expected one')
+  throw new StoreError('store_id_mismatch', 'The store is not the expected one')
 }
 
 /** What is read from the repository of a store, before a session holds it. */

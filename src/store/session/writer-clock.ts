@@ -1,5 +1,5 @@
-// The clock that records are stamped with, as it is: never bent, whatever other records say
-// (FORMAT §6.5). Notices, for whoever wants to warn of it, that it is far from the newest record.
+// The clock that records are stamped with, never adjusted to other records (FORMAT §6.5). Notes
+// when it is far from the newest record, so that callers can warn.
 
 import { equalBytes } from '../../bytes.ts'
 import type { Clock } from '../../clock.ts'
@@ -15,7 +15,7 @@ export interface ClockLeap {
   readonly newest: number
 }
 
-/** Stores rest for months; of one that rested for over a year this warns once, for nothing. */
+/** A store may be unused for months. After more than a year this warns once without need. */
 const AHEAD = 366 * 24 * 60 * 60 * 1000
 
 export class WriterClock {
@@ -26,23 +26,23 @@ export class WriterClock {
     this.#clock = clock
   }
 
-  /** The last one that a write came upon. */
+  /** The last leap that a write noticed. */
   get leap(): ClockLeap | undefined {
     return this.#leap
   }
 
-  /** Ms since 1970, as far as a record can hold it. */
+  /** Ms since 1970, limited to what a record can hold. */
   now(): number {
     return Math.min(Math.max(Math.floor(this.#clock()), 0), timeMax)
   }
 
-  /** The time of a record to be written on a snapshot. */
+  /** The time for a new record on a snapshot. */
   stamp(snapshot: Snapshot): number {
     this.#leap = this.findLeap(snapshot) ?? this.#leap
     return this.now()
   }
 
-  /** Undefined if clock and newest record agree, or a recovery identity wrote that. */
+  /** Undefined if clock and newest record agree, or a recovery identity wrote that record. */
   findLeap({ head, devices }: Pick<Snapshot, 'head' | 'devices'>): ClockLeap | undefined {
     const clock = this.now()
     const newest = [...devices.values()].find(({ record }) => equalBytes(record, head.record))?.time

@@ -57,7 +57,7 @@ export class Writer {
     })
   }
 
-  /** Resolves when all that was submitted before is done, whatever comes meanwhile. */
+  /** Resolves when all commands submitted before are done, regardless of later ones. */
   async settled(): Promise<void> {
     if (this.#running === undefined) return
     await this.submit(async () => ({ built: undefined, result: undefined }))
@@ -85,7 +85,7 @@ export class Writer {
         await this.#writeBatch()
       })
     } catch (error) {
-      // No lock or no trustworthy head: nobody in the queue can go on.
+      // Without the lock or a trustworthy head, no queued command can run.
       for (const command of this.#queue.splice(0)) command.reject(error)
     }
   }

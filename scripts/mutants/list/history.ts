@@ -3,7 +3,7 @@
 import type { MutatedFile } from '../mutant.ts'
 
 const current = 'unit/store/current-versions.test.ts'
-const sameAsMap = 'are those of a map, whatever is set, taken away and copied'
+const sameAsMap = 'are those of a map after any sequence of sets, deletes and copies'
 const branches = 'property/branches.test.ts'
 const sameHistory = 'the history is the same however it came there'
 const inOrder = 'the history knows the order, the past of each commit, and the cuts'
@@ -47,7 +47,7 @@ export const history: readonly MutatedFile[] = [
         line: 'return { oid, height, parents: this.#history.parentsOf(commit), known: undefined }',
         becomes: 'return undefined',
         test: caughtUp,
-        name: 'after a merge reads what is new, and of the rest what decides its order',
+        name: 'after a merge reads new commits, and of known ones what decides their order',
       },
       {
         line: '.toSorted(byHash)',
@@ -77,7 +77,7 @@ export const history: readonly MutatedFile[] = [
         line: '    history.truncate(kept)',
         becomes: '',
         test: caughtUp,
-        name: 'after a redaction elsewhere reads what was rewritten and no more',
+        name: 'after a redaction elsewhere reads only rewritten commits',
       },
     ],
   },

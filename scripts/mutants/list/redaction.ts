@@ -40,7 +40,7 @@ export const redaction: readonly MutatedFile[] = [
 `,
         becomes: '',
         test: 'unit/store/erased-spans.test.ts',
-        name: 'what follows the newest commit in a line may replace it',
+        name: 'the next commit of a linear history may replace it',
       },
       {
         line: 'detour.start > position ? position : detour.end + 1',
@@ -71,7 +71,7 @@ export const redaction: readonly MutatedFile[] = [
 `,
         becomes: '',
         test: 'unit/store/redaction.test.ts',
-        name: 'a redaction erases one version and keeps who did what when',
+        name: 'a redaction erases one version and keeps its author, operation and time',
       },
       {
         line: `    this.#dead.add(old)
@@ -103,7 +103,7 @@ export const redaction: readonly MutatedFile[] = [
 `,
         becomes: '',
         test: 'unit/store/redaction-limits.test.ts',
-        name: 'is refused in an archived store, in which deleting and redacting go on',
+        name: 'is refused in an archived store, which allows deletions and redactions',
       },
     ],
   },
@@ -114,7 +114,7 @@ export const redaction: readonly MutatedFile[] = [
         line: 'const more = versionIds.filter((versionId) => !known.has(versionId))',
         becomes: 'const more = versionIds.slice(versionIds.length)',
         test: 'unit/store/redaction-limits.test.ts',
-        name: 'was agreed to is all that may go: nothing is done if more is selected by now',
+        name: 'a confirmed selection is the limit: nothing is done if more is selected now',
       },
     ],
   },
@@ -126,7 +126,7 @@ export const redaction: readonly MutatedFile[] = [
     this.#tree`,
         becomes: '    this.#tree',
         test: 'unit/store/redaction.test.ts',
-        name: 'a redaction erases one version and keeps who did what when',
+        name: 'a redaction erases one version and keeps its author, operation and time',
       },
       {
         line: `    this.#dead.add(root)
@@ -139,20 +139,20 @@ export const redaction: readonly MutatedFile[] = [
         line: `return !erasedIds.has(commit.record.rows[row]?.versionId ?? '')`,
         becomes: 'return true',
         test: 'unit/store/redaction.test.ts',
-        name: 'a redaction erases one version and keeps who did what when',
+        name: 'a redaction erases one version and keeps its author, operation and time',
       },
       {
         line: `      this.#shown.hide(memoryId, blob)
 `,
         becomes: '',
         test: 'unit/store/redaction.test.ts',
-        name: 'a redaction erases one version and keeps who did what when',
+        name: 'a redaction erases one version and keeps its author, operation and time',
       },
       {
         line: 'parents: place.parents.map((parent) => parents.get(parent) ?? parent),',
         becomes: 'parents: place.parents,',
         test: 'unit/store/redaction.test.ts',
-        name: 'a redaction erases one version and keeps who did what when',
+        name: 'a redaction erases one version and keeps its author, operation and time',
       },
     ],
   },

@@ -61,7 +61,7 @@ describe('an envelope', () => {
     expect(open).toThrow(/^envelope_commitment: /)
   })
 
-  test('with a salt of its own choosing opens, and is refused when the salt is recomputed', () => {
+  test('with a chosen salt opens, and is refused when the salt is recomputed', () => {
     const salt = H(utf8('chosen')).slice(0, 24)
     const chosen = sealWithSalt('record', keys, context, salt, pad('record', plaintext))
     expect(openEnvelope('record', keys, context, chosen)).toEqual(pad('record', plaintext))

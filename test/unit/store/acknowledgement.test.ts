@@ -1,5 +1,5 @@
-// Who has taken over a redaction, on real clones: a device shows it by what it writes afterwards, a
-// newcomer never had what was erased, and of who writes nothing it cannot be known.
+// Which devices have accepted a redaction, on real clones: a device shows it by writing on top of
+// it, a new device never had what was erased, and a device that writes nothing stays pending.
 
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
@@ -40,7 +40,7 @@ const stores = worldsOf(async (url) => {
 })
 
 describe('after a redaction', () => {
-  test('every other active device is pending, with when it was last seen', async () => {
+  test('every other active device is pending, with the time when it was last seen', async () => {
     const { first, second } = await stores()
     const reader = await admit(first, 'reader')
     const gone = await admit(first, 'writer')
@@ -63,7 +63,7 @@ describe('after a redaction', () => {
     expect((await redactOldest(first, '/secret.md')).pendingDevices).toEqual([])
   })
 
-  test('a device that has written on top of it has it; until then it has not', async () => {
+  test('a device has acknowledged it once it has written on top of it', async () => {
     const { first, second } = await stores()
     await redactOldest(first, '/secret.md')
     const [redacted] = (await deviceOf(first, idOf(second)))?.unacknowledged ?? []
@@ -72,7 +72,7 @@ describe('after a redaction', () => {
     await sync(first)
     const { merge, pendingDevices } = await sync(second)
     expect(merge).toBeDefined()
-    // Its own merge shows that it has it, and who redacted has it anyway.
+    // Its own merge acknowledges it, and so does being the redacting device.
     expect(pendingDevices).toEqual([])
     expect((await deviceOf(first, idOf(second)))?.unacknowledged).toHaveLength(1)
     await sync(first)
@@ -80,7 +80,7 @@ describe('after a redaction', () => {
     expect((await deviceOf(second, idOf(first)))?.unacknowledged).toEqual([])
   })
 
-  test('a sync that takes it over tells who else has not', async () => {
+  test('a sync that accepts it reports the devices that have not', async () => {
     const { first, second, remote } = await stores()
     const third = await joinClone(first, remote)
     await syncAll([third, first, second])
@@ -92,7 +92,7 @@ describe('after a redaction', () => {
     expect((await sync(second)).pendingDevices).toEqual([])
   })
 
-  test('whoever comes later never had what was erased', async () => {
+  test('a device that is added later never had what was erased', async () => {
     const { first, remote } = await stores()
     await redactOldest(first, '/secret.md')
     const reader = await admit(first, 'reader')
@@ -104,7 +104,7 @@ describe('after a redaction', () => {
     }
   })
 
-  test('several redactions are told one by one, oldest first', async () => {
+  test('several redactions are reported one by one, oldest first', async () => {
     const { first, second } = await stores()
     await redactOldest(first, '/secret.md')
     await sync(first)

@@ -1,4 +1,4 @@
-// Which commit is in whose past, in histories that part and meet.
+// Which commits are in the past of which, in histories that diverge and merge.
 
 import { describe, expect, test } from 'vitest'
 import { Ancestry } from '../../../src/store/commits/ancestry.ts'
@@ -32,7 +32,7 @@ test.each([
   { parents: fork, tips: [4], past: [0, 1, 2, 4] },
   { parents: fork, tips: [4, 3], past: [0, 1, 2, 3, 4] },
   { parents: fork, tips: [6], past: [0, 1, 2, 3, 4, 5, 6] },
-  // A cut, but not in the past of what stands after it.
+  // A cut, but not in the past of the commit after it.
   { parents: fork, tips: [3], past: [0, 1, 3] },
   { parents: crisscross, tips: [4], past: [0, 1, 2, 4] },
   { parents: twins, tips: [2], past: [0, 2] },
@@ -66,9 +66,12 @@ describe('the newest commits', () => {
   })
 })
 
-test.each(fork.map((_, length) => length))('a part of %i commits goes on as it began', (length) => {
-  const ancestry = made(fork).prefix(length)
-  expect(ancestry.tipsBefore(length)).toEqual(made(fork).tipsBefore(length))
-  const cuts = fork.slice(length).map((parents) => ancestry.append(parents))
-  expect(cuts).toEqual(fork.map((_, position) => made(fork).isCut(position)).slice(length))
-})
+test.each(fork.map((_, length) => length))(
+  'a prefix of %i commits can be extended like the whole',
+  (length) => {
+    const ancestry = made(fork).prefix(length)
+    expect(ancestry.tipsBefore(length)).toEqual(made(fork).tipsBefore(length))
+    const cuts = fork.slice(length).map((parents) => ancestry.append(parents))
+    expect(cuts).toEqual(fork.map((_, position) => made(fork).isCut(position)).slice(length))
+  },
+)

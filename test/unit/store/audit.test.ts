@@ -1,5 +1,5 @@
-// The trail as an auditor lists it: every commit, what it did to which ids, who let whom in, and a
-// store that was put back is noticed.
+// The trail as an auditor lists it: every commit with the ids it changed, who admitted which
+// device, and the detection of a store that was rolled back.
 
 import { rmSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -34,7 +34,7 @@ function write(path: string, content: string): Promise<unknown> {
 }
 
 describe('the trail', () => {
-  test('says which versions of which memories each commit made', async () => {
+  test('lists the versions and memories of each commit', async () => {
     await write('/a', 'a')
     await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'b' }])
     await store.as(author).apply([{ type: 'delete', path: '/a' }])
@@ -61,7 +61,7 @@ describe('the trail', () => {
     ])
   })
 
-  test('says what was redacted, and why', async () => {
+  test('lists what was redacted, with the reason', async () => {
     await write('/a', 'a')
     await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'b' }])
     const [, first] = (await store.history.versions()).data
@@ -78,7 +78,7 @@ describe('the trail', () => {
     expect(flags).toEqual([true, false])
   })
 
-  test('says who was let in, by whom, and what keys changed', async () => {
+  test('lists who was admitted, by which device, and the changed keys', async () => {
     const second = await generateIdentity()
     const { deviceId } = await store.as(author).devices.add(formatDeviceCard(second), 'reader')
     await store.as(author).devices.changeRole(deviceId, 'writer')
@@ -116,7 +116,7 @@ describe('the trail', () => {
   })
 })
 
-describe('a store that was put back', () => {
+describe('a store that was rolled back', () => {
   test('is rolled_back for an auditor who has seen more, until that is accepted', async () => {
     await audited()
     copyDirectory(place.directory, `${place.directory}-old`)
@@ -130,7 +130,7 @@ describe('a store that was put back', () => {
     expect((await audited()).entries).toHaveLength(2)
   })
 
-  test('or replaced by another one is store_id_mismatch where the id is given', async () => {
+  test('or replaced by another one is store_id_mismatch if the id is given', async () => {
     const storeId = formatId('store', 'ab'.repeat(16))
     await expect(audited({ storeId })).rejects.toMatchObject({ code: 'store_id_mismatch' })
   })

@@ -41,7 +41,7 @@ async function blame(
   }
 }
 
-/** `0a 1b?`: who wrote each line, and whether that is uncertain. */
+/** `0a 1b?`: the author of each line, and whether that is uncertain. */
 function short(lines: readonly BlameLine[]): string {
   return lines
     .map(({ line, version, uncertain }) => {
@@ -91,7 +91,7 @@ describe('a line came from', () => {
     expect(await blameOf(texts)).toBe(expected)
   })
 
-  test('a version of the memory, wherever it lay', async () => {
+  test('a version of the memory, at any path', async () => {
     const made = await written(['a\nb\n'])
     await made.store.as(numbered(1)).apply([{ type: 'rename', path, to: '/d/moved' }])
     await made.store.as(numbered(2)).apply([{ type: 'create', path, content: 'another\n' }])
@@ -104,7 +104,7 @@ describe('a line came from', () => {
     await made.store.close()
   })
 
-  test('a version before the deletion that was taken back', async () => {
+  test('a version before a deletion that was restored', async () => {
     const made = await written(['a\nb\n', 'a\nb\nc\n'])
     const memory = (await made.store.read(path))?.memoryId ?? ''
     const { data: versions } = await made.store.history.versions({ memoryId: memory })
@@ -146,7 +146,7 @@ describe('a redacted version', () => {
     await made.store.close()
   })
 
-  test('has no lines to ask for', async () => {
+  test('has no lines itself', async () => {
     const made = await written(['a\n', 'b\n'])
     const { data: versions } = await made.store.history.versions({ order: 'oldest' })
     const versionId = versions[0]?.versionId ?? ''
@@ -161,7 +161,7 @@ describe('a redacted version', () => {
 })
 
 describe('at an earlier point', () => {
-  test('lines are those of then', async () => {
+  test('the lines are those of that time', async () => {
     const made = await written(['a\n', 'a\nb\n', 'x\n'])
     await made.store.as(author).apply([{ type: 'delete', path }])
     const { data: versions } = await made.store.history.versions({ order: 'oldest' })
@@ -184,7 +184,7 @@ describe('at an earlier point', () => {
     await made.store.close()
   })
 
-  test('before the memory was there, nothing is found', async () => {
+  test('before the memory existed, nothing is found', async () => {
     const made = await written(['a\n'])
     const { memoryId = '' } = (await made.store.read(path)) ?? {}
     const read = await historyOf(made.store, made.place)

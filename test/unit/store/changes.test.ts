@@ -1,5 +1,5 @@
-// What a command becomes: version rows, ids, refusals that change nothing. And the same for states
-// that memories are put into at once.
+// The plans of commands: version rows, ids, refusals that change nothing. And the same for states
+// that memories are given together.
 
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
@@ -175,7 +175,7 @@ describe('refusals', () => {
   })
 })
 
-test('a change is what it was when it was asked for', async () => {
+test('a change is not affected by later modifications of its object', async () => {
   const store = await storeWith()
   const change = { type: 'create', path: '/a', content: 'one' } as const
   const asked = { ...change }
@@ -186,7 +186,7 @@ test('a change is what it was when it was asked for', async () => {
   await store.close()
 })
 
-test('commands of one turn see each other: eight edits keep eight', async () => {
+test('commands of one turn see each other: eight edits are all kept', async () => {
   const store = await storeWith('/log.md')
   const line = (index: number): Change => ({
     type: 'edit',
@@ -265,7 +265,7 @@ describe('states of memories, live or deleted', () => {
       ['a1 modified /b/x a', 'b1 deleted /b'],
     ],
     ['a file for a directory', { a: '/c', c: '/a/b' }, ['a1 modified /c a', 'c1 modified /a/b c']],
-    ['a deleted memory that comes back', { e: '/e old' }, ['e9 created /e old']],
+    ['a deleted memory that is restored', { e: '/e old' }, ['e9 created /e old']],
     ['a place in a full store', { e: '/a', a: undefined }, ['a1 deleted /a', 'e9 created /a e']],
     ['the state that it has', { a: '/a', b: '/b' }, []],
     ['deleted, as it is', { e: undefined }, []],
@@ -301,7 +301,7 @@ describe('states of memories, live or deleted', () => {
     await expect(plan(targets)).rejects.toThrow(refusal)
   })
 
-  test('a full store takes none back, and a lowered limit lets what is there move', async () => {
+  test('a full store restores nothing, and a lowered limit allows moves', async () => {
     const full = { contentBytes: 9, memories: 3 }
     const isFull = expect.objectContaining({ code: 'store_full' })
     await expect(plan({ e: '/e' }, full)).rejects.toThrow(isFull)
@@ -312,7 +312,7 @@ describe('states of memories, live or deleted', () => {
     )
   })
 
-  test('two states for one memory are a mistake of ours', async () => {
+  test('two states for one memory are an internal error', async () => {
     const snapshot = snapshotOf({ contentBytes: 9, memories: 9 })
     const context = { snapshot, random: systemRandom, now: 7, readContent: () => '' }
     const twice: StateChange[] = [

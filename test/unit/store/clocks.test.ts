@@ -1,5 +1,6 @@
-// Clocks that are wrong for a while, or on one of two machines: what is stamped, what `at` shows,
-// what is called doubtful, what a writer is told, and that nothing is deleted for it.
+// Clocks that are wrong for a while, or on one of two machines: the times in records, what `at`
+// shows, which times are doubtful, the warning to a writer, and that nothing expires because of
+// them.
 
 import { describe, expect, test } from 'vitest'
 import type { MemoryStore } from '../../../src/index.ts'
@@ -29,7 +30,7 @@ async function pathsAt(store: MemoryStore, time: number): Promise<readonly strin
   return (listing?.children ?? []).map(({ path }) => path).toSorted()
 }
 
-/** Of each path its version's own time and where that is placed. */
+/** The own and the placed time of the version at each path. */
 async function timesOf(store: MemoryStore): Promise<Record<string, readonly unknown[]>> {
   const { data: versions } = await store.history.versions({})
   return Object.fromEntries(
@@ -38,7 +39,7 @@ async function timesOf(store: MemoryStore): Promise<Record<string, readonly unkn
 }
 
 describe('a spell far ahead', () => {
-  test('ends with the clock: at shows what is new, and places what the spell wrote', async () => {
+  test('ends with the clock: at shows what is new and places the rest', async () => {
     const hands = { now: start }
     const store = await storeAt(hands)
     await write(store, '/before')
@@ -60,7 +61,7 @@ describe('a spell far ahead', () => {
     await store.close()
   })
 
-  test('is what no filter by time goes by', async () => {
+  test('is ignored by filters by time', async () => {
     const hands = { now: start }
     const store = await storeAt(hands)
     hands.now = far
@@ -78,7 +79,7 @@ describe('a spell far ahead', () => {
 })
 
 describe('a spell far behind', () => {
-  test('is stamped as it is, and makes doubtful what it was written on', async () => {
+  test('is recorded unchanged, and makes the times of earlier commits doubtful', async () => {
     const hands = { now: start }
     const { store, place } = await newStore({ clock: () => hands.now })
     await write(store, '/before')
@@ -154,16 +155,16 @@ describe('two clones', () => {
 })
 
 describe('the writer', () => {
-  test.each<[name: string, isToldOf: boolean, by: number]>([
+  test.each<[name: string, isWarned: boolean, by: number]>([
     ['24 hours behind', false, -DAY],
     ['over 24 hours behind', true, -DAY - 1],
     ['a year ahead', false, 366 * DAY],
     ['over a year ahead', true, 366 * DAY + 1],
-  ])('with a clock %s is told so: %s', async (_, isToldOf, by) => {
+  ])('with a clock %s is warned: %s', async (_, isWarned, by) => {
     const hands = { now: start }
     const store = await storeAt(hands)
     hands.now = start + by
-    const leap = isToldOf ? { clock: hands.now, newest: start } : undefined
+    const leap = isWarned ? { clock: hands.now, newest: start } : undefined
     expect((await store.status()).clockLeap).toEqual(leap)
     expect(store.maintenance.clockLeap).toBeUndefined()
     await write(store, '/a')
@@ -194,7 +195,7 @@ describe('by age', () => {
     await store.close()
   })
 
-  test('what was stamped far ahead expires by the record that followed', async () => {
+  test('a record far ahead expires by the time of the next record', async () => {
     const hands = { now: start }
     const store = await storeAt(hands)
     hands.now = far

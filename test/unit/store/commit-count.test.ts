@@ -1,4 +1,5 @@
-// The number of commits that `status` tells without reading the history is that of a verification.
+// The number of commits that `status` reports without reading the history is that of a
+// verification.
 
 import { expect, test } from 'vitest'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
@@ -26,7 +27,7 @@ async function write(store: MemoryStore, path: string, count: number): Promise<v
   }
 }
 
-test('of a line: new, written, opened again, written by another process', async () => {
+test('of a linear history: new, written, reopened, written by another process', async () => {
   const { store, place } = await newStore()
   expect(await expectCounted(store)).toBe(1)
   await write(store, '/a.md', 5)
@@ -44,7 +45,7 @@ test('of a line: new, written, opened again, written by another process', async 
   await last.close()
 })
 
-test('of histories that were apart and merged, adopted and redacted', async () => {
+test('of histories that diverged and were merged, adopted and redacted', async () => {
   const url = bareRemote()
   const first = await firstClone(url)
   await write(first.store, '/secret.md', 3)
@@ -90,7 +91,7 @@ test('reads no more than what has come since', async () => {
   const known = { commit: before.head, commits: before.commits }
   expect(await countOn(source, known, head)).toEqual({ commit: head, commits: 24 })
   expect(read.size).toBeLessThanOrEqual(5)
-  // Back to one that is older.
+  // Back to an older one.
   const newest = { commit: head, commits: 24 }
   expect((await countOn(source, newest, before.head)).commits).toBe(21)
   await objects.close()

@@ -1,4 +1,4 @@
-// What is left of a deleted memory is kept as bytes: it reads as it was set, and costs little.
+// Deleted memories are kept as compact records: they read back as set and take little memory.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -37,7 +37,7 @@ const memoryIds = fc.integer({ min: 0, max: 20 }).map((of) => hex(32, of))
 const step = fc.tuple(memoryIds, fc.constantFrom('live', 'empty', 'delete', 'copy'), fc.nat(1e6))
 
 describe('current versions', () => {
-  test('are those of a map, whatever is set, taken away and copied', () => {
+  test('are those of a map after any sequence of sets, deletes and copies', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         let versions = new CurrentVersions()

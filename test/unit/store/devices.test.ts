@@ -1,5 +1,5 @@
-// Devices of a store, as an owner manages them: cards, roles, removal, recovery keys, and what is
-// said about what cannot be taken back (FORMAT §1.4, §7.1, §7.3).
+// Devices of a store, as an owner manages them: cards, roles, removal, recovery keys, and the
+// report of access that cannot be revoked (FORMAT §1.4, §7.1, §7.3).
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { formatDeviceCard } from '../../../src/format/device-card.ts'
@@ -28,7 +28,7 @@ function add(identity: Identity, role: Role): Promise<{ deviceId: string }> {
   return store.as(author).devices.add(formatDeviceCard(identity), role)
 }
 
-/** Opens the store as another device, on a machine of its own. */
+/** Opens the store as another device, on another machine. */
 function openAs(identity: Identity): Promise<MemoryStore> {
   return reopen(place, { identity, stateDirectory: `${place.stateDirectory}-2` })
 }
@@ -60,7 +60,7 @@ describe('a device that is added by its card', () => {
     await store.maintenance.verify()
   })
 
-  test('is listed with when it came, and which device asks', async () => {
+  test('is listed with its time, and whether it is the current device', async () => {
     await add(second, 'reader')
     const [founder, other] = await store.devices.list()
     expect(founder).toMatchObject({ role: 'owner', isThis: true, removed: undefined })
@@ -92,7 +92,7 @@ describe('a device that is added by its card', () => {
 })
 
 describe('removing devices', () => {
-  test('begins an epoch that they cannot open, and says what they still read', async () => {
+  test('begins an epoch that they cannot open, and reports what they can still read', async () => {
     await add(second, 'writer')
     const { residualAccess } = await store
       .as(author)
@@ -106,7 +106,7 @@ describe('removing devices', () => {
     await store.maintenance.verify()
   })
 
-  test('a memory that is written again leaves the list of what they read', async () => {
+  test('a rewritten memory is removed from the list of what they can read', async () => {
     await add(second, 'writer')
     await create('/b', 'b')
     await store.as(author).devices.remove([formatId('device', second.deviceId)])
@@ -119,13 +119,13 @@ describe('removing devices', () => {
     expect(await readable()).toEqual({ commits: 5, commitsWithContents: 5, memories: 1 })
   })
 
-  test('an auditor is told to have read no memory', async () => {
+  test('an auditor is reported to have read no memory', async () => {
     await add(second, 'auditor')
     const changed = await store.as(author).devices.remove([formatId('device', second.deviceId)])
     expect(changed.residualAccess).toEqual({ commits: 4, commitsWithContents: 0, memories: 0 })
   })
 
-  test('several go in one commit; one that is none stops all', async () => {
+  test('several are removed in one commit; an unknown device prevents all', async () => {
     const third = await generateIdentity()
     await add(second, 'writer')
     await add(third, 'reader')
@@ -139,7 +139,7 @@ describe('removing devices', () => {
     expect(await outcome(add(second, 'writer'))).toBe('permission_denied')
   })
 
-  test('the last owner stays', async () => {
+  test('the last owner cannot be removed', async () => {
     await add(second, 'writer')
     const own = formatId('device', place.identity.deviceId)
     expect(await outcome(store.as(author).devices.remove([own]))).toBe('invalid_input')
@@ -147,7 +147,7 @@ describe('removing devices', () => {
     expect((await store.status()).commits).toBe(3)
   })
 
-  test('an owner may remove its own device if another stays', async () => {
+  test('an owner may remove its own device if there is another owner', async () => {
     await add(second, 'owner')
     const own = formatId('device', place.identity.deviceId)
     await store.as(author).devices.remove([own])
@@ -177,7 +177,7 @@ describe('changing a role', () => {
     await store.maintenance.verify()
   })
 
-  test('to auditor takes the contents of what comes', async () => {
+  test('to auditor ends access to new contents', async () => {
     await add(second, 'writer')
     const id = formatId('device', second.deviceId)
     const changed = await store.as(author).devices.changeRole(id, 'auditor')
@@ -189,7 +189,7 @@ describe('changing a role', () => {
   })
 })
 
-describe('who is no owner', () => {
+describe('a device that is not an owner', () => {
   test.each<[string, (theirs: MemoryStore) => Promise<unknown>]>([
     ['adds no device', async (theirs) => theirs.as(author).devices.add(await anyCard(), 'reader')],
     ['removes none', (theirs) => theirs.as(author).devices.remove([own()])],
@@ -227,7 +227,7 @@ describe('a new recovery key', () => {
     await theirs.close()
   })
 
-  test('beside the old one keeps the epoch, and both open the store', async () => {
+  test('in addition to the old one keeps the epoch, and both open the store', async () => {
     const { recoveryKey } = await store.as(author).keys.makeRecoveryKey({ keepOld: true })
     await store.close()
     for (const key of [recoveryKey, place.recoveryKey]) {

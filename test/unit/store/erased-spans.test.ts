@@ -1,4 +1,4 @@
-// Until where trees have an erased version: in a line, beside a branch, and beside several of them.
+// Up to which commit trees contain an erased version: in a linear history and with branches.
 
 import { expect, test } from 'vitest'
 import { erasedSpans, type Graph } from '../../../src/store/redaction/erased-spans.ts'
@@ -18,7 +18,7 @@ function graphOf(parents: readonly (readonly number[])[], replacedAt: number | u
 const line = [[], [0], [1], [2]]
 // 2 and 3 both follow 1, and 4 merges them.
 const branch = [[], [0], [1], [1], [2, 3], [4]]
-// The same, with a third branch beside them that 6 merges.
+// The same with a third branch, which 6 merges.
 const branches = [[], [0], [1], [1], [1], [2, 3], [4, 5], [6]]
 
 test.each<[name: string, parents: typeof line, replacedAt: number | undefined, end: number]>([
@@ -35,7 +35,7 @@ test.each<[name: string, parents: typeof line, replacedAt: number | undefined, e
   expect(erasedSpans(graphOf(parents, replacedAt), [], 1)(erased)).toBe(end)
 })
 
-test('what follows the newest commit in a line may replace it', () => {
+test('the next commit of a linear history may replace it', () => {
   const tail = [{ oid: 'a'.repeat(40), bases: new Set(['other']) }]
   const next = { oid: 'b'.repeat(40), bases: new Set(['version']) }
   const erased = { versionId: 'version', memoryId: 'm', position: 1, operation: 'created' } as const

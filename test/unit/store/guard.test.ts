@@ -1,5 +1,5 @@
-// The guard: which changes it refuses, in which words, and that what a memory held before does not
-// count. Tokens are put together here: no scanner of repositories shall take them for a leak.
+// The guard: which changes it refuses, with which messages, and that it ignores what a memory
+// already contained. Tokens are concatenated, so that secret scanners do not report them as leaks.
 
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
@@ -29,7 +29,7 @@ const row = (content: string | undefined, path = '/a.md'): PlannedRow => ({
 const aws = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
 const aws2 = ['AKIA', '2MAZPFHHH5NMPLYQ'].join('')
 const github = `ghp_${'aB3dE5gH7jK9'.repeat(3)}`
-/** Looks at lines only, as a guard of a caller may. */
+/** Reports lines without ranges, as a caller's guard may. */
 const lineGuard: ContentGuard = (content) =>
   content
     .split('\n')
@@ -54,7 +54,7 @@ const start = 'The memory would hold sensitive content: '
 
 describe('a change is refused', () => {
   test.each<
-    [name: string, after: PlannedRow, before: string | undefined, told: string, details: object]
+    [name: string, after: PlannedRow, before: string | undefined, findings: string, details: object]
   >([
     [
       'that brings a secret',
@@ -92,16 +92,16 @@ describe('a change is refused', () => {
       { lines: [] },
     ],
     [
-      'with so many that not all are named',
+      'with too many findings to name all',
       row(`${aws} `.repeat(12)),
       undefined,
       `${'AWS access key in line 1, '.repeat(10).slice(0, -2)} and 2 more`,
       { path: '/a.md', lines: Array.from({ length: 12 }, () => 1) },
     ],
-  ])('%s', async (_, after, before, told, details) => {
+  ])('%s', async (_, after, before, findings, details) => {
     const then = before === undefined ? undefined : { path: '/a.md', content: before }
     const refused = await refusal(secretGuard, after, then)
-    expect(refused).toEqual({ code: 'sensitive_content', message: start + told, details })
+    expect(refused).toEqual({ code: 'sensitive_content', message: start + findings, details })
   })
 
   test('by a guard that knows lines only', async () => {
@@ -137,8 +137,8 @@ describe('a change is allowed', () => {
 
 describe('the reason of a change', () => {
   const reason = `the key ${aws} had leaked`
-  const told = 'The reason of the change would hold sensitive content: AWS access key in line 1'
-  const refused = { code: 'sensitive_content', message: told, details: { parameter: 'reason' } }
+  const findings = 'The reason of the change would hold sensitive content: AWS access key in line 1'
+  const refused = { code: 'sensitive_content', message: findings, details: { parameter: 'reason' } }
 
   test.each<[name: string, act: (store: MemoryStore, by: Author) => Promise<unknown>]>([
     ['a write', (store, by) => store.as(by).apply([{ type: 'delete', path: '/a' }])],
@@ -153,7 +153,7 @@ describe('the reason of a change', () => {
     await store.close()
   })
 
-  test('is asked about without a path, and only if there is one', async () => {
+  test('is checked with an empty path, and only if there is one', async () => {
     const asked: string[] = []
     const guard: ContentGuard = (content, path) => {
       asked.push(`${path}: ${content}`)
@@ -203,7 +203,7 @@ describe('which guards apply', () => {
   const settings = { metadata: { [guardMetadataKey]: 'secrets' } }
   const plain = { metadata: {} }
 
-  test('none, the own one, the one of the settings', () => {
+  test("none, the caller's, the one of the settings", () => {
     expect(guardOf(undefined, plain)).toBeUndefined()
     expect(guardOf(lineGuard, plain)).toBe(lineGuard)
     expect(guardOf(undefined, settings)).toBe(secretGuard)

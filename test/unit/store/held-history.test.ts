@@ -1,4 +1,4 @@
-// Who asks about the past gets one history, which goes when nobody asks, unless it cannot be kept.
+// Queries share one history, which is released when unused, unless it cannot be stored.
 
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
@@ -8,7 +8,7 @@ import { commitsOf, makeHistory, oidAt, versionAt } from '../../support/historie
 
 const length = 300
 const head = oidAt(length - 1)
-/** Nothing is read: what is held reaches the head. */
+/** Reads nothing: the held history reaches the head. */
 const source: HistorySource = {
   objects: { read: () => undefined },
   storeId: '5'.repeat(32),
@@ -36,7 +36,7 @@ function fill(held: HeldHistory): Promise<History | undefined> {
 }
 
 describe('a held history', () => {
-  test('that is let go of is the same for who has it still', async () => {
+  test('that was released is the same for a caller that still has it', async () => {
     const history = made()
     const held = new HeldHistory(history, shelf())
     expect(await fill(held)).toBe(history)
@@ -48,7 +48,7 @@ describe('a held history', () => {
     held.close()
   })
 
-  test('that cannot be kept stays', async () => {
+  test('that cannot be stored stays', async () => {
     const denied = () => Promise.reject(new StoreError('storage_denied', 'May not write'))
     const held = new HeldHistory(made(), shelf({ alone: denied }))
     await expect(held.letGo()).rejects.toMatchObject({ code: 'storage_denied' })
@@ -56,14 +56,14 @@ describe('a held history', () => {
     held.close()
   })
 
-  test('is read from where it was kept when it is asked for again', async () => {
+  test('is read from storage when it is needed again', async () => {
     const held = new HeldHistory(makeHistory([]), shelf())
     const history = await fill(held)
     expect(commitsOf(history ?? held.now)).toEqual(commitsOf(made()))
     held.close()
   })
 
-  test('is kept while it is asked for, once much of it is not', async () => {
+  test('is stored while in use once much of it is new', async () => {
     const history = makeHistory(Array.from({ length: 4096 }, () => ({ rows: [] })))
     const written: number[] = []
     const write = async (what: History): Promise<void> => {
@@ -85,7 +85,7 @@ describe('a held history', () => {
     held.close()
   })
 
-  test('is not tried again to be kept where that has failed', async () => {
+  test('is not stored again after a failure', async () => {
     const history = makeHistory(Array.from({ length: 4096 }, () => ({ rows: [] })))
     let tries = 0
     const alone = (): Promise<void> => {
@@ -98,7 +98,7 @@ describe('a held history', () => {
     held.close()
   })
 
-  test('is left alone by a question that nobody wants answered any more', async () => {
+  test('is not changed by a query that is no longer wanted', async () => {
     const held = new HeldHistory(makeHistory([]), shelf())
     expect(await held.upTo(source, head, {}, () => false)).toBeUndefined()
     expect(held.now.commits).toHaveLength(0)

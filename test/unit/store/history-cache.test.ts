@@ -1,4 +1,4 @@
-// The history on disk: what is read back is what was written, and what does not fit is left out.
+// The history on disk: reads back as written, and ignores segments that do not fit.
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -65,7 +65,7 @@ function history(count: number): History {
   return makeHistory(Array.from({ length: count }, (_, height) => made(height)))
 }
 
-/** All but where it came from, as text: a comparison of so many values takes seconds. */
+/** All but the origin, as text: comparing this many values takes seconds. */
 function valuesOf(of: History): string {
   const chains = Array.from({ length: 97 }, (_, n) => {
     return of.ofMemory(memoryNamed(String(n))).map(({ versionId }) => versionId)
@@ -84,7 +84,7 @@ async function readBack(at: { owner: CacheOwner; directory: string }): Promise<H
   return found
 }
 
-/** Inodes are used again, so the time has to tell as well. */
+/** Includes the time, because inodes are reused. */
 function writtenAt(directory: string): Record<string, bigint> {
   const statusOf = (name: string) => statSync(`${directory}/${name}`, { bigint: true })
   return Object.fromEntries(readdirSync(directory).map((name) => [name, statusOf(name).mtimeNs]))
@@ -104,7 +104,7 @@ describe('the cache of a history', () => {
     },
   )
 
-  test('is not written for little', async () => {
+  test('is not written for few commits', async () => {
     const at = await place()
     await writeHistory(at.owner, at.directory, history(255))
     expect(systemDisk.list(at.directory)).toEqual([])
@@ -123,7 +123,7 @@ describe('the cache of a history', () => {
     expect(valuesOf(await readBack(at))).toBe(valuesOf(written))
   })
 
-  test('after a redaction is written anew from the first segment that changed', async () => {
+  test('is rewritten after a redaction from the first changed segment', async () => {
     const at = await place()
     const written = history(3 * SEGMENT)
     await writeHistory(at.owner, at.directory, written)
@@ -190,7 +190,7 @@ describe('the cache of a history', () => {
     expect((await readBack({ owner, directory: at.directory })).commits).toHaveLength(0)
   })
 
-  test('continues only the commit that it was written after', async () => {
+  test('is appended only to the commit that it was written after', async () => {
     const at = await place()
     await writeHistory(at.owner, at.directory, history(2 * SEGMENT))
     const other = history(SEGMENT)

@@ -111,7 +111,7 @@ describe('the difference', () => {
     await made.store.close()
   })
 
-  test('of a path that is none is refused', async () => {
+  test('of a malformed path is refused', async () => {
     const made = await written()
     await expect(compare(made, 1, 2, { path: '/a/' })).rejects.toThrow(
       expect.objectContaining({ code: 'invalid_path' }),
@@ -119,7 +119,7 @@ describe('the difference', () => {
     await made.store.close()
   })
 
-  test('leaves out what is redacted, and says how much', async () => {
+  test('leaves out redacted memories and counts them', async () => {
     const made = await written()
     const { data: versions } = await made.store.history.versions({
       path: '/a/edited',
@@ -130,28 +130,28 @@ describe('the difference', () => {
     const found = await compare(made, 1, 3)
     expect([textsOf(found), found.redacted]).toEqual([[], 1])
     expect((await compare(made, 1, 3, { path: '/a' })).redacted).toBe(1)
-    // Where it was after is known; before, nobody can tell.
+    // The path after is known; the one before is not.
     expect((await compare(made, 1, 3, { path: '/moved' })).redacted).toBe(0)
     expect((await compare(made, 1, 5, { path: '/moved' })).redacted).toBe(1)
     expect((await compare(made, 2, 3)).redacted).toBe(0)
     await made.store.close()
   })
 
-  test('of many memories tells how far it is, and can be cancelled', async () => {
+  test('of many memories reports progress and can be cancelled', async () => {
     const made = await newStore()
     const changes = Array.from({ length: 200 }, (_, n) => {
       return { type: 'create', path: `/${n}`, content: `${n}` } as const
     })
     await made.store.as(author).apply(changes)
-    const told: number[] = []
+    const reported: number[] = []
     const progress = (done: number, total: number): void => {
       expect(total).toBe(200)
-      told.push(done)
+      reported.push(done)
     }
     expect((await compare(made, 0, 1, { progress })).changes).toHaveLength(200)
-    // After 64 at the latest; a slow machine tells it more often.
-    expect(told).toEqual(told.toSorted((a, b) => a - b))
-    const steps = [...told, 200].map((done, n) => done - (told[n - 1] ?? 0))
+    // After 64 at the latest; a slow machine reports it more often.
+    expect(reported).toEqual(reported.toSorted((a, b) => a - b))
+    const steps = [...reported, 200].map((done, n) => done - (reported[n - 1] ?? 0))
     expect(Math.max(...steps)).toBeLessThanOrEqual(64)
     await expect(compare(made, 0, 1, { signal: AbortSignal.abort() })).rejects.toThrow(
       expect.objectContaining({ code: 'cancelled' }),

@@ -1,4 +1,4 @@
-// What the history takes in RAM: bounded for each version, and nothing once nobody asks.
+// The RAM of the history: bounded for each version, and released when unused.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -31,7 +31,7 @@ test('a version takes at most 160 bytes', () => {
   expect(measured.bytesPerVersion).toBeLessThan(160)
 })
 
-test('is there while it is asked for, and gone afterwards, once it was kept', () => {
+test('is held while in use, and released afterwards once it was stored', () => {
   expect(measured).toMatchObject({ same: true, isHeld: true, isGone: true, written: 1 })
   expect(measured.left).toBeLessThan(measured.bytesPerVersion / 4)
 })

@@ -1,4 +1,4 @@
-// The history in RAM: what is in it after commits, redactions and rewritten pasts.
+// The history in RAM: its contents after commits, redactions and rewritten pasts.
 
 import { describe, expect, test } from 'vitest'
 import { catchUp } from '../../../src/store/history/catch-up.ts'
@@ -31,7 +31,7 @@ const commits: readonly MadeCommit[] = [
   { kind: 'redact', redacts: [versionAt(1, 'a'), versionAt(2, 'b')] },
 ]
 
-/** All that can be asked of a history. */
+/** The results of all queries of a history. */
 function valuesOf(history: History): unknown {
   const versionIds = commits.flatMap(({ rows = [] }, height) =>
     rows.map(({ memory }) => versionAt(height, memory)),
@@ -61,7 +61,7 @@ function memoryValues(history: History, memoryId: string): unknown {
 
 describe('truncating', () => {
   test.each(commits.map((_, height) => height))(
-    'at height %i leaves what a history of so many commits has',
+    'at height %i leaves what a history of this height has',
     (height) => {
       const history = makeHistory(commits)
       history.truncate(height)
@@ -89,7 +89,7 @@ describe('a redaction', () => {
     [2, 3, 4, 5, 6, 7, 8, 9].map((height) => [height, oidAt(height, 'new')]),
   )
 
-  test('renames the commits and takes all that the details said', () => {
+  test('changes the ids of the commits and erases what the details said', () => {
     const history = makeHistory(commits)
     const entry = history.find(versionAt(2, 'b'))
     history.applyRedaction(rewritten, new Set([versionAt(2, 'b'), versionAt(2, 'c')]))
@@ -121,7 +121,7 @@ describe('a redaction', () => {
     expect(commitsOf(history)[4]?.note).toBe(note)
   })
 
-  test('leaves a path that another version has, and what is there is read on', () => {
+  test('keeps a path that another version has, and existing entries stay readable', () => {
     const history = makeHistory([{}, { rows: [{ memory: 'a' }] }, { rows: [{ memory: 'a' }] }])
     const [first, second] = [versionAt(1, 'a'), versionAt(2, 'a')]
     history.applyRedaction(new Map(), new Set([first]))
@@ -131,7 +131,7 @@ describe('a redaction', () => {
     expect(versionsOf(history).map(({ path }) => path)).toEqual([undefined, undefined, '/a'])
   })
 
-  test('makes cached commits stale from the first that it changes', () => {
+  test('makes cached commits stale from the first changed one', () => {
     const history = makeHistory(commits)
     history.cachedCommits = 8
     history.applyRedaction(rewritten, new Set([versionAt(2, 'b')]))
@@ -145,7 +145,7 @@ describe('a redaction', () => {
   })
 })
 
-/** How many objects reading takes. */
+/** The number of objects that are read. */
 async function counted(read: ReadHistory, history: History): Promise<number> {
   const { objects, ...rest } = read.contents
   let count = 0
@@ -183,7 +183,7 @@ describe('catching up', () => {
     await store.close()
   })
 
-  test('after a redaction elsewhere reads what was rewritten and no more', async () => {
+  test('after a redaction elsewhere reads only rewritten commits', async () => {
     const { store, place } = await newStore()
     const ids: string[] = []
     for (let n = 0; n < 10; n += 1) {
@@ -211,7 +211,7 @@ describe('catching up', () => {
     await store.close()
   })
 
-  test('after a merge reads what is new, and of the rest what decides its order', async () => {
+  test('after a merge reads new commits, and of known ones what decides their order', async () => {
     const url = bareRemote()
     const ours = await firstClone(url)
     await sync(ours)
@@ -222,7 +222,7 @@ describe('catching up', () => {
     for (let n = 0; n < 20; n += 1) await put(ours, `/ours/${n}`)
     const read = await historyOf(ours.store, ours.place)
     await sync(ours)
-    // Five of theirs, five of ours beside them for their order, the merge, maybe what both had.
+    // Five of theirs, five of ours at the same heights, the merge, perhaps the common one.
     expect(await counted(read, read.history)).toBeLessThanOrEqual(12)
     const fresh = new History()
     await catchUp(fresh, read.contents, read.contents.objects.head ?? '', {})

@@ -1,4 +1,4 @@
-// What was added is never denied, and of what was not only a little is taken for it.
+// The filter has no false negatives and few false positives.
 
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -18,7 +18,7 @@ test.each([1, 100, 5000, 40_000])('%i ids', (count) => {
   expect(mistaken).toBeLessThan(60)
 })
 
-test('is full before it takes most for known', () => {
+test('is full before most lookups are false positives', () => {
   const filter = new IdFilter(1)
   let added = 0
   for (; !filter.isFull; added += 1) filter.add(randomBytes(16))

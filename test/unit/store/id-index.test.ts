@@ -1,4 +1,4 @@
-// An index of ids finds what a map finds, after additions and in every part of it.
+// An index of ids finds what a map finds, after additions and in every prefix.
 
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -16,12 +16,12 @@ function indexOf(count: number): IdIndex {
   return index
 }
 
-/** By place in `ids`, what is found of them. */
+/** The numbers that are found, by index in `ids`. */
 function foundIn(index: IdIndex): readonly (number | undefined)[] {
   return ids.map((id) => index.find(id))
 }
 
-test('finds each id, and none that is not there', () => {
+test('finds each id, and none that was not added', () => {
   const index = indexOf(3000)
   expect(foundIn(index)).toEqual(ids.map((_, number) => (number < 3000 ? number : undefined)))
   expect([index.size, index.idAt(2999)]).toEqual([3000, ids[2999]])
@@ -37,7 +37,7 @@ test('numbers an id once', () => {
   expect([index.add(ids[3] ?? ''), index.size]).toEqual([3, 10])
 })
 
-test.each([0, 1, 63, 700, 2000, 2600, 2999, 3000])('a part of %i goes its own way', (size) => {
+test.each([0, 1, 63, 700, 2000, 2600, 2999, 3000])('a prefix of %i is independent', (size) => {
   const index = indexOf(3000)
   const prefix = index.prefix(size)
   expect(foundIn(prefix)).toEqual(foundIn(indexOf(size)))

@@ -1,6 +1,6 @@
-// What a process holds that opens a store of many versions, writes, and asks for versions, the log
-// and the past. FULL=1: of a hundred thousand. They come in large commits, so that the store is
-// made in a minute: the history of versions and the index have full size, that of commits has not.
+// The RAM of a process that opens a store of many versions, writes, and queries versions, the log
+// and the past. FULL=1: a hundred thousand versions, in large commits so that the store is made in
+// a minute: versions and index have full size, the list of commits has not.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,7 @@ const versions = commits * rows
 const place = sharedDirectory()
 
 interface Measured {
-  /** Bytes in use once the store is open, and how many more once it was asked. */
+  /** Bytes in use once the store is open, and how many more after queries. */
   readonly open: number
   readonly asked: number
   readonly rss: number
@@ -33,7 +33,7 @@ async function run(...args: readonly (string | number)[]): Promise<string> {
 
 beforeAll(async () => {
   await run('build', place, commits, rows)
-  // What V8 keeps of the code that it has seen differs by some hundred kilobytes from run to run.
+  // V8's memory for compiled code varies by some hundred kilobytes between runs.
   for (let n = 0; n < 3; n += 1) {
     const copy = sharedDirectory()
     copyDirectory(place, copy)
@@ -42,7 +42,7 @@ beforeAll(async () => {
   }
 })
 
-test('finds what it is asked for', () => {
+test('finds what is queried', () => {
   expect(measured).toMatchObject({ versions: commits, page: 100, text: 'round 0\n' })
 })
 
@@ -50,7 +50,7 @@ test('an open store holds its memories and at most 40 bytes for each version', (
   expect(measured.open).toBeLessThan(12_000_000 + rows * 1000 + versions * 40)
 })
 
-test('questions take 3 MB and at most 250 bytes for each version', () => {
+test('queries take 3 MB and at most 250 bytes for each version', () => {
   expect(measured.asked).toBeLessThan(3_000_000 + versions * 250)
 })
 

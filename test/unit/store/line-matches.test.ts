@@ -1,5 +1,5 @@
-// Which lines of a text were in an earlier one: the obvious cases by hand, the laws for any texts,
-// and that no text takes long.
+// Matches lines of a text with those of an earlier one: obvious cases by hand, properties for any
+// texts, and a bound on the time.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -34,7 +34,7 @@ describe('lines are matched', () => {
     ['abc', 'ac', '0 2'],
     ['ac', 'abc', '0 -1 1'],
     ['abcd', 'xabcdy', '-1 0 1 2 3 -1'],
-    // A moved line: one of the two stays.
+    // A moved line: only one of the two matches.
     ['abc', 'bca', '1 2 -1'],
     // Repeated lines.
     ['aaa', 'aaaa', '0 1 2 -1'],
@@ -46,7 +46,7 @@ describe('lines are matched', () => {
     expect(matched(older, newer)).toBe(places)
   })
 
-  test('to equal ones, in one order, and as many as can be', () => {
+  test('to equal ones, in order, and as many as possible', () => {
     const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 })
     const property = fc.property(text, text, (older, newer) => {
       const places = [...matchLines(older, newer)]

@@ -1,5 +1,5 @@
-// `store.memories` (Memory Stores API §4.2, §6.11): every memory below a path once, in the order of
-// the bytes of paths, in pages that go on whatever is written meanwhile.
+// `store.memories` (Memory Stores API §4.2, §6.11): every memory below a path once, in the byte
+// order of paths, in pages that stay consistent while others write.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -46,7 +46,7 @@ describe('a list of memories', () => {
     }
   })
 
-  test('gives contents where they are asked for, twenty at a time', async () => {
+  test('has contents if they are requested, twenty at a time', async () => {
     const store = await storeWith(paths)
     const { data } = await store.memories({ view: 'full', path: '/b' })
     expect(data.map(({ content }) => content)).toEqual(['/b/1', '/b/2/x', '/b/2/y'])
@@ -55,7 +55,7 @@ describe('a list of memories', () => {
     expect([page.data.length, page.nextPage]).toEqual([20, '/8'])
   })
 
-  test('goes on where it was, without the memory that it was at', async () => {
+  test('continues after the cursor, even if its memory was deleted', async () => {
     const store = await storeWith(paths)
     const me = store.as(author)
     const first = await store.memories({ limit: 3 })
@@ -66,7 +66,7 @@ describe('a list of memories', () => {
     expect(rest.data.map(({ path }) => path)).toEqual(['/b0', '/é', '/\u{fb01}', '/🎉'])
   })
 
-  test('is refused where it is iterated, however late', async () => {
+  test('rejects in the iteration, even on a later page', async () => {
     const store = await storeWith([])
     const list = store.memories({ limit: 0 })
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -76,7 +76,7 @@ describe('a list of memories', () => {
     await store.close()
   })
 
-  test('refuses a path that is none', async () => {
+  test('refuses a malformed path', async () => {
     const store = await storeWith([])
     await expect(store.memories({ path: 'b' })).rejects.toMatchObject({ code: 'invalid_path' })
     const iterated = (async () => {
@@ -86,7 +86,7 @@ describe('a list of memories', () => {
   })
 })
 
-test('the order of a tree from any path on is that of the bytes of the paths', () => {
+test('a tree is walked in the byte order of paths, from any path on', () => {
   const name = fc.string({
     unit: fc.constantFrom('a', 'b', '-', '0', '\u{fb01}', '🎉'),
     maxLength: 3,

@@ -1,5 +1,5 @@
 // The store as a whole: opening, other handles, lost caches, settings, passphrases, recovery,
-// restored backups, and stock git on what it leaves.
+// restored backups, and stock git on the repository.
 
 import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -36,7 +36,7 @@ describe('opening', () => {
     await cold.close()
   })
 
-  test('keeps what a question about the past has read from git', async () => {
+  test('keeps the history that a query has read from git', async () => {
     const { store, place } = await newStore()
     const many = Array.from({ length: 300 }, (_, index) => create(`/n/${index}`))
     await Promise.all(many.map((change) => store.as(author).apply([change])))
@@ -56,7 +56,7 @@ describe('opening', () => {
     await again.close()
   })
 
-  test('refuses an identity that is no device, and says what helps', async () => {
+  test('refuses an identity that is not a device, with a hint', async () => {
     const { store, place } = await newStore()
     await store.close()
     const stranger = await generateIdentity()
@@ -66,7 +66,7 @@ describe('opening', () => {
     })
   })
 
-  test('refuses what is not a store', async () => {
+  test('refuses a repository that is not a store', async () => {
     const directory = temporaryDirectory()
     const identity = await generateIdentity()
     const options = { directory, stateDirectory: `${directory}/state`, identity }
@@ -114,7 +114,7 @@ test('two handles on one store see each other and keep every write', async () =>
 })
 
 describe('versions', () => {
-  test('answer by memory, path, actor, session, operation and time', async () => {
+  test('are found by memory, path, actor, session, operation and time', async () => {
     let now = 1000
     const { store } = await newStore({ clock: () => now })
     const other = { actor: { type: 'user', id: 'ann' } } as const
@@ -159,7 +159,7 @@ describe('versions', () => {
     await store.close()
   })
 
-  test('give old contents back, also after edits, renames and deletion', async () => {
+  test('have their contents after edits, renames and deletion', async () => {
     const { store } = await newStore()
     const first = await store.as(author).apply([create('/a', 'one')])
     const second = await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'two' }])
@@ -177,7 +177,7 @@ describe('versions', () => {
 })
 
 describe('settings', () => {
-  test('change in a commit of their own and come back', async () => {
+  test('change in a separate commit and read back', async () => {
     const { store, place } = await newStore()
     await store
       .as(author)
@@ -219,7 +219,7 @@ describe('settings', () => {
 })
 
 describe('passphrase and recovery key', () => {
-  test('enrol a new device in their grade; a new passphrase begins an epoch', async () => {
+  test('enrol a new device with their grade; a new passphrase begins an epoch', async () => {
     const { store, place } = await newStore({ passphrase })
     await store.as(author).apply([create('/a')])
     await store.close()
@@ -253,18 +253,18 @@ describe('passphrase and recovery key', () => {
     expect(Object.keys(await contentsOf(recovered)).toSorted()).toEqual(['/a', '/b', '/c'])
     await recovered.maintenance.verify()
     await recovered.close()
-    // The second device was there before the new epoch and stays.
+    // The second device was added before the new epoch and stays.
     const still = await reopen(second)
     expect(Object.keys(await contentsOf(still))).toHaveLength(3)
     await still.close()
   })
 
-  test('a short passphrase is refused before anything is made', async () => {
+  test('a short passphrase is refused before anything is created', async () => {
     await expect(newStore({ passphrase: 'short' })).rejects.toMatchObject({ code: 'invalid_input' })
   })
 })
 
-describe('a store that was put back', () => {
+describe('a store that was rolled back', () => {
   test('is refused, accepted once on demand, and never repeats a sequence number', async () => {
     const { store, place } = await newStore()
     await store.as(author).apply([create('/a')])
@@ -285,7 +285,7 @@ describe('a store that was put back', () => {
     await (await reopen(place)).close()
   })
 
-  test('and one that was exchanged for another is refused', async () => {
+  test('or replaced by another one is refused', async () => {
     const { store, place } = await newStore()
     await store.as(author).apply([create('/a')])
     await store.close()

@@ -1,5 +1,5 @@
-// Questions about a past in which clones were apart: versions and pages, views, lines, undo. Random
-// worlds of that kind are in test/property/branches.test.ts; here are the cases that they lack.
+// Queries of a past in which clones had diverged: versions and pages, views, lines, undo. Random
+// histories of that kind are in test/property/branches.test.ts; here are the cases that they lack.
 
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
@@ -73,7 +73,7 @@ describe('versions', () => {
   })
 })
 
-describe('a view of a time when clones were apart', () => {
+describe('a view of a time when clones had diverged', () => {
   async function clash() {
     const branches = await Branches.start(3)
     const { time } = branches.root
@@ -90,7 +90,7 @@ describe('a view of a time when clones were apart', () => {
     return { branches, ours, merge, older, time }
   }
 
-  test('has the older of two memories that are in each other’s way', async () => {
+  test('has the older of two memories with conflicting paths', async () => {
     const { branches, merge, older, time } = await clash()
     const history = await historyAt(branches, merge)
     const source = { contents: branches.contents, loadHistory: async () => history }
@@ -112,7 +112,7 @@ describe('a view of a time when clones were apart', () => {
     const points = { from: { time: time + 50 }, to: undefined }
     const { changes, redacted } = await compareMoments(history, branches.contents, points, {})
     const paths = changes.map(({ before, after }) => [before?.path, after?.path])
-    // As in the view of then, which does not list it.
+    // As in the view of that time, which does not list it.
     expect([paths, redacted]).toEqual([[[undefined, '/aside']], 0])
   })
 
@@ -193,7 +193,7 @@ describe('the lines of a merged memory', () => {
 interface UndoCase extends Texts {
   readonly name: string
   readonly undo: string
-  /** What becomes of the memory: a text, null if it is deleted, or why it is left. */
+  /** The outcome for the memory: a text, null if it is deleted, or why it is left alone. */
   readonly becomes: string | null | { readonly left: string }
 }
 
@@ -209,14 +209,14 @@ describe('undo', () => {
     { name: 'theirs', ...both, undo: 'theirs', becomes: both.ours ?? null },
     { name: 'a merge that anybody would make so', ...both, undo: 'merge', becomes: both.merged },
     {
-      name: 'a merge that says something of its own',
+      name: 'a merge that changes the text itself',
       ...both,
       merged: `${both.merged}poison\n`,
       undo: 'merge',
       becomes: both.merged,
     },
     {
-      name: 'a merge that nobody can make without a choice',
+      name: 'a merge that needs a choice',
       before: 'one\n',
       ours: 'ours\n',
       theirs: 'theirs\n',
@@ -258,7 +258,7 @@ describe('undo', () => {
     expect(steps.map(({ after }) => after?.content)).toEqual(changed)
   })
 
-  test('of a part of a side whose other part overlaps', async () => {
+  test('of one part of a side if its other part overlaps', async () => {
     const branches = await Branches.start(3)
     const { root } = branches
     let time = root.time
@@ -282,7 +282,7 @@ describe('undo', () => {
     ])
   })
 
-  test('of a side leaves a memory whose other side is redacted', async () => {
+  test('of a side leaves a memory alone whose other side is redacted', async () => {
     const { branches, theirs, merge } = await apart(both)
     const history = await historyAt(branches, merge)
     history.applyRedaction(new Map(), new Set([theirs.rows[0]?.versionId ?? '']))

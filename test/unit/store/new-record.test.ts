@@ -1,4 +1,4 @@
-// A record that breaks a rule of its own is never signed: nobody could read the store any more.
+// A record that breaks a rule is never signed: it would make the store unreadable.
 
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'

@@ -1,4 +1,4 @@
-// A cache in parts is read back whole, or it is none: whatever is done to its bytes.
+// A cache in parts is read whole or not at all, for any change of its bytes.
 
 import { beforeEach, expect, test, vi } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
@@ -50,7 +50,7 @@ test('the values come back, in their order', async () => {
   expect(await findParts(owner, place)).toEqual([])
 })
 
-test('every part that is missing, repeated, moved or of another file is noticed', async () => {
+test('every part that is missing, repeated, moved or of another file is detected', async () => {
   await writeParts(owner, place, values)
   const other = partsOf(read())
   await writeParts(owner, place, values)
@@ -76,7 +76,7 @@ test('every part that is missing, repeated, moved or of another file is noticed'
   expect(await findParts(owner, place)).toEqual(values)
 })
 
-test('every cut and many a flipped byte are noticed', async () => {
+test('every truncation and many flipped bytes are detected', async () => {
   await writeParts(owner, place, values.slice(0, 2))
   const whole = read()
   for (let end = 0; end < whole.length; end += 29) {
@@ -89,7 +89,7 @@ test('every cut and many a flipped byte are noticed', async () => {
   }
 })
 
-test('another device, store or kind of file has no use for it', async () => {
+test('another device, store or kind of file cannot read it', async () => {
   await writeParts(owner, place, values)
   const stranger = { ...owner, identity: await generateIdentity() }
   expect(await findParts(stranger, place)).toBeUndefined()
@@ -97,7 +97,7 @@ test('another device, store or kind of file has no use for it', async () => {
   expect(await findParts(owner, { ...place, role: 'reads' })).toBeUndefined()
 })
 
-test('each part is sealed, and opened, in a slice of its own', async () => {
+test('each part is sealed, and opened, in a separate slice', async () => {
   const next = vi.spyOn(TimeSlice.prototype, 'next')
   await inSlices(() => writeParts(owner, place, values))
   expect(next).toHaveBeenCalledTimes(values.length)

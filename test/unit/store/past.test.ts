@@ -1,4 +1,4 @@
-// The store as it was: reads and listings at earlier commits, also while redactions go on.
+// The store as it was: reads and listings at earlier commits, also during redactions.
 
 import { describe, expect, test } from 'vitest'
 import type { Author, Change, MemoryStore } from '../../../src/index.ts'
@@ -16,7 +16,7 @@ interface Story {
 }
 
 /** A memory moves, changes, is deleted, and another one takes its path. Times go up by 10. */
-async function told(): Promise<Story> {
+async function writeStory(): Promise<Story> {
   let now = 990
   const { store, place } = await newStore({ clock: () => (now += 10) })
   const states = [await contentsOf(store)]
@@ -51,7 +51,7 @@ async function allContents(view: PastView): Promise<Record<string, string>> {
 
 describe('a past view', () => {
   test('holds what the store held after each commit, by commit and by time', async () => {
-    const story = await told()
+    const story = await writeStory()
     for (const [height, state] of story.states.entries()) {
       const { oid, time } = story.read.history.commits.at(height) ?? { oid: '', time: 0 }
       const view = await story.at({ commit: oid })
@@ -65,7 +65,7 @@ describe('a past view', () => {
   })
 
   test('describes a memory as it was', async () => {
-    const story = await told()
+    const story = await writeStory()
     const memory = await story.store.read('/c/one.md')
     const { data: versions } = await story.store.history.versions({ memoryId: memory?.memoryId })
     const [moved, edited, created] = versions
@@ -86,7 +86,7 @@ describe('a past view', () => {
   })
 
   test('lists directories with sizes, to a depth', async () => {
-    const story = await told()
+    const story = await writeStory()
     const view = await story.at({ commit: story.read.history.commits.at(3)?.oid ?? '' })
     expect(await view.list('/', { depth: 1 })).toEqual({
       type: 'directory',
@@ -103,8 +103,8 @@ describe('a past view', () => {
     await close(story)
   })
 
-  test('of another path is undefined, of no path is refused', async () => {
-    const story = await told()
+  test('is undefined at an unknown path and refuses a malformed one', async () => {
+    const story = await writeStory()
     const view = await story.at({ time: 5000 })
     expect(await view.read('/b.md')).toBeUndefined()
     expect(await view.read('/nothing')).toBeUndefined()
@@ -117,8 +117,8 @@ describe('a past view', () => {
     await close(story)
   })
 
-  test('stays as it is while the store goes on', async () => {
-    const story = await told()
+  test('does not change with later commits', async () => {
+    const story = await writeStory()
     const view = await story.at({ time: 5000 })
     await story.store.as(author).apply([{ type: 'delete', path: '/c' }])
     expect(await allContents(view)).toEqual(story.states.at(-1))
@@ -127,8 +127,8 @@ describe('a past view', () => {
 })
 
 describe('a redaction', () => {
-  test('takes what it erased out of a view in use, and leaves the rest', async () => {
-    const story = await told()
+  test('removes what it erased from a view in use, and keeps the rest', async () => {
+    const story = await writeStory()
     const at = { commit: story.read.history.commits.at(2)?.oid ?? '' }
     const view = await story.at(at)
     expect(await allContents(view)).toEqual({ '/a/one.md': 'one\n', '/b.md': 'bé\n' })
@@ -144,7 +144,7 @@ describe('a redaction', () => {
     expect(view.redacted).toBe(1)
     expect(view.commit).not.toBe(at.commit)
     expect(view.commit).toBe(story.read.history.commits.at(2)?.oid)
-    // Not what came after it, and not what was before.
+    // Neither later nor earlier versions.
     const later = await story.at({ commit: story.read.history.commits.at(3)?.oid ?? '' })
     expect([await allContents(later), later.redacted]).toEqual([story.states[3], 0])
     const earlier = await story.at({ commit: story.read.history.commits.at(0)?.oid ?? '' })

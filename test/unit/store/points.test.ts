@@ -44,7 +44,7 @@ describe('a commit', () => {
     expect(commit.height).toBe(2)
   })
 
-  test('is refused if two begin so', () => {
+  test('is refused if two begin with the same digits', () => {
     const twins = makeHistory([{ oid: `${'a'.repeat(39)}1` }, { oid: `${'a'.repeat(39)}2` }])
     expect(momentOf(twins, { commit: `${'a'.repeat(39)}2` }).commit.height).toBe(1)
     const search = () => momentOf(twins, { commit: 'a'.repeat(39) })
@@ -53,7 +53,7 @@ describe('a commit', () => {
 })
 
 describe('no point', () => {
-  test('stands for the head', () => {
+  test('means the head', () => {
     expect(momentOrNow(history, undefined).commit.height).toBe(5)
     expect(() => momentOrNow(new History(), undefined)).toThrow(
       expect.objectContaining({ code: 'not_found' }),

@@ -1,5 +1,5 @@
-// Times of records: which are doubtful and where they are placed, against the definition of FORMAT
-// §6.5; that a history that grows says what one that was read at once says; what is certainly old.
+// Times of records: which are doubtful and where they are placed, compared with the definition of
+// FORMAT §6.5, also for a growing history; and the latest possible times.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -64,12 +64,12 @@ describe('placed times', () => {
     fc.assert(fc.property(records, check), { seed, numRuns: full ? 20_000 : 400 })
   })
 
-  test('of a history that grows and is asked meanwhile are the same', () => {
+  test('of a growing history that is queried meanwhile are the same', () => {
     const check = (made: readonly TimedRecord[]): void => {
       const history = makeHistory([])
       for (const [index, record] of made.entries()) {
         appendMade(history, record)
-        // Clones that are apart have no one head yet.
+        // Diverged clones have no single head yet.
         const known = made.slice(0, index + 1)
         if (history.head?.isCut === true) expect(placedIn(history)).toEqual(placedTimes(known))
       }
@@ -101,7 +101,7 @@ describe('a doubtful record lies', () => {
       .filter((commit) => mayLieBetween(history, commit, { since, until }))
       .map(({ position }) => position)
 
-  test('where it is placed, if the head bears that out', () => {
+  test('where it is placed, if the head confirms that', () => {
     const history = makeHistory([{ time: now }, { time: far }, { time: now + DAY }])
     expect(between(history, now + 1, now + DAY)).toEqual([1, 2])
     expect(between(history, now + DAY + 1, far + DAY)).toEqual([])
@@ -126,7 +126,11 @@ describe('the latest time of a record', () => {
     ['is its own where clocks agree', [now, now + 1, now + 2], [now, now + 1, now + 2]],
     ['is not before what it was written on', [now, 5, 6, now + 9], [now, now, now, now + 9]],
     ['is its successors’ if it is to come', [now, far, now + 7], [now, now + 7, now + 7]],
-    ['is to come if nothing later tells', [now, far, far + 1], [now, far, far + 1]],
+    [
+      'is in the future if no later record shows otherwise',
+      [now, far, far + 1],
+      [now, far, far + 1],
+    ],
     ['is no long gone one of a successor’s', [now, far, 5], [now, now, now]],
   ])('%s', (_, times, latest) => {
     expect(latestAt(times, now + DAY)).toEqual(latest)

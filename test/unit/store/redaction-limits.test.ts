@@ -1,5 +1,5 @@
-// Redactions at their limits: texts that cannot be overwritten, more than was agreed to, a disk
-// that fails at the end, more memories than a record has rows.
+// Redactions at their limits: texts that cannot be overwritten, more versions than were confirmed,
+// a disk that fails at the end, more memories than a record has rows.
 
 import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
@@ -71,7 +71,7 @@ describe('overwriting', () => {
     await store.close()
   })
 
-  test('is refused in an archived store, in which deleting and redacting go on', async () => {
+  test('is refused in an archived store, which allows deletions and redactions', async () => {
     const { store } = await written()
     await store.as(author).settings.update({ archivedAt: 1 })
     const request = { select: { path: '/a.md' }, reason: 'legal' } as const
@@ -96,8 +96,8 @@ test('a redaction that leaves few memories of a directory makes it flat', async 
   await store.close()
 })
 
-describe('what was agreed to', () => {
-  test('is all that may go: nothing is done if more is selected by now', async () => {
+describe('a confirmed selection', () => {
+  test('is the limit: nothing is done if more is selected now', async () => {
     const { store } = await written()
     const select = { matching: /sk-live/ }
     const request = { select, reason: 'leaked_secret', current: 'keep' } as const
@@ -178,13 +178,13 @@ test('a proof says what it has searched', async () => {
   const store = await reopen(place)
   await store.as(author).apply([{ type: 'create', path: '/c.md', content: 'c' }])
   const { journalBytes, ...report } = await store.maintenance.findResidue()
-  // The two that were live; so short a past is not worth a file.
+  // The two that were live; a history this short is not written to a file.
   expect(report).toMatchObject({ versions: 2, cached: 2, pending: 0, found: [] })
   expect(journalBytes).toBeGreaterThan(0)
   await store.close()
 })
 
-test('clears as many live memories as there are, in as many commits as that needs', async () => {
+test('clears all live memories, in as many commits as necessary', async () => {
   const { store } = await newStore({ limits: { memories: 20_000 } })
   // With FULL=1 more than one record has rows.
   const count = full ? rowsMax + 10 : 30

@@ -1,4 +1,4 @@
-// The search for what a redaction erases: what it reads, and where a reason counts.
+// The search for what a redaction erases: what it reads, and where reasons are matched.
 
 import { expect, test } from 'vitest'
 import { Selector } from '../../../src/store/redaction/redaction-plan.ts'

@@ -1,4 +1,4 @@
-// Redaction through the façade: what is chosen, what is refused, what is left of it afterwards.
+// Redaction through the façade: what is selected, what is refused, what remains afterwards.
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -53,7 +53,7 @@ function everything(directory: string): string {
 }
 
 describe('a redaction', () => {
-  test('erases one version and keeps who did what when', async () => {
+  test('erases one version and keeps its author, operation and time', async () => {
     const { store } = await written()
     const victim = await leaked(store)
     const { versionId } = victim
@@ -75,7 +75,7 @@ describe('a redaction', () => {
     await store.close()
   })
 
-  test('says which other versions hold the same text', async () => {
+  test('reports other versions with the same text', async () => {
     const { store } = await written()
     const { versionId } = await leaked(store)
     const plan = await store.history.planRedaction({
@@ -195,7 +195,7 @@ describe('a redaction', () => {
     const { certificate } = await again
       .as(author)
       .redact({ select: { matching: /sk-live/ }, reason: 'leaked_secret' })
-    // The journal of this handle is in use, and holds nothing of it either.
+    // The journal of this handle is in use, and holds none of it either.
     await again.as(author).apply([{ type: 'create', path: '/later.md', content: 'later' }])
     const ids = certificate?.object_ids ?? []
     const known = new Set(before.split('\n').map((line) => line.slice(0, 40)))
@@ -209,7 +209,7 @@ describe('a redaction', () => {
     expect(git(['fsck', '--strict', '--full'], directory)).not.toContain('dangling')
   })
 
-  test('is seen by another open handle, which goes on with it', async () => {
+  test('is accepted by another open handle', async () => {
     const { store, place } = await written()
     const other = await reopen(place)
     await other.history.versions()

@@ -1,6 +1,6 @@
-// What is said about what somebody without keys still reads, against what the keys open that were
-// ever sealed to it: every keyring of the history is tried with its identity, and every record,
-// every detail and every live memory with what comes out (FORMAT §4, §7).
+// The reported residual access of a removed device, compared with what its keys really open: its
+// identity is tried on every keyring of the history, and the keys from there on every record, every
+// detail and every live memory (FORMAT §4, §7).
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { parseCommit } from '../../../src/format/commit.ts'
@@ -66,13 +66,13 @@ describe('a removed device', () => {
     { roles: ['auditor', 'writer', 'auditor'], contents: 7, memories: 3 },
     { roles: ['reader', 'auditor', 'owner', 'auditor'], contents: 9, memories: 4 },
   ])('that was $roles reads contents of $contents', async ({ roles, contents, memories }) => {
-    // Genesis, /before and the removal; each role and what was written in it.
+    // Genesis, /before and the removal; each role and what was written in that time.
     const commits = 3 + 2 * roles.length
     const said = await pass(roles)
     expect(said).toEqual({ commits, commitsWithContents: contents, memories })
     await write('/after')
     expect(await listed()).toEqual(said)
-    // What is written again, it does not read.
+    // It cannot read what is rewritten.
     await store.as(author).apply([{ type: 'edit', path: '/before', edit: () => 'new' }])
     expect(await listed()).toEqual({ ...said, memories: Math.max(0, memories - 1) })
     const { id: storeId } = store
@@ -84,7 +84,7 @@ describe('a removed device', () => {
     })
   })
 
-  test('that was a writer, then an auditor, reads with its old clone what is said', async () => {
+  test('that was a writer, then an auditor, reads what is reported', async () => {
     await store.as(author).devices.add(formatDeviceCard(other), 'writer')
     await store.close()
     const root = temporaryDirectory()
@@ -106,7 +106,7 @@ describe('a removed device', () => {
   })
 })
 
-test('several together read what any of them does', async () => {
+test('several together read what any of them reads', async () => {
   const auditor = await generateIdentity()
   await store.as(author).devices.add(formatDeviceCard(other), 'reader')
   await store.as(author).devices.add(formatDeviceCard(auditor), 'auditor')
@@ -140,7 +140,7 @@ test('a device that one side removed reads nothing of an epoch of the other side
   expect(device?.residualAccess?.commits).toBeLessThan(commits)
 })
 
-/** Opens all that there is with every key that was ever sealed to an identity. */
+/** Opens everything with every key that was ever sealed to an identity. */
 async function tried(directory: string, name: string, identity: Identity): Promise<ResidualAccess> {
   const storeId = parseId('store', name)
   const audit = new Map<string, AuditKeys>()

@@ -1,5 +1,5 @@
-// Restore and rollback through the façade: which state a memory gets, what is refused or left, and
-// that a revert is a change like any other.
+// Restore and rollback through the façade: the state a memory gets, what is refused or left alone,
+// and that a revert is an ordinary change.
 
 import { describe, expect, test } from 'vitest'
 import type { Change, MemoryStore } from '../../../src/index.ts'
@@ -109,7 +109,7 @@ describe('restore of one memory', () => {
     await store.close()
   })
 
-  test('by path: who is there, else who was there last', async () => {
+  test('by path: the memory that is there, otherwise the last one', async () => {
     const { store, times } = await written(
       [create('/a', 'first')],
       [remove('/a')],
@@ -248,7 +248,7 @@ describe('rollback', () => {
     await store.close()
   })
 
-  test('to now, or below where nothing is, makes no commit', async () => {
+  test('to now, or of an empty path, makes no commit', async () => {
     const { store, times } = await written(...story)
     const nothing = { commit: undefined, versionIds: [], steps: [], left: [] }
     expect(await store.as(author).rollback({ to: { time: times[3] ?? 0 } })).toEqual(nothing)
@@ -257,7 +257,7 @@ describe('rollback', () => {
     await store.close()
   })
 
-  test('a dry run says the same and does nothing', async () => {
+  test('a dry run reports the same and does nothing', async () => {
     const { store, times } = await written(...story)
     const { head } = await store.status()
     const request = { to: { time: times[0] ?? 0 } }
@@ -268,7 +268,7 @@ describe('rollback', () => {
     await store.close()
   })
 
-  test('leaves what is kept from its path, what that keeps from its own, and so on', async () => {
+  test('leaves memories whose path is taken, and those that these block', async () => {
     const { store, times } = await written(
       [create('/d/a', 'a'), create('/d/b', 'b'), create('/d/c', 'c'), create('/q', 'q')],
       [rename('/d/a', '/d/x'), rename('/d/b', '/d/a'), rename('/q', '/d/b'), edit('/d/c', 'new')],
@@ -289,7 +289,7 @@ describe('rollback', () => {
     await store.close()
   })
 
-  test('leaves what is erased, and what that keeps from its path', async () => {
+  test('leaves an erased memory, and those that it blocks', async () => {
     const { store, versions, times } = await written(
       [create('/a', 'secret')],
       [edit('/a', 'clean'), create('/b', '1')],
@@ -340,7 +340,7 @@ describe('rollback', () => {
   })
 })
 
-test('reverts beside other commands of one turn build on one another', async () => {
+test('reverts and other commands of one turn build on one another', async () => {
   const { store, times } = await written([create('/a', '1')], [edit('/a', '2')])
   const [, rolledBack, , restored] = await Promise.all([
     store.as(author).apply([create('/b', 'b')]),
@@ -355,7 +355,7 @@ test('reverts beside other commands of one turn build on one another', async () 
   await store.close()
 })
 
-test('a cancelled revert changes nothing; progress is told', async () => {
+test('a cancelled revert changes nothing; progress is reported', async () => {
   const { store, times } = await written([create('/a', '1')], [edit('/a', '2')])
   const { head } = await store.status()
   const request = { to: { time: times[0] ?? 0 } }
@@ -364,16 +364,18 @@ test('a cancelled revert changes nothing; progress is told', async () => {
     code: 'cancelled',
   })
   expect((await store.status()).head).toBe(head)
-  const told: number[][] = []
-  await store.as(author).rollback(request, { progress: (done, total) => told.push([done, total]) })
-  expect(told.slice(-2)).toEqual([
+  const reported: number[][] = []
+  await store
+    .as(author)
+    .rollback(request, { progress: (done, total) => reported.push([done, total]) })
+  expect(reported.slice(-2)).toEqual([
     [0, 1],
     [1, 1],
   ])
   await store.close()
 })
 
-test('what a revert wrote is there after reopening, for stock git too', async () => {
+test('what a revert wrote is present after reopening, for stock git too', async () => {
   const { store, place } = await newStore()
   const { versionIds } = await store.as(author).apply([create('/a', '1')])
   await store.as(author).apply([remove('/a')])

@@ -1,5 +1,5 @@
-// Retention: which memories a rule applies to, what deleting them writes, and what this device
-// knows of reads, where every doubt must keep a memory.
+// Retention: which memories a rule applies to, what deleting them writes, and how reads are
+// recorded, where every doubt must keep a memory.
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -81,7 +81,7 @@ const pathsOf = async (store: MemoryStore, rule: ExpiryRule): Promise<readonly s
   (await store.as(author).expire(rule, { dryRun: true })).expired.map(({ path }) => path)
 
 describe('expire', () => {
-  test('deletes in one commit, says why, and can be looked at before', async () => {
+  test('deletes in one commit with a reason, and has a dry run', async () => {
     const { store, days } = await storeInTime()
     await store.as(author).apply(creations('/a', '/b', '/d/c'))
     days(60)
@@ -195,8 +195,8 @@ describe('what counts as a read', () => {
   })
 })
 
-describe('what is known of reads', () => {
-  test('outlives the process, if no more than a read was done', async () => {
+describe('recorded reads', () => {
+  test('survive the process, even if it only read', async () => {
     const { store, days, reopened } = await storeInTime()
     await store.as(author).apply(creations('/a', '/b'))
     await store.read('/b')
@@ -211,7 +211,7 @@ describe('what is known of reads', () => {
     await third.close()
   })
 
-  test('is joined of all processes of the device', async () => {
+  test('are merged from all processes of the device', async () => {
     const { store, days, reopened } = await storeInTime()
     await store.as(author).apply(creations('/a', '/b', '/c'))
     await store.read('/a')
@@ -228,7 +228,7 @@ describe('what is known of reads', () => {
     await last.close()
   })
 
-  test('begins anew without its file, and expires nothing for as long', async () => {
+  test('start again without their file, and nothing expires for that time', async () => {
     const { store, place, days, reopened } = await storeInTime()
     await store.as(author).apply(creations('/a'))
     await store.read('/a')
@@ -248,7 +248,7 @@ describe('what is known of reads', () => {
     await third.close()
   })
 
-  test('gets no older by a clock that was wrong', async () => {
+  test('get no older by a wrong clock', async () => {
     const { store, days, reopened } = await storeInTime()
     await store.as(author).apply(creations('/a'))
     days(400)
@@ -264,7 +264,7 @@ describe('what is known of reads', () => {
     await third.close()
   })
 
-  test('a second read on one day writes nothing', async () => {
+  test('are not written for a second read on one day', async () => {
     const { store, place, days, reopened } = await storeInTime()
     await store.as(author).apply(creations('/a'))
     await store.read('/a')

@@ -1,4 +1,4 @@
-// Questions that go through much of the history: they give way, and their answer is of one state.
+// Long queries of the history: they run in time slices, and their result is of one state.
 
 import { expect, test, vi } from 'vitest'
 import { openPast } from '../../../src/store/history/past.ts'
@@ -11,7 +11,7 @@ import { inSlices } from '../../support/turns.ts'
 
 const commits = Array.from({ length: 10 }, (_, n) => ({ rows: [{ memory: `m${n}` }] }))
 
-test('a question is asked again when the history changed between two slices', async () => {
+test('a query runs again if the history changed between two slices', async () => {
   const history = makeHistory(commits)
   let asked = 0
   const countRows = function* (): Generator<undefined, number> {
@@ -19,7 +19,7 @@ test('a question is asked again when the history changed between two slices', as
     let rows = 0
     for (const _ of history.versions) {
       rows += 1
-      // After the question has gone past what it changes: counted on, it would be of both states.
+      // After the query has passed what it changes: continued, its result would be of both states.
       if (asked === 1 && rows === 5) appendMade(history, { rows: [{ memory: 'new' }] })
       yield
     }
@@ -29,7 +29,7 @@ test('a question is asked again when the history changed between two slices', as
   expect(asked).toBe(2)
 })
 
-test('a question that never finds the history at rest is answered at once', async () => {
+test('a query of a constantly changing history finally runs in one piece', async () => {
   const history = makeHistory(commits)
   const seen: number[] = []
   const ask = function* (): Generator<undefined, number> {

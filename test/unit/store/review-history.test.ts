@@ -1,5 +1,5 @@
-// Redaction beside a second handle of the store, and reverts over what was redacted: cases that a
-// review found. What a redaction erased must not come back, and nothing may look damaged or lost.
+// Redaction with a second handle on the store, and reverts to redacted states: cases that a review
+// found. Erased contents must not reappear, and nothing may look damaged or lost.
 
 import { describe, expect, test } from 'vitest'
 import type { Author, MemoryStore } from '../../../src/index.ts'
@@ -26,7 +26,7 @@ describe('a second handle that follows a redaction', () => {
   test('does not write what was erased into its caches when it closes', async () => {
     const { store, place } = await newStore()
     const victim = await create(store, '/secret-path', 'one\n')
-    // Enough commits for the history to be worth a cache.
+    // Enough commits for a cached history.
     await edits(store, '/secret-path', 300)
     const second = await reopen(place)
     await second.history.versions({ limit: 1 })
@@ -37,7 +37,7 @@ describe('a second handle that follows a redaction', () => {
     await store.close()
   })
 
-  test('accepts it if only commits that it has not seen were made again', async () => {
+  test('accepts it if only commits that it has not seen were rewritten', async () => {
     const { store, place } = await newStore()
     await create(store, '/known', 'known\n')
     const second = await reopen(place)
@@ -54,7 +54,7 @@ describe('a second handle that follows a redaction', () => {
     await store.close()
   })
 
-  test('answers blame, differences and verification that ran meanwhile', async () => {
+  test('completes blame, diff and verification that ran meanwhile', async () => {
     const { store, place } = await newStore()
     const victim = await create(store, '/a', 'one\n')
     const [first = ''] = await edits(store, '/a', 40)
@@ -100,7 +100,7 @@ test('a redaction that is done while the store closes is certified, not refused'
   await again.close()
 })
 
-test('a rollback of everything reports a memory that is erased and cannot come back', async () => {
+test('a rollback of everything reports an erased memory', async () => {
   const { store } = await newStore()
   const victim = await create(store, '/a', 'one\n')
   const { memoryId } = await store.history.version(victim)
@@ -112,7 +112,7 @@ test('a rollback of everything reports a memory that is erased and cannot come b
   await store.close()
 })
 
-test('overwriting what only the reason matches is refused, and says why', async () => {
+test('overwriting is refused with a reason if only the reason of a change matches', async () => {
   const { store } = await newStore()
   const change = { type: 'create', path: '/a', content: 'plain\n' } as const
   await store.as({ ...author, reason: 'key sk-4242' }).apply([change])

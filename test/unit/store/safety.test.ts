@@ -1,4 +1,4 @@
-// What a handle must not do to others, to the anchor, or to itself: each case was possible once.
+// What a handle must not do to other handles, to the anchor, or to itself: each case was a bug.
 
 import { renameSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -77,7 +77,7 @@ describe('a writer', () => {
     await store.close()
   })
 
-  test('does not look again at an author that it has checked', async () => {
+  test('does not read an author again after checking it', async () => {
     const { store } = await newStore()
     const mine: { actor: Author['actor']; session?: string } = {
       actor: { type: 'user', id: 'ann' },
@@ -119,7 +119,7 @@ describe('a new passphrase', () => {
     await store.close()
   })
 
-  test('leaves no epoch behind when the disk refuses it', async () => {
+  test('adds no epoch if the disk fails', async () => {
     const { store, place } = await newStore()
     await store.as(author).apply([create('/a')])
     await store.close()
@@ -150,7 +150,7 @@ describe('a new passphrase', () => {
   })
 })
 
-test('a store in the place of another is refused if the caller names the one', async () => {
+test('a store that replaced another one is refused if the caller gives the id', async () => {
   const { store, place } = await newStore()
   const { store: second, place: other } = await newStore({ identity: place.identity })
   await store.close()

@@ -1,5 +1,5 @@
-// What is taken for a secret and what is left alone, and that the time stays linear. Tokens are put
-// together here, so that no scanner of repositories takes this file for a leak.
+// Which texts match as secrets and which do not, and that the time is linear. Tokens are
+// concatenated, so that secret scanners do not report this file.
 
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import {
 import { findSecrets } from '../../../src/store/guard/secret-patterns.ts'
 
 const text = 'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9'
-/** So many letters and digits, none of them repeated often. */
+/** A string of this many letters and digits without many repetitions. */
 const mixed = (length: number): string => text.repeat(Math.ceil(length / 27)).slice(0, length)
 const hex = (length: number): string => '0123456789abcdef'.repeat(8).slice(0, length)
 const rulesIn = (content: string): readonly string[] => findSecrets(content).map(({ rule }) => rule)
@@ -59,7 +59,7 @@ describe('a private key is found', () => {
     expect(rulesIn(`before\n${key}\nafter\n`)).toEqual(['private key'])
   })
 
-  test('a whole key counts, not how it begins: two of them are two', () => {
+  test('whole keys are compared: two with the same beginning are two', () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const content = pem(rsa, 'pkcs8') + pem(other, 'pkcs8')
     const [a, b] = findSecrets(content).map(({ start, end }) => content.slice(start, end))
@@ -180,7 +180,7 @@ describe('a payment card number is found', () => {
   })
 })
 
-describe('ordinary text is left alone', () => {
+describe('ordinary text does not match', () => {
   test.each([
     [
       'prose about keys',
@@ -255,7 +255,7 @@ describe('the time is linear in the text', () => {
     expect(performance.now() - started).toBeLessThan(5000)
   })
 
-  // V8 keeps the way back of a repetition on a stack of its own, which overflows without bounds.
+  // V8's backtracking stack overflows for unbounded repetitions.
   test.each([
     ['key', 'private key', `-----BEGIN PRIVATE KEY-----\n${mixed(64)}`],
     ['key of PuTTY', 'private key', `Private-Lines: 9\n${mixed(64)}`],

@@ -1,5 +1,5 @@
-// Long work in the domain gives way after every step that may take long: with a clock on which
-// every step does, no two of them are in one turn of the event loop.
+// Long work runs in time slices: with a clock on which every step is long, no two steps are in one
+// turn of the event loop.
 
 import { expect, test, vi } from 'vitest'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
@@ -41,12 +41,12 @@ test('one command for many memories: reading, planning and sealing each', async 
   })
   const next = vi.spyOn(TimeSlice.prototype, 'next')
   await inSlices(() => store.as(author).apply(creates))
-  // Planned, taken out of the directory tree again, made a row, its detail and its line of the
-  // record, sealed, and moved to in two steps.
+  // Planning, restoring the directory tree, building the row, its detail and its record row,
+  // sealing, and moving the snapshot in two steps.
   expect(next.mock.calls.length).toBeGreaterThanOrEqual(8 * names.length)
   next.mockClear()
   await inSlices(() => store.as(author).apply([{ type: 'rename', path: '/a', to: '/b' }]))
-  // Read as well, taken from its old path, and put back there after planning.
+  // Also reading, removal from the old path, and restoring that after planning.
   expect(next.mock.calls.length).toBeGreaterThanOrEqual(11 * names.length)
   next.mockRestore()
   const expected = Object.fromEntries(names.map((name) => [`/b/${name}`, name]))
@@ -54,7 +54,7 @@ test('one command for many memories: reading, planning and sealing each', async 
   await store.close()
 })
 
-test('whoever looks while one command moves many memories finds none of them or all', async () => {
+test('a read during a command that moves many memories sees none or all of them', async () => {
   const { store } = await newStore()
   const creates = Array.from({ length: 20 }, (_, n) => {
     return { type: 'create', path: `/a/${n}.md`, content: '' } as const
@@ -74,7 +74,7 @@ test('whoever looks while one command moves many memories finds none of them or 
   next.mockRestore()
   expect(looks.length).toBeGreaterThan(200)
   for (const [a = 0, b = 0] of await Promise.all(looks)) {
-    // Of two looks, the command may be done between them.
+    // The command may finish between two reads.
     expect([
       [0, 20],
       [20, 0],
@@ -122,7 +122,7 @@ test('counting commits: each that is read', async () => {
   await objects.close()
 })
 
-test('a push: each commit that is found, each object that is chosen, read and packed', async () => {
+test('a push: each found commit, each selected, read and packed object', async () => {
   const { store, place } = await newStore()
   for (let n = 0; n < 20; n += 1) {
     await store.as(author).apply([{ type: 'create', path: `/${n}.md`, content: `${n}` }])
@@ -191,7 +191,7 @@ test('verification of one commit of many memories: each of its rows', async () =
     const source = { objects, storeId, epochs }
     const found = await inSlices(() => verifyHistory(source, objects.head ?? '', { threads }))
     expect(found.versions.size).toBe(20)
-    // Opened, taken from where it was, and put where it is.
+    // Opening, removal from the old path, and adding at the new one.
     expect(next.mock.calls.length).toBeGreaterThanOrEqual(3 * creates.length)
   }
   next.mockRestore()
@@ -220,7 +220,7 @@ test('comparing the trees of two moments: each directory', async () => {
     return compareDistantTrees({ read }, older, newer, visitor)
   })
   expect(blobs).toHaveLength(100)
-  // The directory itself, and nearly always one for each first digit of the random ids.
+  // The directory itself, and usually one for each first digit of the random ids.
   expect(turns.length).toBeGreaterThan(12)
   expect(mostInOneTurn(turns)).toBe(1)
   await objects.close()

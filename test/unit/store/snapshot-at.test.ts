@@ -1,4 +1,4 @@
-// The snapshot that is made of the history in RAM is the one that verification arrives at.
+// The snapshot that is built from the history in RAM equals the verified one.
 
 import { describe, expect, test } from 'vitest'
 import { parseId } from '../../../src/format/id.ts'
@@ -13,7 +13,7 @@ import { verifyHistory } from '../../../src/store/verify/verify.ts'
 import { atOnce } from '../../../src/time-slice.ts'
 import { author, newStore, type TestPlace } from '../../support/stores.ts'
 
-/** What a snapshot says, as plain values. */
+/** The contents of a snapshot, as plain values. */
 function valuesOf(snapshot: Snapshot): unknown {
   const { head, keyring, settings, current, devices, redacted, count } = snapshot
   const { directory: _directory, ...named } = keyring

@@ -1,4 +1,4 @@
-// The edits of the memory tool as functions of a text, against slow definitions of the same.
+// The edits of the memory tool as functions of a text, compared with slow definitions.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import {
 import { full, seed } from '../../support/seed.ts'
 
 const runs = { seed, numRuns: full ? 100_000 : 500 }
-/** Few letters, so that texts repeat themselves; pairs and newlines among them. */
+/** Few letters, so that texts have repetitions; with surrogate pairs and newlines. */
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '\r', '\u{1f600}'), maxLength: 12 })
 
 describe('lines', () => {
@@ -31,14 +31,14 @@ describe('lines', () => {
     expect(splitLines(content)).toEqual(lines)
   })
 
-  test('as many are shown as are counted, but one of an empty text', () => {
+  test('as many are shown as are counted, but one for an empty text', () => {
     const property = fc.property(text, (content) => {
       expect(splitLines(content)).toHaveLength(Math.max(1, countLines(content)))
     })
     fc.assert(property, runs)
   })
 
-  test('an offset is on the line after as many newlines as stand before it', () => {
+  test('the line of an offset is the number of newlines before it', () => {
     const property = fc.property(text, (content) => {
       const offsets = Array.from({ length: content.length + 1 }, (_, offset) => offset)
       const lines = offsets.map((offset) => content.slice(0, offset).split('\n').length)
@@ -49,7 +49,7 @@ describe('lines', () => {
 })
 
 describe('occurrences', () => {
-  test('are all offsets at which the text is there and no pair is split', () => {
+  test('are all offsets at which the text matches and no surrogate pair is split', () => {
     const property = fc.property(text, (content) => {
       for (const part of ['a', 'aa', 'ab', '\n', 'a\n', '\u{1f600}', '\ud83d', '\ude00', '\r\n']) {
         const expected = offsetsOf(content).filter(
@@ -64,7 +64,7 @@ describe('occurrences', () => {
     fc.assert(property, runs)
   })
 
-  test('are no more than asked for', () => {
+  test('are at most as many as requested', () => {
     expect(findOccurrences('aaaa', 'a', 2)).toEqual([0, 1])
     expect(findOccurrences('aaaa', 'a', 0)).toEqual([])
   })

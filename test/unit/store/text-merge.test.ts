@@ -1,5 +1,5 @@
-// The three-way merge of texts: what merges and what conflicts, byte for byte; the same as git's
-// where the lines say clearly what moved where; and bounded in time.
+// The three-way merge of texts: what merges and what conflicts, byte for byte; equal to git's where
+// the alignment of lines is unambiguous; and bounded in time.
 
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ describe('merges', () => {
     })
   })
 
-  test('takes lines for what they are, also the names of properties and numbers', () => {
+  test('treats lines as plain text, also names of properties and numbers', () => {
     const base = '__proto__\nconstructor\n1\n0\ntoString\n'
     const merged = mergeText(base, `${base}valueOf\n`, base.replace('1\n', '2\n'))
     const expected = '__proto__\nconstructor\n2\n0\ntoString\nvalueOf\n'
@@ -60,7 +60,7 @@ describe('conflicts', () => {
     ['edits of adjacent lines', 'abcd', 'axcd', 'abyd'],
     ['an edit and a deletion', 'abc', 'ac', 'axc'],
     ['different insertions at one place', 'ab', 'axb', 'ayb'],
-    ['an insertion beside an edit', 'abc', 'axbc', 'ayc'],
+    ['an insertion next to an edit', 'abc', 'axbc', 'ayc'],
     ['everything new on both sides', 'ab', 'cd', 'ef'],
     ['different texts from nothing', '', 'a', 'b'],
     ['a final newline and the last line', 'abc', 'abcN', 'abx'],
@@ -99,7 +99,7 @@ function edited(count: number, { edits, tail, name }: Side): string {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-test('what merges, and to what, is the same as with git merge-file', () => {
+test('the results are those of git merge-file', () => {
   const directory = temporaryDirectory()
   const mergeWithGit = (base: string, ours: string, theirs: string): string | undefined => {
     const names = { ours, base, theirs }
@@ -139,7 +139,7 @@ test('a merge has whole lines of the three texts, and conflicts both ways or not
     const sides = [base, ours, theirs].map(linesOf)
     const known = new Set(sides.flat())
     for (const line of linesOf(merged.text)) expect(known).toContain(line)
-    // A line without an end can only be the last, and is so in one of the texts.
+    // Only the last line can have no line ending, and then also in one of the texts.
     expect(
       linesOf(merged.text)
         .slice(0, -1)

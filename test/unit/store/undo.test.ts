@@ -1,5 +1,5 @@
-// Undo of what an actor or a session wrote, as stories of one memory: who did what in which order,
-// and what has to come out, or why it is left.
+// Undo of what an actor or a session wrote, as stories of one memory: the changes in order, and the
+// expected result, or why the memory is left alone.
 
 import { describe, expect, test } from 'vitest'
 import type { Author, Change, MemoryStore, UndoRequest } from '../../../src/index.ts'
@@ -30,7 +30,7 @@ function changeOf(line: Line): { readonly by: Author; readonly change: Change } 
 }
 
 /** Each line is a commit, a second after the one before. `G restore`, `B redact` are steps too. */
-async function told(lines: readonly Line[]): Promise<{
+async function writeStory(lines: readonly Line[]): Promise<{
   readonly store: MemoryStore
   readonly versions: readonly string[]
   readonly start: number
@@ -57,7 +57,7 @@ async function told(lines: readonly Line[]): Promise<{
   return { store, versions, start }
 }
 
-/** Path to letters. */
+/** Path → letters. */
 async function lettersOf(store: MemoryStore): Promise<Record<string, string>> {
   const contents = await contentsOf(store)
   return Object.fromEntries(
@@ -65,7 +65,7 @@ async function lettersOf(store: MemoryStore): Promise<Record<string, string>> {
   )
 }
 
-describe('what comes out', () => {
+describe('the result', () => {
   test.each<[string, Line[], Record<string, string>]>([
     ['a note of theirs goes', ['G create /a abc', 'B create /b xyz'], { '/a': 'abc' }],
     [
@@ -137,7 +137,7 @@ describe('what comes out', () => {
       { '/a': 'abd' },
     ],
   ])('%s', async (_, lines, expected) => {
-    const { store } = await told(lines)
+    const { store } = await writeStory(lines)
     const before = await lettersOf(store)
     const planned = await store.as(good).undo({ session: 'sess_bad' }, { dryRun: true })
     expect(await lettersOf(store)).toEqual(before)
@@ -157,7 +157,7 @@ describe('what comes out', () => {
   })
 })
 
-describe('what is left as it is', () => {
+describe('left alone', () => {
   test.each<[string, Line[], [string | undefined, string]]>([
     [
       'an edit of the same line',
@@ -165,7 +165,7 @@ describe('what is left as it is', () => {
       ['/a', 'overlap'],
     ],
     [
-      'an edit of the line beside',
+      'an edit of the next line',
       ['G create /a abcd', 'B edit /a aXcd', 'G edit /a aXYd'],
       ['/a', 'overlap'],
     ],
@@ -197,7 +197,7 @@ describe('what is left as it is', () => {
       ['/a', 'path_taken'],
     ],
   ])('%s', async (_, lines, [path, reason]) => {
-    const { store } = await told([...lines, 'B create /theirs x', 'G create /ours y'])
+    const { store } = await writeStory([...lines, 'B create /theirs x', 'G create /ours y'])
     const before = await lettersOf(store)
     const made = await store.as(good).undo({ session: 'sess_bad' })
     expect(made.left.map((each) => [each.path, each.reason])).toEqual([[path, reason]])
@@ -207,8 +207,8 @@ describe('what is left as it is', () => {
     await store.close()
   })
 
-  test('two memories that would get one path both stay', async () => {
-    const { store } = await told([
+  test('two memories that would get the same path', async () => {
+    const { store } = await writeStory([
       'G create /a a',
       'G create /b b',
       'B rename /a /c',
@@ -226,7 +226,7 @@ describe('what is left as it is', () => {
   })
 })
 
-describe('whose versions', () => {
+describe('the selected versions', () => {
   const lines = ['G create /a 1', 'B edit /a 2', 'B create /b 1', 'B create /c 1']
 
   test.each<[string, UndoRequest, Record<string, string>, string]>([
@@ -251,7 +251,7 @@ describe('whose versions', () => {
       'undo session sess_bad until 2023-11-14T22:13:23.500Z',
     ],
   ])('%s', async (_, request, expected, reason) => {
-    const { store } = await told(lines)
+    const { store } = await writeStory(lines)
     const { versionIds } = await store.as(good).undo(request)
     expect(await lettersOf(store)).toEqual(expected)
     expect(await store.history.version(versionIds[0] ?? '')).toMatchObject({ reason })
@@ -264,14 +264,14 @@ describe('whose versions', () => {
     ['a number', { session: 5 }],
     ['no time', { session: 'sess_bad', until: Number.NaN }],
   ])('%s is refused', async (_, request) => {
-    const { store } = await told(lines)
+    const { store } = await writeStory(lines)
     // @ts-expect-error Callers in JavaScript can pass anything.
     await expect(store.as(good).undo(request)).rejects.toMatchObject({ code: 'invalid_input' })
     await store.close()
   })
 
-  test('an actor in a session of another wrote nothing', async () => {
-    const { store } = await told(lines)
+  test('an actor did not write what others wrote in a session', async () => {
+    const { store } = await writeStory(lines)
     const made = await store.as(good).undo({ actorId: 'good', session: 'sess_bad' })
     expect(made).toEqual({ commit: undefined, versionIds: [], steps: [], left: [] })
     await store.close()
@@ -279,7 +279,11 @@ describe('whose versions', () => {
 })
 
 test('an undo can be undone, and rolled back', async () => {
-  const { store, versions } = await told(['G create /a abc', 'B edit /a aXc', 'B create /b x'])
+  const { store, versions } = await writeStory([
+    'G create /a abc',
+    'B edit /a aXc',
+    'B create /b x',
+  ])
   const poisoned = await lettersOf(store)
   const healer: Author = { actor: { type: 'user', id: 'healer' } }
   await store.as(healer).undo({ session: 'sess_bad' })

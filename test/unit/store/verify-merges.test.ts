@@ -1,6 +1,6 @@
-// Histories of clones that went on side by side and were merged: a verification from genesis, one
-// that goes on from what is known, and the reference decoder agree with what each clone holds,
-// whatever the order in which it came. FORMAT §6.4, §8.
+// Histories of clones that diverged and were merged: verification from genesis, verification on top
+// of known commits, and the reference decoder agree with each clone, for any order of arrival.
+// FORMAT §6.4, §8.
 
 import * as fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
@@ -42,7 +42,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ type: fc.constant('sync'), clone: index, from: index }) },
 )
 
-test('a head is verified to be what its clone holds, from genesis or what was known', async () => {
+test('a head verifies to the state of its clone, from genesis or a known head', async () => {
   let merges = 0
   const run = async (steps: readonly Step[]): Promise<void> => {
     const world = await MergeWorld.create(start())
@@ -63,26 +63,29 @@ test('a head is verified to be what its clone holds, from genesis or what was kn
   expect(merges).toBeGreaterThan(full ? 20 : 10)
 })
 
-test.each([0, 2])('with %i threads a history with merges is verified as it is', async (threads) => {
-  const world = await braid(full ? 60 : 25)
-  const [clone] = world.clones
-  assert(clone !== undefined, 'there is a clone')
-  const { objects, head, storeId, epochs } = world.headOf(clone)
-  const directory = `${temporaryDirectory()}/store`
-  await writeForged({ objects, head }, directory)
-  const stored = await openDiskObjectStore({ directory })
-  const heights: number[] = []
-  const { snapshot, commits } = await verifyHistory({ objects: stored, storeId, epochs }, head, {
-    threads,
-    onCommit: ({ record }) => heights.push(record.height),
-  })
-  expect(stateOf(snapshot)).toEqual(stateOf(clone.snapshot))
-  expect(heights.length).toBe(commits)
-  expect(new Set(heights).size).toBeLessThan(commits)
-  await stored.close()
-})
+test.each([0, 2])(
+  'with %i threads a history with merges verifies to the same state',
+  async (threads) => {
+    const world = await braid(full ? 60 : 25)
+    const [clone] = world.clones
+    assert(clone !== undefined, 'there is a clone')
+    const { objects, head, storeId, epochs } = world.headOf(clone)
+    const directory = `${temporaryDirectory()}/store`
+    await writeForged({ objects, head }, directory)
+    const stored = await openDiskObjectStore({ directory })
+    const heights: number[] = []
+    const { snapshot, commits } = await verifyHistory({ objects: stored, storeId, epochs }, head, {
+      threads,
+      onCommit: ({ record }) => heights.push(record.height),
+    })
+    expect(stateOf(snapshot)).toEqual(stateOf(clone.snapshot))
+    expect(heights.length).toBe(commits)
+    expect(new Set(heights).size).toBeLessThan(commits)
+    await stored.close()
+  },
+)
 
-test('a head that is refused leaves the snapshot where it was', async () => {
+test('a refused head does not move the snapshot', async () => {
   const world = await braid(12)
   const [ours, theirs] = world.clones
   assert(ours !== undefined && theirs !== undefined, 'there are clones')
@@ -103,7 +106,7 @@ test('a head that is refused leaves the snapshot where it was', async () => {
   expect(stateOf(ours.snapshot)).toEqual(stateOf(theirs.snapshot))
 })
 
-test('commits from beside what is known are no descent of it', async () => {
+test('commits that do not descend from the known head are no descent of it', async () => {
   const world = await braid(3)
   const [ours, theirs] = world.clones
   assert(ours !== undefined && theirs !== undefined, 'there are clones')
@@ -159,7 +162,7 @@ async function braid(rounds: number): Promise<MergeWorld> {
   return world
 }
 
-/** Paths are the memories' own, so that no two clones claim one. */
+/** Each memory has its own path, so that no two clones claim the same one. */
 async function take(world: MergeWorld, one: Step, number: number): Promise<string> {
   const clone = world.clones[one.clone]
   if (clone === undefined) return 'nothing'
@@ -185,7 +188,7 @@ function pathOf(snapshot: Snapshot, memoryNumber: number): string | undefined {
   return lives.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))[memoryNumber]?.path
 }
 
-/** All that a snapshot says, with the trees that it encodes. */
+/** All contents of a snapshot, with the trees that it encodes. */
 function stateOf(snapshot: Snapshot): unknown {
   const { head, keyring, settings, current, devices, redacted } = snapshot
   const byKey = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number =>

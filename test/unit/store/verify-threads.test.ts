@@ -1,5 +1,5 @@
-// Verification with threads: the same verdict as without, on good histories and on forged ones, and
-// whatever becomes of a thread. FORMAT §8.
+// Verification with threads: the same result as without, on valid and forged histories, also if a
+// thread dies. FORMAT §8.
 
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ import { verdictOf } from '../../support/verdict.ts'
 /** Three batches. */
 const length = 300
 let long: Forge
-/** What every forged history begins with, packed once. */
+/** The beginning of every forged history, packed once. */
 const longDirectory = join(sharedDirectory(), 'store')
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ function rowOf(index: number) {
 interface Stored {
   readonly source: CheckSource
   readonly head: Oid
-  /** How many objects this thread has read. */
+  /** The number of objects that this thread has read. */
   readonly reads: () => number
   close(): Promise<void>
 }
@@ -85,7 +85,7 @@ test.each(sample([1, 2, 3], 2))(
     expect(together.versions.size).toBe(alone.versions.size)
     expect(seen).toEqual(seen.toSorted((a, b) => a - b))
     expect(seen.at(-1)).toBe(length)
-    // Something was left to the threads.
+    // The threads did some of the work.
     expect(stored.reads() - readAlone).toBeLessThan(readAlone)
     await stored.close()
   },
@@ -102,7 +102,7 @@ test('commits are accepted in their order, each once', async () => {
   await stored.close()
 })
 
-describe('a fault in a history that threads judge has the code that it has without', () => {
+describe('a fault in a history that threads check has the same code as without threads', () => {
   const next = rowOf(length)
   const other = new Uint8Array(32).fill(0xab)
   const cases: readonly (readonly [code: string, name: string, fault: Fault])[] = [
@@ -192,7 +192,7 @@ describe('a fault in a history that threads judge has the code that it has witho
   })
 })
 
-test('a thread that cannot start or dies leaves its part to this one', async () => {
+test('the main thread checks the part of a thread that cannot start or dies', async () => {
   const stored = await store(long)
   const file = join(temporaryDirectory(), 'file')
   writeFileSync(file, '')
@@ -204,7 +204,7 @@ test('a thread that cannot start or dies leaves its part to this one', async () 
   await stored.close()
 })
 
-test('what is in the journal alone is judged here', async () => {
+test('commits that are only in the journal are checked in the main thread', async () => {
   const root = temporaryDirectory()
   const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
   const { store: opened } = await createStore({ ...places, identity: await generateIdentity() })
@@ -216,7 +216,7 @@ test('what is in the journal alone is judged here', async () => {
   await opened.close()
 })
 
-test('cancelled: the caller ends it, and no thread goes on', async () => {
+test('a cancelled verification ends, and no thread continues', async () => {
   const stored = await store(long)
   const abort = new AbortController()
   const options = { threads: 2, signal: abort.signal, progress: () => abort.abort() }

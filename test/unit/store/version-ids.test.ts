@@ -1,5 +1,5 @@
-// The ids of all versions, between runs and since: none is forgotten, what is not as it was written
-// is no answer, and no more of the history is read than nobody told of. FORMAT §6.4.
+// The ids of all versions, in files and in RAM: none is lost, damaged files are not used, and only
+// commits that were not announced are read. FORMAT §6.4.
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -47,7 +47,7 @@ function indexOf(...ids: readonly string[]): IdIndex {
   return index
 }
 
-/** Undefined if the files do not hold what is kept. */
+/** Undefined if the files do not hold the kept ids. */
 async function shown(files: CacheFiles, kept: KeptIds): Promise<string | undefined> {
   let all = ''
   const isThere = await readIds(files, kept, (ids) => {
@@ -86,7 +86,7 @@ describe('the files', () => {
     expect(await shown(files, kept)).toBe(expected(count))
   })
 
-  test('hold what was kept, whoever has appended to it', async () => {
+  test('hold the kept ids, even if another process has appended', async () => {
     const files = await newFiles()
     const kept = await appended(files, SEGMENT + 5)
     const theirs = await appendIds(files, kept, idsFrom(70_000, SEGMENT))
@@ -96,7 +96,7 @@ describe('the files', () => {
     expect(theirs && (await shown(files, theirs))).toBeUndefined()
   })
 
-  test('that are gone, of before, or in another order are no answer', async () => {
+  test('that are missing, older or reordered are not used', async () => {
     const files = await newFiles()
     const early = await appended(files, 3 * SEGMENT)
     const before = readFileSync(`${files.directory}/ids-${SEGMENT}`)
@@ -112,7 +112,7 @@ describe('the files', () => {
     expect(await shown(files, other)).toBeUndefined()
   })
 
-  test('are not appended to where they hold something else', async () => {
+  test('are not appended to if they hold other ids', async () => {
     const files = await newFiles()
     const kept = await appended(files, 10)
     await appendIds(files, noIds, idsFrom(50, 10))
@@ -126,7 +126,7 @@ describe('the files', () => {
   })
 })
 
-describe('what is known of the past of a head', () => {
+describe('the ids in the past of a head', () => {
   let store: MemoryStore
   let read: ReadHistory
   let files: CacheFiles
@@ -163,7 +163,7 @@ describe('what is known of the past of a head', () => {
   }
   const fill = async () => read.history
 
-  /** Whether an id is taken for one that is there, and how many commits were read for that. */
+  /** Whether an id is found, and how many commits were read for that. */
   async function ask(ids: VersionIds, head: Oid, id: string): Promise<[string, number]> {
     const before = asked.length
     const check = ids.below(source, head, fill).checkNew(indexOf(idAt(7), id))
@@ -174,7 +174,7 @@ describe('what is known of the past of a head', () => {
     return [answer, asked.length - before]
   }
 
-  test('is read once, if nobody told', async () => {
+  test('are read once if they were not announced', async () => {
     const ids = new VersionIds(files)
     expect(await ask(ids, commitAt(20), idAt(1))).toEqual(['new', 21])
     expect(await ask(ids, commitAt(20), versionAt(1))).toEqual(['row_version_reused', 0])
@@ -183,7 +183,7 @@ describe('what is known of the past of a head', () => {
     expect(await ask(ids, commitAt(20), versionAt(1))).toEqual(['row_version_reused', 0])
   })
 
-  test('is not read at all where others told', async () => {
+  test('are not read if they were announced', async () => {
     const ids = new VersionIds(files)
     ids.restart(commitAt(0))
     for (let n = 1; n <= 20; n += 1) ids.extend(commitAt(n - 1), commitAt(n), [versionAt(n)])
@@ -194,19 +194,19 @@ describe('what is known of the past of a head', () => {
     expect(await ask(again, commitAt(20), idAt(1))).toEqual(['new', 0])
   })
 
-  test('is known without the files, once somebody has asked', async () => {
+  test('are known without the files after a lookup', async () => {
     const ids = new VersionIds(files)
     expect(await ask(ids, commitAt(10), idAt(1))).toEqual(['new', 11])
     await ids.save(source, commitAt(10), undefined)
     rmSync(files.directory, { recursive: true })
-    // What came since is known, and what was not there before cannot be.
+    // Newer ids are known, and the filter excludes all others.
     ids.extend(commitAt(10), commitAt(11), [versionAt(11)])
     for (let n = 0; n < 5; n += 1) expect(await ask(ids, commitAt(11), idAt(n))).toEqual(['new', 0])
     expect(await ask(ids, commitAt(11), versionAt(11))).toEqual(['row_version_reused', 12])
     expect(await ask(ids, commitAt(11), versionAt(2))).toEqual(['row_version_reused', 0])
   })
 
-  test('is read from where the last telling ended', async () => {
+  test('are read from the last announced commit on', async () => {
     const ids = new VersionIds(files)
     ids.restart(commitAt(0))
     ids.extend(commitAt(0), commitAt(1), [versionAt(1)])
@@ -217,7 +217,7 @@ describe('what is known of the past of a head', () => {
     }
   })
 
-  test('is read anew from git where the files are gone, or their head is', async () => {
+  test('are read again from git if the files or their head are missing', async () => {
     const ids = new VersionIds(files)
     await ask(ids, commitAt(20), idAt(1))
     const kept = await ids.save(source, commitAt(20), undefined)
@@ -229,7 +229,7 @@ describe('what is known of the past of a head', () => {
     expect(await lost.save(source, commitAt(20), undefined)).toBeUndefined()
   })
 
-  test('goes on from what another process has written', async () => {
+  test('continue from what another process has written', async () => {
     const ours = new VersionIds(files)
     ours.restart(commitAt(0))
     for (let n = 1; n <= 10; n += 1) ours.extend(commitAt(n - 1), commitAt(n), [versionAt(n)])
@@ -239,14 +239,14 @@ describe('what is known of the past of a head', () => {
     ours.extend(commitAt(10), commitAt(11), [versionAt(11)])
     const last = await ours.save(source, commitAt(20), kept && { commit: commitAt(15), kept })
     expect(last).toMatchObject({ count: 20 })
-    // What theirs knows of stays where it is.
+    // The ids of the other process stay in their place.
     expect(await ask(theirs, commitAt(15), versionAt(13))).toEqual(['row_version_reused', 0])
     for (let n = 1; n <= 20; n += 1) {
       expect(await ask(ours, commitAt(20), versionAt(n))).toEqual(['row_version_reused', 0])
     }
   })
 
-  test('is written anew where the files were found damaged', async () => {
+  test('are rewritten if the files were found damaged', async () => {
     const ids = new VersionIds(files)
     ids.restart(commitAt(0), idsFrom(1000, SEGMENT))
     const kept = (await ids.save(source, commitAt(20), undefined)) ?? noIds
@@ -254,21 +254,21 @@ describe('what is known of the past of a head', () => {
     writeFileSync(`${files.directory}/ids-0`, 'damaged')
     const again = new VersionIds(files, written)
     expect((await ask(again, commitAt(20), versionAt(1)))[0]).toBe('row_version_reused')
-    // As many of the history as the files have, and some.
+    // As many of the history as the files have, and some more.
     again.restart(commitAt(20), idsFrom(1000, SEGMENT + 20))
-    const anew = await again.save(source, commitAt(20), written)
-    expect(anew && (await shown(files, anew))).toBeDefined()
+    const saved = await again.save(source, commitAt(20), written)
+    expect(saved && (await shown(files, saved))).toBeDefined()
   })
 
-  test('says nothing against a version of a commit that was left', async () => {
+  test('do not refuse a version of a commit that was dropped', async () => {
     const ids = new VersionIds(files)
     ids.restart(commitAt(20))
     ids.extend(commitAt(20), 'left', [idAt(3)])
     expect(await ask(ids, 'left', idAt(3))).toEqual(['new', 0])
   })
 
-  test('is not needed to open what a dead process has written', async () => {
-    /** Bytes that are read to open a store of so many commits and three that no cache knows. */
+  test('are not needed to open what a killed process has written', async () => {
+    /** Bytes that are read to open a store of `count` commits and three that no cache has. */
     async function bytesRead(count: number): Promise<number> {
       const made = await newStore()
       for (let n = 0; n < count; n += 1) {
@@ -299,7 +299,7 @@ describe('what is known of the past of a head', () => {
     expect(many).toBeLessThan(3 * few)
   })
 
-  test('is not put back by a process that is behind', async () => {
+  test('are not overwritten by a process that is behind', async () => {
     const { store: behind, place } = await newStore()
     await behind.as(author).apply([{ type: 'create', path: '/a', content: 'x\n' }])
     const ahead = await reopen(place)
@@ -317,7 +317,7 @@ describe('what is known of the past of a head', () => {
     await again.close()
   })
 
-  test('is not written before anybody has asked', async () => {
+  test('are not written before the first lookup', async () => {
     expect(await new VersionIds(files).save(source, commitAt(20), undefined)).toBeUndefined()
     expect(asked).toEqual([])
   })

@@ -1,5 +1,5 @@
-// Questions to the history: every filter alone and together, beside a plain search; pages and their
-// cursors while the history moves on.
+// Queries for versions: every filter alone and combined, compared with a plain search; pages and
+// their cursors while the history changes.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ function below({ path }: Version, at: string): boolean {
   return path !== undefined && (at === '/' || `${path}/`.startsWith(`${at}/`))
 }
 
-/** What each filter means, said once more. */
+/** A second definition of each filter. */
 function holds(version: Version, filter: VersionFilter): boolean {
   const { createdAt, createdBy } = version
   const pairs = [
@@ -156,7 +156,7 @@ describe('a page', () => {
     )
   })
 
-  test('has its last version as cursor, and none at the end', () => {
+  test('has its last version as cursor; the last page has none', () => {
     const first = findVersions(history, { limit: 6 })
     expect(first.nextPage).toBe(first.data[5]?.versionId)
     expect(findVersions(history, { limit: 6, page: first.nextPage })).toEqual({
@@ -193,7 +193,7 @@ describe('a cursor', () => {
     },
   )
 
-  test('of one memory stays good too', () => {
+  test('of one memory stays valid too', () => {
     const moving = makeHistory([{}, ...rows])
     const filter = { memoryId: memory('m1'), limit: 2 }
     const first = findVersions(moving, filter)

@@ -1,5 +1,5 @@
-// `store.watch`: every version once, in order, whoever wrote it; never a text; and the word to read
-// anew where that cannot be told.
+// `store.watch`: every version once, in order, from any writer; never a text; and `resync` where
+// versions cannot be listed.
 
 import { expect, test } from 'vitest'
 import type { MemoryStore, StoreChange } from '../../../src/index.ts'
@@ -12,7 +12,7 @@ function watching(store: MemoryStore, signal?: AbortSignal): Watch {
   return store.watch({ intervalMs: 5, signal })[Symbol.asyncIterator]()
 }
 
-/** The next ones, in words. */
+/** The next events, as text. */
 async function take(watch: Watch, count: number): Promise<readonly string[]> {
   const found: string[] = []
   while (found.length < count) {
@@ -24,7 +24,7 @@ async function take(watch: Watch, count: number): Promise<readonly string[]> {
   return found
 }
 
-test('tells of what this handle and another one write, from its call on', async () => {
+test('reports what this handle and another one write, from its call on', async () => {
   const { store, place } = await newStore()
   const other = await reopen(place)
   const [mine, theirs] = [store.as(author), other.as(author)]
@@ -55,7 +55,7 @@ test('tells of what this handle and another one write, from its call on', async 
   await Promise.all([store.close(), other.close()])
 })
 
-test('tells of what a sync brings and merges', async () => {
+test('reports what a sync brings and merges', async () => {
   const url = bareRemote()
   const a = await firstClone(url)
   await put(a, '/notes', 'one\ntwo\nthree\n')
@@ -78,7 +78,7 @@ test('tells of what a sync brings and merges', async () => {
   expect(await take(watch, 1)).toEqual(['the end'])
 })
 
-test('what was redacted before it was asked for arrives redacted', async () => {
+test('a version that is redacted before it is delivered arrives redacted', async () => {
   const { store } = await newStore()
   const me = store.as(author)
   const watch = watching(store)
@@ -93,7 +93,7 @@ test('what was redacted before it was asked for arrives redacted', async () => {
   await store.close()
 })
 
-test('says resync to who is more than a thousand commits behind, and goes on', async () => {
+test('reports resync to a watcher over a thousand commits behind, and continues', async () => {
   const { store } = await newStore()
   const me = store.as(author)
   const watch = watching(store)
@@ -104,7 +104,7 @@ test('says resync to who is more than a thousand commits behind, and goes on', a
   await store.close()
 })
 
-test('tells of a write that is asked for right after its call, also among many reads', async () => {
+test('reports a write that is requested right after its call, also among many reads', async () => {
   const { store } = await newStore()
   const me = store.as(author)
   for (let round = 0; round < 5; round += 1) {
@@ -119,7 +119,7 @@ test('tells of a write that is asked for right after its call, also among many r
   await store.close()
 })
 
-test('ends where it is told to: while it waits, and in the midst of a commit', async () => {
+test('ends on request: while it waits, and in the middle of a commit', async () => {
   const { store } = await newStore()
   const quiet = watching(store)
   const waiting = take(quiet, 1)
@@ -145,7 +145,7 @@ test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
   },
 )
 
-test('ends by the signal, also while it waits', async () => {
+test('ends with the signal, also while it waits', async () => {
   const { store } = await newStore()
   const ending = new AbortController()
   const watch = watching(store, ending.signal)

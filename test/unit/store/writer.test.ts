@@ -6,7 +6,7 @@ import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-sto
 import { openSession } from '../../../src/store/session/open-session.ts'
 import { newStore } from '../../support/stores.ts'
 
-test('what was submitted is done while others go on submitting', async () => {
+test('submitted commands finish while others keep submitting', async () => {
   const { store, place } = await newStore()
   await store.close()
   const { directory, stateDirectory, identity } = place

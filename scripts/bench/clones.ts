@@ -1,5 +1,5 @@
-// Two clones of one long history around a remote, each with an identity of its own, and the
-// processes that sync them: only there a peak of memory is that of the sync alone.
+// Two clones of one long history around a remote, each with its own identity, and the processes
+// that sync them, so that a peak of memory is that of the sync alone.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ export function cloneOf({ history, identityFile }: Site): Clone {
   return { directory, stateDirectory, identityFile }
 }
 
-/** Enrols a second device, whose store is still to be joined. */
+/** Enrols a second device, which has not joined yet. */
 export async function secondClone(site: Site): Promise<Clone> {
   const root = besideStore(site, 'second')
   const identity = await generateIdentity()

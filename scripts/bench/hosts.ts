@@ -12,13 +12,13 @@ import { cleanEnvironment, run } from './machine.ts'
 export interface Host {
   /** `loopback https` */
   readonly name: string
-  /** What git has to be told about the host. */
+  /** The configuration that git needs for the host. */
   readonly environment: NodeJS.ProcessEnv
-  /** PEM of whom to trust, where that is asked. */
+  /** PEM of the certificate to trust, for https. */
   readonly authorities: string | undefined
   /** Makes an empty bare repository; returns its URL. */
   addRepository(name: string): string
-  /** All bytes so far, in both directions; undefined where there is no wire. */
+  /** All bytes so far, in both directions; undefined for a directory. */
   countBytes(): Promise<number | undefined>
   close(): Promise<void>
 }
@@ -72,7 +72,7 @@ const httpsHost: HostKind = {
 
 export const hostKinds: readonly HostKind[] = [pathHost, httpsHost]
 
-/** One that does not tidy up while others are measured. */
+/** A repository without automatic maintenance, which would disturb measurements. */
 function makeRepository(directory: string, name: string): string {
   const path = join(directory, name)
   run('git', ['init', '--quiet', '--bare', '--initial-branch=main', path], { cwd: directory })

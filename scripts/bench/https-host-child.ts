@@ -1,6 +1,6 @@
 // A git host: stock `git http-backend` behind a Node https server on the loopback interface. It
-// counts what goes over the wire. In a process of its own, since the bench waits for the programs
-// that it measures without serving anybody. Started by hosts.ts, ends with it.
+// counts the bytes on the wire. It is a separate process, since the bench cannot serve requests
+// while it waits for the programs that it measures. Started by hosts.ts, ends with it.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ export interface HostRequest {
   readonly certificateFile: string
 }
 
-/** The first message says the port; each that comes in is answered with the bytes so far. */
+/** The first message has the port; each incoming message is answered with the bytes so far. */
 export type HostMessage = { readonly port: number } | { readonly bytes: number }
 
 const endOfHead = '\r\n\r\n'
@@ -42,7 +42,7 @@ process.on('message', () => {
 })
 process.on('disconnect', () => process.exit())
 
-/** Of both directions, encryption included. */
+/** Bytes of both directions, encryption included. */
 function bytesOf({ bytesRead, bytesWritten }: Socket): number {
   return bytesRead + bytesWritten
 }
@@ -89,7 +89,7 @@ function gatewayVariables({ url = '', method, headers }: IncomingMessage): NodeJ
   }
 }
 
-/** There the status is a header among others. */
+/** CGI has the status as a header. */
 function writeHead(response: ServerResponse, head: string): void {
   let status = 200
   for (const line of head.split('\r\n')) {

@@ -49,7 +49,7 @@ export class Lane implements Turn {
     return this.#cpu / (this.#creates.length + this.#replaces.length)
   }
 
-  /** Nobody may work in the background of another's turn: `settle` ends that, off the clock. */
+  /** `settle` ends background work, off the clock, before another contender's turn. */
   async take(): Promise<void> {
     const before = process.cpuUsage()
     for (let count = 0; count < this.#commandsPerTurn; count += 1) {
@@ -81,7 +81,7 @@ export interface Absent {
   readonly reason: string
 }
 
-/** Starts each kind in a directory of its own; what cannot take part says why. */
+/** Starts each kind in a separate directory; a kind that cannot take part gives the reason. */
 export async function startLanes(
   context: RunContext,
   section: string,

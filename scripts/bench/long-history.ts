@@ -1,6 +1,6 @@
 // The long history that the last sections measure on, and the same history for its peers: some
 // thousand notes of 1 kB, then one changed line per commit. A part of the newest changes is by an
-// intruder, for what undoes a session. Made from seeds through the public interface; nothing here
+// intruder, for the undo of a session. Made from seeds through the public interface; nothing here
 // is timed.
 
 import { spawnSync } from 'node:child_process'
@@ -30,7 +30,7 @@ import {
 const notesPerDirectory = 100
 /** Commands that wait together, and so share an fdatasync; the store takes up to 128. */
 const atOnce = 128
-/** Rows in one transaction of the database, which is not what is measured. */
+/** Rows in one transaction of the database, whose writes are not measured here. */
 const rowsAtOnce = 1000
 
 /** The session whose changes are to be undone. */
@@ -83,7 +83,7 @@ function* historySteps(size: HistorySize, notes: Note[]): Generator<Step> {
   }
 }
 
-/** What an intruder puts over the end of a note, far from the line that the others change. */
+/** The text that an intruder puts over the end of a note, far from the line that others change. */
 function intrusion(count: number): string {
   return `always trust remark ${String(count).padStart(8, '0')}\n`
 }
@@ -102,7 +102,7 @@ export interface History {
   readonly seconds: number
 }
 
-/** Leaves a closed store. */
+/** Makes the store and closes it. */
 export async function makeHistory(
   directory: string,
   size: HistorySize,

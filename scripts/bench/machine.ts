@@ -1,4 +1,4 @@
-// The machine under the bench: what it is, a scratch directory on a real disk, other programs.
+// The machine of the bench: its description, a scratch directory on a real disk, other programs.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'

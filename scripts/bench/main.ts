@@ -1,4 +1,4 @@
-// `npm run bench`: measures the budgets of the design beside other tools, in one run on one disk,
+// `npm run bench`: measures the budgets of the design and other tools, in one run on one disk,
 // prints the tables and writes docs/BENCHMARKS.md. Tests never time anything.
 
 import { writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { digits } from './statistics.ts'
 
 const busyLoad = 0.5
 
-/** What the sections share: the long history is made when the first of them asks for it. */
+/** The context that the sections share; the long history is made at its first use. */
 interface Bench {
   readonly context: RunContext
   readonly site: () => Promise<OriginalSite>
@@ -44,7 +44,7 @@ interface Start {
   readonly scratch: string
 }
 
-/** What is wrong with the command line ends the process here, with exit code 2. */
+/** Ends the process with exit code 2 if the command line is invalid. */
 function start(): Start {
   try {
     const options = parseOptions(process.argv.slice(2))

@@ -1,5 +1,5 @@
-// A process that opens a store, shows one memory, and says what that took: the parent cannot know
-// what a fresh process needs. Started by sections/opens.ts.
+// A process that opens a store, shows one memory, and prints its time and memory, which the parent
+// cannot measure for a fresh process. Started by sections/opens.ts.
 
 import { readFileSync } from 'node:fs'
 import { peakMemory } from './peak-memory.ts'

@@ -1,9 +1,9 @@
-// What the command line of the bench says, and how much work each mode means. Must not measure.
+// Parses the command line of the bench, and defines the work of each mode. Must not measure.
 
 import { parseArgs } from 'node:util'
 import type { HistorySize } from './long-history.ts'
 
-/** How large the histories are and how often each thing is done. */
+/** The sizes of the histories and the number of repetitions. */
 export interface Scale {
   readonly mode: 'quick' | 'default' | 'full'
   /** Turns that every fast contender takes; the slow ones take each second, fourth … of them. */
@@ -20,7 +20,7 @@ export interface Scale {
   /** How many changes the reverts go back, and the nearer redaction. */
   readonly recent: number
   readonly opens: number
-  /** Copies of the long history that each rewriting of ours is measured on. */
+  /** Copies of the long history on which each rewrite is measured. */
   readonly rewrites: number
   /** How often one change is pushed, and fetched, in new processes and in one that stays. */
   readonly transfers: number
@@ -104,7 +104,7 @@ export interface Options {
   readonly directory: string | undefined
   /** A directory that keeps the npm peer between runs. */
   readonly peers: string | undefined
-  /** Where the tables are written; undefined: they are only printed. */
+  /** The file of the tables; if undefined, they are only printed. */
   readonly output: string | undefined
   /** The command that repeats this run. */
   readonly command: string

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Bytes. What getrusage says begins with the memory of the process that started this one, so Linux
- * is asked for the peak of this program alone.
+ * Bytes. getrusage starts from the memory of the parent process, so Linux is asked for the peak of
+ * this program alone.
  */
 export function peakMemory(): number {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS * 1024

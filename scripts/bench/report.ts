@@ -1,10 +1,10 @@
-// What a run found, as Markdown: the bounds with their verdicts first, then the tables behind them.
+// The results of a run as Markdown: the bounds with their verdicts, then the tables behind them.
 
 import { percent } from './statistics.ts'
 
 export interface Bound {
   readonly subject: string
-  /** What is wanted, in words: `≤ 2.5×`. */
+  /** The bound as text: `≤ 2.5×`. */
   readonly wanted: string
   readonly measured: string
   /** How far beyond the bound, as a share of it; 0 or less if it is met. */
@@ -36,7 +36,7 @@ export function atLeast(subject: string, value: number, limit: number, format: F
   return { subject, wanted, measured: format(value), excess: 1 - value / limit }
 }
 
-/** For a bound whose other side could not be measured. */
+/** The verdict on a bound whose other side could not be measured. */
 export function unmeasured(subject: string, wanted: string, reason: string): Bound {
   return { subject, wanted, measured: reason, excess: Number.NaN }
 }
@@ -61,7 +61,7 @@ export function renderReport(
   return `${parts.join('\n\n')}\n`
 }
 
-/** Belongs to the numbers that were measured when the bounds were last looked at. */
+/** A note on the numbers that were measured when the bounds were last reviewed. */
 const reasons =
   'Why the bounds of a single command are missed: they were set where a synced append took ' +
   '0.6 to 1 ms. Where it takes 0.06 ms, a command is processor time: two Ed25519 signatures ' +

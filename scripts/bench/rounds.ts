@@ -1,14 +1,14 @@
-// Who does something when. Everything that is compared takes turns in one run, so that all meet the
-// same weather: the disk's, the caches', the neighbours'.
+// The order of measurements. Everything that is compared takes turns in one run, so that disk,
+// caches and other load affect all alike.
 
 /** One contender in a comparison. `take` measures and keeps its own samples. */
 export interface Turn {
-  /** Takes part in each `every`th round only: for what is slow. */
+  /** Takes part in each `every`th round only, for slow contenders. */
   readonly every: number
   take(): Promise<void>
 }
 
-/** Runs all rounds; each starts with another turn, so that nobody always follows the same one. */
+/** Runs all rounds; each starts with another turn, so that the order varies. */
 export async function takeTurns(turns: readonly Turn[], rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     for (let index = 0; index < turns.length; index += 1) {
@@ -18,7 +18,7 @@ export async function takeTurns(turns: readonly Turn[], rounds: number): Promise
   }
 }
 
-/** Milliseconds that `work` took. */
+/** The duration of `work` in milliseconds. */
 export async function timed(work: () => unknown): Promise<number> {
   const start = performance.now()
   await work()

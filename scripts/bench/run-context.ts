@@ -1,4 +1,4 @@
-// What every section of a run is given.
+// The context of every section of a run.
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export interface RunContext {
   directory(name: string): string
   /** Installs the package at the first call; throws at each if that fails. */
   sqlite(): OpenDatabase
-  /** Says on standard error what happens now. */
+  /** Prints the current step to standard error. */
   log(text: string): void
 }
 
@@ -33,7 +33,7 @@ export function runContext(scale: Scale, scratch: string, peers: string | undefi
   }
 }
 
-/** Failing takes minutes too: it is remembered like success. */
+/** Remembers a failure like a success, since it takes minutes too. */
 function install(directory: string): { open: OpenDatabase } | { error: unknown } {
   log('installing the npm peer, which may compile for some minutes')
   try {

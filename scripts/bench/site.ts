@@ -1,5 +1,5 @@
 // The long history that several sections measure on: made once in a run, closed, and copied for
-// whatever changes it.
+// every change.
 
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -25,7 +25,7 @@ export interface Site {
 
 /** The original, never to be changed, with warm caches. */
 export interface OriginalSite extends Site {
-  /** What asking for its history took before there was a cache of it, and after. */
+  /** The duration of the first history query without and with its cache. */
   readonly firstQuestion: { readonly fromGit: TaskAnswer; readonly fromCache: TaskAnswer }
 }
 
@@ -81,12 +81,12 @@ export async function withCopy<T>(
   }
 }
 
-/** A directory beside the store for what a measurement needs. It goes with the copy. */
+/** A directory next to the store for a measurement. It is deleted with the copy. */
 export function besideStore({ history }: Site, name: string): string {
   return join(dirname(history.places.directory), name)
 }
 
-/** The memory that was made last. Writes of the bench begin with the first ones. */
+/** The memory that was created last. Writes of the bench begin with the first ones. */
 export async function lastMemory({
   history,
 }: Pick<Site, 'history'>): Promise<{ readonly path: string; readonly memoryId: string }> {
@@ -97,8 +97,8 @@ export async function lastMemory({
 }
 
 /**
- * For each number of changes the newest version that is at least so many back and that another
- * version of its memory has replaced since.
+ * For each number of changes the newest version that is at least that many back and that a later
+ * version of its memory has replaced.
  */
 export function replacedVersions(
   { history }: Site,

@@ -1,4 +1,4 @@
-// Numbers from samples, and how they are written.
+// Computes and formats numbers from samples.
 
 export interface Summary {
   readonly n: number
@@ -18,7 +18,7 @@ export function summarize(samples: readonly number[]): Summary {
   }
 }
 
-/** Of an ascending list, with linear interpolation; NaN if it is empty. */
+/** A quantile of an ascending list, with linear interpolation; NaN if it is empty. */
 function quantile(sorted: readonly number[], fraction: number): number {
   const at = (sorted.length - 1) * fraction
   const below = sorted[Math.floor(at)] ?? Number.NaN

@@ -1,5 +1,5 @@
-// A process that syncs a store with its remote, or joins one, and says what that took. Forked, it
-// keeps the store open, changes it and syncs as it is told. Started by clones.ts.
+// A process that syncs a store with its remote, or joins one, and prints its time and memory.
+// Forked, it keeps the store open, and changes and syncs it on request. Started by clones.ts.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export interface SyncRequest {
   readonly stateDirectory: string
   readonly identityFile: string
   readonly access: RemoteOptions
-  /** Left out: a sync with the only remote of a store that is there. */
+  /** If absent, an existing store is synced with its only remote. */
   readonly join?: string
 }
 
@@ -28,14 +28,14 @@ export interface SyncCall {
   readonly work: number
   /** Until all objects are here and checked, until the first bytes go out, and after. */
   readonly phases: { readonly fetch: number; readonly reconcile: number; readonly push: number }
-  /** Of the packs. */
+  /** Bytes of the packs. */
   readonly received: number
   readonly sent: number
   /** The branch of the store afterwards. */
   readonly head: string
   /** Memories that a merge had to decide about. */
   readonly outcomes: number
-  /** The most that the process has held so far. */
+  /** The peak memory of the process so far. */
   readonly rssMax: number
 }
 
@@ -45,7 +45,7 @@ export interface SyncAnswer extends SyncCall {
   readonly whole: number
 }
 
-/** Told to a process that stays. It answers a change with nothing, a sync with a call. */
+/** A request to a process that stays. It answers a change with nothing, a sync with a call. */
 export type SyncCommand =
   | { readonly type: 'change'; readonly path: string; readonly line: string }
   | { readonly type: 'sync' }
@@ -58,7 +58,7 @@ async function answer(request: SyncRequest): Promise<SyncAnswer> {
   const measured = stopwatch.stop()
   await store.close()
   const whole = performance.now()
-  // The store itself would read its whole history to tell its state.
+  // The store itself would read its whole history for its status.
   const head = readFileSync(join(request.directory, 'refs/heads/main'), 'latin1').trim()
   return { ...measured, whole, head, outcomes, rssMax: peakMemory() }
 }
@@ -115,7 +115,7 @@ async function placesOf({ directory, stateDirectory, identityFile }: SyncRequest
   }
 }
 
-/** Tells the parts of a call apart by what it says of its transfers. */
+/** Splits a call into its parts by its transfer progress. */
 class Stopwatch {
   #started = 0
   #fetched = 0

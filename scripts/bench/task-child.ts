@@ -1,5 +1,5 @@
-// A process that opens a store, does one task, closes the store, and says what that took. Started
-// by task.ts.
+// A process that opens a store, does one task, closes the store, and prints time and memory.
+// Started by task.ts.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type MemoryStore, openStore, parseIdentity } from 'gitlocket'
@@ -39,7 +39,7 @@ export interface TaskAnswer {
 const author = { actor: { type: 'user', id: 'bench' } } as const
 
 type Outcome = Pick<TaskAnswer, 'done' | 'left'> & {
-  /** What is not to be counted: writing down what was found. */
+  /** Writes down the result, which is not measured. */
   readonly report?: () => void
 }
 
@@ -57,7 +57,7 @@ async function answer({ identityFile, task, ...places }: TaskRequest): Promise<T
   return { work, whole, done, left, rssMax }
 }
 
-/** Those are measured on a history that is in RAM already. */
+/** Tasks that are measured on a history already in RAM. */
 function needsHistory({ type }: Task): boolean {
   return type === 'redact' || type === 'rollback' || type === 'undo'
 }

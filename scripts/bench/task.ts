@@ -1,5 +1,5 @@
-// One long piece of work on a store, done in a process of its own: only there is its peak of memory
-// its own, and nothing is warm that would be cold. task-child.ts is the other side.
+// One long task on a store in a separate process, so that its peak of memory is its own and caches
+// are as cold as for a user. task-child.ts is the other side.
 
 import { fileURLToPath } from 'node:url'
 import type { Places } from './contenders/product.ts'
@@ -10,7 +10,7 @@ import type { Task, TaskAnswer, TaskRequest } from './task-child.ts'
 
 const memoryMax = 400e6
 
-/** With `oneCore` the process is held to one processor, where the system can do that. */
+/** With `oneCore` the process is bound to one processor, if the system supports that. */
 export function runTask(
   { directory, stateDirectory }: Places,
   identityFile: string,

@@ -7,14 +7,14 @@ const words =
   'agent build cache deploy error file goal history index journal key log memory note open plan ' +
   'query release search task update verify window yes zone because should never always prefers'
 
-/** Bytes that follow from the seed alone: AES-256 in counter mode over zeros. */
+/** Bytes derived from the seed alone: AES-256 in counter mode over zeros. */
 export function seededRandom(seed: string): (length: number) => Uint8Array {
   const key = createHash('sha256').update(seed).digest()
   const stream = createCipheriv('aes-256-ctr', key, new Uint8Array(16))
   return (length) => new Uint8Array(stream.update(new Uint8Array(length)))
 }
 
-/** A whole number below `bound`, as even as 32 bits make it. */
+/** A whole number below `bound`, as uniform as 32 bits allow. */
 export function seededChoice(seed: string): (bound: number) => number {
   const random = seededRandom(seed)
   return (bound) => {

@@ -1,9 +1,9 @@
-// PEM-like armor, as commits (FORMAT §6) and SSHSIG signatures use it: base64 in lines of one width
-// between a BEGIN and an END line. The bytes are canonical: one way to write, one way to read.
+// PEM-like armor, used by commits (FORMAT §6) and SSHSIG signatures: base64 in lines of equal width
+// between a BEGIN and an END line. The encoding is canonical.
 
 import { fromBase64, toBase64 } from '../bytes.ts'
 
-/** Text that ends in a newline; `width` is the length of a full base64 line. */
+/** Encodes text that ends in a newline; `width` is the length of a full base64 line. */
 export function encodeArmor(name: string, bytes: Uint8Array, width: number): string {
   const base64 = toBase64(bytes)
   let lines = ''
@@ -12,8 +12,8 @@ export function encodeArmor(name: string, bytes: Uint8Array, width: number): str
 }
 
 /**
- * The armor called `name` that starts at `from`, and where it ends; undefined if there is none. How
- * the base64 is broken into lines is for the caller to check, by encoding again.
+ * The armor called `name` at `from`, and the position after it; undefined if there is none. The
+ * caller checks the line breaks of the base64, by encoding again.
  */
 export function findArmor(
   name: string,

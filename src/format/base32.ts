@@ -1,10 +1,10 @@
 // Crockford's base32 (FORMAT §1.1, §1.3): lower case, most significant bit first, without the
-// letters i, l, o and u. Exactly what `encodeBase32` writes is read; who is lenient maps the text
-// before.
+// letters i, l, o and u. Decodes only what `encodeBase32` produces; lenient callers map the text
+// first.
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** `leadingZeros` bits are put before the bytes, so that all bits fill whole characters. */
+/** `leadingZeros` zero bits precede the bytes, so that the bits fill whole characters. */
 export function encodeBase32(bytes: Uint8Array, leadingZeros = 0): string {
   let text = ''
   let held = 0
@@ -21,7 +21,7 @@ export function encodeBase32(bytes: Uint8Array, leadingZeros = 0): string {
   return text
 }
 
-/** Undefined for another character, or if a leading bit is not zero. */
+/** Undefined for an invalid character, or if a leading bit is not zero. */
 export function decodeBase32(text: string, leadingZeros = 0): Uint8Array | undefined {
   const bytes: number[] = []
   let held = 0

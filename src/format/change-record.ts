@@ -1,4 +1,4 @@
-// What a record says (FORMAT §6), as values.
+// The fields of a record (FORMAT §6) as TypeScript types.
 
 export type RecordKind = 'genesis' | 'change' | 'redact' | 'keyring' | 'settings'
 
@@ -6,7 +6,7 @@ export type Operation = 'created' | 'modified' | 'deleted'
 
 export type ActorType = 'api' | 'user' | 'service_account' | 'session'
 
-/** Who asked for a change, by the word of the device that signs. */
+/** The actor that requested a change, as claimed by the signing device. */
 export interface Actor {
   readonly type: ActorType
   readonly id: string
@@ -24,7 +24,7 @@ export type RedactReason =
 export interface RecordRow {
   readonly memoryId: string
   readonly versionId: string
-  /** The version before; `zeroId` if there is none. */
+  /** The previous version; `zeroId` if there is none. */
   readonly base: string
   readonly secondBase: string
   /** Undefined in redactions. */

@@ -1,31 +1,31 @@
-// Text forms with a checksum (FORMAT §1.3, §1.4): a prefix and upper-case base32 of the bytes and
-// the beginning of their hash, so that a typing error is told from a wrong key. Knows no structure
-// of what is inside.
+// Text forms with a checksum (FORMAT §1.3, §1.4): a prefix and upper-case base32 of bytes and a
+// truncated hash, so that a typing error is distinguished from a wrong key. Knows no structure of
+// the bytes.
 
 import { concatBytes, equalBytes } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { decodeBase32, encodeBase32 } from './base32.ts'
 
-/** What a kind of text is made of. */
+/** The parameters of one text form. */
 export interface CheckedText {
-  /** Upper case. */
+  /** In upper case. */
   readonly prefix: string
-  /** Of the hash that the checksum is taken from. */
+  /** The label of the hash that gives the checksum. */
   readonly label: Uint8Array
-  /** Bytes, without the checksum. */
+  /** Number of bytes, without the checksum. */
   readonly length: number
-  /** Bytes of it: so many that all bits fill whole characters. */
+  /** Number of checksum bytes, such that all bits fill whole characters. */
   readonly checksum: number
 }
 
-/** The digits alone, for the caller to group behind the prefix. */
+/** The digits, without the prefix; the caller groups them. */
 export function encodeChecked(form: CheckedText, bytes: Uint8Array): string {
   return encodeBase32(concatBytes(bytes, checksumOf(form, bytes))).toUpperCase()
 }
 
 /**
- * The bytes, or undefined if it is another text or a damaged one. Ignores case, spaces and hyphens
- * after the prefix, and takes the letters that look like digits for them.
+ * The decoded bytes, or undefined if the text is damaged or of another form. After the prefix,
+ * ignores case, spaces and hyphens, and reads i, l and o as digits.
  */
 export function decodeChecked(form: CheckedText, text: string): Uint8Array | undefined {
   const { prefix, length, checksum } = form

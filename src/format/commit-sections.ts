@@ -1,5 +1,5 @@
-// The parts of a commit (FORMAT §6) that were verified before, found without judging its form
-// again: several times faster than parseCommit, which is for bytes that nobody has verified.
+// Extracts the parts of a verified commit (FORMAT §6) without validating it again: several times
+// faster than parseCommit, which is for unverified bytes.
 
 import { StoreError } from '../errors.ts'
 
@@ -34,7 +34,7 @@ export function findSections(bytes: Uint8Array): CommitSections {
   return { parents, record, detail: findSection(text, DETAIL) }
 }
 
-/** Of a commit that nobody has verified, whatever the rest of it is; for one of ours, exact. */
+/** Whether an unverified commit may have a detail; exact for a verified one. */
 export function mayHaveDetail(bytes: Uint8Array): boolean {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   return buffer.includes(`-----BEGIN ${DETAIL}`)
@@ -51,6 +51,6 @@ function findSection(text: string, name: string): Uint8Array | undefined {
   const start = text.indexOf(begin)
   if (start === -1) return undefined
   const end = text.indexOf(`-----END ${name}-----\n`, start)
-  // The decoder of base64 skips line breaks.
+  // The base64 decoder skips line breaks.
   return end === -1 ? undefined : Buffer.from(text.slice(start + begin.length, end), 'base64')
 }

@@ -1,6 +1,6 @@
-// Commits (FORMAT §6): the one way in which a commit's bytes are written. Parsing only finds the
-// parts; that everything else is as it must be is decided by writing the parts again and comparing,
-// so that no header, space or line break is left to interpretation.
+// Commits (FORMAT §6) in their canonical bytes. Parsing only extracts the parts; verification
+// encodes them again and compares, so that no header, space or line break is left to
+// interpretation.
 
 import { asciiBytes, asciiText, equalBytes, fromBase64 } from '../bytes.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
@@ -36,7 +36,7 @@ const DETAIL = 'GITLOCKET DETAIL'
 const PARENTS_MAX = 2
 const OID_LENGTH = 40
 const AUTHOR = /author [^\n]*> (\d{10,16}) \+0000\n/y
-/** More than a canonical commit needs from its start to the end of the author's line. */
+/** Longer than a canonical commit from its start to the end of the author line. */
 const LINKS_LENGTH = 512
 const DETAIL_END = asciiBytes(`-----END ${DETAIL}-----\n`)
 
@@ -47,7 +47,7 @@ export function encodeCommit(parts: CommitParts, group: SigningKeyPair): Uint8Ar
   return join(unsigned, armor)
 }
 
-/** Throws `commit_malformed`. Accepts more than is canonical. */
+/** Throws `commit_malformed`. Accepts more than the canonical form. */
 export function parseCommit(bytes: Uint8Array): ParsedCommit {
   const cursor = new Cursor(bytes)
   const tree = cursor.takeTree()
@@ -64,8 +64,8 @@ export function parseCommit(bytes: Uint8Array): ParsedCommit {
 }
 
 /**
- * Throws `group_signature_invalid` if only the signature differs from the one that the group key
- * makes, `commit_not_canonical` if anything else does.
+ * Throws `group_signature_invalid` if only the signature differs from the group key's, and
+ * `commit_not_canonical` if anything else differs.
  */
 export function verifyCommitBytes(
   bytes: Uint8Array,
@@ -76,16 +76,16 @@ export function verifyCommitBytes(
   if (equalBytes(bytes, join(encodeUnsigned(parts), parseCommit(bytes).signature))) {
     throw new StoreError('group_signature_invalid', 'The outer signature of a commit is not valid')
   }
-  throw new StoreError('commit_not_canonical', 'The bytes of a commit are not the canonical ones')
+  throw new StoreError('commit_not_canonical', 'The bytes of a commit are not canonical')
 }
 
-/** Where a commit leads. What of it is canonical is not known yet. */
+/** The parents and the height of a commit that is not verified yet. */
 export interface CommitLinks extends Pick<CommitParts, 'parents' | 'height'> {
-  /** Whether it ends as a commit with a detail does. */
+  /** Whether the commit ends like one with a detail. */
   readonly hasDetail: boolean
 }
 
-/** The least that a walk through a history needs. Throws `commit_malformed`. */
+/** Parses what a walk through a history needs. Throws `commit_malformed`. */
 export function parseLinks(bytes: Uint8Array): CommitLinks {
   const cursor = new Cursor(bytes.subarray(0, LINKS_LENGTH))
   cursor.takeTree()
@@ -95,7 +95,7 @@ export function parseLinks(bytes: Uint8Array): CommitLinks {
   return { parents, height, hasDetail: equalBytes(bytes.subarray(-DETAIL_END.length), DETAIL_END) }
 }
 
-/** Where a commit stands, without opening it. Throws `commit_malformed`. */
+/** The public position of a commit. Throws `commit_malformed`. */
 export interface CommitPlace extends Pick<CommitParts, 'tree' | 'parents'> {
   /** The epoch of its record. */
   readonly kid: string
@@ -114,8 +114,8 @@ export function parsePlace(bytes: Uint8Array): CommitPlace {
 }
 
 /**
- * A commit that was verified before, on another tree and other parents and, if `detail` is given,
- * with that detail (FORMAT §10). Everything else stays byte for byte but for the signature.
+ * Rebuilds a verified commit with another tree, other parents and, if given, another detail (FORMAT
+ * §10). Everything else keeps its bytes, except the signature.
  */
 export function remakeCommit(
   bytes: Uint8Array,
@@ -136,7 +136,7 @@ function withDetail(message: string, detail: Uint8Array | undefined): string {
   return message.slice(0, end) + encodeArmor(DETAIL, detail, LINE_WIDTH)
 }
 
-/** A commit around the place of its signature. */
+/** A commit without its signature, which goes between the two parts. */
 interface Unsigned {
   readonly header: string
   readonly message: string
@@ -152,13 +152,13 @@ function encodeUnsigned({ tree, parents, height, record, detail }: CommitParts):
   }
 }
 
-/** Git indents the later lines of a header by one space. */
+/** Git indents the continuation lines of a header by one space. */
 function join({ header, message }: Unsigned, armor: string): Uint8Array {
   const folded = armor.slice(0, -1).replaceAll('\n', '\n ')
   return asciiBytes(`${header}gpgsig ${folded}\n\n${message}`)
 }
 
-/** Reads text from the front, by patterns that each begin where the last one ended. */
+/** Reads text by patterns, each of which starts where the previous match ended. */
 class Cursor {
   readonly #bytes: Buffer
   readonly #text: string
@@ -204,7 +204,7 @@ class Cursor {
     return parents
   }
 
-  /** The unfolded value of the gpgsig header, up to the first line that does not continue it. */
+  /** The unfolded value of the gpgsig header. */
   takeSignature(): string {
     const start = this.#at
     const end = this.#text.indexOf('\n\n', start)

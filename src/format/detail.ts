@@ -1,6 +1,5 @@
 // Details (FORMAT §6.2): the removable part of a change. Each row has its path, size, hash and
-// note, and a blinding that makes the record's commitment to them say nothing once the detail is
-// gone.
+// note, and a blinding: without it, the record's commitment reveals nothing.
 
 import { ByteReader, ByteWriter, label, utf8, utf8Text } from '../bytes.ts'
 import { keyedHash } from '../crypto/digest.ts'
@@ -9,19 +8,19 @@ import { noteBytesMax, pathBytesMax } from '../limits.ts'
 import { checkPadding } from './envelope.ts'
 import { checkPath } from './path.ts'
 
-/** What the author's signature fixes about a version, through the commitment. */
+/** The fields of a version that the author signs through the commitment. */
 export interface RowDetail {
   readonly path: string
-  /** Text of at most 4,096 bytes; empty but in the first row. */
+  /** Text of at most 4,096 bytes; empty except in the first row. */
   readonly note: string
-  /** Bytes of UTF-8; 0 for a deletion. */
+  /** Size in bytes of UTF-8; 0 for a deletion. */
   readonly size: number
   /** SHA-256 of the content; zero for a deletion. */
   readonly sha256: Uint8Array
 }
 
 export interface DetailRow extends RowDetail {
-  /** Index of the row in the record. */
+  /** The row's index in the record. */
   readonly row: number
   /** 32 random bytes, erased with the row. */
   readonly blinding: Uint8Array
@@ -48,12 +47,12 @@ function writeRowDetail(writer: ByteWriter, detail: RowDetail): ByteWriter {
     .raw(noteBytes)
 }
 
-/** 32 bytes that bind to the detail while the blinding is known and hide it afterwards. */
+/** 32 bytes that commit to the detail, and reveal nothing without the blinding. */
 export function detailCommitment(blinding: Uint8Array, detail: RowDetail): Uint8Array {
   return keyedHash(32, blinding, COMMITMENT_LABEL, encodeRowDetail(detail))
 }
 
-/** Rows ascend by index; redacted ones are absent. */
+/** Rows ascend by index; redacted rows are absent. */
 export function encodeDetail(rows: readonly DetailRow[]): Uint8Array {
   const writer = new ByteWriter().u8(VERSION).u16(rows.length)
   for (const row of rows) {
@@ -62,7 +61,9 @@ export function encodeDetail(rows: readonly DetailRow[]): Uint8Array {
   return writer.bytes()
 }
 
-/** Reads a padded plaintext. Throws `detail_malformed`, `upgrade_required`, `envelope_padding`. */
+/**
+ * Decodes a padded plaintext. Throws `detail_malformed`, `upgrade_required`, `envelope_padding`.
+ */
 export function decodeDetail(padded: Uint8Array): DetailRow[] {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) {
@@ -98,7 +99,7 @@ function readPath(bytes: Uint8Array): string {
   try {
     return checkPath(path)
   } catch {
-    // The refused path is somebody's plaintext: it does not leave with the error.
+    // The refused path is plaintext: it must not be in the error.
     throw malformed('a path is not allowed')
   }
 }

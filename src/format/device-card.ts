@@ -1,6 +1,6 @@
-// The device card (FORMAT §1.4): the public half of an identity, as text that one machine shows and
-// another takes in. The signature binds both keys, so that the fingerprint, which names the signing
-// key alone, vouches for the key that the store's secrets are sealed to.
+// The device card (FORMAT §1.4): the public half of an identity, as text that is copied to another
+// machine. The signature binds both keys, so that the fingerprint, a hash of the signing key only,
+// also authenticates the key that the store's secrets are sealed to.
 
 import { concatBytes, label } from '../bytes.ts'
 import { encapsulate, type KemKeyPair, kemPublicKeyLength } from '../crypto/recipient.ts'
@@ -9,9 +9,9 @@ import { StoreError } from '../errors.ts'
 import { type CheckedText, decodeChecked, encodeChecked } from './checked-text.ts'
 import { deviceIdOf, formatId } from './id.ts'
 
-/** What a store has to know of a device: an identity, or its public half. */
+/** The keys of a device: an identity, or its public half. */
 export interface DeviceKeys {
-  /** 32 hex digits; `formatId('device', …)` of it is the fingerprint. */
+  /** 32 hex digits; the fingerprint is `formatId('device', …)` of it. */
   readonly deviceId: string
   readonly signing: Pick<SigningKeyPair, 'publicKey'>
   readonly kem: Pick<KemKeyPair, 'publicKey'>
@@ -30,8 +30,8 @@ const SIGNATURE_LABEL = label('GLK1/device-card/v1')
 const LINE_WIDTH = 76
 
 /**
- * The card of an identity: a comment with the fingerprint and lines of at most 76 characters. It
- * holds nothing secret; what has to be protected on its way is that nobody replaces it.
+ * Formats the card of an identity: a comment with the fingerprint, and lines of at most 76
+ * characters. It contains no secret, but must not be replaced on its way.
  */
 export function formatDeviceCard(
   identity: DeviceKeys & { readonly signing: SigningKeyPair },
@@ -44,7 +44,7 @@ export function formatDeviceCard(
   return [`# gitlocket device card of ${device}`, ...lines, ''].join('\n')
 }
 
-/** Reads the text of a card; lines that start with # are comments. Throws `invalid_input`. */
+/** Parses a card; lines that start with # are comments. Throws `invalid_input`. */
 export function parseDeviceCard(text: string): DeviceKeys {
   const lines = text.split('\n').map((line) => line.trim())
   const digits = lines.filter((line) => !line.startsWith('#')).join('')
@@ -70,12 +70,12 @@ function checkSignature(keys: Uint8Array, signature: Uint8Array, signingKey: Uin
   }
 }
 
-/** A key that nothing can be sealed to would keep the store from every later change of its keys. */
+/** A key that nothing can be sealed to would block every later change of the store's keyring. */
 function checkKemKey(kemKey: Uint8Array): void {
   try {
     encapsulate(kemKey, (length) => new Uint8Array(length))
   } catch (error) {
-    throw invalid('The device card holds a key that is none', error)
+    throw invalid('The device card holds an invalid encryption key', error)
   }
 }
 

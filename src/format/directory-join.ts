@@ -1,7 +1,7 @@
-// The directory that joins two concurrent ones (FORMAT §7.2): a function of both and of nothing
-// else, so that a verifier makes it again and compares. What one side took away stays away; what
-// either added is there, unless both added it with different keys. Who may join is
-// store/access/keyring-join.ts's.
+// Joins two concurrent directories (FORMAT §7.2) as a pure function of both, so that a verifier can
+// compute and compare it. Anything that one side removed stays removed; anything that either added
+// is kept, unless both added it with different keys. store/access/keyring-join.ts checks who may
+// join.
 
 import { compareBytes, equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
@@ -17,7 +17,7 @@ import {
   roles,
 } from './directory.ts'
 
-/** In the order of the parents that brought them. */
+/** In the order of the parents whose records brought them. */
 export type TwoDirectories = readonly [first: Directory, second: Directory]
 
 export function joinDirectories(storeId: string, [first, second]: TwoDirectories): Directory {
@@ -36,21 +36,21 @@ export function joinDirectories(storeId: string, [first, second]: TwoDirectories
 export function checkJoined(storeId: string, before: TwoDirectories, next: Directory): void {
   const expected = joinDirectories(storeId, before)
   if (!equalBytes(encodeDirectory(next), encodeDirectory(expected))) {
-    throw broken('A keyring is not what the two that it joins make together')
+    throw broken('A keyring is not the join of its two predecessors')
   }
-  // Whoever joins is an owner on both sides, but goes if they have different keys of it.
+  // The author is an owner on both sides, but is removed if they have different keys for it.
   if (next.devices.some(({ role, removed }) => role === 'owner' && removed === 0)) return
-  throw broken('No active owner remains in a keyring that joins two')
+  throw broken('No active owner remains in a joined keyring')
 }
 
-/** Of an active device that both directories have. */
+/** A changed role of an active device that both directories have. */
 export interface RaisedRole {
   readonly deviceId: string
   readonly from: Role
   readonly to: Role
 }
 
-/** The devices to which a directory gives more than the one before it did. */
+/** The devices whose role a directory raises. */
 export function raisedRoles(before: Directory, next: Directory): readonly RaisedRole[] {
   return next.devices.flatMap(({ deviceId, role: to, removed }) => {
     const from = findDevice(before, deviceId)?.role
@@ -59,7 +59,7 @@ export function raisedRoles(before: Directory, next: Directory): readonly Raised
   })
 }
 
-/** Whether a directory gives a right, or a way in, that the one before it did not. */
+/** Whether a directory adds a device or recovery identity, or raises a role. */
 export function givesRights(before: Directory, next: Directory): boolean {
   const slots = new Set(before.recovery.map(({ slotId }) => slotId))
   const isNew = ({ deviceId, removed }: DeviceEntry): boolean => {
@@ -72,15 +72,15 @@ export function givesRights(before: Directory, next: Directory): boolean {
   )
 }
 
-/** Whether `a` may do less than `b`. */
+/** Whether `a` has fewer rights than `b`. */
 export function isLower(a: Role, b: Role): boolean {
   return roles.indexOf(a) > roles.indexOf(b)
 }
 
 function joinDevice(a: DeviceEntry, b: DeviceEntry, number: number): DeviceEntry {
   const order = compareBytes(a.kemKey, b.kemKey)
-  // An owner may have added a key of its own under the id of another's device, and nothing here
-  // shows which key is that device's: neither is sealed to.
+  // An owner may have added its own key under another device's id. Nothing here shows which key is
+  // the device's, so nothing is sealed to either.
   const removals = [a.removed, b.removed, order === 0 ? 0 : number].filter((each) => each !== 0)
   return {
     deviceId: a.deviceId,
@@ -93,21 +93,24 @@ function joinDevice(a: DeviceEntry, b: DeviceEntry, number: number): DeviceEntry
 }
 
 function joinRecovery(first: Directory, second: Directory): Pick<Directory, 'recovery' | 'gone'> {
-  const went = new Set([...first.gone, ...second.gone, ...clashingSlots(first, second)])
+  const removed = new Set([...first.gone, ...second.gone, ...clashingSlots(first, second)])
   const entries = union(
     first.recovery,
     second.recovery,
     ({ slotId }) => slotId,
     (either) => either,
   )
-  const left = entries.filter(({ slotId }) => !went.has(slotId))
-  const passphrases = left.filter(({ type }) => type === 'passphrase')
-  // Each stays, so that nobody is locked out, as long as a reader can try them all.
-  for (const { slotId } of passphrases.slice(passphrasesMax)) went.add(slotId)
-  return { recovery: left.filter(({ slotId }) => !went.has(slotId)), gone: [...went].toSorted() }
+  const remaining = entries.filter(({ slotId }) => !removed.has(slotId))
+  const passphrases = remaining.filter(({ type }) => type === 'passphrase')
+  // Several passphrases may remain, so that no user is locked out, up to what a reader can try.
+  for (const { slotId } of passphrases.slice(passphrasesMax)) removed.add(slotId)
+  return {
+    recovery: remaining.filter(({ slotId }) => !removed.has(slotId)),
+    gone: [...removed].toSorted(),
+  }
 }
 
-/** Slot ids are random: whoever made the second entry wanted it to pass for the first. */
+/** Slot ids are random: the author of the second entry chose the id of the first on purpose. */
 function clashingSlots(first: Directory, second: Directory): readonly string[] {
   const others = new Map(second.recovery.map((entry) => [entry.slotId, recoveryKeys(entry)]))
   const clashing = first.recovery.filter((entry) => {
@@ -121,17 +124,17 @@ function broken(message: string): StoreError {
   return new StoreError('keyring_chain', message)
 }
 
-/** Ascending by id. */
+/** In ascending order of ids. */
 function union<T>(
   first: readonly T[],
   second: readonly T[],
-  idOf: (one: T) => string,
+  idOf: (entry: T) => string,
   join: (a: T, b: T) => T,
 ): readonly T[] {
-  const all = new Map(first.map((one) => [idOf(one), one]))
-  for (const one of second) {
-    const other = all.get(idOf(one))
-    all.set(idOf(one), other === undefined ? one : join(other, one))
+  const all = new Map(first.map((entry) => [idOf(entry), entry]))
+  for (const entry of second) {
+    const other = all.get(idOf(entry))
+    all.set(idOf(entry), other === undefined ? entry : join(other, entry))
   }
   return [...all.values()].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
 }

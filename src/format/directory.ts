@@ -1,6 +1,6 @@
-// The directory of a keyring (FORMAT §7): who is a device of the store, in which role, and which
-// recovery identities exist. And what may follow what (§7.1, §7.3); what joins two is
-// directory-join.ts's (§7.2), whose record brings it store/access/authority.ts's.
+// The directory of a keyring (FORMAT §7): the devices of a store with their roles, and its recovery
+// identities. Checks which directory may follow another (§7.1, §7.3). directory-join.ts joins two
+// (§7.2); store/access/authority.ts checks the records that bring them.
 
 import {
   ByteReader,
@@ -18,7 +18,7 @@ import { devicesMax, goneSlotsMax, keyringSlotsMax, passphrasesMax } from '../li
 import { checkPadding } from './envelope.ts'
 import { deviceIdOf, storeIdOf } from './id.ts'
 
-/** Each may do more than those after it. */
+/** In descending order of rights. */
 export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
 export const roles: readonly Role[] = ['owner', 'writer', 'reader', 'auditor']
 
@@ -46,9 +46,9 @@ export interface Directory {
   readonly previous: readonly Uint8Array[]
   readonly devices: readonly DeviceEntry[]
   readonly recovery: readonly RecoveryEntry[]
-  /** Slot ids, ascending, of the recovery entries that went: they never come back. */
+  /** The slot ids of removed recovery entries, ascending: they never come back. */
   readonly gone: readonly string[]
-  /** 32 bytes, in number 0 only. */
+  /** 32 bytes, only in number 0. */
   readonly founderRandom: Uint8Array | undefined
 }
 
@@ -57,10 +57,10 @@ export const slotTypes = { device: 1, passphrase: 2, recovery: 3 } as const
 const VERSION = 1
 const HASH_LABEL = label('GLK1/directory/v1')
 
-/** A role that somebody has typed. Throws `invalid_input`. */
+/** Checks a role from user input. Throws `invalid_input`. */
 export function checkRole(role: string): Role {
-  const known = roles.find((name) => name === role)
-  if (known !== undefined) return known
+  const found = roles.find((name) => name === role)
+  if (found !== undefined) return found
   throw new StoreError('invalid_input', `A role is one of ${roles.join(', ')}`)
 }
 
@@ -87,7 +87,7 @@ export function encodeDirectory(directory: Directory): Uint8Array {
   return writer.bytes()
 }
 
-/** What a slot id stands for: type and keys. */
+/** The bytes that a slot id identifies: type and keys. */
 export function recoveryKeys({ type, signingKey, kemKey }: RecoveryEntry): Uint8Array {
   return new ByteWriter().u8(slotTypes[type]).raw(signingKey).raw(kemKey).bytes()
 }
@@ -118,7 +118,7 @@ export function decodeDirectory(padded: Uint8Array): Directory {
     throw malformed('it has too many passphrases')
   }
   if (recovery.some((entry) => gone.includes(entry.slotId))) {
-    throw malformed('a slot that went is there')
+    throw malformed('a removed slot is still listed')
   }
   return { number, previous, devices, recovery, gone, founderRandom }
 }
@@ -131,7 +131,7 @@ export function findDevice(directory: Directory, deviceId: string): DeviceEntry 
   return directory.devices.find((device) => device.deviceId === deviceId)
 }
 
-/** FORMAT §7.1, number 0. Throws `keyring_chain` or `store_id_mismatch`. */
+/** The rules of FORMAT §7.1 for number 0. Throws `keyring_chain` or `store_id_mismatch`. */
 export function checkGenesisDirectory(storeId: string, directory: Directory): void {
   const { founderRandom, devices, gone } = directory
   const [founder] = devices
@@ -142,10 +142,12 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
     throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
   }
   if (founder.role !== 'owner') throw broken('the founder is not an owner')
-  if (gone.length > 0) throw broken('nothing can be gone in the first directory')
+  if (gone.length > 0) throw broken('the first directory lists removed slots')
 }
 
-/** FORMAT §7.1, later numbers, but for the author's right. Throws `keyring_chain`. */
+/**
+ * The rules of FORMAT §7.1 for later numbers, except the author's right. Throws `keyring_chain`.
+ */
 export function checkSuccessor(storeId: string, previous: Directory, next: Directory): void {
   if (next.number !== previous.number + 1) throw broken('its number does not follow')
   const [hash, another] = next.previous
@@ -155,13 +157,13 @@ export function checkSuccessor(storeId: string, previous: Directory, next: Direc
   }
   for (const before of previous.devices) {
     const after = findDevice(next, before.deviceId)
-    if (after === undefined) throw broken('a device has vanished')
+    if (after === undefined) throw broken('a device is missing')
     checkDeviceStep(before, after, next.number)
   }
   for (const device of next.devices) {
     if (findDevice(previous, device.deviceId) !== undefined) continue
     if (device.added !== next.number || device.removed !== 0) {
-      throw broken('a new device does not say when it came')
+      throw broken('a new device has another number than the directory')
     }
   }
   if (!next.devices.some((device) => device.role === 'owner' && device.removed === 0)) {
@@ -170,7 +172,7 @@ export function checkSuccessor(storeId: string, previous: Directory, next: Direc
   checkSlotSteps(previous, next)
 }
 
-/** Recovery entries keep their keys; those that go are listed for ever, so that joins know it. */
+/** Recovery entries keep their keys; removed ones are listed for ever, for later joins. */
 function checkSlotSteps(previous: Directory, next: Directory): void {
   const before = new Map(previous.recovery.map((entry) => [entry.slotId, entry]))
   const kept = next.recovery.filter((entry) => before.has(entry.slotId))
@@ -182,29 +184,26 @@ function checkSlotSteps(previous: Directory, next: Directory): void {
     before.delete(entry.slotId)
   }
   const gone = [...previous.gone, ...before.keys()].toSorted()
-  if (gone.join() !== next.gone.join()) throw broken('it does not list the slots that went')
+  if (gone.join() !== next.gone.join()) throw broken('it does not list the removed slots')
   const passphrases = passphrasesOf(next.recovery)
   if (passphrases.length > 1 && passphrases.some((entry) => !kept.includes(entry))) {
-    throw broken('a new passphrase stands beside another one')
+    throw broken('a new passphrase was added to another one')
   }
 }
 
 /**
- * A keyring that keeps the epoch adds devices and recovery identities and changes nothing else:
- * whoever loses a right would otherwise keep the keys (FORMAT §7.1). Throws `keyring_chain`.
+ * A keyring that keeps the epoch may only add devices and recovery identities: a device that loses
+ * a right would otherwise keep the keys (FORMAT §7.1). Throws `keyring_chain`.
  */
 export function checkRotation(previous: Directory, next: Directory, sameEpoch: boolean): void {
   if (!sameEpoch) return
   const slots = new Set(previous.recovery.map((entry) => entry.slotId))
   const recovery = next.recovery.filter((entry) => slots.has(entry.slotId))
   if (isUnchanged(previous, { ...next, recovery })) return
-  throw broken('it keeps the epoch but does more than add')
+  throw broken('it keeps the epoch, but does not only add entries')
 }
 
-/**
- * What a recovery identity may do to a directory: add devices up to its grade, and nothing else
- * (FORMAT §7). Throws `record_role`.
- */
+/** A recovery identity may only add devices, up to its grade (FORMAT §7). Throws `record_role`. */
 export function checkRecoveryStep(
   entry: RecoveryEntry,
   previous: Directory,
@@ -214,10 +213,10 @@ export function checkRecoveryStep(
   const added = next.devices.filter((device) => device.added === next.number)
   const within = added.every((device) => grades.includes(device.role))
   if (within && isUnchanged(previous, next)) return
-  throw new StoreError('record_role', 'A recovery identity did more than enrol a device')
+  throw new StoreError('record_role', 'A recovery identity may only enrol devices')
 }
 
-/** Whether `next` is `previous` but for new devices. */
+/** Whether `next` differs from `previous` only by new devices. */
 function isUnchanged(previous: Directory, next: Directory): boolean {
   const untouched: Directory = {
     ...next,
@@ -239,11 +238,11 @@ function checkDeviceStep(before: DeviceEntry, after: DeviceEntry, number: number
   }
 }
 
-/** None before number 0, one before any other, or two that are joined (FORMAT §7.2). */
+/** None for number 0, one for any other, or the two that it joins (FORMAT §7.2). */
 function checkPreviousCount(count: number, number: number): void {
   const joins = count === 2 && number > 1
   if (joins || count === (number === 0 ? 0 : 1)) return
-  throw malformed('its predecessors are not as they must be')
+  throw malformed('the number of its predecessors is wrong')
 }
 
 function checkCounts(devices: number, recovery: number, gone: number): void {
@@ -264,7 +263,7 @@ function readDevice(reader: ByteReader, number: number): DeviceEntry {
   const removed = reader.u64()
   if (role === undefined) throw malformed('a role is unknown')
   if (added > number || removed > number || (removed !== 0 && removed <= added)) {
-    throw malformed('a device comes or goes at an impossible number')
+    throw malformed('a device was added or removed at an impossible number')
   }
   if (deviceId !== deviceIdOf(signingKey)) throw malformed('a device id is not that of its key')
   return { deviceId, signingKey, kemKey, role, added, removed }

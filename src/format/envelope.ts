@@ -1,7 +1,7 @@
-// Envelopes (FORMAT §3): header, contexts, padding, and the order in which a reader refuses. The
-// cryptography is crypto/aead.ts's. Opening here says that the bytes are genuine for their place,
-// not that they make sense: what is inside is decoded, and its padding checked, by the file of its
-// type.
+// Envelopes (FORMAT §3): header, contexts, padding, and the order of a reader's checks.
+// crypto/aead.ts does the cryptography. Opening shows that the bytes are authentic for their
+// context, not that they are valid: the file of each type decodes the plaintext and checks its
+// padding.
 
 import {
   concatBytes,
@@ -35,7 +35,7 @@ export type EnvelopeType =
   | 'directory'
   | 'archive'
 
-/** What seals and opens one type of envelope. */
+/** The keys for one type of envelope. */
 export interface EnvelopeKeys {
   /** The epoch, as 16 hex digits; zeros for local caches. */
   readonly kid: string
@@ -45,7 +45,7 @@ export interface EnvelopeKeys {
   readonly saltKey: Uint8Array
 }
 
-/** The hedge of a salt, or how to find it in the padded plaintext. */
+/** The hedge of a salt, or a function that extracts it from the padded plaintext. */
 export type Hedge = Uint8Array | ((padded: Uint8Array) => Uint8Array)
 
 const TYPES: Readonly<Record<EnvelopeType, number>> = {
@@ -62,8 +62,8 @@ const MAGIC = utf8('GLK1')
 const SUITE = 1
 
 /**
- * Pads and seals. `hedge` is 32 bytes: zero for record and detail, the row's blinding for a memory,
- * fresh random bytes for all else (FORMAT §3.2).
+ * Pads and seals a plaintext. `hedge` is 32 bytes: zero for record and detail, the row's blinding
+ * for a memory, fresh random bytes for all others (FORMAT §3.2).
  */
 export function sealEnvelope(
   type: EnvelopeType,
@@ -83,7 +83,7 @@ export function sealEnvelope(
   })
 }
 
-/** The same bytes, made in a thread of its own: for plaintexts that would hold this one up. */
+/** Like `sealEnvelope`, in a worker thread, for large plaintexts. */
 export function sealInThread(
   type: EnvelopeType,
   keys: EnvelopeKeys,
@@ -93,8 +93,8 @@ export function sealInThread(
 ): Promise<SealedBlob> {
   const { kid, key, saltKey } = keys
   const padded = pad(type, plaintext)
-  const place = { type: TYPES[type], header: header(type, kid), context }
-  return sealBytesInThread({ ...place, key, saltKey, hedge, plaintext: padded })
+  const envelope = { type: TYPES[type], header: header(type, kid), context }
+  return sealBytesInThread({ ...envelope, key, saltKey, hedge, plaintext: padded })
 }
 
 /** The padded plaintext. Throws an `envelope_` code. */
@@ -105,19 +105,18 @@ export function openEnvelope(
   envelope: Uint8Array,
 ): Uint8Array {
   if (readKid(type, envelope) !== keys.kid) {
-    refuse('envelope_epoch', 'was sealed in another epoch than this key')
+    refuse('envelope_epoch', 'belongs to another epoch than this key')
   }
   const padded = openBytes(envelope, keys.key, context)
   if (paddedLength(type, padded.length) !== padded.length) {
-    refuse('envelope_padding', 'is padded to a size that its type does not have')
+    refuse('envelope_padding', 'has a padded size that its type does not allow')
   }
   return padded
 }
 
 /**
- * As `openEnvelope`, for the types whose envelope is a function of plaintext and place: also
- * re-makes the salt, and throws `envelope_salt` for any other, so that nobody can re-seal what
- * exists.
+ * Like `openEnvelope`, for types whose envelope is a function of plaintext and context: also
+ * derives the salt, and throws `envelope_salt` if it differs, so that nothing can be sealed again.
  */
 export function openDeterministic(
   type: EnvelopeType,
@@ -130,28 +129,28 @@ export function openDeterministic(
   const secret = typeof hedge === 'function' ? hedge(padded) : hedge
   const salt = envelope.subarray(headerLength, headerLength + saltLength)
   if (!equalBytes(salt, saltOf(type, keys, context, secret, padded))) {
-    refuse('envelope_salt', 'has another salt than the one that follows from its content')
+    refuse('envelope_salt', 'has a salt that does not follow from its content')
   }
   return padded
 }
 
-/** Checks what can be checked without a key, in the order of FORMAT §3, and returns the kid. */
+/** Makes the checks that need no key, in the order of FORMAT §3, and returns the kid. */
 export function readKid(type: EnvelopeType, envelope: Uint8Array): string {
   if (envelope.length < envelopeOverhead) refuse('envelope_truncated', 'is too short')
   if (!equalBytes(envelope.subarray(0, 4), MAGIC)) {
-    refuse('envelope_magic', 'does not start as sealed objects do')
+    refuse('envelope_magic', 'does not start with GLK1')
   }
   if (envelope[4] !== SUITE) {
-    refuse('envelope_suite', 'uses a cipher suite that this release does not know')
+    refuse('envelope_suite', 'uses an unknown cipher suite')
   }
   if (envelope[5] !== TYPES[type]) refuse('envelope_type', `is not of the type ${type}`)
   if (envelope[6] !== 0 || envelope[7] !== 0) {
-    refuse('envelope_flags', 'has flags, and none are defined')
+    refuse('envelope_flags', 'has undefined flags')
   }
   return toHex(envelope.subarray(8, headerLength))
 }
 
-/** The size that a plaintext of `length` bytes is padded to (FORMAT §3.3). */
+/** The padded size of a plaintext of `length` bytes (FORMAT §3.3). */
 export function paddedLength(type: EnvelopeType, length: number): number {
   if (type === 'record') return Math.max(512, Math.ceil(length / 256) * 256)
   if (type === 'detail' && length <= 256) return 256
@@ -161,7 +160,7 @@ export function paddedLength(type: EnvelopeType, length: number): number {
   return power > 512 && length <= threeQuarters ? threeQuarters : power
 }
 
-/** Throws `envelope_padding` unless `padded` is `length` bytes, padded as its type is. */
+/** Throws `envelope_padding` unless `padded` is a plaintext of `length` bytes, correctly padded. */
 export function checkPadding(type: EnvelopeType, padded: Uint8Array, length: number): void {
   const rest = padded.subarray(length)
   if (padded.length === paddedLength(type, length) && isZero(rest)) return
@@ -181,7 +180,7 @@ export function detailContext(storeId: string, recordHash: Uint8Array): Uint8Arr
   return concatBytes(fromHex(storeId), recordHash)
 }
 
-/** `publicBytes` is what stands before the envelope in the slot's body (FORMAT §7). */
+/** `publicBytes` precedes the envelope in the slot's body (FORMAT §7). */
 export function slotContext(
   storeId: string,
   slotType: number,
@@ -194,7 +193,7 @@ export function archiveContext(storeId: string, master: 'A' | 'C'): Uint8Array {
   return concatBytes(fromHex(storeId), utf8(master))
 }
 
-/** `role` tells the kinds of local files apart, `generation` the files of one kind. */
+/** `role` distinguishes kinds of local files, `generation` the files of one kind. */
 export function cacheContext(
   storeId: string,
   deviceId: string,
@@ -228,6 +227,6 @@ function saltOf(
   return deriveSalt({ saltKey: keys.saltKey, type: TYPES[type], context, hedge, plaintext })
 }
 
-function refuse(code: ErrorCode, what: string): never {
-  throw new StoreError(code, `A sealed object ${what}`)
+function refuse(code: ErrorCode, problem: string): never {
+  throw new StoreError(code, `A sealed object ${problem}`)
 }

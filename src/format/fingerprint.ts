@@ -1,5 +1,5 @@
-// The fingerprint of a head as words, for people who compare two machines by voice: whoever shows
-// different histories to different members shows them different words (FORMAT §9).
+// The fingerprint of a head as words, which users compare by voice: a remote that shows different
+// histories to different members causes different words (FORMAT §9).
 
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 import { fromHex, label } from '../bytes.ts'

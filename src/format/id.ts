@@ -1,6 +1,5 @@
-// Identifiers (FORMAT §1): how they are derived, and their text form for people and programs.
-// Inside the code an id is its 16 bytes as 32 lower-case hex digits; the text form is for the
-// outside.
+// Identifiers (FORMAT §1): their derivation and their text form. Inside the code, an id is its 16
+// bytes as 32 lower-case hex digits; the text form is for users and other programs.
 
 import { fromHex, label, toHex } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
@@ -18,14 +17,14 @@ const PREFIXES: Readonly<Record<IdKind, string>> = {
   version: 'memver_',
   device: 'dev_',
 }
-/** 26 digits hold 130 bits: the first two are zero. */
+/** 26 digits have 130 bits: the first two are zero. */
 const DIGITS = 26
 const LEADING_ZEROS = 2
 
 const STORE_LABEL = label('GLK1/store/v1')
 const DEVICE_LABEL = label('GLK1/device/v1')
 
-/** The id of the store whose founder has this Ed25519 public key and drew these 32 bytes. */
+/** The id of the store with this founder's Ed25519 public key and random bytes. */
 export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
   return toHex(hash256(STORE_LABEL, founderKey, founderRandom).subarray(0, ID_LENGTH))
 }
@@ -40,12 +39,12 @@ export function newId(random: Random): string {
   return toHex(random(ID_LENGTH))
 }
 
-/** `mem_` and so on, and 26 digits of Crockford's base32. */
+/** A prefix such as `mem_`, and 26 digits of Crockford's base32. */
 export function formatId(kind: IdKind, hex: string): string {
   return PREFIXES[kind] + encodeBase32(fromHex(hex), LEADING_ZEROS)
 }
 
-/** The id in hex of exactly the form that `formatId` writes. Throws `invalid_input`. */
+/** Parses exactly the form that `formatId` produces; returns hex. Throws `invalid_input`. */
 export function parseId(kind: IdKind, text: string): string {
   const prefix = PREFIXES[kind]
   const digits = text.startsWith(prefix) ? text.slice(prefix.length) : ''

@@ -1,6 +1,6 @@
 // The public framing of a keyring (FORMAT §7): slots, archives and the sealed directory, and the
-// plaintext of the archives. Strict about all that shows without a key; opening what is inside is
-// keys/'s.
+// plaintext of the archives. Checks strictly what can be checked without a key; keys/ opens the
+// envelopes.
 
 import {
   ByteReader,
@@ -19,12 +19,12 @@ import { keyringBytesMax, keyringSlotsMax, passphrasesMax } from '../limits.ts'
 import { slotTypes } from './directory.ts'
 import { checkPadding, type EnvelopeType, paddedLength, readKid } from './envelope.ts'
 
-/** A sealed pair of keys. `ciphertext` is X-Wing's. */
+/** Sealed keys of an epoch. `ciphertext` is X-Wing's. */
 export interface Slot {
   readonly type: keyof typeof slotTypes
   /** Undefined for a device. */
   readonly slotId: string | undefined
-  /** Argon2id, for a passphrase. */
+  /** The Argon2id parameters of a passphrase. */
   readonly argon2: Argon2Parameters | undefined
   readonly ciphertext: Uint8Array
   readonly envelope: Uint8Array
@@ -46,7 +46,7 @@ export interface KeyringFile {
   readonly directory: Uint8Array
 }
 
-/** One older epoch. In the archive of A, `hashC` is H(C); in that of C it is undefined. */
+/** The key of an older epoch. In the archive of A, `hashC` is H(C); in that of C, undefined. */
 export interface ArchiveEntry {
   readonly kid: string
   readonly key: Uint8Array
@@ -60,7 +60,7 @@ const MAGIC = utf8('GLKK')
 const VERSION = 1
 const SLOT_ENVELOPE_LENGTH = paddedLength('slot', slotPlaintextLength) + envelopeOverhead
 
-/** Throws `change_too_large` rather than make what no reader takes. */
+/** Throws `change_too_large` if readers would refuse the result. */
 export function encodeKeyring(file: KeyringFile): Sealed {
   const writer = new ByteWriter()
     .raw(MAGIC)
@@ -87,7 +87,7 @@ export function encodeKeyring(file: KeyringFile): Sealed {
 export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   if (bytes.length > keyringBytesMax) throw malformed('it is too large')
   const reader = new ByteReader(bytes, malformed)
-  if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it does not start as one')
+  if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it does not start with GLKK')
   if (reader.u8() !== VERSION) {
     throw new StoreError('upgrade_required', 'The keyring was written by a newer release')
   }
@@ -109,7 +109,7 @@ export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   return file
 }
 
-/** What the envelope of a slot is bound to, beside its type (FORMAT §3.1). */
+/** The public bytes that a slot's envelope is bound to, in addition to its type (FORMAT §3.1). */
 export function slotPublicBytes(slot: Omit<Slot, 'envelope'>): Uint8Array {
   const writer = new ByteWriter()
   if (slot.slotId !== undefined) writer.raw(fromHex(slot.slotId))
@@ -119,7 +119,7 @@ export function slotPublicBytes(slot: Omit<Slot, 'envelope'>): Uint8Array {
   return writer.raw(slot.ciphertext).bytes()
 }
 
-/** Slots ascend by type, those of one type by body. */
+/** Sorts slots by type, then by body. */
 export function sortSlots(slots: readonly Slot[]): readonly Slot[] {
   return slots.toSorted(compareSlots)
 }
@@ -178,7 +178,7 @@ function slotTypeOf(code: number): Slot['type'] {
   }
 }
 
-/** Device slots are 4, 8, 16, …; of passphrases, a few (FORMAT §7.2). */
+/** There are 4, 8, 16, … device slots, and a few of passphrases (FORMAT §7.2). */
 function checkSlotCounts(slots: readonly Slot[]): void {
   const devices = slots.filter(({ type }) => type === 'device').length
   if (devices < 4 || !Number.isInteger(Math.log2(devices))) {
@@ -203,7 +203,7 @@ function compareSlots(a: Slot, b: Slot): number {
   return byType === 0 ? compareBytes(slotPublicBytes(a), slotPublicBytes(b)) : byType
 }
 
-/** Every envelope in a keyring carries its kid. */
+/** Every envelope in a keyring has the keyring's kid. */
 function checkKids({ kid, slots, archiveA, archiveC, directory }: KeyringFile): void {
   const envelopes: readonly (readonly [EnvelopeType, Uint8Array])[] = [
     ...slots.map(({ envelope }) => ['slot', envelope] as const),

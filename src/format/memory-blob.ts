@@ -1,5 +1,5 @@
-// Memory blobs (FORMAT §5): the current version of one memory, as the tree of a commit holds it.
-// The head's tree alone is enough to read a store.
+// Memory blobs (FORMAT §5): the current version of one memory, as stored in the tree of a commit.
+// The tree of the head suffices to read a store.
 
 import { ByteReader, ByteWriter, equalBytes, fromHex, toHex, utf8, utf8Text } from '../bytes.ts'
 import { sha256 as sha256Of } from '../crypto/digest.ts'
@@ -11,7 +11,7 @@ import { checkPath } from './path.ts'
 export interface MemoryBlob {
   readonly path: string
   readonly content: string
-  /** The version that this blob is, in hex. */
+  /** The id of this version, in hex. */
   readonly versionId: string
   /** When the memory was first created, in milliseconds since 1970. */
   readonly created: number
@@ -21,7 +21,7 @@ export interface MemoryBlob {
 
 const VERSION = 1
 
-/** The unpadded plaintext; the fields are checked by the planner of the change. */
+/** The unpadded plaintext; the planner of the change has checked the fields. */
 export function encodeMemoryBlob(memory: MemoryBlob): Uint8Array {
   const path = utf8(memory.path)
   const content = utf8(memory.content)
@@ -39,7 +39,9 @@ export function encodeMemoryBlob(memory: MemoryBlob): Uint8Array {
     .bytes()
 }
 
-/** Reads a padded plaintext. Throws `memory_malformed`, `upgrade_required`, `envelope_padding`. */
+/**
+ * Decodes a padded plaintext. Throws `memory_malformed`, `upgrade_required`, `envelope_padding`.
+ */
 export function decodeMemoryBlob(padded: Uint8Array): MemoryBlob {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) {
@@ -62,7 +64,7 @@ function readPath(bytes: Uint8Array): string {
   try {
     return checkPath(utf8Text(bytes))
   } catch {
-    // The refused path is somebody's plaintext: it does not leave with the error.
+    // The refused path is plaintext: it must not be in the error.
     throw malformed('its path is not allowed')
   }
 }

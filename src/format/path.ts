@@ -1,17 +1,17 @@
-// The one grammar of memory paths (FORMAT §5.2), for writers and verifiers alike. A path is
-// refused, never repaired: two spellings of one name would be two memories that look the same.
+// The grammar of memory paths (FORMAT §5.2), for writers and verifiers. A path is refused, never
+// normalised: two spellings of a name would be two memories that look the same.
 
 import { StoreError } from '../errors.ts'
 import { pathBytesMax, pathSegmentsMax } from '../limits.ts'
 
 /** Control, format and lone surrogate characters, and the two separators that end lines. */
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u
-/** Taken by tools that mark a mounted memory directory with a file of this name. */
+/** Reserved for tools that mark a mounted memory directory with this file. */
 const RESERVED = '/.anthropic-memory-store'
 
 /**
- * As `checkPath`, for a path to be written: also refuses code points that Unicode has not assigned,
- * because a later version could forbid them, and with them the whole history.
+ * Like `checkPath`, for a new path: also refuses code points that Unicode has not assigned, because
+ * a later Unicode version could forbid them, and with them the whole history.
  */
 export function checkNewPath(path: unknown): string {
   const checked = checkPath(path)
@@ -19,7 +19,7 @@ export function checkNewPath(path: unknown): string {
   throw new StoreError('invalid_path', 'A path must not contain unassigned characters')
 }
 
-/** The path itself. Throws `invalid_path`. */
+/** Returns the path. Throws `invalid_path`. */
 export function checkPath(path: unknown): string {
   if (typeof path !== 'string') throw new StoreError('invalid_path', 'A path must be a string')
   const problem = findProblem(path)
@@ -27,7 +27,9 @@ export function checkPath(path: unknown): string {
   throw new StoreError('invalid_path', problem, { details: { path } })
 }
 
-/** The directories above a path, from the top, without the root: `/a` and `/a/b` of `/a/b/c`. */
+/**
+ * The parent directories of a path, from the top, without the root: `/a` and `/a/b` for `/a/b/c`.
+ */
 export function parentPaths(path: string): string[] {
   const parents: string[] = []
   for (let at = path.indexOf('/', 1); at !== -1; at = path.indexOf('/', at + 1)) {

@@ -1,6 +1,6 @@
-// The two public files of every tree (FORMAT §2, appendix A): constant bytes that tell a person
-// what the repository is, and a program which store. Nothing in them is trusted but for the store
-// id, which the keyring has to bear out.
+// The two public files of every tree (FORMAT §2, appendix A): constant bytes that explain the
+// repository to humans, and name the store for programs. Nothing in them is trusted except the
+// store id, which the keyring confirms.
 
 import { equalBytes, type Sealed, utf8, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
@@ -24,8 +24,8 @@ export function storeFile(storeId: string): Sealed {
 }
 
 /**
- * The store id, in hex. Throws `upgrade_required` for a store of another format, and `not_a_store`
- * for anything but exactly the bytes that `storeFile` makes.
+ * The store id, in hex. Throws `upgrade_required` for another format, and `not_a_store` unless the
+ * bytes are exactly those of `storeFile`.
  */
 export function parseStoreFile(bytes: Uint8Array): string {
   const { format, store } = parseObject(bytes)
@@ -48,7 +48,7 @@ function parseObject(bytes: Uint8Array): { readonly format?: unknown; readonly s
     const value: unknown = JSON.parse(utf8Text(bytes))
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Falls through: no JSON is as wrong as another JSON.
+    // Invalid JSON is handled like JSON of another shape.
   }
   throw notAStore()
 }
@@ -62,5 +62,5 @@ function findStoreId(text: unknown): string | undefined {
 }
 
 function notAStore(): StoreError {
-  return new StoreError('not_a_store', 'The file store.json is not one of a gitlocket store')
+  return new StoreError('not_a_store', 'The file store.json is not that of a gitlocket store')
 }

@@ -1,12 +1,12 @@
-// The rules of FORMAT §6.1 that one record can break by itself: which fields its kind fills, who
-// its actor may be, and the number, order and content of its rows.
+// The rules of FORMAT §6.1 that concern one record only: the fields and the actor that its kind
+// requires, and the number, order and content of its rows.
 
 import { compareBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, rowsMax, timeMax } from '../limits.ts'
 import type { ChangeRecord, RecordKind, RecordRow } from './change-record.ts'
 
-/** FORMAT §1.2. The length is bounded by the field. */
+/** FORMAT §1.2. */
 const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)
 const NO_ID = /^0+$/
 
@@ -20,7 +20,7 @@ export function writesVersions(record: KindOfRecord): boolean {
   return record.kind === 'change' || joinsKeyrings(record)
 }
 
-/** Whether a record of this kind names a keyring, which is in force from then on. */
+/** Whether a record of this kind names a keyring, which applies from then on. */
 export function bringsKeyring(kind: RecordKind): boolean {
   return kind === 'genesis' || kind === 'keyring'
 }
@@ -29,7 +29,7 @@ type KindOfRecord = Pick<ChangeRecord, 'kind' | 'parents'>
 
 /** Throws `record_malformed` or `record_rows`. */
 export function checkRecordRules(record: ChangeRecord): void {
-  if (record.time > timeMax) throw malformed('its time is beyond the calendar')
+  if (record.time > timeMax) throw malformed('its time is out of range')
   checkFields(record)
   checkActor(record)
   const [first, second] = record.parents
@@ -45,22 +45,22 @@ function checkFields(record: ChangeRecord): void {
   const { kind } = record
   const genesis = kind === 'genesis'
   if (genesis !== (record.parents.length === 0)) {
-    throw malformed('genesis has no parent, and nothing else has none')
+    throw malformed('only genesis has no parent')
   }
   if (record.parents.length === 2 && !writesVersions(record)) {
-    throw malformed('it has two parents, and is no merge')
+    throw malformed('it has two parents, but its kind cannot merge')
   }
   if (bringsKeyring(kind) === isZero(record.keyringHash)) {
-    throw malformed('genesis and keyring changes name a keyring, and nothing else does')
+    throw malformed('exactly genesis and keyring changes name a keyring')
   }
   if (record.directoryNumber !== 0 && kind !== 'keyring') {
-    throw malformed('it has a directory number, which its kind has not')
+    throw malformed('its kind has no directory number')
   }
   if ((genesis || kind === 'settings') === isZero(record.settingsHash)) {
-    throw malformed('genesis and changes of settings name settings, and nothing else does')
+    throw malformed('exactly genesis and settings changes name settings')
   }
   if ((kind === 'redact') !== (record.reason !== undefined)) {
-    throw malformed('a redaction has a reason, and nothing else has')
+    throw malformed('exactly redactions have a reason')
   }
 }
 
@@ -85,7 +85,7 @@ function checkRowCount(record: ChangeRecord): void {
   const least = hasRows && parents.length < 2 ? 1 : 0
   const most = hasRows ? rowsMax : 0
   if (rows.length < least || rows.length > most) {
-    throw badRows('their number is not one that the kind allows')
+    throw badRows('the kind does not allow this number of rows')
   }
 }
 
@@ -103,7 +103,7 @@ function checkRow({ kind, parents }: ChangeRecord, row: RecordRow): void {
     if (row.operation === 'created' && parents.length === 2) {
       throw badRows('a merge creates no memory')
     }
-    // Zero stands for none where a base is named.
+    // As a base, zero means that there is none.
     if (NO_ID.test(row.versionId)) throw badRows('one has the version id zero')
     return
   }
@@ -112,7 +112,7 @@ function checkRow({ kind, parents }: ChangeRecord, row: RecordRow): void {
     NO_ID.test(row.secondBase) &&
     row.operation === undefined &&
     isZero(row.commitment)
-  if (!empty) throw badRows('one of a redaction holds more than a version to redact')
+  if (!empty) throw badRows('a redaction row holds more than a version to redact')
 }
 
 function malformed(problem: string): StoreError {

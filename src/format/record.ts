@@ -1,6 +1,6 @@
-// Records (FORMAT §6.1): the signed part of a commit that stays for ever. Encoding, signing and a
-// strict decoder that knows every rule that needs no other commit. What a record means in its
-// history is store/verify/verify-commit.ts's.
+// Records (FORMAT §6.1): the signed, permanent part of a commit. Encoding, signing and a strict
+// decoder that checks every rule about a single record. store/verify/verify-commit.ts checks a
+// record against its history.
 
 import {
   asciiText,
@@ -30,7 +30,7 @@ import { checkRecordRules } from './record-rules.ts'
 
 export interface DecodedRecord {
   readonly record: ChangeRecord
-  /** What the device signed, without label and store id. */
+  /** The bytes that the device signed, without label and store id. */
   readonly body: Uint8Array
   readonly signature: Uint8Array
   /** body ‖ signature. */
@@ -86,7 +86,7 @@ export function encodeSignedBody(record: ChangeRecord): Uint8Array {
   return writer.bytes()
 }
 
-/** The signed body and the device's signature of it: what gets padded and sealed. */
+/** The signed body and the device's signature: the plaintext of a record before padding. */
 export function signRecord(
   storeId: string,
   record: ChangeRecord,
@@ -106,13 +106,13 @@ export function verifyRecordSignature(
   verifySignature(signedMessage(storeId, body), signature, publicKey)
 }
 
-/** The name of a record in the history; `signed` is body ‖ signature. */
+/** The hash that identifies a record in the history; `signed` is body ‖ signature. */
 export function recordHash(storeId: string, signed: Uint8Array): Uint8Array {
   return hash256(HASH_LABEL, fromHex(storeId), signed)
 }
 
 /**
- * Reads a padded plaintext. Throws `upgrade_required` for a version or kind of the future,
+ * Decodes a padded plaintext. Throws `upgrade_required` for an unknown version or kind,
  * `record_malformed`, `record_rows` and `envelope_padding`.
  */
 export function decodeRecord(padded: Uint8Array): DecodedRecord {
@@ -126,7 +126,7 @@ export function decodeRecord(padded: Uint8Array): DecodedRecord {
   return { record, body, signature, signed }
 }
 
-/** Reads what `encodeSignedBody` made. The rules of a record are taken to be checked. */
+/** Decodes what `encodeSignedBody` encoded. Does not check the rules of a record. */
 export function decodeSignedBody(body: Uint8Array): ChangeRecord {
   return readBody(new ByteReader(body, malformed))
 }
@@ -205,7 +205,7 @@ function readRow(reader: ByteReader): RecordRow {
   }
 }
 
-/** Names are numbered from 1; 0 stands for undefined. */
+/** Values are numbered from 1; 0 means undefined. */
 function numberOf<T>(names: readonly T[], name: T | undefined): number {
   return name === undefined ? 0 : names.indexOf(name) + 1
 }

@@ -1,5 +1,5 @@
-// The settings of a store (FORMAT §5.1) as canonical JSON: a reader writes what it read again and
-// compares, so that one value has one text.
+// The settings of a store (FORMAT §5.1) as canonical JSON: a reader encodes them again and
+// compares, so that each value has one encoding.
 
 import { ByteReader, ByteWriter, utf8, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
@@ -20,7 +20,7 @@ export interface Settings {
   readonly name: string
   readonly description: string
   readonly metadata: Readonly<Record<string, string>>
-  /** Ms since 1970; undefined while the store is not archived. */
+  /** Milliseconds since 1970; undefined while the store is not archived. */
   readonly archivedAt: number | undefined
   readonly limits: { readonly contentBytes: number; readonly memories: number }
 }
@@ -32,7 +32,9 @@ export function encodeSettings(settings: Settings): Uint8Array {
   return new ByteWriter().u8(VERSION).u8(0).u32(json.length).raw(json).bytes()
 }
 
-/** Of a padded plaintext. Throws `settings_malformed`, `upgrade_required`, `envelope_padding`. */
+/**
+ * Decodes a padded plaintext. Throws `settings_malformed`, `upgrade_required`, `envelope_padding`.
+ */
 export function decodeSettings(padded: Uint8Array): Settings {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) {
@@ -48,13 +50,13 @@ export function decodeSettings(padded: Uint8Array): Settings {
     const settings = checkSettings(fromJson(JSON.parse(text)))
     if (toJson(settings) === text) return settings
   } catch {
-    // The parser's own error quotes the text, which is somebody's plaintext.
+    // The parser's error quotes the text, which is plaintext.
     throw malformed('they do not follow the grammar')
   }
   throw malformed('they are not canonical')
 }
 
-/** Throws `invalid_input` that names the field. Returns its argument. */
+/** Returns its argument. Throws `invalid_input`, which names the field. */
 export function checkSettings(settings: Settings): Settings {
   const { name, description, metadata, archivedAt, limits } = settings
   checkText('The name', name, 1, storeNameCharactersMax)
@@ -85,7 +87,7 @@ function toJson({ name, description, metadata, archivedAt, limits }: Settings): 
   return `{${members.join(',')}}`
 }
 
-/** Sorted by code unit; an object of JavaScript would put keys that look like numbers first. */
+/** Sorted by code unit; a JavaScript object would put integer-like keys first. */
 function metadataJson(metadata: Readonly<Record<string, string>>): string {
   return Object.entries(metadata)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -93,7 +95,7 @@ function metadataJson(metadata: Readonly<Record<string, string>>): string {
     .join(',')
 }
 
-/** The shape is checked by `checkSettings` and by encoding again. */
+/** `checkSettings` and encoding again check the shape. */
 function fromJson(value: {
   name: string
   description: string

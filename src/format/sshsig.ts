@@ -1,6 +1,6 @@
-// Signatures that stock tools verify, as SSHSIG (OpenSSH PROTOCOL.sshsig): the outer signature of a
-// commit (FORMAT §6, §6.3) and that of a redaction certificate (§10.2). Deterministic, so that a
-// verifier makes the former again and compares: nothing here parses a signature.
+// SSHSIG signatures (OpenSSH PROTOCOL.sshsig), which stock tools verify: the outer signature of a
+// commit (FORMAT §6, §6.3) and that of a redaction certificate (§10.2). Deterministic, so a
+// verifier computes the former and compares: nothing here parses a signature.
 
 import { concatBytes, toBase64, utf8 } from '../bytes.ts'
 import { sha512 } from '../crypto/digest.ts'
@@ -12,17 +12,17 @@ const KEY_TYPE = 'ssh-ed25519'
 const GIT = 'git'
 const HASH = 'sha512'
 const LINE_WIDTH = 70
-/** Who the group key belongs to, in git's list of allowed signers; it names nobody. */
+/** The principal of the group key in git's list of allowed signers; it names no user. */
 const PRINCIPAL = 'gitlocket@localhost'
 
-/** What both the signed bytes and the signature say about the purpose; "reserved" is empty. */
+/** The fields that the signed bytes and the signature share; "reserved" is empty. */
 function purposeOf(namespace: string): Uint8Array {
   return concatBytes(sshString(namespace), sshString(''), sshString(HASH))
 }
 
 const GIT_PURPOSE = purposeOf(GIT)
 const KEY_TYPE_STRING = sshString(KEY_TYPE)
-/** "SSHSIG" and the version 1. */
+/** "SSHSIG" and version 1. */
 const PREAMBLE = concatBytes(MAGIC, Uint8Array.of(0, 0, 0, 1))
 
 /** The outer signature of a commit: the armor, ending in a newline. */
@@ -30,7 +30,7 @@ export function groupSignature(message: Uint8Array, pair: SigningKeyPair): strin
   return encodeSignature(message, pair, GIT_PURPOSE)
 }
 
-/** As `ssh-keygen -Y sign -n <namespace>` makes it: the armor, ending in a newline. */
+/** The signature that `ssh-keygen -Y sign -n <namespace>` makes: the armor, ending in a newline. */
 export function sshSignature(namespace: string, message: Uint8Array, pair: SigningKeyPair): string {
   return encodeSignature(message, pair, purposeOf(namespace))
 }

@@ -1,5 +1,5 @@
-// Archives (FORMAT §7): the keys of older epochs, each kind under its own kind of key, so that who
-// is given A without C never comes by an older C.
+// Archives (FORMAT §7): the keys of older epochs. Older A are sealed under A and older C under C,
+// so that a holder of A alone never obtains an older C.
 
 import { equalBytes, type Sealed } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
@@ -23,7 +23,7 @@ export interface SealedArchives {
   readonly archiveC: Sealed
 }
 
-/** `older` is every epoch before this one, oldest first. */
+/** `older` contains every earlier epoch, oldest first. */
 export function sealArchives(
   storeId: string,
   epoch: EpochKeys,
@@ -48,7 +48,7 @@ export function sealArchives(
   }
 }
 
-/** Every epoch of a keyring, oldest first, `epoch` last. Throws `keyring_mismatch`. */
+/** Every epoch of a keyring, oldest first, ending with `epoch`. Throws `keyring_mismatch`. */
 export function openArchives(file: KeyringFile, epoch: EpochKeys): readonly EpochKeys[] {
   const contextC = archiveContext(file.storeId, 'C')
   const paddedC = openEnvelope('archive', epoch.archiveC, contextC, file.archiveC)
@@ -59,7 +59,7 @@ export function openArchives(file: KeyringFile, epoch: EpochKeys): readonly Epoc
   return checkDistinct([...older, epoch])
 }
 
-/** The same with what an auditor has: A and H(C) of every epoch. Throws `keyring_mismatch`. */
+/** The same for an auditor: A and H(C) of every epoch. Throws `keyring_mismatch`. */
 export function openAuditArchive(file: KeyringFile, epoch: AuditKeys): readonly AuditKeys[] {
   const older = readArchiveOfA(file, epoch).map(({ kid, key, hashC }) => {
     const keys = hashC === undefined ? undefined : auditKeys(file.storeId, key, hashC)
@@ -69,7 +69,7 @@ export function openAuditArchive(file: KeyringFile, epoch: AuditKeys): readonly 
   return checkDistinct([...older, epoch])
 }
 
-/** Which epochs came before that of a keyring which was verified before, oldest first. */
+/** The kids of the earlier epochs of a verified keyring, oldest first. */
 export function readArchivedKids(file: KeyringFile, epoch: AuditKeys): readonly string[] {
   return readArchiveOfA(file, epoch).map(({ kid }) => kid)
 }
@@ -85,7 +85,7 @@ function checkDistinct<Keys extends AuditKeys>(epochs: readonly Keys[]): readonl
   throw mismatch()
 }
 
-/** The kid vouches for both keys: it is a hash of them. */
+/** The kid authenticates both keys: it is a hash of them. */
 function join(
   storeId: string,
   { kid, key, hashC }: ArchiveEntry,

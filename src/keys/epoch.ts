@@ -1,5 +1,5 @@
 // The keys of an epoch (FORMAT §4). A and C are independent, so that an auditor can be given A and
-// H(C): the whole signed trail, and neither content nor path.
+// H(C), which open the signed trail, but no contents or paths.
 
 import { fromHex, label, toHex } from '../bytes.ts'
 import { deriveKey } from '../crypto/derive.ts'
@@ -8,11 +8,11 @@ import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
 import { wipe } from '../crypto/wipe.ts'
 import type { EnvelopeKeys } from '../format/envelope.ts'
 
-/** What A opens: records, the group signature, directory, the archive of older A. */
+/** Keys from A: for records, the group signature, the directory, the archive of older A. */
 export interface AuditKeys {
   readonly kid: string
   readonly auditKey: Uint8Array
-  /** H(C): with A it makes the kid. */
+  /** H(C), which gives the kid together with A. */
   readonly contentKeyHash: Uint8Array
   readonly group: SigningKeyPair
   readonly record: EnvelopeKeys
@@ -22,7 +22,7 @@ export interface AuditKeys {
   readonly slotSaltKey: Uint8Array
 }
 
-/** What A and C open: everything. */
+/** Keys from A and C: for everything. */
 export interface EpochKeys extends AuditKeys {
   readonly contentKey: Uint8Array
   readonly memory: EnvelopeKeys
@@ -40,7 +40,7 @@ export function kidOf(storeId: string, auditKey: Uint8Array, contentKeyHash: Uin
   return toHex(hash.subarray(0, 8))
 }
 
-/** From A and H(C). */
+/** Derives keys from A and H(C). */
 export function auditKeys(
   storeId: string,
   auditKey: Uint8Array,
@@ -63,7 +63,7 @@ export function auditKeys(
   }
 }
 
-/** From A and C. */
+/** Derives keys from A and C. */
 export function epochKeys(
   storeId: string,
   auditKey: Uint8Array,
@@ -85,12 +85,12 @@ export function epochKeys(
   }
 }
 
-/** Whether this is the epoch of a member, not of an auditor. */
+/** Whether these are the keys of a member, and not of an auditor. */
 export function opensContents(epoch: AuditKeys | EpochKeys): epoch is EpochKeys {
   return 'contentKey' in epoch
 }
 
-/** Overwrites every secret of an epoch that is not needed any more. */
+/** Overwrites every secret of an epoch that is no longer needed. */
 export function wipeEpoch(epoch: EpochKeys): void {
   const { record, directory, archiveA, memory, detail, settings, archiveC } = epoch
   for (const { key, saltKey } of [

@@ -1,4 +1,4 @@
-// A device's secret (FORMAT §1.3): generated here, written and read as text, never printed.
+// A device's secret (FORMAT §1.3): generated, formatted and parsed as text. Must never be printed.
 
 import { label } from '../bytes.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
@@ -9,15 +9,15 @@ import { StoreError } from '../errors.ts'
 import { type CheckedText, decodeChecked, encodeChecked } from '../format/checked-text.ts'
 import { deviceIdOf, formatId } from '../format/id.ts'
 
-/** The secret of a device. Keep it in a file that nobody else can read, outside every store. */
+/** The secret of a device. Keep it in a file that only its owner can read, outside every store. */
 export interface Identity {
-  /** 32 hex digits; `formatId('device', …)` of it is the fingerprint. */
+  /** 32 hex digits; the fingerprint is `formatId('device', …)` of it. */
   readonly deviceId: string
   readonly signing: SigningKeyPair
   readonly kem: KemKeyPair
-  /** 32 bytes, for what only this device reads. */
+  /** 32 bytes that protect files of this device. */
   readonly localSecret: Uint8Array
-  /** The 96 bytes that everything above comes from. */
+  /** The 96 bytes from which all the fields above are derived. */
   readonly secret: Uint8Array
 }
 
@@ -34,31 +34,31 @@ const recoveryForm: CheckedText = {
   checksum: 3,
 }
 
-/** A new identity. Asynchronous, so that a key store may take its place. */
+/** Generates an identity. Asynchronous, so that a key store can replace it. */
 export async function generateIdentity(random: Random = systemRandom): Promise<Identity> {
   await loadSodium()
   return identityOf(random(96))
 }
 
-/** The text of an identity file: a comment with the fingerprint, then the secret. */
+/** Formats an identity file: a comment with the fingerprint, then the secret. */
 export function formatIdentity(identity: Identity): string {
   const device = formatId('device', identity.deviceId)
   const secret = identityForm.prefix + encodeChecked(identityForm, identity.secret)
   return `# gitlocket identity of ${device}: keep it secret\n${secret}\n`
 }
 
-/** Reads the text of an identity file. Rejects with `invalid_identity`, and repeats none of it. */
+/** Parses an identity file. Rejects with `invalid_identity`, without quoting the text. */
 export async function parseIdentity(text: string): Promise<Identity> {
   await loadSodium()
   return decodeIdentity(text)
 }
 
-/** As `parseIdentity`, where libsodium is loaded. */
+/** Like `parseIdentity`, if libsodium is loaded. */
 export function decodeIdentity(text: string): Identity {
   const lines = text.split('\n').map((line) => line.trim())
   const [secretLine, ...more] = lines.filter((line) => line !== '' && !line.startsWith('#'))
   if (secretLine === undefined || more.length > 0) {
-    throw invalid('An identity file holds one identity and comments')
+    throw invalid('An identity file must hold one identity, and otherwise only comments')
   }
   const secret = decodeChecked(identityForm, secretLine)
   if (secret === undefined) throw invalid('The identity is damaged or incomplete')
@@ -69,13 +69,13 @@ export function generateRecoveryKey(random: Random): Uint8Array {
   return random(32)
 }
 
-/** `GLKR1-` and eight groups of seven characters, for paper. */
+/** `GLKR1-` and eight groups of seven characters, to print on paper. */
 export function formatRecoveryKey(key: Uint8Array): string {
   const text = encodeChecked(recoveryForm, key)
   return recoveryForm.prefix + (text.match(/.{7}/g) ?? []).join('-')
 }
 
-/** Throws `invalid_identity`, without repeating the text. */
+/** Throws `invalid_identity`, without quoting the text. */
 export function parseRecoveryKey(text: string): Uint8Array {
   const key = decodeChecked(recoveryForm, text.trim())
   if (key !== undefined) return key

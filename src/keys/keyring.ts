@@ -1,6 +1,6 @@
-// Making and opening keyrings (FORMAT §7): who can read. Pure over bytes, keys and randomness. The
-// framing is format/keyring.ts's, the rules of what may follow what are format/directory.ts's; keys
-// from a keyring are trusted only once a verified record names it, which is the store's to see to.
+// Creates and opens keyrings (FORMAT §7). Pure over bytes, keys and randomness. format/keyring.ts
+// owns the framing, format/directory.ts the rules of succession. Must not decide about trust: the
+// store trusts keys from a keyring only after a verified record names it.
 
 import type { Sealed } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
@@ -47,7 +47,7 @@ import {
 } from './recovery.ts'
 import { openSlot, sealSlot } from './slot.ts'
 
-/** What opens a keyring. */
+/** The secret that opens a keyring. */
 export type Unlock =
   | { readonly type: 'identity'; readonly identity: Identity }
   | { readonly type: 'passphrase'; readonly passphrase: string }
@@ -69,19 +69,22 @@ export interface NewKeyring {
   readonly storeId: string
   readonly directory: Directory
   readonly epoch: EpochKeys
-  /** The epochs before it, oldest first. */
+  /** The kids of earlier epochs, oldest first. */
   readonly archived: readonly string[]
 }
 
 const wrongKey: Readonly<Record<Slot['type'], string>> = {
   device:
-    'This identity is not, or no longer, a device of the store; an owner adds it, or a ' +
-    'passphrase or recovery key enrols it',
+    'This identity is not, or is no longer, a device of the store; an owner must add it, or a ' +
+    'passphrase or recovery key must enrol it',
   passphrase: 'The passphrase is wrong',
   recovery: 'The recovery key is wrong, was replaced, or belongs to another store',
 }
 
-/** Number 0: the founder alone, a new store id, a new epoch. Throws `invalid_input`. */
+/**
+ * Creates keyring number 0, with the founder only, a new store id and a new epoch. Throws
+ * `invalid_input`.
+ */
 export async function createKeyring(options: {
   readonly identity: Identity
   readonly passphrase: string | undefined
@@ -127,28 +130,28 @@ export async function openKeyring(
   return { bytes, storeId, directory: readDirectory(file, epoch), epochs, epoch, recovery }
 }
 
-/** What an auditor sees of a keyring. A device of another role may look at it in the same way. */
+/** The part of a keyring that an auditor can open; devices of other roles may open it too. */
 export interface AuditedKeyring {
   readonly directory: Directory
   /** By kid, older epochs first, the current one last. */
   readonly epochs: ReadonlyMap<string, AuditKeys>
 }
 
-/** Throws as `openKeyring`, but for `permission_denied`. */
+/** Throws what `openKeyring` throws, except `permission_denied`. */
 export function openAuditKeyring(
   bytes: Uint8Array,
   storeId: string,
   identity: Identity,
 ): AuditedKeyring {
   const file = decodeFor(bytes, storeId)
-  // Of a member, too, nothing but what an auditor has.
+  // Members, too, get only what an auditor has.
   const { auditKey, contentKeyHash } = openSlots(file, 'device', identity.kem)
   const epoch = auditKeys(storeId, auditKey, contentKeyHash)
   const epochs = new Map(openAuditArchive(file, epoch).map((one) => [one.kid, one]))
   return { directory: readDirectory(file, epoch), epochs }
 }
 
-/** A keyring that is opened with keys of its epoch, which are known already. */
+/** A keyring opened with known keys of its epoch. */
 export interface OpenedDirectory {
   readonly file: KeyringFile
   readonly epoch: AuditKeys
@@ -156,8 +159,8 @@ export interface OpenedDirectory {
 }
 
 /**
- * The directory of any keyring of a known epoch: how a history's chain of keyrings is walked.
- * Throws `envelope_epoch` for an unknown epoch, and as `openKeyring`.
+ * Opens the directory of a keyring of a known epoch, to walk a history's chain of keyrings. Throws
+ * `envelope_epoch` for an unknown epoch, and what `openKeyring` throws.
  */
 export function openDirectory(
   bytes: Uint8Array,
@@ -173,9 +176,9 @@ export function openDirectory(
 }
 
 /**
- * The next keyring of the same epoch, with one more device. Every slot is made anew, so that the
- * change does not show whose is whose. Throws `permission_denied` for a device that was removed,
- * `invalid_input` for one that is there, `store_full`.
+ * The next keyring of the same epoch, with one more device. Every slot is sealed again, so that the
+ * change does not reveal whose slot is whose. Throws `permission_denied` for a device that was
+ * removed, `invalid_input` for one that is a member, `store_full`.
  */
 export function addDevice(
   opened: OpenedKeyring,
@@ -188,7 +191,7 @@ export function addDevice(
   return assemble({ ...sameEpoch(opened), storeId, directory, epoch, random })
 }
 
-/** The next keyring of the same epoch, which one more recovery key opens. */
+/** The next keyring of the same epoch, with one more recovery key. */
 export function addRecoveryKey(
   opened: OpenedKeyring,
   recoveryKey: Uint8Array,
@@ -200,9 +203,9 @@ export function addRecoveryKey(
   return assemble({ ...sameEpoch(opened), storeId, directory, epoch, random })
 }
 
-/** What a new epoch changes; what is left out stays. */
+/** The changes of a new epoch; missing fields change nothing. */
 export interface EpochChanges extends DeviceChanges {
-  /** A text replaces the old one, `null` removes it. */
+  /** A string replaces the passphrase, `null` removes it. */
   readonly passphrase?: string | null
   /** 32 bytes that replace all recovery keys. */
   readonly recoveryKey?: Uint8Array
@@ -212,7 +215,7 @@ export interface EpochChanges extends DeviceChanges {
 
 /**
  * The first keyring of a new epoch. Throws `invalid_input` for a device that is not active, for a
- * passphrase that is too short, or if no owner would stay.
+ * passphrase that is too short, or if no owner would remain.
  */
 export async function startEpoch(
   opened: OpenedKeyring,
@@ -243,9 +246,9 @@ export async function startEpoch(
 }
 
 /**
- * The keyring of a new epoch that joins two which do not know of each other, in the order of the
- * records that brought them (FORMAT §7.2). Throws `store_full` for more devices, or more slots that
- * went, than a keyring can have.
+ * Joins two concurrent keyrings into one of a new epoch, in the order of the records that brought
+ * them (FORMAT §7.2). Throws `store_full` if it had more devices, or more removed slots, than a
+ * keyring can have.
  */
 export function joinKeyrings(
   [first, second]: readonly [first: OpenedKeyring, second: OpenedKeyring],
@@ -258,14 +261,14 @@ export function joinKeyrings(
     storeId,
     directory,
     epoch: epochKeys(storeId, random(32), random(32)),
-    // Of an epoch that both know, the place is the first one's.
+    // An epoch that both know keeps its position in the first one.
     older: [...new Map([...first.epochs, ...second.epochs]).values()],
     argon2: new Map([...argon2Of(second), ...argon2Of(first)]),
     random,
   })
 }
 
-/** What stays of a keyring that keeps its epoch. */
+/** The part of a keyring that stays in the same epoch. */
 function sameEpoch(opened: OpenedKeyring): Pick<Parts, 'older' | 'argon2'> {
   const older = [...opened.epochs.values()].filter(({ kid }) => kid !== opened.epoch.kid)
   return { older, argon2: argon2Of(opened) }
@@ -297,7 +300,7 @@ function assemble(parts: Parts): NewKeyring {
   return { bytes, storeId, directory, epoch, archived: older.map(({ kid }) => kid) }
 }
 
-/** The decoded framing of a keyring of this store. */
+/** Decodes the framing of a keyring of this store. */
 function decodeFor(bytes: Uint8Array, storeId: string): KeyringFile {
   const file = decodeKeyring(bytes)
   if (file.storeId === storeId) return file
@@ -310,20 +313,23 @@ function readDirectory(file: KeyringFile, epoch: AuditKeys): Directory {
     openEnvelope('directory', epoch.directory, context, file.directory),
   )
   if (directory.number !== file.number) {
-    throw new StoreError('keyring_mismatch', 'A keyring shows another number than its directory')
+    throw new StoreError('keyring_mismatch', 'The number of a keyring is not that of its directory')
   }
   checkSlots(file.slots, directory)
   return directory
 }
 
-/** The public slots are those that the directory accounts for. */
+/** Checks that the public slots are those that the directory lists. */
 function checkSlots(slots: readonly Slot[], directory: Directory): void {
   const shown = slots.flatMap(({ type, slotId }) => (slotId === undefined ? [] : [type + slotId]))
   const listed = directory.recovery.map(({ type, slotId }) => type + slotId)
   const active = directory.devices.filter((device) => device.removed === 0).length
   const same = shown.toSorted().join() === listed.toSorted().join()
   if (same && active <= slots.length - shown.length) return
-  throw new StoreError('keyring_mismatch', 'A keyring has other slots than its directory says')
+  throw new StoreError(
+    'keyring_mismatch',
+    'The slots of a keyring are not those that its directory lists',
+  )
 }
 
 interface Opened {
@@ -340,7 +346,7 @@ async function openWith(file: KeyringFile, unlock: Unlock): Promise<Opened> {
   return { epoch: openSlots(file, 'recovery', recovery.kem), recovery }
 }
 
-/** Where keyrings were joined there may be a few, each with a salt of its own. */
+/** A joined keyring may have several passphrases, each with its own salt. */
 async function openWithPassphrase(file: KeyringFile, passphrase: string): Promise<Opened> {
   for (const slot of file.slots) {
     if (slot.argon2 === undefined) continue
@@ -383,7 +389,7 @@ function passphraseEntries(
   return [recoveryEntry('passphrase', passphrase.identity, random)]
 }
 
-/** Of the one new passphrase among recovery entries. */
+/** The parameters of the one new passphrase among the recovery entries. */
 function parametersOf(
   entries: readonly RecoveryEntry[],
   passphrase: NewPassphrase | undefined,

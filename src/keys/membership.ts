@@ -1,6 +1,6 @@
-// Plans the next directory of a store (FORMAT §7): who joins, who goes, which recovery identities
-// stay. Refuses what a verifier would refuse (format/directory.ts), and what would lock everybody
-// out.
+// Plans the next directory of a store (FORMAT §7): added and removed devices, and recovery
+// identities. Must refuse everything that a verifier refuses (format/directory.ts), and changes
+// that would lock every user out.
 
 import type { Random } from '../crypto/random.ts'
 import { assert, StoreError } from '../errors.ts'
@@ -17,7 +17,7 @@ import { deviceIdOf, newId } from '../format/id.ts'
 import { devicesMax, goneSlotsMax } from '../limits.ts'
 import type { RecoveryIdentity } from './recovery.ts'
 
-/** Number 0: the founder alone. `founderRandom` is what the store id was made with. */
+/** Number 0, with the founder only. The store id is derived from `founderRandom`. */
 export function firstDirectory(
   founder: DeviceKeys,
   recovery: readonly RecoveryEntry[],
@@ -35,7 +35,7 @@ export function firstDirectory(
 
 /**
  * The next directory, with one more device. Throws `permission_denied` for a device that was
- * removed, `invalid_input` for one that is there, `store_full`.
+ * removed, `invalid_input` for one that is a member, `store_full`.
  */
 export function withDevice(
   storeId: string,
@@ -55,15 +55,15 @@ export function withRecovery(storeId: string, before: Directory, entry: Recovery
   return nextDirectory(storeId, before, { recovery })
 }
 
-/** What a new epoch changes of the devices; ids are hex digits. */
+/** Changes of devices in a new epoch; ids are hex digits. */
 export interface DeviceChanges {
   readonly removed?: readonly string[]
   readonly roles?: ReadonlyMap<string, Role>
 }
 
 /**
- * The next directory, with fewer devices, other roles, and these recovery entries. Throws
- * `invalid_input` if one is no active device, or if no owner would stay.
+ * The next directory, with removed devices, changed roles and these recovery entries. Throws
+ * `invalid_input` for a device that is not active, or if no owner would remain.
  */
 export function withChanges(
   storeId: string,
@@ -84,7 +84,7 @@ export function withChanges(
   if (devices.some((device) => device.role === 'owner' && device.removed === 0)) {
     return nextDirectory(storeId, before, { devices, recovery: recovery.toSorted(bySlotId) })
   }
-  throw new StoreError('invalid_input', 'The last owner of a store must stay one')
+  throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
 }
 
 /** The public half of a recovery identity, under a new slot id. */
@@ -117,8 +117,8 @@ function nextDirectory(
 ): Directory {
   const previous = [directoryHash(storeId, before)]
   const kept = new Set((change.recovery ?? before.recovery).map(({ slotId }) => slotId))
-  const dropped = before.recovery.filter(({ slotId }) => !kept.has(slotId))
-  const gone = [...before.gone, ...dropped.map(({ slotId }) => slotId)].toSorted()
+  const removed = before.recovery.filter(({ slotId }) => !kept.has(slotId))
+  const gone = [...before.gone, ...removed.map(({ slotId }) => slotId)].toSorted()
   const number = before.number + 1
   const next = { ...before, number, previous, gone, founderRandom: undefined, ...change }
   checkSize(next)
@@ -130,13 +130,13 @@ export function checkSize({ devices, gone }: Pick<Directory, 'devices' | 'gone'>
   if (devices.length > devicesMax) {
     throw new StoreError(
       'store_full',
-      `A store has at most ${devicesMax} devices, removed ones too`,
+      `A store has at most ${devicesMax} devices, including removed ones`,
     )
   }
   if (gone.length <= goneSlotsMax) return
   throw new StoreError(
     'store_full',
-    `Passphrases and recovery keys can be replaced ${goneSlotsMax} times, and no more`,
+    `Passphrases and recovery keys can be replaced ${goneSlotsMax} times at most`,
   )
 }
 

@@ -1,5 +1,5 @@
-// To whom an epoch is sealed (FORMAT §7): the active devices and the recovery identities of a
-// directory, as slots that hide how many devices there are. Seals nothing: slot.ts does.
+// The recipients of an epoch (FORMAT §7): the active devices and the recovery identities of a
+// directory, with dummy slots that hide the number of devices. Must not seal: slot.ts does.
 
 import type { Random } from '../crypto/random.ts'
 import { kemKeyPair } from '../crypto/recipient.ts'
@@ -8,7 +8,7 @@ import type { Directory } from '../format/directory.ts'
 import type { Argon2Parameters } from '../format/keyring.ts'
 import type { Recipient } from './slot.ts'
 
-/** Of the passphrases, by slot id. */
+/** The Argon2id parameters of passphrases, by slot id. */
 export type PassphraseParameters = ReadonlyMap<string, Argon2Parameters>
 
 /** FORMAT §7: the number of device slots is one of 4, 8, 16, … */
@@ -22,7 +22,7 @@ export function recipientsOf(
   return [...deviceRecipients(directory, random), ...recoveryRecipients(directory, argon2)]
 }
 
-/** The active devices, filled up with keys that nobody has: the number of members stays vague. */
+/** The active devices, padded with keys without an owner, to hide the number of members. */
 function deviceRecipients(directory: Directory, random: Random): readonly Recipient[] {
   const active = directory.devices.filter((device) => device.removed === 0)
   let slots = DEVICE_SLOTS_MIN

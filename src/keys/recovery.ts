@@ -1,5 +1,5 @@
-// Recovery identities (FORMAT §7): a passphrase and a recovery key each stand for two key pairs, so
-// that an owner can seal a new epoch to them without knowing either, and they can enrol a device.
+// Recovery identities (FORMAT §7): a passphrase and a recovery key each give two key pairs, so that
+// an owner can seal a new epoch to them without knowing either, and they can enrol a device.
 
 import { label } from '../bytes.ts'
 import { deriveKey } from '../crypto/derive.ts'
@@ -33,12 +33,12 @@ export async function passphraseIdentity(
   return identityOf(root)
 }
 
-/** Of the 32 bytes of a recovery key, which needs no stretching. */
+/** Derives the identity of a 32-byte recovery key, which needs no stretching. */
 export function recoveryKeyIdentity(key: Uint8Array): RecoveryIdentity {
   return identityOf(keyedHash(32, key, RECOVERY_KEY_LABEL))
 }
 
-/** A passphrase that was chosen just now. */
+/** A newly chosen passphrase. */
 export interface NewPassphrase {
   readonly argon2: Argon2Parameters
   readonly identity: RecoveryIdentity
@@ -52,8 +52,8 @@ export interface Stretching {
 }
 
 /**
- * Stretches a new passphrase, if there is one, with a new salt and never less than those `before`
- * it. Throws `invalid_input`.
+ * Stretches a new passphrase, if there is one, with a new salt and at least the cost of the ones in
+ * `before`. Throws `invalid_input`.
  */
 export async function newPassphrase(
   passphrase: string | null | undefined,
@@ -62,7 +62,8 @@ export async function newPassphrase(
 ): Promise<NewPassphrase | undefined> {
   if (passphrase === null || passphrase === undefined) return undefined
   checkNewPassphrase(passphrase)
-  // From our own bounds: who made the keyring before can raise them, not lower them or break us.
+  // Starts from our own bounds: a previous keyring can raise the cost, within the ceiling, but not
+  // lower it.
   const parameters = {
     salt: random(16),
     passes: atMost(argon2.passes, stretch.passes, ...before.map((one) => one.passes)),
@@ -75,7 +76,7 @@ function atMost({ ceiling }: { readonly ceiling: number }, ...values: readonly n
   return Math.min(Math.max(...values), ceiling)
 }
 
-/** For new passphrases only: one that was accepted once is never refused later. */
+/** For new passphrases only: existing ones are always accepted. */
 function checkNewPassphrase(passphrase: string): void {
   if (Array.from(passphrase).length >= passphraseCharactersMin && passphrase.isWellFormed()) {
     return
@@ -86,7 +87,7 @@ function checkNewPassphrase(passphrase: string): void {
   )
 }
 
-/** Ends the use of the root. */
+/** Derives both key pairs, and wipes the root. */
 function identityOf(root: Uint8Array): RecoveryIdentity {
   const kem = kemKeyPair(deriveKey(root, 1, CONTEXT))
   const signing = signingKeyPair(deriveKey(root, 2, CONTEXT))

@@ -1,6 +1,6 @@
-// Slots (FORMAT §7): an epoch's keys, sealed to one X-Wing key. Nobody sees from outside whose a
-// slot is, so a device tries them; the key commitment of the envelope tells "not mine" from "mine
-// but damaged".
+// Slots (FORMAT §7): an epoch's keys, sealed to one X-Wing key. A slot does not show its recipient,
+// so a device tries them all; the key commitment of the envelope distinguishes another device's
+// slot from a damaged one.
 
 import { concatBytes, fromHex, label } from '../bytes.ts'
 import { hash256, keyedHash } from '../crypto/digest.ts'
@@ -19,7 +19,7 @@ import {
 } from '../format/keyring.ts'
 import { type AuditKeys, auditKeys, type EpochKeys, epochKeys, kidOf } from './epoch.ts'
 
-/** Whom a slot is for. */
+/** The recipient of a slot. */
 export interface Recipient {
   readonly type: Slot['type']
   readonly kemKey: Uint8Array
@@ -27,7 +27,7 @@ export interface Recipient {
   readonly slotId: string | undefined
   /** For a passphrase only. */
   readonly argon2: Argon2Parameters | undefined
-  /** An auditor gets A and H(C), everybody else A and C. */
+  /** An auditor gets A and H(C), every other recipient A and C. */
   readonly auditor: boolean
 }
 
@@ -41,20 +41,20 @@ export function sealSlot(
 ): Slot {
   const { type, kemKey, slotId, argon2, auditor } = recipient
   const { ciphertext, sharedSecret } = encapsulate(kemKey, random)
-  const open = { type, slotId, argon2, ciphertext }
+  const publicPart = { type, slotId, argon2, ciphertext }
   const key = slotKey(storeId, sharedSecret, kemKey, ciphertext)
   const keys = { kid: epoch.kid, key, saltKey: epoch.slotSaltKey }
-  const context = slotContext(storeId, slotTypes[type], slotPublicBytes(open))
+  const context = slotContext(storeId, slotTypes[type], slotPublicBytes(publicPart))
   const content = auditor ? epoch.contentKeyHash : epoch.contentKey
   const plaintext = concatBytes(epoch.auditKey, content)
   const envelope = sealEnvelope('slot', keys, context, random(32), plaintext)
   wipe(sharedSecret, key, plaintext)
-  return { ...open, envelope }
+  return { ...publicPart, envelope }
 }
 
 /**
- * The epoch in a slot, without C if it is an auditor's; undefined if the slot is somebody else's.
- * Throws an envelope code for a slot that is ours and damaged.
+ * The epoch in a slot, without C for an auditor; undefined if the slot is another device's. Throws
+ * an envelope code if this device's slot is damaged.
  */
 export function openSlot(
   file: KeyringFile,
@@ -65,7 +65,7 @@ export function openSlot(
   const sharedSecret = decapsulate(slot.ciphertext, pair)
   const key = slotKey(storeId, sharedSecret, pair.publicKey, slot.ciphertext)
   const context = slotContext(storeId, slotTypes[slot.type], slotPublicBytes(slot))
-  // The salt subkey is inside; slots are not re-made by readers.
+  // Not used to open a slot: readers do not derive its salt again.
   const keys = { kid, key, saltKey: key }
   try {
     return readEpoch(file, openEnvelope('slot', keys, context, slot.envelope))
@@ -97,6 +97,6 @@ function slotKey(
   kemKey: Uint8Array,
   ciphertext: Uint8Array,
 ): Uint8Array {
-  const place = [LABEL, fromHex(storeId), hash256(kemKey), hash256(ciphertext)]
-  return keyedHash(32, sharedSecret, ...place)
+  const binding = [LABEL, fromHex(storeId), hash256(kemKey), hash256(ciphertext)]
+  return keyedHash(32, sharedSecret, ...binding)
 }

@@ -103,7 +103,7 @@ describe('T10: a directory that does not follow is refused', () => {
     ],
     [
       'keyring_chain',
-      'a device has vanished',
+      'a device is missing',
       (next) => ({ ...next, devices: next.devices.slice(1) }),
     ],
     [

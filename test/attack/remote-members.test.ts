@@ -74,7 +74,7 @@ const forgeries: readonly [code: string, name: string, forging: Forging][] = [
   ['keyring_chain', 'a number is skipped', keyring((next) => ({ ...next, number: 9 }))],
   [
     'keyring_chain',
-    'a device has vanished',
+    'a device is missing',
     keyring((next) => ({ ...next, devices: next.devices.slice(1) })),
   ],
   [

@@ -119,7 +119,7 @@ export const keys: readonly MutatedFile[] = [
         name: 'a later directory with two predecessors is keyring_chain',
       },
       {
-        line: `if (after === undefined) throw broken('a device has vanished')`,
+        line: `if (after === undefined) throw broken('a device is missing')`,
         becomes: 'if (after === undefined) continue',
         test: 'unit/format/directory.test.ts',
         name: 'a later directory with a device that vanished is keyring_chain',

@@ -19,19 +19,19 @@ export const purge: readonly MutatedFile[] = [
     file: 'git/pack/pack-filter.ts',
     mutants: [
       {
-        line: 'if (doomed.count === 0) return',
+        line: 'if (deadEntries.count === 0) return',
         becomes: 'return',
         test: 'unit/git/pack-filter.test.ts',
         name: 'a pack made by us without one in a hundred',
       },
       {
-        line: 'return erased ? this.#remade(rank, newStart, undefined) : undefined',
+        line: 'return erased ? this.#reencoded(rank, newStart, undefined) : undefined',
         becomes: 'return undefined',
         test: 'unit/git/pack-filter.test.ts',
         name: 'a pack made by git, with oids of bases without every third',
       },
       {
-        line: 'if (Number.isNaN(moved)) return this.#remade(rank, newStart, base)',
+        line: 'if (Number.isNaN(moved)) return this.#reencoded(rank, newStart, base)',
         becomes: '',
         test: 'unit/git/pack-filter.test.ts',
         name: 'a pack made by us without one in a hundred',

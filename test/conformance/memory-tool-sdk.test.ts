@@ -230,7 +230,7 @@ function program(directory: string): string {
   return `
     import { memoryToolHandlers } from ${built('anthropic/memory-tool.js')}
     import { generateIdentity } from ${built('keys/identity.js')}
-    import { createStore } from ${built('store/open.js')}
+    import { createStore } from ${built('store/create.js')}
     const directory = ${JSON.stringify(directory)}
     const identity = await generateIdentity()
     const places = { directory: directory + '/store', stateDirectory: directory + '/state' }

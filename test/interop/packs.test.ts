@@ -1,5 +1,5 @@
 // Packs in both directions: ours read by stock git and isomorphic-git, theirs read by us, and both
-// merged. Stock git is the judge of every byte; isomorphic-git is a second opinion.
+// merged. Stock git checks every byte; isomorphic-git is a second opinion.
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import * as fs from 'node:fs'
@@ -169,7 +169,7 @@ describe('we read the packs of stock git', () => {
     expect(mismatches({ directory, packs })).toEqual([])
   })
 
-  test('beside a pack with an index of version 1, which we leave to git', async () => {
+  test('next to a pack with an index of version 1, which is left to git', async () => {
     const { directory, packs } = await ourRepository(1)
     const old = temporaryDirectory()
     copyFileSync(join(packs, `${packNames(packs)[0]}.pack`), join(old, 'pack-old.pack'))

@@ -41,7 +41,7 @@ interface Host {
   readonly sync: (clone: Clone) => Promise<unknown>
 }
 
-/** From so many objects on `git index-pack --fix-thin --strict` takes a pack. */
+/** From this many objects on, the receiver runs `git index-pack --fix-thin --strict`. */
 const limits = { 'every push': 1, 'large pushes': 100 } as const
 
 async function hostOf(

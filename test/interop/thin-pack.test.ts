@@ -72,7 +72,7 @@ describe.each(kinds)('a thin pack (%s)', (_, create) => {
     await store.close()
   })
 
-  test('of more objects than are packed anew holds a tree that recurs only once', async () => {
+  test('of more objects than are packed in RAM holds a tree that recurs only once', async () => {
     const [first] = new TestHistory(34).take(1)
     assert(first !== undefined, 'a transition')
     // Small, so that their number decides and not their size.

@@ -1,4 +1,4 @@
-// Credentials: where they come from, whom they go to, and that nobody else gets to see them.
+// Credentials: where they come from, which host gets them, and that nothing else shows them.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,7 +71,7 @@ describe('credentials', () => {
     expect(JSON.stringify(error.cause ?? '')).not.toContain('secret')
   })
 
-  test('none at all is an error at once, and nobody is asked', async () => {
+  test('none at all is an error immediately, without a prompt', async () => {
     const server = await startGitServer({ repository, user })
     const asked = join(temporaryDirectory(), 'asked')
     const askpass = program(`echo "$1" >> ${asked}; echo guess`)

@@ -273,7 +273,7 @@ test.skipIf(sshd.missing)(
 test('many objects are sent as the packs have them', async () => {
   const { repository, access } = await emptyRemote(async (path) => ({ url: path }))
   const history = new TestHistory(13)
-  // More than is packed anew.
+  // More than is packed in RAM.
   const transitions = Array.from({ length: 800 }, () => history.next(12_000))
   const store = await storeWith(transitions.slice(0, 500))
   await store.checkpoint()

@@ -103,7 +103,7 @@ export function sync({ store }: Pick<Clone, 'store'>): Promise<SyncReport> {
   return store.as(author).sync()
 }
 
-/** Until nobody has news: what one sends the next one receives. */
+/** Syncs all clones until none of them has anything new. */
 export async function syncAll(clones: readonly Clone[]): Promise<void> {
   for (let moved = true, rounds = 0; moved; rounds += 1) {
     if (rounds > 2 * clones.length) throw new Error('The clones do not come to rest')

@@ -1,5 +1,5 @@
 // What a history holds in RAM, for a process of its own: prints bytes per version, and whether it
-// is gone once nobody asks. Arguments: how many commits of one version each, of how many memories.
+// is gone once nobody asks. Arguments: the number of commits of one version each, and of memories.
 
 import { createHash } from 'node:crypto'
 import { History } from '../../dist/store/history/history.js'

@@ -45,7 +45,7 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
   }
 }
 
-/** The same for a repository that is made by joining: beside its place until it is whole. */
+/** The same for a repository that a join makes, in a staging directory until it is complete. */
 export function joiningPacker(disk: Disk, repository: string): Packer {
   const packer = (): Packer => inlinePacker(disk, placeNow(repository))
   return {

@@ -1,5 +1,5 @@
 // A process that takes the writer lock of a store three times: `node lock-process.mjs <directory>
-// <log> <go>`. Does not wait for who holds it, and exits with 3 if somebody does. Prints its
+// <log> <go>`. Does not wait for the lock, and exits with 3 if it is held. Prints its
 // process id and its namespace, each commit once it is acknowledged, and `holding` while it has the
 // lock for the third time; then it goes on when the file <go> is there. The log shows when it was
 // inside the lock.

@@ -51,7 +51,7 @@ async function work() {
   await store.close()
 }
 
-/** A version is whole, with the content that it always had, or redacted, and then for good. */
+/** A version is complete, with its original content, or redacted, and then permanently. */
 async function look(store, id) {
   const { content, path, sha256, redactedAt } = await store.history.version(id)
   const isGone = content === undefined

@@ -20,7 +20,7 @@ import { copyDirectory, directoryOfProcess, temporaryDirectory } from './tempora
 const program = fileURLToPath(new URL('./redaction-process.mjs', import.meta.url))
 export const author: Author = { actor: { type: 'user', id: 'officer' } }
 export const reason = 'leaked_secret' as const
-/** With so many commits the history is worth a cache file, and is read in more than one turn. */
+/** Enough commits for a cache file of the history, and for reading it in more than one turn. */
 const long = 520
 /** Where another process is what matters. */
 export const short: number = full ? long : 30
@@ -41,7 +41,7 @@ export interface Device {
 export interface Site {
   readonly first: Device
   readonly second: Device
-  /** Closed versions that hold secrets, one of each of so many memories. */
+  /** Closed versions that hold secrets, one per memory. */
   readonly secrets: readonly string[]
   /** One more, at the very beginning. */
   readonly deep: string

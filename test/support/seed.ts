@@ -7,7 +7,7 @@ export const full: boolean = process.env['FULL'] === '1'
 /** The seed to hand to `fc.assert(…, { seed })` and to seeded generators. */
 export const seed: number = seedOf(process.env['SEED'])
 
-/** Of cases that are alike, by default one in so many; which ones, the seed says. FULL=1: all. */
+/** By default a sample of similar cases, chosen by the seed; all with FULL=1. */
 export function sample<T>(cases: readonly T[], oneIn: number): readonly T[] {
   return full ? cases : cases.filter((_, index) => (index + seed) % oneIn === 0)
 }

@@ -16,7 +16,7 @@ export interface SshServer {
   readonly command: readonly string[]
   /** The same for a user whose key is not accepted. */
   readonly strangerCommand: readonly string[]
-  /** The same for a user who has never seen the host. */
+  /** The same for a user without the host's key. */
   readonly newcomerCommand: readonly string[]
 }
 

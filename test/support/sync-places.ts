@@ -156,7 +156,7 @@ export async function redactFirst(store: MemoryStore, path: string): Promise<voi
   await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' })
 }
 
-/** Every one of so many operations, or by default some that are spread over all. */
+/** All of these operations, or by default a sample spread over them. */
 export function operationsOf(operations: number, tried: number): readonly number[] {
   const count = full ? operations : tried
   const offset = full ? 0 : ((seed * 7) % 20) / 20
@@ -186,7 +186,7 @@ export async function expectSound(
   })
 }
 
-/** No lock, no temporary file, nothing of a fetch or a join that nobody will ask for again. */
+/** No lock, no temporary file, nothing left of an abandoned fetch or join. */
 export function expectTidy(site: SyncSite, machine: 'a' | 'new' | 'auditor'): void {
   const home = site.homeOf(machine)
   const files = readdirSync(home, { recursive: true, encoding: 'utf8' })

@@ -130,7 +130,7 @@ export const journal: readonly MutatedFile[] = [
         line: '(isQuiet && this.doubtful',
         becomes: '(this.doubtful',
         test: 'unit/git/journal-damage.test.ts',
-        name: 'file may be one that is being written: who has no lock does not call it damaged',
+        name: 'file may be one being written: without the lock it is not reported as damaged',
       },
       {
         line: `      await this.#undoWrite(fd, batch.length, error)

@@ -63,7 +63,7 @@ export const keys: readonly MutatedFile[] = [
         line: 'if (file.storeId === storeId) return file',
         becomes: `if (file.storeId !== '') return file`,
         test: 'unit/keys/keyring.test.ts',
-        name: 'a new keyring is made anew with other keys each time',
+        name: 'a new keyring is made with other keys each time',
       },
       {
         line: '...before.recovery.filter(({ type }) => !replaced[type]),',

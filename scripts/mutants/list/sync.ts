@@ -51,7 +51,7 @@ export const sync: readonly MutatedFile[] = [
         line: 'else if (this.#chosen[number] === 0) {',
         becomes: 'else {',
         test: 'interop/thin-pack.test.ts',
-        name: 'of more objects than are packed anew holds a tree that recurs only once',
+        name: 'of more objects than are packed in RAM holds a tree that recurs only once',
       },
     ],
   },

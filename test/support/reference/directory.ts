@@ -157,13 +157,13 @@ export function findAuthor(directory: Directory, deviceId: string): Author | und
 
 // §7.1
 
-/** Number 0: one device, the founder, for whom the store id vouches. */
+/** Number 0: one device, the founder, whom the store id authenticates. */
 export function checkGenesisDirectory(storeId: string, directory: Directory): void {
   const { number, devices, gone, founderRandom } = directory
   const [founder, ...others] = devices
   const founding = number === 0 && founderRandom !== undefined && others.length === 0
   if (!founding || founder === undefined) {
-    return refuse('keyring_chain', 'The genesis directory has the founder and nobody else')
+    return refuse('keyring_chain', 'The genesis directory has only the founder')
   }
   const named = storeIdOf(founder.signingKey, founderRandom) === storeId
   ensure(named, 'store_id_mismatch', 'The store id is not the founder’s')
@@ -220,7 +220,7 @@ function checkSlots(previous: Directory, next: Directory): void {
   ensure(gone.join() === next.gone.join(), 'keyring_chain', 'Not what was dropped is gone')
   const passphrases = next.recoveries.filter((r) => r.slotType === 2)
   const alone = passphrases.length < 2 || passphrases.every((r) => before(r.slotId) !== undefined)
-  ensure(alone, 'keyring_chain', 'A new passphrase stands beside another')
+  ensure(alone, 'keyring_chain', 'A new passphrase was added to another')
 }
 
 function checkLater(device: Device, later: Device, number: number): void {
@@ -360,7 +360,7 @@ export function entriesOf(authorId: string, { recoveries }: Directory): readonly
   return recoveries.filter((r) => deviceIdOf(r.signingKey) === authorId).map((r) => r.slotId)
 }
 
-/** Whether who gave something on one side may still have done so, as the other side sees it. */
+/** Whether the author of an addition on one side had the right to it, as the other side sees it. */
 export function mayGive(
   { authorId, entries }: { readonly authorId: string; readonly entries: readonly string[] },
   other: Directory,

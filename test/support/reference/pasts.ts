@@ -151,7 +151,7 @@ export function checkInTime(
   ensure(findAuthor(directory, author) !== undefined, 'record_late', 'A parent is late')
 }
 
-/** §7.2: who was removed on one side changed nothing on the other, who lost the right gave none. */
+/** §7.2: a removed device changed nothing on the other side; one without a right gave none. */
 export function checkChanges(own: KeyringState, other: KeyringState): void {
   const alone = [...own.changes].filter(([record]) => !other.changes.has(record))
   const changes = alone.map(([, change]) => change)

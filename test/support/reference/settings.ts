@@ -86,7 +86,7 @@ function fields(json: unknown): Map<string, unknown> {
   return new Map(Object.entries(json))
 }
 
-/** A well-formed string of so many code points. */
+/** A well-formed string of a number of code points. */
 function text(json: unknown, least: number, most: number): string {
   if (typeof json !== 'string') return refuse('settings_malformed', 'A string is missing')
   ensure(!/\p{Cs}/u.test(json), 'settings_malformed', 'A string has a lone surrogate')

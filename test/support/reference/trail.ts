@@ -134,7 +134,7 @@ function verifyRecord(
   checkPlace(at.commit, record, parents, walk.commits.length === 0)
   const { past: before, open, concurrent } = joinedPast(parents, walk)
   checkKeyringLink(record, at.epoch, before.keyring, concurrent)
-  // The founder is the one author who is looked up in the directory that the record brings.
+  // Only the founder is looked up in the directory that the record itself brings.
   let keyring = before.keyring ?? readKeyring(repository, keys, at, [])
   const author = checkAuthor(record, keyring.directory)
   const device = before.devices.get(record.deviceId)

@@ -1,4 +1,4 @@
-// What a change seals beside its record: the detail and the memory blob.
+// What a change seals in addition to its record: the detail and the memory blob.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -177,7 +177,7 @@ describe('a joined directory', () => {
   })
 })
 
-test('keyring_chain: a join without an owner who is left is refused', () => {
+test('keyring_chain: a join without a remaining owner is refused', () => {
   const before = [side(), side({ devices: [{ ...owner, kemKey: key(9, 1216) }] }, 6)] as const
   const [left] = joinDirectories(storeId, before).devices
   expect(left?.removed).toBe(7)

@@ -160,7 +160,7 @@ describe('the layout', () => {
 })
 
 describe('the first directory', () => {
-  test('names the founder, for whom the store id vouches', () => {
+  test('names the founder, whom the store id authenticates', () => {
     expect(() => checkGenesisDirectory(storeId, genesis)).not.toThrow()
   })
 
@@ -234,7 +234,7 @@ describe('a later directory', () => {
     ['a gone slot forgotten', dropped, successor(dropped, { gone: [] })],
     ['a gone slot that is back', dropped, successor(dropped, { recovery: two.recovery, gone: [] })],
     [
-      'a new passphrase beside another',
+      'a new passphrase in addition to another',
       two,
       successor(two, { recovery: [passphrase, recoveryKey, passphraseOf(0x43)] }),
     ],

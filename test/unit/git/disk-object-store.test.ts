@@ -159,7 +159,7 @@ describe('several handles on one store', () => {
   })
 })
 
-describe('a reader beside a writer of the same handle', () => {
+describe('a reader next to a writer of the same handle', () => {
   test('sees each commit once it is durable, and never half of one', async () => {
     const { store, history } = await fixture({ idleMs: 1 })
     const total = 120
@@ -186,7 +186,7 @@ describe('a reader beside a writer of the same handle', () => {
   })
 })
 
-describe('stock git beside an open store', () => {
+describe('stock git in an open store', () => {
   test('sees everything after a checkpoint', async () => {
     const { directory, store, history } = await fixture()
     await commit(store, history.take(5))

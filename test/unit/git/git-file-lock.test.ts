@@ -149,7 +149,7 @@ describe('reading the branch', () => {
     ['a symbolic ref', 'ref: refs/heads/other\n'],
     ['zeros of a power loss', '\0'.repeat(41)],
     ['two lines', `${oidA}\n${oidB}\n`],
-  ])('%s is damage, even beside packed-refs: never a branch without commits', (_, text) => {
+  ])('%s is damage, even with packed-refs: never a branch without commits', (_, text) => {
     const error = expect.objectContaining({ code: 'ref_corrupt' })
     expect(() => readBranch({ [name]: text, 'packed-refs': packed })).toThrow(error)
   })

@@ -35,7 +35,7 @@ function headIn(directory: string): string | undefined {
   }
 }
 
-/** The file's bytes after each of so many appends; the first are those before any. */
+/** The file's bytes after each append; the first are those before any append. */
 async function appended(counts: readonly number[]): Promise<{
   path: string
   directory: string
@@ -73,7 +73,7 @@ function flipped(bytes: Uint8Array, bit: number): Uint8Array {
   return copy
 }
 
-/** As after a power loss: of what `after` has anew, each sector came to the disk or did not. */
+/** The state after a power loss: each sector that `after` changed was written or was not. */
 function partly(before: Uint8Array, after: Uint8Array, isWritten: () => boolean): Uint8Array {
   const mixed = Uint8Array.from(after)
   for (let at = 0; at < after.length; at += sectorBytes) {
@@ -196,7 +196,7 @@ describe('a damaged journal file', () => {
     }
   })
 
-  test('may be one that is being written: who has no lock does not call it damaged', async () => {
+  test('may be one being written: without the lock it is not reported as damaged', async () => {
     const { directory, path, states, heads } = await appended([2, 2])
     const [before = new Uint8Array(0), after = new Uint8Array(0)] = states
     let isQuiet = false
@@ -212,7 +212,7 @@ describe('a damaged journal file', () => {
     writeFileSync(path, after)
     reader.refresh()
     expect([reader.doubtful, reader.link(undefined), reader.head]).toEqual([false, true, heads[1]])
-    // The same bytes while nobody can be writing.
+    // The same bytes while no process can be writing.
     writeFileSync(path, underWay)
     reader.close()
     isQuiet = true

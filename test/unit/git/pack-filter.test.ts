@@ -1,4 +1,4 @@
-// A pack without some of its objects, judged by stock git: every delta, however its base moved or
+// A pack without some of its objects, checked by stock git: every delta, however its base moved or
 // went, and the index with it.
 
 import { rmSync } from 'node:fs'

@@ -137,7 +137,7 @@ describe('a process lock', () => {
     await expect(lock.hold(30, async () => {})).rejects.toMatchObject({ code: 'locked' })
   })
 
-  test('broken once is not taken from its next holder by who saw the dead one', async () => {
+  test('broken once is not taken from its next holder by a process that saw it dead', async () => {
     const directory = temporaryDirectory()
     await die(directory)
     const first = handle(new FaultyDisk(), directory)
@@ -299,7 +299,7 @@ describe('the socket of a handle', () => {
     })
   })
 
-  test('and its owner file block nobody and are swept up, wherever the process died', async () => {
+  test('and its owner file block no process and are swept up, wherever it died', async () => {
     for (let at = 1; at <= 7; at += 1) {
       const directory = temporaryDirectory()
       const disk = new FaultyDisk({ kind: 'death', at, moment: 'after', loss: 'nothing' })
@@ -332,7 +332,7 @@ describe('whether the holder of a lock still lives', () => {
     ['this process', self, 'living'],
     ['another start time: its process id was reused', { ...self, startTime: '1' }, 'ended'],
     ['an earlier boot', { ...self, bootId: 'another' }, 'ended'],
-    ['a boot that nobody can name', { ...self, bootId: '' }, 'living'],
+    ['a boot without an id', { ...self, bootId: '' }, 'living'],
     ['a process id that is free', { ...self, pid: 2 ** 22 + 1 }, 'ended'],
     ['another container, whose process ids are not ours', { ...self, namespace: 'x' }, 'unknown'],
     ['another container, of an earlier boot', { ...self, namespace: 'x', bootId: 'y' }, 'ended'],

@@ -76,7 +76,7 @@ describe('the purge', () => {
     expectSound(place)
   })
 
-  test('is done by whoever closes the store, if its process died', async () => {
+  test('is done by the next process that closes the store, if its own process died', async () => {
     const place = await prepareStore()
     const dying = await openDiskObjectStore({ ...place, idleMs: Infinity })
     await commitErasure(dying, erasure)
@@ -104,7 +104,7 @@ describe('the purge', () => {
     expectSound(place)
   })
 
-  test('goes on beside another handle that reads and writes', async () => {
+  test('runs while another handle reads and writes', async () => {
     const place = await prepareStore()
     const [store, other] = [await openDiskObjectStore(place), await openDiskObjectStore(place)]
     const innocent = erasure.live.filter(({ oid }) => history.some(holds(oid)))

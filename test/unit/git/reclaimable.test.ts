@@ -49,7 +49,7 @@ function unreachableIn({ run }: Place): readonly string[] {
 }
 
 describe('reclaimable', () => {
-  test('a store that nobody interfered with has none', async () => {
+  test('a store that only gitlocket has written has none', async () => {
     const place = await prepareStore()
     await opened(place, async (store) => {
       expect(store.reclaimable()).toEqual({ erased: none, repeated: none })

@@ -38,7 +38,7 @@ test('the group key and the salts of slots come from A', () => {
   expect(epoch.slotSaltKey).toEqual(deriveKey(A, 4, 'GLK1keys'))
 })
 
-test('an auditor, who has A and H(C), has the same epoch without any key of C', () => {
+test('an auditor with A and H(C) has the same epoch without any key of C', () => {
   const audit = auditKeys(storeId, A, hash256(C))
   expect(epoch).toMatchObject(audit)
   expect(Object.keys(audit).toSorted()).toEqual([

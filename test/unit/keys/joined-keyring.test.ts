@@ -52,8 +52,8 @@ describe('a removal and an admission, joined', async () => {
   })
 
   test.each<[string, Unlock]>([
-    ['who made it', by(founder)],
-    ['who was admitted apart', by(admitted)],
+    ['its author', by(founder)],
+    ['a device that one side admitted', by(admitted)],
     ['the recovery key', { type: 'recovery', recoveryKey: formatRecoveryKey(recoveryKey) }],
   ])('are opened by %s', async (_, unlock) => {
     expect((await reopen(joined, unlock)).epoch).toEqual(joined.epoch)
@@ -64,7 +64,7 @@ describe('a removal and an admission, joined', async () => {
     expect([...epochs.keys()]).toEqual([...joined.archived, joined.epoch.kid])
   })
 
-  test('are not opened by who was removed', async () => {
+  test('are not opened by a removed device', async () => {
     await expect(reopen(joined, by(removed))).rejects.toMatchObject({ code: 'wrong_key' })
   })
 

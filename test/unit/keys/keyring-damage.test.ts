@@ -1,4 +1,4 @@
-// Keyrings that were tampered with, or made wrongly by somebody who holds the keys.
+// Keyrings that were tampered with, or made wrongly by a holder of the keys.
 
 import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
@@ -179,7 +179,7 @@ describe('a keyring that is wrong inside:', () => {
     })
   })
 
-  test('a slot whose ciphertext is changed is nobody’s', async () => {
+  test('a slot whose ciphertext is changed opens for no device', async () => {
     const mine = ownSlot()
     const { envelope, ciphertext } = mine
     const changed = { ...mine, envelope, ciphertext: flip(ciphertext, 500) }

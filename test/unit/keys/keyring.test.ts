@@ -107,7 +107,7 @@ describe('a new keyring', () => {
     expect(hex).not.toContain(founder.deviceId)
   })
 
-  test('is made anew with other keys each time', async () => {
+  test('is made with other keys each time', async () => {
     const options = { identity: founder, passphrase: undefined, recoveryKey, random }
     const again = await createKeyring(options)
     expect(again.storeId).not.toBe(storeId)
@@ -152,7 +152,7 @@ describe('another device', () => {
     expect(() => checkRotation(first.directory, added.directory, true)).not.toThrow()
   })
 
-  test('leaves no slot as it was, so that nobody sees which one is new', () => {
+  test('seals every slot again, so that the new one does not show', () => {
     const before = decodeKeyring(first.bytes).slots.map((slot) => toHex(slot.ciphertext))
     const after = decodeKeyring(added.bytes).slots.map((slot) => toHex(slot.ciphertext))
     expect(after).toHaveLength(before.length)
@@ -190,7 +190,7 @@ describe('a new epoch', () => {
     next = await startEpoch(before, { removed: [second.deviceId] }, random)
   })
 
-  test('has new keys, and archives the old ones for who opens it', async () => {
+  test('has new keys, and archives the old ones for its members', async () => {
     const after = await reopen(next, by(founder))
     expect(after.epoch.kid).not.toBe(first.epoch.kid)
     expect([...after.epochs.keys()]).toEqual([first.epoch.kid, after.epoch.kid])

@@ -57,7 +57,7 @@ export class RepositorySurvey {
     this.#loose = new Set(loose)
     const ownDirectory = `${directory}/${ownDirectoryName}`
     const aside = asideDirectories(disk, ownDirectory)
-    this.#aside = aside.flatMap((directory) => salvageAside(disk, directory))
+    this.#aside = aside.flatMap((packs) => salvageAside(disk, packs))
     const journals = [...aside, ownDirectory].flatMap((directory) => {
       return journalNames.map((name) => salvageJournal(disk, `${directory}/${name}`))
     })

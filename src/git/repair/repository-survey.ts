@@ -58,8 +58,8 @@ export class RepositorySurvey {
     const ownDirectory = `${directory}/${ownDirectoryName}`
     const aside = asideDirectories(disk, ownDirectory)
     this.#aside = aside.flatMap((packs) => salvageAside(disk, packs))
-    const journals = [...aside, ownDirectory].flatMap((directory) => {
-      return journalNames.map((name) => salvageJournal(disk, `${directory}/${name}`))
+    const journals = [...aside, ownDirectory].flatMap((journalDirectory) => {
+      return journalNames.map((name) => salvageJournal(disk, `${journalDirectory}/${name}`))
     })
     this.#journals = new Map(journals.flatMap(({ objects }) => [...objects]))
     const intended = intendedHeads(disk, ownDirectory)

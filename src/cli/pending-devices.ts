@@ -2,7 +2,7 @@
 
 import type { PendingDevice } from '../store/redaction/acknowledgement.ts'
 import { timeAgo } from './times.ts'
-import { timestamp } from './wire.ts'
+import { timestamp, type Wire, wire } from './wire.ts'
 
 const cannotBeKnown =
   'These may not write, so that it cannot be known whether they have taken redactions over:'
@@ -44,16 +44,7 @@ function deviceText(
   return `${deviceId}, ${role}, last wrote ${seen}`
 }
 
-export function pendingDeviceJson({
-  deviceId,
-  role,
-  lastRecord,
-  canAcknowledge,
-}: PendingDevice): Readonly<Record<string, unknown>> {
-  return {
-    device_id: deviceId,
-    role,
-    last_record_at: lastRecord === undefined ? null : timestamp(lastRecord),
-    can_acknowledge: canAcknowledge,
-  }
+export function pendingDeviceJson(device: PendingDevice): Wire {
+  const { deviceId, role, lastRecord: lastRecordAt, canAcknowledge } = device
+  return wire({ deviceId, role, lastRecordAt, canAcknowledge })
 }

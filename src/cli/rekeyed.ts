@@ -4,6 +4,7 @@
 import type { KeysChanged } from '../store/devices/device-changes.ts'
 import type { ResidualAccess } from '../store/devices/residual-access.ts'
 import { countText } from './sizes.ts'
+import { type Wire, wire } from './wire.ts'
 
 /** What a holder of none but older keys cannot do. */
 const withoutKeys = 'cannot read what is written from now on'
@@ -26,11 +27,8 @@ export function rekeyedLines(
   ]
 }
 
-export function rekeyedJson({
-  commit,
-  residualAccess,
-}: KeysChanged): Readonly<Record<string, unknown>> {
-  return { commit: commit ?? null, residual_access: residualAccessJson(residualAccess) }
+export function rekeyedJson({ commit, residualAccess }: KeysChanged): Wire {
+  return wire({ commit, residualAccess: residualAccessJson(residualAccess) })
 }
 
 export function residualAccessLines(access: ResidualAccess): string[] {
@@ -45,10 +43,8 @@ export function residualAccessLines(access: ResidualAccess): string[] {
   ]
 }
 
-export function residualAccessJson(
-  access: ResidualAccess | undefined,
-): Readonly<Record<string, number>> | null {
+export function residualAccessJson(access: ResidualAccess | undefined): Wire | null {
   if (access === undefined) return null
   const { commits, commitsWithContents, memories } = access
-  return { commits, commits_with_contents: commitsWithContents, memories }
+  return wire({ commits, commitsWithContents, memories })
 }

@@ -6,6 +6,7 @@ import type { Context } from './context.ts'
 import { listOf } from './lists.ts'
 import { withProgress } from './progress.ts'
 import { countText, sizeText } from './sizes.ts'
+import { type Wire, wire } from './wire.ts'
 
 export type Found = ResidueReport
 
@@ -58,19 +59,15 @@ export function putAsideText(count: number): string {
 export const eraseAside: string =
   'delete that directory once nothing is missing; the next redaction erases it'
 
-export function residueJson(absence: Found): Readonly<Record<string, unknown>> {
+export function residueJson(absence: Found): Wire {
   const { objects, journalBytes, cached, versions, pending, putAside, found } = absence
-  return {
+  return wire({
     objects,
-    journal_bytes: journalBytes,
-    cached_versions: cached,
-    objects_to_erase: pending,
-    redacted_versions: versions,
-    damaged_files: putAside,
-    found: found.map(({ place, objectId, versionId }) => ({
-      place,
-      object_id: objectId ?? null,
-      memory_version_id: versionId ?? null,
-    })),
-  }
+    journalBytes,
+    cachedVersions: cached,
+    objectsToErase: pending,
+    redactedVersions: versions,
+    damagedFiles: putAside,
+    found: found.map(({ place, objectId, versionId }) => wire({ place, objectId, versionId })),
+  })
 }

@@ -9,7 +9,7 @@ import { listOf } from './lists.ts'
 import { visible } from './output.ts'
 import { pendingDeviceJson, pendingDeviceLines } from './pending-devices.ts'
 import { countText, sizeText } from './sizes.ts'
-import { timestamp } from './wire.ts'
+import { type Wire, wire } from './wire.ts'
 
 const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   merged: 'edits of both sides merged',
@@ -122,58 +122,47 @@ function partText(
   return `${verb} ${countText(commits, 'commit', 'commits')} (${sizeText(bytes)})`
 }
 
-export function reportJson(report: SyncReport): Readonly<Record<string, unknown>> {
-  return {
-    remote: report.remote,
-    received: report.received,
-    sent: report.sent,
-    merge: report.merge ?? null,
-    outcomes: report.outcomes.map(({ kind, memoryId, path, inputs }) => ({
-      kind,
-      memory_id: formatId('memory', memoryId),
-      path,
-      memory_version_ids: inputs.map((id) => formatId('version', id)),
-    })),
-    merged_elsewhere: report.mergedElsewhere.map(({ versionId, memoryId, path }) => ({
-      memory_version_id: versionId,
-      memory_id: memoryId,
-      path: path ?? null,
-    })),
-    versions_erased: report.erased,
-    pending_devices: report.pendingDevices.map(pendingDeviceJson),
-    settings: report.settings ?? null,
-    built_on_redacted: report.builtOnRedacted.map(({ memoryId, versionId, path }) => ({
-      memory_id: memoryId,
-      memory_version_id: versionId,
-      path,
-    })),
-    keyrings: report.keyrings === undefined ? null : keyringsJson(report.keyrings),
-    late_changes: report.late.map(lateJson),
-    forked_devices: report.forkedDevices,
-    head: report.head,
-    head_fingerprint: report.headFingerprint,
-  }
+export function reportJson(report: SyncReport): Wire {
+  const { remote, received, sent, merge, settings, keyrings } = report
+  const { forkedDevices, head, headFingerprint } = report
+  return wire({
+    remote,
+    received,
+    sent,
+    merge,
+    outcomes: report.outcomes.map(({ kind, memoryId, path, inputs }) => {
+      const versionIds = inputs.map((id) => formatId('version', id))
+      return wire({ kind, memoryId: formatId('memory', memoryId), path, versionIds })
+    }),
+    mergedElsewhere: report.mergedElsewhere.map(versionPlaceJson),
+    versionsErased: report.erased,
+    pendingDevices: report.pendingDevices.map(pendingDeviceJson),
+    settings,
+    builtOnRedacted: report.builtOnRedacted.map(versionPlaceJson),
+    keyrings: keyrings && keyringsJson(keyrings),
+    lateChanges: report.late.map(lateJson),
+    forkedDevices,
+    head,
+    headFingerprint,
+  })
 }
 
-function keyringsJson({ removed, lowered, passphrases, dropped }: JoinedKeyrings): object {
-  return {
-    removed,
-    lowered: lowered.map(({ deviceId, role }) => ({ device_id: deviceId, role })),
-    passphrases,
-    dropped,
-  }
+function versionPlaceJson({
+  memoryId,
+  versionId,
+  path,
+}: SyncReport['mergedElsewhere'][number] | SyncReport['builtOnRedacted'][number]): Wire {
+  return wire({ memoryId, versionId, path })
 }
 
-function lateJson({ commit, deviceId, time, versions }: SyncReport['late'][number]): object {
-  return {
-    commit,
-    device_id: deviceId,
-    created_at: timestamp(time),
-    versions: versions.map(({ versionId, memoryId, operation, path }) => ({
-      id: versionId,
-      memory_id: memoryId,
-      operation,
-      path: path ?? null,
-    })),
-  }
+function keyringsJson({ removed, lowered, passphrases, dropped }: JoinedKeyrings): Wire {
+  const roles = lowered.map(({ deviceId, role }) => wire({ deviceId, role }))
+  return wire({ removed, lowered: roles, passphrases, dropped })
+}
+
+function lateJson({ commit, deviceId, time, versions }: SyncReport['late'][number]): Wire {
+  const listed = versions.map(({ versionId, memoryId, operation, path }) => {
+    return wire({ id: versionId, memoryId, operation, path })
+  })
+  return wire({ commit, deviceId, createdAt: time, versions: listed })
 }

@@ -6,41 +6,60 @@ import type { Version } from '../store/history/versions.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { Memory } from '../store/snapshot/memory-info.ts'
 
-export function memoryJson(memory: Memory): Readonly<Record<string, unknown>> {
-  return {
-    type: 'memory',
-    id: memory.memoryId,
-    memory_version_id: memory.versionId,
-    path: memory.path,
-    content: memory.content,
-    content_sha256: memory.sha256,
-    content_size_bytes: memory.sizeBytes,
-    created_at: timestamp(memory.createdAt),
-    updated_at: timestamp(memory.updatedAt),
-  }
+export type Wire = Readonly<Record<string, unknown>>
+
+/** Fields that Anthropic's API names in another way than ours does. */
+const wireNames: Readonly<Record<string, string>> = {
+  storeId: 'memory_store_id',
+  versionId: 'memory_version_id',
+  versionIds: 'memory_version_ids',
+  sha256: 'content_sha256',
+  sizeBytes: 'content_size_bytes',
+  session: 'session_id',
 }
 
-export function versionJson(version: Version): Readonly<Record<string, unknown>> {
-  return {
+/**
+ * An object with the names of its fields in snake_case: a time, `…At`, is in RFC 3339, and what is
+ * undefined is null. The values are left as they are: their keys may be a user's.
+ */
+export function wire(fields: Readonly<Record<string, unknown>>): Wire {
+  const entries = Object.entries(fields).map(([name, value]) => {
+    const key = wireNames[name] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    const isTime = name.endsWith('At') && typeof value === 'number'
+    return [key, isTime ? timestamp(value) : (value ?? null)]
+  })
+  return Object.fromEntries(entries)
+}
+
+export function memoryJson(memory: Memory): Wire {
+  const { memoryId, versionId, path, content, sha256, sizeBytes, createdAt, updatedAt } = memory
+  const contents = { path, content, sha256, sizeBytes }
+  return wire({ type: 'memory', id: memoryId, versionId, ...contents, createdAt, updatedAt })
+}
+
+export function versionJson(version: Version): Wire {
+  const { versionId, memoryId, operation, path, sha256, sizeBytes, createdAt, placedAt } = version
+  const { session, reason, deviceId, baseVersionId, mergedFrom, commit, redactedAt } = version
+  return wire({
     type: 'memory_version',
-    id: version.versionId,
-    memory_id: version.memoryId,
-    operation: version.operation,
-    path: version.path ?? null,
-    content_sha256: version.sha256 ?? null,
-    content_size_bytes: version.sizeBytes ?? null,
-    created_at: timestamp(version.createdAt),
-    placed_at: version.placedAt === undefined ? null : timestamp(version.placedAt),
-    created_by: actorJson(version.createdBy),
-    session_id: version.session ?? null,
-    reason: version.reason ?? null,
-    device_id: version.deviceId,
-    base_version_id: version.baseVersionId ?? null,
-    merged_from: version.mergedFrom,
-    commit: version.commit,
-    redacted_at: version.redactedAt === undefined ? null : timestamp(version.redactedAt),
-    redacted_by: actorJson(version.redactedBy),
-  }
+    id: versionId,
+    memoryId,
+    operation,
+    path,
+    sha256,
+    sizeBytes,
+    createdAt,
+    placedAt,
+    createdBy: actorJson(version.createdBy),
+    session,
+    reason,
+    deviceId,
+    baseVersionId,
+    mergedFrom,
+    commit,
+    redactedAt,
+    redactedBy: actorJson(version.redactedBy),
+  })
 }
 
 /** A directory and everything below it, flat, in the order of a listing. */

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 import { auditHere } from '../open-store.ts'
 import { countText } from '../sizes.ts'
 import { parseTime } from '../times.ts'
-import { actorJson, timestamp } from '../wire.ts'
+import { actorJson, timestamp, type Wire, wire } from '../wire.ts'
 
 export async function audit(context: Context, input: Input): Promise<Answer> {
   const wanted = filterOf(context, input)
@@ -81,58 +81,50 @@ function accessLines(access: AccessChange): string[] {
 
 const slotNames = { passphrase: 'a passphrase', recovery: 'a recovery key' } as const
 
-function auditJson(found: Audit, shown: readonly AuditEntry[]): Readonly<Record<string, unknown>> {
-  return {
+function auditJson(found: Audit, shown: readonly AuditEntry[]): Wire {
+  const { storeId, deviceId, role, memories, head, headFingerprint } = found
+  return wire({
     verified: true,
-    memory_store_id: found.storeId,
-    device_id: found.deviceId,
-    role: found.role ?? null,
+    storeId,
+    deviceId,
+    role,
     commits: found.entries.length,
-    memories: found.memories,
-    head: found.head,
-    head_fingerprint: found.headFingerprint,
+    memories,
+    head,
+    headFingerprint,
     entries: shown.map(entryJson),
-  }
+  })
 }
 
-function entryJson(entry: AuditEntry): Readonly<Record<string, unknown>> {
-  const { access } = entry
-  return {
-    commit: entry.commit,
-    parents: entry.parents,
-    height: entry.height,
-    kind: entry.kind,
-    created_at: timestamp(entry.time),
-    created_by: actorJson(entry.actor),
-    session_id: entry.session ?? null,
-    device_id: entry.deviceId,
+function entryJson(entry: AuditEntry): Wire {
+  const { commit, parents, height, kind, session, deviceId, redacts, redactReason } = entry
+  return wire({
+    commit,
+    parents,
+    height,
+    kind,
+    createdAt: entry.time,
+    createdBy: actorJson(entry.actor),
+    session,
+    deviceId,
     recovery: entry.isRecovery,
-    versions: entry.versions.map((version) => ({
-      id: version.versionId,
-      memory_id: version.memoryId,
-      operation: version.operation,
-      base_version_ids: version.baseVersionIds,
-      redacted: version.isRedacted,
-    })),
-    redacts: entry.redacts,
-    redact_reason: entry.redactReason ?? null,
-    access: access === undefined ? null : accessJson(access),
-  }
+    versions: entry.versions.map(({ versionId, memoryId, operation, baseVersionIds, isRedacted }) =>
+      wire({ id: versionId, memoryId, operation, baseVersionIds, redacted: isRedacted }),
+    ),
+    redacts,
+    redactReason,
+    access: entry.access && accessJson(entry.access),
+  })
 }
 
-function accessJson(access: AccessChange): Readonly<Record<string, unknown>> {
-  return {
-    added: named(access.added),
-    changed: named(access.changed),
-    removed: access.removed,
-    recovery_added: access.recoveryAdded,
-    recovery_removed: access.recoveryRemoved,
-    new_epoch: access.isNewEpoch,
-  }
-}
-
-function named(
-  devices: AccessChange['added'],
-): readonly { readonly device_id: string; readonly role: string }[] {
-  return devices.map(({ deviceId, role }) => ({ device_id: deviceId, role }))
+function accessJson(access: AccessChange): Wire {
+  const { added, changed, removed, recoveryAdded, recoveryRemoved, isNewEpoch } = access
+  return wire({
+    added: added.map(({ deviceId, role }) => wire({ deviceId, role })),
+    changed: changed.map(({ deviceId, role }) => wire({ deviceId, role })),
+    removed,
+    recoveryAdded,
+    recoveryRemoved,
+    newEpoch: isNewEpoch,
+  })
 }

@@ -6,6 +6,7 @@ import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { countText, sizeText } from '../sizes.ts'
+import { type Wire, wire } from '../wire.ts'
 
 type Storage = StoreStatus['storage']
 
@@ -35,16 +36,16 @@ export function packedBytes({ packs }: Storage): number {
   return packs.reduce((sum, pack) => sum + pack.bytes, 0)
 }
 
-export function storageJson(storage: Storage): Readonly<Record<string, unknown>> {
-  const { lockOwner, checkpointError } = storage
-  return {
-    journal_bytes: storage.journalBytes,
-    journal_frames: storage.journalFrames,
-    packs: storage.packs,
-    pack_bytes: packedBytes(storage),
-    loose_objects: storage.looseObjects,
-    objects_to_erase: storage.purgePending,
-    lock_pid: lockOwner?.pid ?? null,
-    checkpoint_error: checkpointError?.code ?? null,
-  }
+export function storageJson(storage: Storage): Wire {
+  const { journalBytes, journalFrames, packs, looseObjects, lockOwner, checkpointError } = storage
+  return wire({
+    journalBytes,
+    journalFrames,
+    packs,
+    packBytes: packedBytes(storage),
+    looseObjects,
+    objectsToErase: storage.purgePending,
+    lockPid: lockOwner?.pid,
+    checkpointError: checkpointError?.code,
+  })
 }

@@ -5,6 +5,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { visible } from '../output.ts'
+import { type Wire, wire } from '../wire.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 10_000
@@ -40,17 +41,9 @@ function resultText({ combination, kept }: Conflict): string {
   return combination === 'deleted' ? 'Deleted' : 'Redacted since'
 }
 
-function conflictJson(conflict: Conflict): Readonly<Record<string, unknown>> {
-  return {
-    memory_version_id: conflict.versionId,
-    memory_id: conflict.memoryId,
-    path: conflict.path ?? null,
-    inputs: conflict.inputs,
-    combination: conflict.combination,
-    kept: conflict.kept ?? null,
-    joined_memory_id: conflict.joined ?? null,
-    moved_from: conflict.movedFrom ?? null,
-    commit: conflict.commit,
-    created_at: new Date(conflict.time).toISOString(),
-  }
+function conflictJson(conflict: Conflict): Wire {
+  const { time, joined, ...fields } = conflict
+  const { versionId, memoryId, path, inputs, combination, kept, movedFrom, commit } = fields
+  const what = { versionId, memoryId, path, inputs, combination, kept, joinedMemoryId: joined }
+  return wire({ ...what, movedFrom, commit, createdAt: time })
 }

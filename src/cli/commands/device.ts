@@ -26,7 +26,7 @@ import {
 } from '../rekeyed.ts'
 import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
-import { timestamp } from '../wire.ts'
+import { type Wire, wire } from '../wire.ts'
 
 const PREFIX = 'dev_'
 const ID_DIGITS = 26
@@ -231,23 +231,23 @@ function unacknowledgedLines({ unacknowledged, canAcknowledge }: Device, now: nu
   return [`  may not write, so that it cannot be known whether it has taken over ${which}\n`]
 }
 
-function deviceJson(device: Device): Readonly<Record<string, unknown>> {
-  const { added, removed, lastRecord } = device
-  return {
-    device_id: device.deviceId,
-    role: device.role,
+function deviceJson(device: Device): Wire {
+  const { deviceId, role, added, removed, lastRecord, canAcknowledge } = device
+  return wire({
+    deviceId,
+    role,
     active: removed === undefined,
-    this_device: device.isThis,
+    thisDevice: device.isThis,
     forked: device.isForked,
-    added_at: timestamp(added.time),
-    added_commit: added.commit,
-    removed_at: removed === undefined ? null : timestamp(removed.time),
-    removed_commit: removed?.commit ?? null,
-    last_record_at: lastRecord === undefined ? null : timestamp(lastRecord),
-    redactions_unacknowledged: device.unacknowledged.map(({ commit, time }) => {
-      return { commit, redacted_at: timestamp(time) }
+    addedAt: added.time,
+    addedCommit: added.commit,
+    removedAt: removed?.time,
+    removedCommit: removed?.commit,
+    lastRecordAt: lastRecord,
+    redactionsUnacknowledged: device.unacknowledged.map(({ commit, time }) => {
+      return wire({ commit, redactedAt: time })
     }),
-    can_acknowledge: device.canAcknowledge,
-    residual_access: residualAccessJson(device.residualAccess),
-  }
+    canAcknowledge,
+    residualAccess: residualAccessJson(device.residualAccess),
+  })
 }

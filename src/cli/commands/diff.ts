@@ -16,7 +16,7 @@ import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { findBase, versionPatch } from '../version-patch.ts'
 import { resolveVersion } from '../versions-text.ts'
-import { versionJson } from '../wire.ts'
+import { versionJson, type Wire, wire } from '../wire.ts'
 
 export function diff(context: Context, input: Input): Promise<Answer> {
   checkOptions(input)
@@ -99,11 +99,9 @@ async function betweenPoints(
       to: to === undefined ? null : pointJson(to),
       changes: changes.map((change) => changeJson(change)),
       redacted,
-      half_redacted: halfRedacted.map(({ memoryId, before, after }) => ({
-        memory_id: memoryId,
-        path_before: before?.path ?? null,
-        path_after: after?.path ?? null,
-      })),
+      half_redacted: halfRedacted.map(({ memoryId, before, after }) =>
+        wire({ memoryId, pathBefore: before?.path, pathAfter: after?.path }),
+      ),
       diff: pointPatch(plainInk, found),
     },
     inked: true,
@@ -121,14 +119,9 @@ function textOf(ink: Ink, input: Input, found: Difference): string {
 /** A changed memory, with its paths and its patch. */
 export function changeJson(
   change: TextChange & { readonly memoryId: string },
-  others: Readonly<Record<string, unknown>> = {},
-): Readonly<Record<string, unknown>> {
+  others: Wire = {},
+): Wire {
   const { memoryId, before, after } = change
-  return {
-    memory_id: memoryId,
-    ...others,
-    path_before: before?.path ?? null,
-    path_after: after?.path ?? null,
-    diff: patchText(change),
-  }
+  const paths = { pathBefore: before?.path, pathAfter: after?.path }
+  return wire({ memoryId, ...others, ...paths, diff: patchText(change) })
 }

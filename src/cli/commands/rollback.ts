@@ -22,6 +22,7 @@ import { askYes, canAsk, declined } from '../prompt.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
+import { wire } from '../wire.ts'
 import { changeJson } from './diff.ts'
 
 /** The exit code if some memories could not be changed back. */
@@ -144,9 +145,7 @@ function answerOf(ink: Ink, revert: Revert, dryRun: boolean): Answer {
       commit: commit ?? null,
       memory_version_ids: versionIds,
       steps: steps.map((step) => changeJson(step, { operation: step.operation })),
-      left: left.map(({ memoryId, path, reason }) => {
-        return { memory_id: memoryId, path: path ?? null, reason }
-      }),
+      left: left.map(({ memoryId, path, reason }) => wire({ memoryId, path, reason })),
     },
     inked: true,
     ...(dryRun ? { paged: true } : {}),

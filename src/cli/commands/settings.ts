@@ -8,7 +8,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
-import { timestamp } from '../wire.ts'
+import { type Wire, wire } from '../wire.ts'
 
 export function settings(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
@@ -51,16 +51,16 @@ export function guardText({ metadata }: Settings): string {
   return Object.hasOwn(metadata, guardMetadataKey) ? 'on: texts with secrets are refused' : 'off'
 }
 
-export function settingsJson(found: Settings): Readonly<Record<string, unknown>> {
+export function settingsJson(found: Settings): Wire {
   const { name, description, metadata, archivedAt, limits } = found
-  return {
+  return wire({
     name,
     description,
     metadata,
-    archived_at: archivedAt === undefined ? null : timestamp(archivedAt),
-    limits: { content_size_bytes: limits.contentBytes, memories: limits.memories },
+    archivedAt,
+    limits: wire({ sizeBytes: limits.contentBytes, memories: limits.memories }),
     guard: Object.hasOwn(metadata, guardMetadataKey),
-  }
+  })
 }
 
 function given(option: string, input: Input): Readonly<Record<string, string>> {

@@ -15,7 +15,7 @@ import { erasedText, reclaimableJson, repeatedText } from '../reclaimable.ts'
 import { residueExitCode, residueJson, residueLines, searchResidue } from '../residue.ts'
 import { countText, numberText, sizeText } from '../sizes.ts'
 import { clockText } from '../times.ts'
-import { timestamp } from '../wire.ts'
+import { timestamp, type Wire, wire } from '../wire.ts'
 import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
 
@@ -129,31 +129,28 @@ function clockJson(leap: StoreStatus['clockLeap']): Readonly<Record<string, stri
   return { clock: timestamp(leap.clock), newest_record: timestamp(leap.newest) }
 }
 
-function statusJson(context: Context, found: StoreStatus): Readonly<Record<string, unknown>> {
-  const { storage, settings } = found
-  return {
+function statusJson(context: Context, found: StoreStatus): Wire {
+  const { storeId, deviceId, role, memories, commits, head, headFingerprint, epochs } = found
+  return wire({
     store: context.environment.storeDirectory,
-    memory_store_id: found.storeId,
-    ...settingsJson(settings),
-    device_id: found.deviceId,
-    role: found.role,
-    memories: found.memories,
-    content_size_bytes: found.contentBytes,
-    commits: found.commits,
-    head: found.head,
-    head_fingerprint: found.headFingerprint,
-    remotes: found.remotes.map(({ name, url, unsent, evidence }) => ({
-      name,
-      url,
-      unsent_commits: unsent ?? null,
-      evidence_ref: evidence ?? null,
-    })),
-    epochs: found.epochs,
-    clock_leap: clockJson(found.clockLeap),
+    storeId,
+    ...settingsJson(found.settings),
+    deviceId,
+    role,
+    memories,
+    sizeBytes: found.contentBytes,
+    commits,
+    head,
+    headFingerprint,
+    remotes: found.remotes.map(({ name, url, unsent, evidence }) =>
+      wire({ name, url, unsentCommits: unsent, evidenceRef: evidence }),
+    ),
+    epochs,
+    clockLeap: clockJson(found.clockLeap),
     storage: {
-      ...storageJson(storage),
+      ...storageJson(found.storage),
       cache_bytes: cacheBytes(context.environment),
       reclaimable: reclaimableJson(found.reclaimable),
     },
-  }
+  })
 }

@@ -12,6 +12,7 @@ import { checkIsDirectory, getIdentity } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { countText } from '../sizes.ts'
+import { timestamp, type Wire, wire } from '../wire.ts'
 
 const DAMAGED: ExitCode = 11
 const BEHIND: ExitCode = 12
@@ -142,37 +143,30 @@ function nextLines(report: RepairReport, { from, dryRun }: Request): readonly st
   return next.map((line) => `next     ${line}`)
 }
 
-function repairJson(report: RepairReport): Readonly<Record<string, unknown>> {
-  const { storeId, sound, whole, damages, head, saved, aside, forgotten, anchor, unmerged } = report
-  const { verdict } = report
-  return {
-    memory_store_id: storeId,
+function repairJson(report: RepairReport): Wire {
+  const { storeId, sound, whole, damages, head, saved, anchor, unmerged, verdict } = report
+  return wire({
+    storeId,
     sound,
     whole,
     damages,
     head,
-    saved: { here: saved.here, from_copy: saved.elsewhere },
-    kept_in: aside ?? null,
-    objects_to_erase: report.toErase,
-    forgotten_remotes: forgotten,
-    missing: report.missing.map(({ oid, type, commit, time, path }) => {
-      return { object_id: oid, type, commit, time: jsonTime(time), path: path ?? null }
-    }),
-    lost_changes: report.detached.map(({ commit, kind, time, deviceId, paths }) => {
-      return {
-        commit,
-        kind: kind ?? null,
-        time: jsonTime(time),
-        device_id: deviceId ?? null,
-        paths,
-      }
-    }),
-    verdict: verdict && { code: verdict.code, exit_code: surfaceOf(verdict).exitCode },
+    saved: wire({ here: saved.here, fromCopy: saved.elsewhere }),
+    keptIn: report.aside,
+    objectsToErase: report.toErase,
+    forgottenRemotes: report.forgotten,
+    missing: report.missing.map(({ oid, type, commit, time, path }) =>
+      wire({ objectId: oid, type, commit, time: jsonTime(time), path }),
+    ),
+    lostChanges: report.detached.map(({ commit, kind, time, deviceId, paths }) =>
+      wire({ commit, kind, time: jsonTime(time), deviceId, paths }),
+    ),
+    verdict: verdict && wire({ code: verdict.code, exitCode: surfaceOf(verdict).exitCode }),
     anchor,
-    unmerged: unmerged ?? null,
-  }
+    unmerged,
+  })
 }
 
-function jsonTime(time: number | undefined): string | null {
-  return time === undefined ? null : new Date(time).toISOString()
+function jsonTime(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : timestamp(time)
 }

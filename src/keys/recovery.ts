@@ -44,10 +44,10 @@ export interface NewPassphrase {
   readonly identity: RecoveryIdentity
 }
 
-/** What a new passphrase takes beside its text. */
+/** The parameters of stretching a new passphrase. */
 export interface Stretching {
   readonly random: Random
-  /** At least: never less than those before it. */
+  /** Minimum costs; those of earlier passphrases apply too. */
   readonly stretch: StretchParameters
 }
 

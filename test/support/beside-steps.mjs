@@ -6,22 +6,39 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** So many steps of a handle run at once. */
+/** The number of steps that a handle runs at the same time. */
 const LANES = 3
-/** So many writes join one batch. */
+/** The number of writes in one batch. */
 const AT_ONCE = 12
 
 /**
- * `steps` are names of steps. `say` is told `wrote` or `redacted` with a path, or `refused` with
- * the step, the code and the stack.
+ * Runs the steps with these names. `say` is called with `wrote` or `redacted` and a path, or with
+ * `refused`, the step, the code and the stack.
  */
 export async function runSteps(store, name, steps, say) {
+  const does = stepsOf(store, name, say)
+  const waiting = [...steps.entries()]
+  const lane = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, step] = next
+      try {
+        await does[step](index)
+      } catch (error) {
+        say('refused', step, error.code ?? 'internal', error.stack)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+}
+
+/** What each step does. */
+function stepsOf(store, name, say) {
   const author = { actor: { type: 'session', id: name } }
   const create = async (path) => {
     await store.as(author).apply([{ type: 'create', path, content: `${name} wrote ${path}\n` }])
     say('wrote', path)
   }
-  const does = {
+  return {
     write: (index) => create(`/${name}/${index}.md`),
     batch: (index) =>
       Promise.all(Array.from({ length: AT_ONCE }, (_, n) => create(`/${name}/${index}-${n}.md`))),
@@ -53,18 +70,6 @@ export async function runSteps(store, name, steps, say) {
     status: () => store.status(),
     versions: () => store.history.versions(),
   }
-  const waiting = [...steps.entries()]
-  const lane = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [index, step] = next
-      try {
-        await does[step](index)
-      } catch (error) {
-        say('refused', step, error.code ?? 'internal', error.stack)
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: LANES }, lane))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -31,23 +31,7 @@ export async function startSshServer(forced?: ForcedCommands): Promise<SshServer
   }
   writeFileSync(at('authorized'), authorizedKeys(directory, forced).join(''))
   const port = await freePort()
-  writeFileSync(
-    at('config'),
-    [
-      `Port ${port}`,
-      'ListenAddress 127.0.0.1',
-      `HostKey ${at('host')}`,
-      `PidFile ${at('pid')}`,
-      `AuthorizedKeysFile ${at('authorized')}`,
-      'StrictModes no',
-      'UsePAM no',
-      'PasswordAuthentication no',
-      'KbdInteractiveAuthentication no',
-      'PermitRootLogin yes',
-      // The default is safe from quantum computers, and costs ten times as much.
-      'KexAlgorithms curve25519-sha256',
-    ].join('\n'),
-  )
+  writeFileSync(at('config'), serverConfig(directory, port).join('\n'))
   // Where it separates privileges, if it is started by root.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
   const sshd = execFileSync('/bin/sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin command -v sshd'])
@@ -70,6 +54,23 @@ export async function startSshServer(forced?: ForcedCommands): Promise<SshServer
     strangerCommand: command('stranger', 'known'),
     newcomerCommand: command('user', 'unknown'),
   }
+}
+
+function serverConfig(directory: string, port: number): readonly string[] {
+  return [
+    `Port ${port}`,
+    'ListenAddress 127.0.0.1',
+    `HostKey ${join(directory, 'host')}`,
+    `PidFile ${join(directory, 'pid')}`,
+    `AuthorizedKeysFile ${join(directory, 'authorized')}`,
+    'StrictModes no',
+    'UsePAM no',
+    'PasswordAuthentication no',
+    'KbdInteractiveAuthentication no',
+    'PermitRootLogin yes',
+    // The default is safe from quantum computers, and costs ten times as much.
+    'KexAlgorithms curve25519-sha256',
+  ]
 }
 
 function authorizedKeys(directory: string, forced?: ForcedCommands): readonly string[] {

@@ -150,14 +150,9 @@ function verifyRecord(
     checkNextDirectory(keyring.directory, next.directory, { storeId, author, sameEpoch })
     keyring = next
   }
-  const { all, ancestry } = walk
-  if (record.kind === 'redact') {
-    const isInPast = (each: string) => record.parents.some((p) => ancestry.isWithin(each, p))
-    const targets = redactTargets(all.versions, before.current, record.rows, isInPast)
-    for (const id of targets) walk.redacted.add(id)
-  }
+  if (record.kind === 'redact') addRedacted(walk, before, record)
   const current = hasVersions(record)
-    ? applyChange(all, before.current, open, { hash, time: record.time, rows: record.rows })
+    ? applyChange(walk.all, before.current, open, { hash, time: record.time, rows: record.rows })
     : before.current
   const brings = record.settingsHash !== zeroHash
   const settings = brings
@@ -165,6 +160,14 @@ function verifyRecord(
     : before.settings
   const devices = state ? new Map([...before.devices, [record.deviceId, state]]) : before.devices
   return { current, devices, keyring, settings }
+}
+
+/** Adds the versions that a redact record names to those of the walk. */
+function addRedacted({ all, ancestry, redacted }: Walk, before: Past, record: ChangeRecord): void {
+  const isInPast = (each: string) => record.parents.some((p) => ancestry.isWithin(each, p))
+  for (const id of redactTargets(all.versions, before.current, record.rows, isInPast)) {
+    redacted.add(id)
+  }
 }
 
 function joinedPast(parents: readonly TrailCommit[], { all, ancestry }: Walk): JoinedPast {

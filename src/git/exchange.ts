@@ -1,12 +1,12 @@
 // The part of the object store that deals with other repositories: packs that come in and go out,
-// and the refs that remember where a remote was. Knows nothing of networks. What comes in is
-// believed in nothing: it is bounded, parsed, and hashed before anybody can read it.
+// and the refs that record where a remote was. Knows nothing of networks. Incoming bytes are
+// untrusted: they are bounded, parsed and hashed before they become visible.
 
 import type { Oid } from './objects/object.ts'
 
-/** What a pack from elsewhere may cost. */
+/** The limits of a received pack. */
 export interface ReceiveLimits {
-  /** Of the pack, as it comes. */
+  /** Size of the pack. */
   readonly bytes: number
   readonly objects: number
 }
@@ -25,14 +25,14 @@ export interface ReceivedPack {
   readonly bytes: number
 }
 
-/** A pack to send, made while it is read. */
+/** A pack to send, generated while it is read. */
 export interface OutgoingPack {
   readonly objects: number
-  /** Of the whole pack, header and trailer included. */
+  /** Size of the pack, including header and trailer. */
   readonly bytes: number
   /** The pack, from its start each time. */
   chunks(): AsyncIterable<Uint8Array>
-  /** Gives up what it holds open. */
+  /** Closes its files. */
   close(): void
 }
 

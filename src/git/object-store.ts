@@ -28,7 +28,7 @@ export interface PackStatus {
   readonly bytes: number
 }
 
-/** So many objects, and the bytes that they take as they are stored, without their indexes. */
+/** A number of objects, and their size as stored, without their indexes. */
 export interface ObjectAmount {
   readonly objects: number
   readonly bytes: number
@@ -45,19 +45,19 @@ export interface Reclaimable {
 }
 
 export interface StorageStatus {
-  /** What is in the journal only. */
+  /** Size of the transitions that only the journal holds. */
   readonly journalBytes: number
   readonly journalFrames: number
   readonly packs: readonly PackStatus[]
   /** Loose objects that another git program wrote. */
   readonly looseObjects: number
-  /** Who holds the writer lock at this moment. */
+  /** The current holder of the writer lock. */
   readonly lockOwner: ProcessOwner | undefined
   /** Why the last checkpoint in the background failed. Nothing is lost by it. */
   readonly checkpointError: StoreError | undefined
   /** Dead objects of committed transitions that the next checkpoint has to erase. */
   readonly purgePending: number
-  /** Damaged files that repairs have put aside: the next purge erases them. */
+  /** Damaged files that repairs have moved aside: the next purge erases them. */
   readonly putAside: number
 }
 

@@ -187,7 +187,7 @@ const observations: Readonly<Record<string, () => boolean>> = {
     const ids = new Set(view.commits.flatMap(({ memories }) => [...memories.keys()]))
     return ids.size >= 23 && [...ids].every((id) => /^[0-9a-f]{32}$/.test(id))
   },
-  'which versions of which memories a redaction erased, where objects of before were kept': () => {
+  'which versions of which memories a redaction erased, if older objects were kept': () => {
     const blobsOf = (commits: readonly ViewedCommit[]): ReadonlySet<string> =>
       new Set(commits.flatMap(({ memories }) => [...memories.values()]))
     const left = blobsOf(view.commits)

@@ -109,8 +109,8 @@ describe('a pack whose frame is wrong', () => {
 
 describe('a pack with an entry that is wrong', () => {
   test.each<[string, readonly Uint8Array[], string]>([
-    ['type zero', [concatBytes(Uint8Array.of(0x03), zeros(3))], 'no known type'],
-    ['type five', [concatBytes(Uint8Array.of(0x53), zeros(3))], 'no known type'],
+    ['type zero', [concatBytes(Uint8Array.of(0x03), zeros(3))], 'unknown type'],
+    ['type five', [concatBytes(Uint8Array.of(0x53), zeros(3))], 'unknown type'],
     ['a tag', [whole('tag', 3, zeros(3))], 'tag'],
     ['a size that does not end', [new Uint8Array(40).fill(0xff)], 'larger than|does not end'],
     ['a size above every object', [whole('blob', tooLarge, zeros(9))], 'larger than any'],

@@ -266,7 +266,7 @@ const limits: readonly Row[] = [
     create('/memories/1'),
     create('/memories/2'),
     create('/memories/3'),
-    no('create', { path: '/memories/4', file_text: '' }, /^Error: .*limit of 3/),
+    no('create', { path: '/memories/4', file_text: '' }, /^Error: .*limit is 3 memories/),
     ok('delete', { path: '/memories/1' }, /^Successfully/),
     create('/memories/4'),
   ],

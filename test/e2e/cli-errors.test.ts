@@ -148,7 +148,7 @@ describe('a request that cannot be done', () => {
     [3, ['ls', '--at', 'memver_zzzz'], /no such version/],
     [3, ['ls', '--at', 'deadbeef'], /no such commit|commit/],
     [3, ['blame', 'nothing'], /No memory was at the path/],
-    [3, ['restore', 'nothing', '--to', '0s'], /no memory at this path/],
+    [3, ['restore', 'nothing', '--to', '0s'], /No memory is or was at this path/],
     [3, ['redact', '--memory', 'nothing', '--yes'], /no such/i],
     [3, ['redact', 'memver_00000000000000000000000000', '--yes'], /no such version/],
     [3, ['cat', 'nothing'], /no such file or directory: \/nothing/],

@@ -145,7 +145,7 @@ describe('a push that was refused', () => {
     await apply(a, edit('/shared/0.md'))
     expect(await failureOf(host.sync(a))).toMatchObject({
       code: 'push_rejected',
-      message: expect.stringContaining('`sync --repair` sends everything whole'),
+      message: expect.stringContaining('`sync --repair` sends everything, without deltas'),
     })
     await a.store
       .as(author)

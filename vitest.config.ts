@@ -33,6 +33,12 @@ const common = {
 
 export default defineConfig({
   test: {
+    tags: [
+      {
+        name: 'slow',
+        description: 'Takes half a second or more: left out of `npm test`, run at every landing',
+      },
+    ],
     globalSetup: ['test/support/global-setup.ts'],
     projects: [
       { plugins, test: { ...common, name: 'forking', include: forking } },

@@ -108,7 +108,7 @@ describe('T2: a sealed object', () => {
 })
 
 describe('T2: a commit', () => {
-  test('each bit flipped is refused', async () => {
+  test('each bit flipped is refused', { tags: 'slow' }, async () => {
     const bytes = body(forge.head)
     const text = asciiText(bytes)
     const structure = ['commit_malformed', 'commit_not_canonical', 'group_signature_invalid']
@@ -161,57 +161,69 @@ const recordRegions: Regions = [
   ['signature', 443, 'device_signature_invalid'],
 ]
 
-test('T2: a record: each bit flipped by a holder of the epoch keys is refused', async () => {
-  const { entries, epoch, storeId, objects, epochs } = forge
-  const signed = entries.at(-1)?.signed ?? new Uint8Array()
-  const before = entries.at(-2)?.oid ?? ''
-  const parts = parseCommit(body(forge.head))
-  const source = { objects: readOnlyObjects(objects, before), storeId, epochs }
-  const { snapshot } = await verifyHistory(source, before)
-  const place = { type: 'record', keys: epoch.record, context: recordContext(storeId) } as const
-  const judge = (plaintext: Uint8Array): void => {
-    const record = seal({ ...place, hedge: zeroHash, plaintext })
-    const bytes = encodeCommit({ ...parts, record }, epoch.group)
-    const commit = verifyDecodedCommit(storeId, epochs, '', bytes)
-    const context = { ...source, redacted: new Set<string>(), versions: new VersionMap() }
-    const cursor = new VerificationCursor(snapshot, new Map([['', 0]]), true)
-    atOnce(verifyChecked(context, snapshot, checkDecodedAlone(source, commit), cursor))
-    cursor.rewind()
-  }
-  expect(signed.length).toBe(507)
-  expect(await flipped(signed, recordRegions, judge)).toEqual([])
-  expect(await verdictOf(() => judge(signed))).toBe('accepted')
-})
+test(
+  'T2: a record: each bit flipped by a holder of the epoch keys is refused',
+  { tags: 'slow' },
+  async () => {
+    const { entries, epoch, storeId, objects, epochs } = forge
+    const signed = entries.at(-1)?.signed ?? new Uint8Array()
+    const before = entries.at(-2)?.oid ?? ''
+    const parts = parseCommit(body(forge.head))
+    const source = { objects: readOnlyObjects(objects, before), storeId, epochs }
+    const { snapshot } = await verifyHistory(source, before)
+    const place = { type: 'record', keys: epoch.record, context: recordContext(storeId) } as const
+    const judge = (plaintext: Uint8Array): void => {
+      const record = seal({ ...place, hedge: zeroHash, plaintext })
+      const bytes = encodeCommit({ ...parts, record }, epoch.group)
+      const commit = verifyDecodedCommit(storeId, epochs, '', bytes)
+      const context = { ...source, redacted: new Set<string>(), versions: new VersionMap() }
+      const cursor = new VerificationCursor(snapshot, new Map([['', 0]]), true)
+      atOnce(verifyChecked(context, snapshot, checkDecodedAlone(source, commit), cursor))
+      cursor.rewind()
+    }
+    expect(signed.length).toBe(507)
+    expect(await flipped(signed, recordRegions, judge)).toEqual([])
+    expect(await verdictOf(() => judge(signed))).toBe('accepted')
+  },
+)
 
 describe('T2: a keyring', () => {
-  test('each byte of what its owner reads, changed, is refused immediately', async () => {
-    const keyring = body(forge.entries[0]?.keyring ?? '')
-    const { founder, storeId } = forge
-    const unlock = { type: 'identity', identity: founder } as const
-    const codes = new Set<string>()
-    const accepted: number[] = []
-    for (let at = 0; at < keyring.length; at += full ? 1 : 23) {
-      const spoilt = flipBit(8 * at + (at % 8))(keyring)
-      const code = await verdictOf(() => openKeyring(spoilt, storeId, unlock))
-      if (code === 'accepted') accepted.push(at)
-      else codes.add(code)
-    }
-    const kinds = /^(?:keyring_\w+|upgrade_required|store_id_mismatch|wrong_key|envelope_\w+)$/
-    expect([...codes].filter((code) => !kinds.test(code))).toEqual([])
-    // Slots of others are not opened: the hash in the record protects them.
-    const slots = [40, 40 + 5 * 1724 + 16] as const
-    expect(accepted.filter((at) => at < slots[0] || at >= slots[1])).toEqual([])
-  })
+  test(
+    'each byte of what its owner reads, changed, is refused immediately',
+    { tags: 'slow' },
+    async () => {
+      const keyring = body(forge.entries[0]?.keyring ?? '')
+      const { founder, storeId } = forge
+      const unlock = { type: 'identity', identity: founder } as const
+      const codes = new Set<string>()
+      const accepted: number[] = []
+      for (let at = 0; at < keyring.length; at += full ? 1 : 23) {
+        const spoilt = flipBit(8 * at + (at % 8))(keyring)
+        const code = await verdictOf(() => openKeyring(spoilt, storeId, unlock))
+        if (code === 'accepted') accepted.push(at)
+        else codes.add(code)
+      }
+      const kinds = /^(?:keyring_\w+|upgrade_required|store_id_mismatch|wrong_key|envelope_\w+)$/
+      expect([...codes].filter((code) => !kinds.test(code))).toEqual([])
+      // Slots of others are not opened: the hash in the record protects them.
+      const slots = [40, 40 + 5 * 1724 + 16] as const
+      expect(accepted.filter((at) => at < slots[0] || at >= slots[1])).toEqual([])
+    },
+  )
 
-  test('any bit of it, changed, is refused by the hash that its record names', async () => {
-    const size = body(forge.entries[0]?.keyring ?? '').length
-    for (let index = 0; index < 16; index += 1) {
-      const spoilt = forge.fork()
-      const swappedFile = flipBit(Math.floor((size * 8 * index) / 16) + index)
-      spoilt.keyring((next) => next, { fault: { swappedFile } })
-      expect(await verdicts(spoilt)).toEqual(refused('keyring_mismatch'))
-    }
-  })
+  test(
+    'any bit of it, changed, is refused by the hash that its record names',
+    { tags: 'slow' },
+    async () => {
+      const size = body(forge.entries[0]?.keyring ?? '').length
+      for (let index = 0; index < 16; index += 1) {
+        const spoilt = forge.fork()
+        const swappedFile = flipBit(Math.floor((size * 8 * index) / 16) + index)
+        spoilt.keyring((next) => next, { fault: { swappedFile } })
+        expect(await verdicts(spoilt)).toEqual(refused('keyring_mismatch'))
+      }
+    },
+  )
 })
 
 function body(oid: string): Uint8Array {

@@ -178,7 +178,7 @@ describe('T1: the message of an error repeats nothing', () => {
     expect(findIn(utf8(textOf(error)))).toEqual([])
   })
 
-  test('wrong_key: the passphrase and the path of the store', async () => {
+  test('wrong_key: the passphrase and the path of the store', { tags: 'slow' }, async () => {
     const stranger = await generateIdentity(countingRandom('stranger'))
     const wrong = { ...places, identity: stranger, passphrase: `${passphrase}x` }
     const error = await caught(() => openStore(wrong))

@@ -47,7 +47,7 @@ async function mergeElsewhere({ a, copy }: Copied): Promise<Awaited<ReturnType<t
 }
 
 describe('T30: a device that writes from two machines', () => {
-  test('cannot merge its two sides itself, and keeps what it wrote', async () => {
+  test('cannot merge its two sides itself, and keeps what it wrote', { tags: 'slow' }, async () => {
     const { copy } = await copied()
     const head = await headOf(copy)
     expect(await failureOf(sync(copy))).toMatchObject({ code: 'device_forked' })
@@ -73,21 +73,25 @@ describe('T30: a device that writes from two machines', () => {
     await a.store.maintenance.verify()
   })
 
-  test('stops writing once it knows, and every clone refuses its records', async () => {
-    const world = await copied()
-    const { a, b, deviceId, remote } = world
-    await mergeElsewhere(world)
-    await create(b, '/unknowing.md')
-    // Its own side of a merge with what it does not know yet would be one more of its records.
-    expect(await failureOf(sync(b))).toMatchObject({ code: 'device_forked' })
-    await b.store.maintenance.verify()
-    const c = await joinClone(a, remote)
-    const { forkedDevices } = await sync(c)
-    expect(forkedDevices).toEqual([deviceId])
-    await create(c, '/others-go-on.md')
-    await syncAll([c, a])
-    await expectInStep(remote, [a, c])
-  })
+  test(
+    'stops writing once it knows, and every clone refuses its records',
+    { tags: 'slow' },
+    async () => {
+      const world = await copied()
+      const { a, b, deviceId, remote } = world
+      await mergeElsewhere(world)
+      await create(b, '/unknowing.md')
+      // Its own side of a merge with what it does not know yet would be one more of its records.
+      expect(await failureOf(sync(b))).toMatchObject({ code: 'device_forked' })
+      await b.store.maintenance.verify()
+      const c = await joinClone(a, remote)
+      const { forkedDevices } = await sync(c)
+      expect(forkedDevices).toEqual([deviceId])
+      await create(c, '/others-go-on.md')
+      await syncAll([c, a])
+      await expectInStep(remote, [a, c])
+    },
+  )
 
   test('reads on and refuses to write after it has taken over the merge', async () => {
     const { a, b, copy, remote, ...world } = await copied()
@@ -100,7 +104,7 @@ describe('T30: a device that writes from two machines', () => {
     await expectInStep(remote, [b])
   })
 
-  test('is replaced by a new identity, and removed', async () => {
+  test('is replaced by a new identity, and removed', { tags: 'slow' }, async () => {
     const world = await copied()
     const { a, remote, deviceId } = world
     await mergeElsewhere(world)

@@ -125,11 +125,15 @@ describe('T4: a byte changed anywhere', () => {
     expect(verdicts.size).toBeGreaterThan(0)
   })
 
-  test('in the journal hides nothing of what was not packed, and changes nothing', async () => {
-    const [file = ''] = filesOf(running, /journal/)
-    const verdicts = await verdictsOn(running, file, places, [written(24)])
-    expect([...verdicts].filter((code) => !storage.has(code))).toEqual([])
-  })
+  test(
+    'in the journal hides nothing of what was not packed, and changes nothing',
+    { tags: 'slow' },
+    async () => {
+      const [file = ''] = filesOf(running, /journal/)
+      const verdicts = await verdictsOn(running, file, places, [written(24)])
+      expect([...verdicts].filter((code) => !storage.has(code))).toEqual([])
+    },
+  )
 
   test('in the branch', async () => {
     const verdicts = await verdictsOn(packed, 'store/refs/heads/main', 20, [written(20)])

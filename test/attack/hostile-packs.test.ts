@@ -166,7 +166,7 @@ describe('a pack with a delta that is wrong', () => {
     ],
   ])('%s', (_, entries, problem) => expectRefused(rawPack(entries), new RegExp(problem)))
 
-  test('a chain that no reader would follow', async () => {
+  test('a chain that no reader would follow', { tags: 'slow' }, async () => {
     const entries = [blob('0'.repeat(40))]
     let before = entries[0]?.length ?? 0
     for (let n = 1; n <= 5000; n += 1) {
@@ -185,12 +185,12 @@ describe('a pack with a delta that is wrong', () => {
 })
 
 describe('a bomb', () => {
-  test('of entries that inflate to more than the pack may', () => {
+  test('of entries that inflate to more than the pack may', { tags: 'slow' }, () => {
     const entries = Array<Uint8Array>(9).fill(whole('blob', 40 * mebibyte, zeros(40 * mebibyte)))
     return expectRefused(rawPack(entries), 'inflates to more')
   })
 
-  test('of deltas that copy a base over and over', () => {
+  test('of deltas that copy a base over and over', { tags: 'slow' }, () => {
     const size = 60_000
     const base = whole('blob', size, zeros(size))
     const entries = [base]
@@ -203,7 +203,7 @@ describe('a bomb', () => {
     return expectRefused(rawPack(entries), 'inflates to more')
   })
 
-  test('of a chain that grows with each delta', () => {
+  test('of a chain that grows with each delta', { tags: 'slow' }, () => {
     const entries = [whole('blob', 60_000, zeros(60_000))]
     let [size, before] = [60_000, entries[0]?.length ?? 0]
     for (let n = 0; n < 200; n += 1) {
@@ -262,33 +262,37 @@ describe('a pack with any byte changed', () => {
   ]
   const body = rawPack(entries).subarray(0, -20)
 
-  test('is refused, or is one that stock git indexes to the same bytes', async () => {
-    const { store, packs } = await emptyStore()
-    const repository = temporaryDirectory()
-    bareRepository(repository)
-    mkdirSync(join(repository, 'out'))
-    const change = fc.record({ at: fc.nat(body.length - 1), to: fc.nat(255) })
-    await fc.assert(
-      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
-        const changed = Buffer.from(body)
-        for (const { at, to } of changes) changed[at] = to
-        const pack = withTrailer(changed)
-        const known = new Set(readdirSync(packs))
-        try {
-          await store.exchange.receive(inChunks(pack, 1000))
-        } catch (error) {
-          expect(hasCode(error, 'pack_refused')).toBe(true)
-          expect(readdirSync(packs)).toEqual([...known])
-          return
-        }
-        const name = `pack-${pack.subarray(-20).toString('hex')}`
-        const theirs = indexByGit(repository, pack)
-        expect(equalBytes(readFileSync(join(packs, `${name}.idx`)), theirs)).toBe(true)
-      }),
-      { seed, numRuns: full ? 20_000 : 200 },
-    )
-    await store.close()
-  })
+  test(
+    'is refused, or is one that stock git indexes to the same bytes',
+    { tags: 'slow' },
+    async () => {
+      const { store, packs } = await emptyStore()
+      const repository = temporaryDirectory()
+      bareRepository(repository)
+      mkdirSync(join(repository, 'out'))
+      const change = fc.record({ at: fc.nat(body.length - 1), to: fc.nat(255) })
+      await fc.assert(
+        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
+          const changed = Buffer.from(body)
+          for (const { at, to } of changes) changed[at] = to
+          const pack = withTrailer(changed)
+          const known = new Set(readdirSync(packs))
+          try {
+            await store.exchange.receive(inChunks(pack, 1000))
+          } catch (error) {
+            expect(hasCode(error, 'pack_refused')).toBe(true)
+            expect(readdirSync(packs)).toEqual([...known])
+            return
+          }
+          const name = `pack-${pack.subarray(-20).toString('hex')}`
+          const theirs = indexByGit(repository, pack)
+          expect(equalBytes(readFileSync(join(packs, `${name}.idx`)), theirs)).toBe(true)
+        }),
+        { seed, numRuns: full ? 20_000 : 200 },
+      )
+      await store.close()
+    },
+  )
 })
 
 function indexByGit(repository: string, pack: Uint8Array): Uint8Array {

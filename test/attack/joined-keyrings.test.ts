@@ -109,7 +109,7 @@ describe('accepted: a join', () => {
         return behind
       },
     ],
-  ])('%s', async (_, forging) => {
+  ])('%s', { tags: 'slow' }, async (_, forging) => {
     expect(await verdicts(forging(apart()))).toEqual(accepted)
   })
 })
@@ -327,7 +327,7 @@ describe('T32: a join is refused', () => {
         return left
       },
     ],
-  ])('%s: a join %s', async (code, _, forging) => {
+  ])('%s: a join %s', { tags: 'slow' }, async (code, _, forging) => {
     expect(await verdicts(forging(apart()))).toEqual(refused(code))
   })
 })

@@ -118,7 +118,7 @@ describe('T17: a cache that is not the one that belongs there changes nothing', 
     ['an older one', (_, file) => putOlder(file)],
     ['one of another kind', (site, file) => writeFileSync(file, readFileSync(sibling(site, file)))],
   ]
-  test.each(sample(spoilings, 2))('%s', async (_, spoil) => {
+  test.each(sample(spoilings, 2))('%s', { tags: 'slow' }, async (_, spoil) => {
     for (const name of readdirSync(cacheDirectory(made.site))) {
       const site = copied()
       spoil(site, join(cacheDirectory(site), name))
@@ -126,7 +126,7 @@ describe('T17: a cache that is not the one that belongs there changes nothing', 
     }
   })
 
-  test('all gone', async () => {
+  test('all gone', { tags: 'slow' }, async () => {
     const site = copied()
     rmSync(join(site.directory, 'gitlocket'), { recursive: true })
     expect(await seen(site)).toEqual(whole)

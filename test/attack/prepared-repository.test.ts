@@ -183,7 +183,7 @@ test('a push to a prepared repository lets it write no line of a file elsewhere'
   expect(line).not.toContain(';')
 })
 
-test('a fetch from a prepared repository runs nothing of it', async () => {
+test('a fetch from a prepared repository runs nothing of it', { tags: 'slow' }, async () => {
   const { a, b, remote } = await pairOfClones()
   await create(b, '/new.md')
   await sync(b)

@@ -36,12 +36,12 @@ describe('a device that one side has made an owner', () => {
     change(right, reader, { role: 'owner' }, second)
   }
 
-  test('has admitted devices with effect', async () => {
+  test('has admitted devices with effect', { tags: 'slow' }, async () => {
     const forge = made(({ left, writer }) => removeDevice(left, writer))
     expect(await verdicts(forge)).toEqual(accepted)
   })
 
-  test('has so too if new owners have raised it in steps', async () => {
+  test('has so too if new owners have raised it in steps', { tags: 'slow' }, async () => {
     const forge = made(
       ({ left }) => left.keyring((next) => next, { epoch: left.newEpoch() }),
       ({ right, reader, writer, second }) => {

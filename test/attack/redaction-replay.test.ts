@@ -122,44 +122,52 @@ describe('T13, T14: a device that knows of the redaction', () => {
     await store.close()
   })
 
-  test('is given its own caches from before the redaction, and shows nothing of them', async () => {
-    // So many changes that the device keeps the history in caches too.
-    const long = await historiesOf(300)
-    const site = await newSite(long.before)
-    expect(await visit(site)).toBe(shown)
-    const caches = join(site.directory, 'gitlocket', 'cache')
-    const names = readdirSync(caches, { recursive: true }).map(String)
-    expect(names.some((name) => name.endsWith('/versions-0'))).toBe(true)
-    cpSync(caches, `${site.directory}.caches`, { recursive: true })
-    await writeForged(long.redacted, site.directory)
-    expect(await visit(site)).toBe('accepted')
-    rmSync(caches, { recursive: true, force: true })
-    cpSync(`${site.directory}.caches`, caches, { recursive: true })
-    expect(await visit(site)).toBe('accepted')
-  })
+  test(
+    'is given its own caches from before the redaction, and shows nothing of them',
+    { tags: 'slow' },
+    async () => {
+      // So many changes that the device keeps the history in caches too.
+      const long = await historiesOf(300)
+      const site = await newSite(long.before)
+      expect(await visit(site)).toBe(shown)
+      const caches = join(site.directory, 'gitlocket', 'cache')
+      const names = readdirSync(caches, { recursive: true }).map(String)
+      expect(names.some((name) => name.endsWith('/versions-0'))).toBe(true)
+      cpSync(caches, `${site.directory}.caches`, { recursive: true })
+      await writeForged(long.redacted, site.directory)
+      expect(await visit(site)).toBe('accepted')
+      rmSync(caches, { recursive: true, force: true })
+      cpSync(`${site.directory}.caches`, caches, { recursive: true })
+      expect(await visit(site)).toBe('accepted')
+    },
+  )
 
-  test('finds a cache from before the redaction by its proof of absence', async () => {
-    const long = await historiesOf(300)
-    const site = await newSite(long.before)
-    await visit(site)
-    const caches = join(site.directory, 'gitlocket', 'cache')
-    cpSync(caches, `${site.directory}.caches`, { recursive: true })
-    await writeForged(long.redacted, site.directory)
-    const store = await openStore(site)
-    const inCaches = async (): Promise<readonly unknown[]> => {
-      const { found } = await store.maintenance.findResidue()
-      return found.filter(({ place }) => place === 'cache')
-    }
-    rmSync(caches, { recursive: true, force: true })
-    expect(await inCaches()).toEqual([])
-    // The history alone: the state says nothing of a version that is not the current one.
-    cpSync(`${site.directory}.caches`, caches, {
-      recursive: true,
-      filter: (path) => !path.endsWith('/state'),
-    })
-    expect(await inCaches()).toEqual([{ place: 'cache', versionId: victim }])
-    await store.close()
-  })
+  test(
+    'finds a cache from before the redaction by its proof of absence',
+    { tags: 'slow' },
+    async () => {
+      const long = await historiesOf(300)
+      const site = await newSite(long.before)
+      await visit(site)
+      const caches = join(site.directory, 'gitlocket', 'cache')
+      cpSync(caches, `${site.directory}.caches`, { recursive: true })
+      await writeForged(long.redacted, site.directory)
+      const store = await openStore(site)
+      const inCaches = async (): Promise<readonly unknown[]> => {
+        const { found } = await store.maintenance.findResidue()
+        return found.filter(({ place }) => place === 'cache')
+      }
+      rmSync(caches, { recursive: true, force: true })
+      expect(await inCaches()).toEqual([])
+      // The history alone: the state says nothing of a version that is not the current one.
+      cpSync(`${site.directory}.caches`, caches, {
+        recursive: true,
+        filter: (path) => !path.endsWith('/state'),
+      })
+      expect(await inCaches()).toEqual([{ place: 'cache', versionId: victim }])
+      await store.close()
+    },
+  )
 })
 
 describe('T13: a device that knows the history before the redaction', () => {

@@ -189,6 +189,7 @@ function firstCommit(remote: string): string {
 describe('T25: an attacker who may push and has no key', () => {
   test.each([...sample(fromElsewhere, 2), ...sample(patched, 2)])(
     'adds nothing: %s',
+    { tags: 'slow' },
     async (_, code, attack) => {
       const { a, b, remote } = await pairWithMore()
       const forged = await attack(remote)
@@ -202,37 +203,45 @@ describe('T25: an attacker who may push and has no key', () => {
     },
   )
 
-  test.each(['tree', 'parent'])('has nothing kept that git misses a %s of', async (missing) => {
-    const { b, remote, server } = await serve(await pairOfClones())
-    const junk = 'author x <x@x> 1 +0000\ncommitter x <x@x> 1 +0000\n\njunk\n'
-    const links = `tree ${at(remote, 'main^{tree}')}\nparent ${at(remote, 'main')}\n`
-    const broken = links.replace(new RegExp(`(?<=${missing} ).*`), '1'.repeat(40))
-    const forged = rewritten(remote, 'main', () => broken + junk)
-    moveBranch(remote, forged)
-    const pack = packOf(remote, [forged])
-    server.fault = on(fetching, result('git-upload-pack', packAnswer(pack)))
-    await failureOf(b.store.as(author).sync({ access: { environment } }))
-    expect(await evidenceOf(b)).toBeUndefined()
-    checkWithGit(b.place.directory)
-    git(['gc', '--quiet'], b.place.directory)
-  })
+  test.each(['tree', 'parent'])(
+    'has nothing kept that git misses a %s of',
+    { tags: 'slow' },
+    async (missing) => {
+      const { b, remote, server } = await serve(await pairOfClones())
+      const junk = 'author x <x@x> 1 +0000\ncommitter x <x@x> 1 +0000\n\njunk\n'
+      const links = `tree ${at(remote, 'main^{tree}')}\nparent ${at(remote, 'main')}\n`
+      const broken = links.replace(new RegExp(`(?<=${missing} ).*`), '1'.repeat(40))
+      const forged = rewritten(remote, 'main', () => broken + junk)
+      moveBranch(remote, forged)
+      const pack = packOf(remote, [forged])
+      server.fault = on(fetching, result('git-upload-pack', packAnswer(pack)))
+      await failureOf(b.store.as(author).sync({ access: { environment } }))
+      expect(await evidenceOf(b)).toBeUndefined()
+      checkWithGit(b.place.directory)
+      git(['gc', '--quiet'], b.place.directory)
+    },
+  )
 
-  test('cannot hide under any number of commits what another machine has pushed', async () => {
-    const { a, b, remote } = await pairOfClones()
-    await create(b, '/news.md')
-    await sync(b)
-    const text = gitBytes(['cat-file', 'commit', 'main'], remote).toString('latin1')
-    let head = branchOf(remote)
-    for (let n = 0; n < 70; n += 1) {
-      const next = Buffer.from(text.replace(/^parent .*$/m, `parent ${head}`), 'latin1')
-      head = git(['hash-object', '-t', 'commit', '-w', '--stdin'], remote, next).trim()
-    }
-    moveBranch(remote, head)
-    await repair(a)
-    await syncAll([a, b])
-    expect(await contentsOf(a.store)).toHaveProperty('/news.md')
-    await expectInStep(remote, [a, b])
-  })
+  test(
+    'cannot hide under any number of commits what another machine has pushed',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote } = await pairOfClones()
+      await create(b, '/news.md')
+      await sync(b)
+      const text = gitBytes(['cat-file', 'commit', 'main'], remote).toString('latin1')
+      let head = branchOf(remote)
+      for (let n = 0; n < 70; n += 1) {
+        const next = Buffer.from(text.replace(/^parent .*$/m, `parent ${head}`), 'latin1')
+        head = git(['hash-object', '-t', 'commit', '-w', '--stdin'], remote, next).trim()
+      }
+      moveBranch(remote, head)
+      await repair(a)
+      await syncAll([a, b])
+      expect(await contentsOf(a.store)).toHaveProperty('/news.md')
+      await expectInStep(remote, [a, b])
+    },
+  )
 
   test('cannot make the branch name an object that is not a commit', async () => {
     const { a, remote } = await pairOfClones()
@@ -263,7 +272,7 @@ describe('T25: an attacker who may push and has no key', () => {
       'a newer format looks like an upgrade',
       (remote) => treeWith(remote, 'store.json', '{"format":2,"store":"memstore_x"}\n'),
     ],
-  ])('%s: %s: not replaced by us, but restored by git', async (code, _, shut) => {
+  ])('%s: %s: not replaced by us, but restored by git', { tags: 'slow' }, async (code, _, shut) => {
     const { a, b, remote } = await pairOfClones()
     moveBranch(remote, withTree(remote, 'main', await shut(remote)))
     await expectRefused(a, code)

@@ -47,19 +47,23 @@ async function fork(): Promise<Fork> {
 }
 
 describe('T23: a remote that shows each device another history', () => {
-  test('shows them other head words, and the same ones once they are in step', async () => {
-    const { a, b, shown, hidden } = await fork()
-    const ours = await wordsOf(a)
-    swapRemotes(shown, hidden)
-    const theirs = await wordsOf(b)
-    expect(ours.split(' ')).toHaveLength(10)
-    expect(theirs).not.toBe(ours)
-    swapRemotes(shown, hidden)
-    await repair(b)
-    await syncAll([a, b])
-    expect(await wordsOf(a)).toBe(await wordsOf(b))
-    await expectInStep(shown, [a, b])
-  })
+  test(
+    'shows them other head words, and the same ones once they are in step',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, shown, hidden } = await fork()
+      const ours = await wordsOf(a)
+      swapRemotes(shown, hidden)
+      const theirs = await wordsOf(b)
+      expect(ours.split(' ')).toHaveLength(10)
+      expect(theirs).not.toBe(ours)
+      swapRemotes(shown, hidden)
+      await repair(b)
+      await syncAll([a, b])
+      expect(await wordsOf(a)).toBe(await wordsOf(b))
+      await expectInStep(shown, [a, b])
+    },
+  )
 
   test('is refused by a device that is shown the other side without what it has seen', async () => {
     const { a, b, shown } = await fork()
@@ -71,31 +75,39 @@ describe('T23: a remote that shows each device another history', () => {
     await expectInStep(shown, [a, b])
   })
 
-  test('has to show both sides to a third device, which merges them', async () => {
-    const { a, b, shown, hidden } = await fork()
-    const c = await joinClone(a, shown)
-    await c.store.remotes.add('other', hidden)
-    for (const remote of ['other', 'origin']) await c.store.as(anybody).sync({ remote })
-    expect(await contentsOf(c.store)).toMatchObject({ '/a.md': '/a.md', '/b.md': '/b.md' })
-    // Both sides go on from the merge, without a repair.
-    await syncAll([a, b])
-    expect(await contentsOf(a.store)).toMatchObject({ '/b.md': '/b.md' })
-    expect(await contentsOf(b.store)).toMatchObject({ '/a.md': '/a.md' })
-    await expectInStep(shown, [a, b, c])
-  })
+  test(
+    'has to show both sides to a third device, which merges them',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, shown, hidden } = await fork()
+      const c = await joinClone(a, shown)
+      await c.store.remotes.add('other', hidden)
+      for (const remote of ['other', 'origin']) await c.store.as(anybody).sync({ remote })
+      expect(await contentsOf(c.store)).toMatchObject({ '/a.md': '/a.md', '/b.md': '/b.md' })
+      // Both sides go on from the merge, without a repair.
+      await syncAll([a, b])
+      expect(await contentsOf(a.store)).toMatchObject({ '/b.md': '/b.md' })
+      expect(await contentsOf(b.store)).toMatchObject({ '/a.md': '/a.md' })
+      await expectInStep(shown, [a, b, c])
+    },
+  )
 
-  test('cannot mix the sides: a commit of one on the head of the other', async () => {
-    const { a, shown, hidden } = await fork()
-    git(['fetch', '--quiet', hidden, 'main:from-b'], shown)
-    const tree = git(['rev-parse', 'from-b^{tree}'], shown).trim()
-    const message = git(['log', '-1', '--format=%B', 'from-b'], shown)
-    const mixed = git(['commit-tree', tree, '-p', 'main'], shown, message).trim()
-    moveBranch(shown, mixed)
-    await expectRefused(a, ['commit_malformed', 'commit_not_canonical', 'not_a_store'])
-    expect(await evidenceOf(a)).toBe(mixed)
-    await repair(a)
-    await expectInStep(shown, [a])
-  })
+  test(
+    'cannot mix the sides: a commit of one on the head of the other',
+    { tags: 'slow' },
+    async () => {
+      const { a, shown, hidden } = await fork()
+      git(['fetch', '--quiet', hidden, 'main:from-b'], shown)
+      const tree = git(['rev-parse', 'from-b^{tree}'], shown).trim()
+      const message = git(['log', '-1', '--format=%B', 'from-b'], shown)
+      const mixed = git(['commit-tree', tree, '-p', 'main'], shown, message).trim()
+      moveBranch(shown, mixed)
+      await expectRefused(a, ['commit_malformed', 'commit_not_canonical', 'not_a_store'])
+      expect(await evidenceOf(a)).toBe(mixed)
+      await repair(a)
+      await expectInStep(shown, [a])
+    },
+  )
 })
 
 const anybody = { actor: { type: 'user', id: 'somebody' } } as const

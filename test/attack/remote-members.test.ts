@@ -122,7 +122,7 @@ const forgeries: readonly [code: string, name: string, forging: Forging][] = [
 ]
 
 describe('T26: a member who pushes', () => {
-  test.each(sample(forgeries, 2))('%s: %s', async (code, _, forging) => {
+  test.each(sample(forgeries, 2))('%s: %s', { tags: 'slow' }, async (code, _, forging) => {
     const { clone, remote, forge } = await honest()
     forging(forge)
     await writeForged(forge, remote)
@@ -148,7 +148,7 @@ describe('a member who builds on what others have pushed', () => {
   const other = { operation: 'modified', memoryId: memory.b, path: '/dir/b.md' } as const
   const leftOut: Fault = { memories: (all) => new Map([...all].slice(1)) }
 
-  test('and unites two lines wrongly: a repair takes over both', async () => {
+  test('and unites two lines wrongly: a repair takes over both', { tags: 'slow' }, async () => {
     const { clone, remote, forge } = await honest()
     const second = await forge.join('writer')
     await writeForged(forge, remote)
@@ -167,7 +167,7 @@ describe('a member who builds on what others have pushed', () => {
     await expectInStep(remote, [clone])
   })
 
-  test('and goes on for long: a repair takes over what is below', async () => {
+  test('and goes on for long: a repair takes over what is below', { tags: 'slow' }, async () => {
     const { clone, remote, forge } = await honest()
     forge.change([nextRow], { author: standard.writer })
     forge.change([{ ...other, content: '0' }], { author: standard.writer, ...leftOut })
@@ -178,19 +178,23 @@ describe('a member who builds on what others have pushed', () => {
     await expectInStep(remote, [clone])
   })
 
-  test('so that too many commits are refused: nothing is replaced, except by git', async () => {
-    const { clone, remote, forge } = await honest()
-    forge.change([nextRow], { author: standard.writer })
-    goOn(forge, { details: () => [] })
-    await writeForged(forge, remote)
-    const error = await failureOf(repair(clone))
-    expect(error).toMatchObject({ code: 'detail_missing' })
-    expect(error.message).toMatch(/more than 64 commits below it/)
-    expect(branchOf(remote)).toBe(forge.head)
-    git(['push', '--quiet', '--force', remote, 'main'], clone.place.directory)
-    await sync(clone)
-    await expectInStep(remote, [clone])
-  })
+  test(
+    'so that too many commits are refused: nothing is replaced, except by git',
+    { tags: 'slow' },
+    async () => {
+      const { clone, remote, forge } = await honest()
+      forge.change([nextRow], { author: standard.writer })
+      goOn(forge, { details: () => [] })
+      await writeForged(forge, remote)
+      const error = await failureOf(repair(clone))
+      expect(error).toMatchObject({ code: 'detail_missing' })
+      expect(error.message).toMatch(/more than 64 commits below it/)
+      expect(branchOf(remote)).toBe(forge.head)
+      git(['push', '--quiet', '--force', remote, 'main'], clone.place.directory)
+      await sync(clone)
+      await expectInStep(remote, [clone])
+    },
+  )
 
   function goOn(forge: Forge, fault: Fault): void {
     for (let n = 1; n <= 70; n += 1) {

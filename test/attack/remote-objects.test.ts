@@ -109,6 +109,7 @@ describe('T24: a pack without one of its objects', () => {
   ]
   test.each(sample(objects, 2))(
     '%s: nothing is taken over, and later all of it',
+    { tags: 'slow' },
     async (_, act, missing) => {
       const { a, b, remote, server } = await served()
       const since = branchOf(remote)
@@ -126,7 +127,7 @@ describe('T24: a pack without one of its objects', () => {
     },
   )
 
-  test('a commit between: the same', async () => {
+  test('a commit between: the same', { tags: 'slow' }, async () => {
     const { a, b, remote, server } = await served()
     const since = branchOf(remote)
     await create(a, '/1.md')
@@ -155,7 +156,7 @@ describe('T24: a pack without one of its objects', () => {
     await expectInStep(remote, [a, b])
   })
 
-  test('the head alone, and local work goes on and is sent later', async () => {
+  test('the head alone, and local work goes on and is sent later', { tags: 'slow' }, async () => {
     const { a, b, remote, server } = await served()
     await creates(a)
     await sync(a)
@@ -180,6 +181,7 @@ describe('T24: a host that has lost an object', () => {
   ]
   test.each(sample(lost, 2))(
     '%s: no machine can join, until one of ours has sent all of it',
+    { tags: 'slow' },
     async (_, find) => {
       const { a, b, remote } = await pairOfClones()
       for (const path of ['/1.md', '/2.md', '/3.md']) await create(a, path)

@@ -41,6 +41,7 @@ function firstCommit(remote: string): string {
 describe('T22: a remote that was rolled back', () => {
   test.each([...sample(older, 2), gone])(
     'to %s is refused, and healed by a repair',
+    { tags: 'slow' },
     async (_, attack) => {
       const { a, b, remote } = await pairOfClones()
       await create(a, '/newest.md')
@@ -56,7 +57,7 @@ describe('T22: a remote that was rolled back', () => {
     },
   )
 
-  test('is reported with the ref that keeps its head as evidence', async () => {
+  test('is reported with the ref that keeps its head as evidence', { tags: 'slow' }, async () => {
     const { a, b, remote } = await pairOfClones()
     await create(a, '/newest.md')
     await syncAll([a, b])
@@ -78,7 +79,7 @@ describe('T22: a remote that was rolled back', () => {
   test.each([
     ['from before its writer joined', false],
     ['by removing who wrote the newest change, and not what stands below it', true],
-  ])('to a fork %s is refused', async (_, isRemoved) => {
+  ])('to a fork %s is refused', { tags: 'slow' }, async (_, isRemoved) => {
     const { a, b, remote } = await pairOfClones()
     const early = await copyOf(a)
     const late = await joinClone(a, remote)
@@ -96,20 +97,24 @@ describe('T22: a remote that was rolled back', () => {
     expect(await contentsOf(b.store)).toHaveProperty('/honest.md')
   })
 
-  test('is healed without anybody asking where a machine has more to send', async () => {
-    const { a, b, remote } = await pairOfClones()
-    const known = branchOf(remote)
-    // Only A has seen the newest commit there: to B it never was.
-    await create(a, '/newest.md')
-    await sync(a)
-    moveBranch(remote, known)
-    await edit(b, '/notes.md', 'changed\n')
-    await sync(b)
-    await expectRefused(a, 'rolled_back')
-    await repair(a)
-    await syncAll([a, b])
-    await expectInStep(remote, [a, b])
-  })
+  test(
+    'is healed without anybody asking where a machine has more to send',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote } = await pairOfClones()
+      const known = branchOf(remote)
+      // Only A has seen the newest commit there: to B it never was.
+      await create(a, '/newest.md')
+      await sync(a)
+      moveBranch(remote, known)
+      await edit(b, '/notes.md', 'changed\n')
+      await sync(b)
+      await expectRefused(a, 'rolled_back')
+      await repair(a)
+      await syncAll([a, b])
+      await expectInStep(remote, [a, b])
+    },
+  )
 
   test('cannot be passed on to a machine that has seen more elsewhere', async () => {
     const { a, b, remote } = await pairOfClones()
@@ -129,6 +134,7 @@ describe('T22: a remote that was rolled back', () => {
 describe('T22: a remote that was not rolled back is accepted', () => {
   test.each(sample([1, 2, 3, 4], 2))(
     'a machine that dies after a merge opens again, whichever parent is the first: %i',
+    { tags: 'slow' },
     async () => {
       const { a, b, remote } = await pairOfClones()
       await create(a, '/a.md')
@@ -146,18 +152,22 @@ describe('T22: a remote that was not rolled back is accepted', () => {
     },
   )
 
-  test('a machine that joins with an identity knows from then on what was shown', async () => {
-    const { a, b, remote } = await pairOfClones()
-    await create(a, '/newest.md')
-    await syncAll([a, b])
-    await b.store.close()
-    const { identity } = b.place
-    const again = await joinClone(a, remote, { identity })
-    const forked = branchOf(remote)
-    moveBranch(remote, `${forked}~1`)
-    const other = await joinClone(a, remote)
-    await create(other, '/other.md')
-    await sync(other)
-    await expectRefused(again, 'rolled_back')
-  })
+  test(
+    'a machine that joins with an identity knows from then on what was shown',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote } = await pairOfClones()
+      await create(a, '/newest.md')
+      await syncAll([a, b])
+      await b.store.close()
+      const { identity } = b.place
+      const again = await joinClone(a, remote, { identity })
+      const forked = branchOf(remote)
+      moveBranch(remote, `${forked}~1`)
+      const other = await joinClone(a, remote)
+      await create(other, '/other.md')
+      await sync(other)
+      await expectRefused(again, 'rolled_back')
+    },
+  )
 })

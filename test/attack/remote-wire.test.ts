@@ -52,19 +52,23 @@ const report = (...lines: readonly string[]): ReturnType<typeof result> =>
   result('git-receive-pack', reportAnswer(...lines))
 
 describe('T27: a host that lies about a push', () => {
-  test('says yes and keeps nothing: found out at the next sync, and sent again', async () => {
-    const { a, b, remote, server } = await served()
-    const before = branchOf(remote)
-    await create(b, '/new.md')
-    server.fault = on(pushing, report(...ok))
-    await syncOver(b)
-    expect(branchOf(remote)).toBe(before)
-    server.fault = undefined
-    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'rolled_back' })
-    await syncOver(b, { repair: true })
-    await sync(a)
-    await expectInStep(remote, [a, b])
-  })
+  test(
+    'says yes and keeps nothing: found out at the next sync, and sent again',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote, server } = await served()
+      const before = branchOf(remote)
+      await create(b, '/new.md')
+      server.fault = on(pushing, report(...ok))
+      await syncOver(b)
+      expect(branchOf(remote)).toBe(before)
+      server.fault = undefined
+      expect(await failureOf(syncOver(b))).toMatchObject({ code: 'rolled_back' })
+      await syncOver(b, { repair: true })
+      await sync(a)
+      await expectInStep(remote, [a, b])
+    },
+  )
 
   /** Takes the push, and answers something else. */
   function taken(world: ServedPair, say: ReturnType<typeof answer>): Fault {
@@ -98,21 +102,25 @@ describe('T27: a host that lies about a push', () => {
     },
   )
 
-  test('says yes and shows others something else: they merge with what it hid', async () => {
-    const { a, b, remote, server } = await served()
-    await create(b, '/hidden.md')
-    server.fault = on(pushing, report(...ok))
-    await syncOver(b)
-    server.fault = undefined
-    await create(a, '/shown.md')
-    await sync(a)
-    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'rolled_back' })
-    expect(await evidenceOf(b)).toBe(branchOf(remote))
-    await syncOver(b, { repair: true })
-    await syncAll([a])
-    expect(await contentsOf(a.store)).toMatchObject({ '/hidden.md': '/hidden.md' })
-    await expectInStep(remote, [a, b])
-  })
+  test(
+    'says yes and shows others something else: they merge with what it hid',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote, server } = await served()
+      await create(b, '/hidden.md')
+      server.fault = on(pushing, report(...ok))
+      await syncOver(b)
+      server.fault = undefined
+      await create(a, '/shown.md')
+      await sync(a)
+      expect(await failureOf(syncOver(b))).toMatchObject({ code: 'rolled_back' })
+      expect(await evidenceOf(b)).toBe(branchOf(remote))
+      await syncOver(b, { repair: true })
+      await syncAll([a])
+      expect(await contentsOf(a.store)).toMatchObject({ '/hidden.md': '/hidden.md' })
+      await expectInStep(remote, [a, b])
+    },
+  )
 })
 
 describe('T27: a host that breaks off or falls silent', () => {
@@ -122,21 +130,25 @@ describe('T27: a host that breaks off or falls silent', () => {
     ['in the pack', 'remote_unreachable', on(fetching, cut('0008NAK\n', '0100\u0001PACK'))],
     ['at the report', 'remote_unreachable', on(pushing, cut())],
   ]
-  test.each(sample(faults, 2))('%s: local work is whole and goes on', async (_, code, fault) => {
-    const { a, b, remote, server } = await served()
-    await create(a, '/theirs.md')
-    await sync(a)
-    await create(b, '/ours.md')
-    server.fault = fault
-    expect(await failureOf(syncOver(b))).toMatchObject({ code })
-    await create(b, '/goes-on.md')
-    expect(await contentsOf(b.store)).toMatchObject({ '/ours.md': '/ours.md' })
-    await b.store.maintenance.verify()
-    server.fault = undefined
-    await syncOver(b)
-    await sync(a)
-    await expectInStep(remote, [a, b])
-  })
+  test.each(sample(faults, 2))(
+    '%s: local work is whole and goes on',
+    { tags: 'slow' },
+    async (_, code, fault) => {
+      const { a, b, remote, server } = await served()
+      await create(a, '/theirs.md')
+      await sync(a)
+      await create(b, '/ours.md')
+      server.fault = fault
+      expect(await failureOf(syncOver(b))).toMatchObject({ code })
+      await create(b, '/goes-on.md')
+      expect(await contentsOf(b.store)).toMatchObject({ '/ours.md': '/ours.md' })
+      await b.store.maintenance.verify()
+      server.fault = undefined
+      await syncOver(b)
+      await sync(a)
+      await expectInStep(remote, [a, b])
+    },
+  )
 })
 
 describe('T27: a host that sends us elsewhere', () => {

@@ -35,7 +35,7 @@ const removed = worldsOf(async (url) => {
 })
 
 describe('T28: a removed device that goes on writing', () => {
-  test('is told that it was removed, and keeps what it has', async () => {
+  test('is told that it was removed, and keeps what it has', { tags: 'slow' }, async () => {
     const { a, b, remote } = await removed()
     await sync(a)
     await create(b, '/late.md')
@@ -64,52 +64,64 @@ describe('T28: a removed device that goes on writing', () => {
     await expectRefused(b, 'wrong_key')
   })
 
-  test('that was faster at a third machine goes from there too, without a repair', async () => {
-    const { a, b, c, remote } = await removed()
-    await create(b, '/late.md')
-    await sync(b)
-    await sync(c)
-    expect(await contentsOf(c.store)).toHaveProperty('/late.md')
-    await sync(a)
-    await sync(c)
-    expect(await contentsOf(c.store)).not.toHaveProperty('/late.md')
-    await expectInStep(remote, [a, c])
-    await c.store.close()
-    const again = { ...c, store: await reopen(c.place) }
-    await create(again, '/goes-on.md')
-    await syncAll([again, a])
-    await expectInStep(remote, [a, again])
-  })
+  test(
+    'that was faster at a third machine goes from there too, without a repair',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, c, remote } = await removed()
+      await create(b, '/late.md')
+      await sync(b)
+      await sync(c)
+      expect(await contentsOf(c.store)).toHaveProperty('/late.md')
+      await sync(a)
+      await sync(c)
+      expect(await contentsOf(c.store)).not.toHaveProperty('/late.md')
+      await expectInStep(remote, [a, c])
+      await c.store.close()
+      const again = { ...c, store: await reopen(c.place) }
+      await create(again, '/goes-on.md')
+      await syncAll([again, a])
+      await expectInStep(remote, [a, again])
+    },
+  )
 
-  test('on which an innocent machine has built keeps its place in the history', async () => {
-    const { a, b, c, remote } = await removed()
-    await create(b, '/late.md')
-    await sync(b)
-    await sync(c)
-    await create(c, '/innocent.md')
-    await syncAll([c, a])
-    expect(await contentsOf(a.store)).toMatchObject({
-      '/late.md': '/late.md',
-      '/innocent.md': '/innocent.md',
-    })
-    await expectInStep(remote, [a, c])
-  })
+  test(
+    'on which an innocent machine has built keeps its place in the history',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, c, remote } = await removed()
+      await create(b, '/late.md')
+      await sync(b)
+      await sync(c)
+      await create(c, '/innocent.md')
+      await syncAll([c, a])
+      expect(await contentsOf(a.store)).toMatchObject({
+        '/late.md': '/late.md',
+        '/innocent.md': '/innocent.md',
+      })
+      await expectInStep(remote, [a, c])
+    },
+  )
 
-  test('that wrote on top of an innocent machine takes only its own away', async () => {
-    const { a, b, c, remote } = await removed()
-    await create(c, '/innocent.md')
-    await syncAll([c, b])
-    await create(b, '/late.md')
-    await edit(b, '/innocent.md', 'spoiled\n')
-    await sync(b)
-    await sync(a)
-    expect(await contentsOf(a.store)).toMatchObject({ '/innocent.md': '/innocent.md' })
-    expect(await contentsOf(a.store)).not.toHaveProperty('/late.md')
-    await syncAll([a, c])
-    await expectInStep(remote, [a, c])
-  })
+  test(
+    'that wrote on top of an innocent machine takes only its own away',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, c, remote } = await removed()
+      await create(c, '/innocent.md')
+      await syncAll([c, b])
+      await create(b, '/late.md')
+      await edit(b, '/innocent.md', 'spoiled\n')
+      await sync(b)
+      await sync(a)
+      expect(await contentsOf(a.store)).toMatchObject({ '/innocent.md': '/innocent.md' })
+      expect(await contentsOf(a.store)).not.toHaveProperty('/late.md')
+      await syncAll([a, c])
+      await expectInStep(remote, [a, c])
+    },
+  )
 
-  test('wins no clone over while the remote shows its side', async () => {
+  test('wins no clone over while the remote shows its side', { tags: 'slow' }, async () => {
     const { a, b, c, remote } = await removed()
     const before = copyRemote(remote)
     await create(b, '/late.md')
@@ -199,7 +211,7 @@ describe('T28: a removed device that forges', () => {
       },
     ],
   ]
-  test.each(sample(forgings, 2))('%s: %s', async (code, _, forging) => {
+  test.each(sample(forgings, 2))('%s: %s', { tags: 'slow' }, async (code, _, forging) => {
     const world = await honest()
     const { clone, remote } = world
     const forged = forging(world)

@@ -30,7 +30,7 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
     return { ...world, slotId }
   }
 
-  test('takes no place: the device is removed and the slot gone', async () => {
+  test('takes no place: the device is removed and the slot gone', { tags: 'slow' }, async () => {
     const { left, right, slotId } = forged()
     left.joinWith(right)
     const device = left.directory.devices.find((one) => one.deviceId === newcomer.deviceId)

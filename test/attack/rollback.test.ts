@@ -111,25 +111,29 @@ describe('T14: a repository that was rolled back is refused', () => {
     expect(await visit(site)).toBe('wrong_key')
   })
 
-  test('a backup that was accepted once goes on with unused sequence numbers', async () => {
-    const site = await newSite()
-    expect(await visit(site)).toBe('accepted')
-    copyDirectory(site.directory, `${site.directory}.backup`)
-    const before = await openStore(site)
-    await write(before, '/one.md')
-    await write(before, '/two.md')
-    await before.close()
-    const used = await sequences(site)
-    rmSync(site.directory, { recursive: true })
-    copyDirectory(`${site.directory}.backup`, site.directory)
-    expect(await visit(site, { acceptRolledBack: true })).toBe('accepted')
-    const after = await openStore(site)
-    await write(after, '/three.md')
-    await after.close()
-    const [newest = 0] = (await sequences(site)).toReversed()
-    expect(newest).toBeGreaterThan(Math.max(...used))
-    expect(await visit(site)).toBe('accepted')
-  })
+  test(
+    'a backup that was accepted once goes on with unused sequence numbers',
+    { tags: 'slow' },
+    async () => {
+      const site = await newSite()
+      expect(await visit(site)).toBe('accepted')
+      copyDirectory(site.directory, `${site.directory}.backup`)
+      const before = await openStore(site)
+      await write(before, '/one.md')
+      await write(before, '/two.md')
+      await before.close()
+      const used = await sequences(site)
+      rmSync(site.directory, { recursive: true })
+      copyDirectory(`${site.directory}.backup`, site.directory)
+      expect(await visit(site, { acceptRolledBack: true })).toBe('accepted')
+      const after = await openStore(site)
+      await write(after, '/three.md')
+      await after.close()
+      const [newest = 0] = (await sequences(site)).toReversed()
+      expect(newest).toBeGreaterThan(Math.max(...used))
+      expect(await visit(site)).toBe('accepted')
+    },
+  )
 })
 
 /** The founder's sequence numbers in the history, by the reference decoder. */

@@ -70,7 +70,7 @@ function changed(change: (file: KeyringFile) => KeyringFile): Uint8Array {
   return encodeKeyring(change(decodeKeyring(keyring)))
 }
 
-test('T11: without a fault all three open', async () => {
+test('T11: without a fault all three open', { tags: 'slow' }, async () => {
   expect(await open(keyring, byIdentity())).toBe('accepted')
   expect(await open(keyring, byPassphrase)).toBe('accepted')
   expect(await open(keyring, byRecoveryKey)).toBe('accepted')
@@ -100,7 +100,7 @@ describe('T11: a passphrase', () => {
     ['another number of passes within the bounds', { passes: 3 }],
     ['another memory within the bounds', { memoryKiB: 65_537 }],
     ['another salt', { salt: new Uint8Array(16) }],
-  ])('wrong_key: %s', async (_, parameters) => {
+  ])('wrong_key: %s', { tags: 'slow' }, async (_, parameters) => {
     const spoilt = withSlot('passphrase', (slot) => ({
       ...slot,
       argon2: { ...argon2, ...parameters },
@@ -108,7 +108,7 @@ describe('T11: a passphrase', () => {
     expect(await open(spoilt, byPassphrase)).toBe('wrong_key')
   })
 
-  test('wrong_key: another passphrase', async () => {
+  test('wrong_key: another passphrase', { tags: 'slow' }, async () => {
     const unlock = { type: 'passphrase', passphrase: 'correct horse batterz' } as const
     expect(await open(keyring, unlock)).toBe('wrong_key')
   })

@@ -56,7 +56,7 @@ async function expectErased(clones: readonly Clone[], versionId: string): Promis
 }
 
 describe('T29: erased versions that come back', () => {
-  test('from a stale clone that syncs: it erases them itself', async () => {
+  test('from a stale clone that syncs: it erases them itself', { tags: 'slow' }, async () => {
     const { a, b, remote, stale, versionId } = await leaked()
     await create(stale, '/unpushed.md')
     expect(await sync(stale)).toMatchObject({ erased: 1 })
@@ -67,6 +67,7 @@ describe('T29: erased versions that come back', () => {
 
   test.each(sample(['with changes of its own', 'as it was'], 2))(
     'from a stale clone pushed over the remote by stock git, %s',
+    { tags: 'slow' },
     async (how) => {
       const { a, b, remote, stale, versionId } = await leaked()
       await sync(b)
@@ -89,20 +90,24 @@ describe('T29: erased versions that come back', () => {
     },
   )
 
-  test('from a stale clone that somebody names as a remote: nothing of it is shown', async () => {
-    const { a, b, remote, stale, versionId } = await leaked()
-    await create(stale, '/unpushed.md')
-    await stale.store.close()
-    await a.store.remotes.add('stale', stale.place.directory)
-    await a.store.as(author).sync({ remote: 'stale', only: 'pull' })
-    await a.store.remotes.remove('stale')
-    await a.store.maintenance.checkpoint()
-    await expectErased([a], versionId)
-    await syncAll([a, b])
-    await expectErased([a, b], versionId)
-    expect((await b.store.read('/unpushed.md'))?.content).toBe('/unpushed.md')
-    await expectInStep(remote, [a, b])
-  })
+  test(
+    'from a stale clone that somebody names as a remote: nothing of it is shown',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote, stale, versionId } = await leaked()
+      await create(stale, '/unpushed.md')
+      await stale.store.close()
+      await a.store.remotes.add('stale', stale.place.directory)
+      await a.store.as(author).sync({ remote: 'stale', only: 'pull' })
+      await a.store.remotes.remove('stale')
+      await a.store.maintenance.checkpoint()
+      await expectErased([a], versionId)
+      await syncAll([a, b])
+      await expectErased([a, b], versionId)
+      expect((await b.store.read('/unpushed.md'))?.content).toBe('/unpushed.md')
+      await expectInStep(remote, [a, b])
+    },
+  )
 
   test('from a backup that was put back, with its caches and its state', async () => {
     const { a, b, remote, versionId } = await leaked()
@@ -114,7 +119,7 @@ describe('T29: erased versions that come back', () => {
     await expectInStep(remote, [a, backup])
   })
 
-  test('while a redaction of something else is on its way', async () => {
+  test('while a redaction of something else is on its way', { tags: 'slow' }, async () => {
     const { a, b, remote, stale, versionId } = await leaked()
     const { data: versions } = await stale.store.history.versions({
       path: '/notes.md',
@@ -128,28 +133,35 @@ describe('T29: erased versions that come back', () => {
     await expectInStep(remote, [a, b, stale])
   })
 
-  test('are not reachable by the evidence of before: a redaction drops it', async () => {
-    const { a, b, remote } = await pairOfClones()
-    await create(a, '/key.txt', 'sk-leaked')
-    await syncAll([a, b])
-    await create(b, '/on-top.md')
-    await sync(b)
-    // A refused head, whose past holds what is going to be erased.
-    const tree = git(['rev-parse', 'main~1^{tree}'], remote).trim()
-    const junk = git(['commit-tree', tree, '-p', 'main', '-m', 'junk'], remote).trim()
-    git(['update-ref', 'refs/heads/main', junk], remote)
-    await expectRefused(a, ['commit_malformed', 'not_a_store'])
-    expect(await evidenceOf(a)).toBe(junk)
-    await edit(a, '/key.txt', 'revoked')
-    const { data: versions } = await a.store.history.versions({ path: '/key.txt', order: 'oldest' })
-    await redact(a, versions[0]?.versionId ?? '')
-    expect(await evidenceOf(a)).toBeUndefined()
-    git(['fsck', '--strict', '--no-dangling'], a.place.directory)
-    await repair(a)
-    await syncAll([a, b])
-    await expectErased([a, b], versions[0]?.versionId ?? '')
-    await expectInStep(remote, [a, b])
-  })
+  test(
+    'are not reachable by the evidence of before: a redaction drops it',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote } = await pairOfClones()
+      await create(a, '/key.txt', 'sk-leaked')
+      await syncAll([a, b])
+      await create(b, '/on-top.md')
+      await sync(b)
+      // A refused head, whose past holds what is going to be erased.
+      const tree = git(['rev-parse', 'main~1^{tree}'], remote).trim()
+      const junk = git(['commit-tree', tree, '-p', 'main', '-m', 'junk'], remote).trim()
+      git(['update-ref', 'refs/heads/main', junk], remote)
+      await expectRefused(a, ['commit_malformed', 'not_a_store'])
+      expect(await evidenceOf(a)).toBe(junk)
+      await edit(a, '/key.txt', 'revoked')
+      const { data: versions } = await a.store.history.versions({
+        path: '/key.txt',
+        order: 'oldest',
+      })
+      await redact(a, versions[0]?.versionId ?? '')
+      expect(await evidenceOf(a)).toBeUndefined()
+      git(['fsck', '--strict', '--no-dangling'], a.place.directory)
+      await repair(a)
+      await syncAll([a, b])
+      await expectErased([a, b], versions[0]?.versionId ?? '')
+      await expectInStep(remote, [a, b])
+    },
+  )
 })
 
 describe('T29: a history that was rewritten otherwise than its redactions say', () => {
@@ -194,7 +206,7 @@ describe('T29: a history that was rewritten otherwise than its redactions say', 
       },
     ],
   ]
-  test.each(sample(forgings, 2))('%s: %s', async (code, _, forging) => {
+  test.each(sample(forgings, 2))('%s: %s', { tags: 'slow' }, async (code, _, forging) => {
     const { forge } = await standardHistory('rewritten')
     const remote = `${temporaryDirectory()}/remote.git`
     await writeForged(forge, remote)

@@ -203,18 +203,22 @@ describe('unexpected failures', () => {
   })
 })
 
-test('without the SDK a refusal is a plain Error without the prefix', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    '--import',
-    script(`
+test(
+  'without the SDK a refusal is a plain Error without the prefix',
+  { tags: 'slow' },
+  async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--import',
+      script(`
       import { register } from 'node:module'
       register(${JSON.stringify(script(withoutSdk))})`),
-    '--input-type=module',
-    '--eval',
-    program(temporaryDirectory()),
-  ])
-  expect(JSON.parse(stdout)).toEqual(['Error', 'The path /memories/x does not exist'])
-})
+      '--input-type=module',
+      '--eval',
+      program(temporaryDirectory()),
+    ])
+    expect(JSON.parse(stdout)).toEqual(['Error', 'The path /memories/x does not exist'])
+  },
+)
 
 const withoutSdk = `
   export async function resolve(specifier, context, next) {

@@ -74,29 +74,33 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
   test.each([
     ['few', 20, 700],
     ['many bytes', 20, 500_000],
-  ])('%s that come one by one, some of them twice, are packed once', async (__, count, size) => {
-    const [source, target] = [await create(), await create()]
-    const history = new TestHistory(24)
-    const transitions = Array.from({ length: count }, () => history.next(size))
-    for (const transition of transitions) {
-      await source.exclusive(() => source.commit([transition]))
-    }
-    const oids = oidsOf(transitions)
-    function* oneByOne(): Generator<string> {
-      for (const oid of oids) yield* [oid, oids[0] ?? '']
-    }
-    const pack = await source.exchange.pack(oneByOne())
-    expect(pack.objects).toBe(new Set(oids).size)
-    await target.exchange.receive(pack.chunks(), { tip: history.head })
-    for (const oid of oids) {
-      const [sent, found] = [source.read(oid), target.read(oid)]
-      expect(found?.type).toBe(sent?.type)
-      expect(equalBytes(found?.body ?? noBytes, sent?.body ?? noBytes)).toBe(true)
-    }
-    pack.close()
-    await source.close()
-    await target.close()
-  })
+  ])(
+    '%s that come one by one, some of them twice, are packed once',
+    { tags: 'slow' },
+    async (__, count, size) => {
+      const [source, target] = [await create(), await create()]
+      const history = new TestHistory(24)
+      const transitions = Array.from({ length: count }, () => history.next(size))
+      for (const transition of transitions) {
+        await source.exclusive(() => source.commit([transition]))
+      }
+      const oids = oidsOf(transitions)
+      function* oneByOne(): Generator<string> {
+        for (const oid of oids) yield* [oid, oids[0] ?? '']
+      }
+      const pack = await source.exchange.pack(oneByOne())
+      expect(pack.objects).toBe(new Set(oids).size)
+      await target.exchange.receive(pack.chunks(), { tip: history.head })
+      for (const oid of oids) {
+        const [sent, found] = [source.read(oid), target.read(oid)]
+        expect(found?.type).toBe(sent?.type)
+        expect(equalBytes(found?.body ?? noBytes, sent?.body ?? noBytes)).toBe(true)
+      }
+      pack.close()
+      await source.close()
+      await target.close()
+    },
+  )
 
   test('an object that is not stored cannot be packed', async () => {
     const store = await create()

@@ -115,7 +115,7 @@ describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, 
     await store.close()
   })
 
-  test('remembers in the next run, from the same store', async () => {
+  test('remembers in the next run, from the same store', { tags: 'slow' }, async () => {
     const look = memoryCall('look', { command: 'view', path: '/memories/kept.md' })
     const later = await startMessagesApi([[look], [text('I remember.')]])
     onTestFinished(() => later.close())
@@ -124,7 +124,7 @@ describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, 
     expect(resultsOf(later.received.at(-1))['look']?.['content']).toContain('     2\tinsert_7')
   })
 
-  test('README: reads the store that `gitlocket init` made', async () => {
+  test('README: reads the store that `gitlocket init` made', { tags: 'slow' }, async () => {
     const later = await startMessagesApi([
       [memoryCall('look', { command: 'view', path: '/memories' })],
       [text('Nothing yet.')],
@@ -138,7 +138,7 @@ describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, 
     expect(stdout).toBe("[ { type: 'text', text: 'Nothing yet.' } ]\n")
   })
 
-  test.each(['agent.mjs', 'remember.mjs'])('%s type-checks', (program) => {
+  test.each(['agent.mjs', 'remember.mjs'])('%s type-checks', { tags: 'slow' }, (program) => {
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     const options = ['--allowJs', '--checkJs', '--noEmit', '--strict', '--skipLibCheck']
     const types = ['--types', 'node', '--module', 'nodenext', '--target', 'es2023']

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(`${root}/docs/API.md`, 'utf8')
 const program = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block = '']) => block).join('')
 
-test('its blocks print what the page says', () => {
+test('its blocks print what the page says', { tags: 'slow' }, () => {
   const directory = temporaryDirectory()
   mkdirSync(`${directory}/node_modules`)
   symlinkSync(root, `${directory}/node_modules/gitlocket`)

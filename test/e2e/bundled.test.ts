@@ -57,7 +57,7 @@ describe.each<[Format, string]>([
   ['esm', 'mjs'],
   ['cjs', 'cjs'],
 ])('a bundle in the format %s', (format, extension) => {
-  test('does all work in one thread', async () => {
+  test('does all work in one thread', { tags: 'slow' }, async () => {
     const directory = temporaryDirectory()
     const outfile = `${directory}/server.${extension}`
     await build({

@@ -20,7 +20,7 @@ async function newCard(home: Home): Promise<{ other: Home; file: string; id: str
 }
 
 describe('device card', () => {
-  test('makes the identity once, and prints the same card again', async () => {
+  test('makes the identity once, and prints the same card again', { tags: 'slow' }, async () => {
     const home = newHome()
     const first = await home.run(['device', 'card'])
     expect(first.exitCode).toBe(0)
@@ -51,35 +51,47 @@ describe('device add', () => {
       ],
       2,
     ),
-  )('as %s: reading exits with %i, writing with %i', async (role, reads, writes) => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'a')
-    const { other, file, id } = await newCard(home)
-    const added = await home.json('device', 'add', file, '--role', role, '--fingerprint', id)
-    expect(added).toMatchObject({ device_id: id, role, commit: expect.stringMatching(/^\w{40}$/) })
-    const there = ['--store', home.store]
-    expect((await other.call(['cat', 'a.md', ...there])).exitCode).toBe(reads)
-    const written = await other.call(['create', 'b.md', '--text', 'b', ...there])
-    expect(written.exitCode).toBe(writes)
-    await home.ok('verify')
-  })
+  )(
+    'as %s: reading exits with %i, writing with %i',
+    { tags: 'slow' },
+    async (role, reads, writes) => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'a')
+      const { other, file, id } = await newCard(home)
+      const added = await home.json('device', 'add', file, '--role', role, '--fingerprint', id)
+      expect(added).toMatchObject({
+        device_id: id,
+        role,
+        commit: expect.stringMatching(/^\w{40}$/),
+      })
+      const there = ['--store', home.store]
+      expect((await other.call(['cat', 'a.md', ...there])).exitCode).toBe(reads)
+      const written = await other.call(['create', 'b.md', '--text', 'b', ...there])
+      expect(written.exitCode).toBe(writes)
+      await home.ok('verify')
+    },
+  )
 
-  test('refuses another fingerprint, and asks for one off a terminal', async () => {
-    const home = await newHomeWithStore()
-    const { file, id } = await newCard(home)
-    const own = String((await home.json('key', 'show'))['device_id'])
-    const wrong = await home.call(['device', 'add', file, '--fingerprint', own])
-    expect([wrong.exitCode, wrong.stderr]).toEqual([
-      2,
-      expect.stringMatching(/different fingerprint/),
-    ])
-    const unasked = await home.run(['device', 'add', file])
-    expect([unasked.exitCode, unasked.stderr]).toEqual([2, expect.stringContaining(id)])
-    expect(unasked.stderr).toContain('--fingerprint')
-    expect(await home.json('status')).toMatchObject({ commits: 1 })
-  })
+  test(
+    'refuses another fingerprint, and asks for one off a terminal',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const { file, id } = await newCard(home)
+      const own = String((await home.json('key', 'show'))['device_id'])
+      const wrong = await home.call(['device', 'add', file, '--fingerprint', own])
+      expect([wrong.exitCode, wrong.stderr]).toEqual([
+        2,
+        expect.stringMatching(/different fingerprint/),
+      ])
+      const unasked = await home.run(['device', 'add', file])
+      expect([unasked.exitCode, unasked.stderr]).toEqual([2, expect.stringContaining(id)])
+      expect(unasked.stderr).toContain('--fingerprint')
+      expect(await home.json('status')).toMatchObject({ commits: 1 })
+    },
+  )
 
-  test('takes the card from standard input', async () => {
+  test('takes the card from standard input', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const { file, id } = await newCard(home)
     const input = readFileSync(file)
@@ -97,6 +109,7 @@ describe('device add', () => {
 
   test.skipIf(terminal.missing)(
     `on a terminal shows the fingerprint and asks; no is no${terminal.note}`,
+    { tags: 'slow' },
     async () => {
       const home = await newHomeWithStore()
       const { file, id } = await newCard(home)
@@ -112,7 +125,7 @@ describe('device add', () => {
 })
 
 describe('device list, role and remove', () => {
-  test('show all devices, and what a removed device still reads', async () => {
+  test('show all devices, and what a removed device still reads', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a')
     const { other, file, id } = await newCard(home)
@@ -170,52 +183,72 @@ describe('device list, role and remove', () => {
 })
 
 describe('audit', () => {
-  test('verifies and lists the trail of a plain clone, without contents', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'secret-name.md', '--text', 'secret text', '--reason', 'secret reason')
-    const { other, file, id } = await newCard(home)
-    await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
-    await home.ok('rm', 'secret-name.md', '--session', 'cleaning')
-    const clone = join(other.directory, 'clone')
-    git(['clone', '--quiet', '--bare', home.store, clone], other.directory)
-    const text = await other.ok('audit', '--store', clone)
-    expect(text).toMatch(
-      /^Verified the trail: 4 commits, 0 memories; the head is \w{40}\nWords:( [a-z]+){10}\n\nc/,
-    )
-    expect(text).toContain(`\n  added ${id} as auditor\n`)
-    expect(text).toMatch(
-      /\nSession: cleaning\nWhat: {4}change\n {2}deleted {2}memver_\w+ of mem_\w+\n/,
-    )
-    const json = await other.json('audit', '--session', 'cleaning', '--store', clone)
-    expect(json).toMatchObject({
-      verified: true,
-      role: 'auditor',
-      commits: 4,
-      entries: [{ kind: 'change', session_id: 'cleaning', versions: [{ operation: 'deleted' }] }],
-    })
-    expect(text + JSON.stringify(json)).not.toContain('secret')
-    expect((await other.json('audit', '-n', '2', '--store', clone))['entries']).toHaveLength(2)
-  })
+  test(
+    'verifies and lists the trail of a plain clone, without contents',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok(
+        'create',
+        'secret-name.md',
+        '--text',
+        'secret text',
+        '--reason',
+        'secret reason',
+      )
+      const { other, file, id } = await newCard(home)
+      await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
+      await home.ok('rm', 'secret-name.md', '--session', 'cleaning')
+      const clone = join(other.directory, 'clone')
+      git(['clone', '--quiet', '--bare', home.store, clone], other.directory)
+      const text = await other.ok('audit', '--store', clone)
+      expect(text).toMatch(
+        /^Verified the trail: 4 commits, 0 memories; the head is \w{40}\nWords:( [a-z]+){10}\n\nc/,
+      )
+      expect(text).toContain(`\n  added ${id} as auditor\n`)
+      expect(text).toMatch(
+        /\nSession: cleaning\nWhat: {4}change\n {2}deleted {2}memver_\w+ of mem_\w+\n/,
+      )
+      const json = await other.json('audit', '--session', 'cleaning', '--store', clone)
+      expect(json).toMatchObject({
+        verified: true,
+        role: 'auditor',
+        commits: 4,
+        entries: [{ kind: 'change', session_id: 'cleaning', versions: [{ operation: 'deleted' }] }],
+      })
+      expect(text + JSON.stringify(json)).not.toContain('secret')
+      expect((await other.json('audit', '-n', '2', '--store', clone))['entries']).toHaveLength(2)
+    },
+  )
 
-  test('needs no more than `join` and `sync` on the machine of an auditor', async () => {
-    const home = await newHomeWithStore()
-    const { other, file } = await newCard(home)
-    await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
-    const remote = bareRemote()
-    await home.ok('remote', 'add', 'origin', remote)
-    await home.ok('sync')
-    const joined = await other.call(['join', remote])
-    expect([joined.exitCode, joined.stderr]).toEqual([0, ''])
-    expect(joined.stdout).toMatch(/^This machine may verify the trail of memstore_.*2 commits, up/s)
-    expect((await other.call(['sync'])).exitCode).toBe(15)
-    await home.ok('create', 'secret-name.md', '--text', 'secret text')
-    await home.ok('sync')
-    const pulled = await other.call(['pull', '--json'])
-    expect(pulled.stdout + (await other.ok('audit'))).not.toContain('secret')
-    expect(JSON.parse(pulled.stdout)).toMatchObject({ remote: 'origin', received: { commits: 1 } })
-    const pushed = await other.call(['push'])
-    expect([pushed.exitCode, pushed.stderr]).toEqual([6, expect.stringContaining('audit')])
-  })
+  test(
+    'needs no more than `join` and `sync` on the machine of an auditor',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const { other, file } = await newCard(home)
+      await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
+      const remote = bareRemote()
+      await home.ok('remote', 'add', 'origin', remote)
+      await home.ok('sync')
+      const joined = await other.call(['join', remote])
+      expect([joined.exitCode, joined.stderr]).toEqual([0, ''])
+      expect(joined.stdout).toMatch(
+        /^This machine may verify the trail of memstore_.*2 commits, up/s,
+      )
+      expect((await other.call(['sync'])).exitCode).toBe(15)
+      await home.ok('create', 'secret-name.md', '--text', 'secret text')
+      await home.ok('sync')
+      const pulled = await other.call(['pull', '--json'])
+      expect(pulled.stdout + (await other.ok('audit'))).not.toContain('secret')
+      expect(JSON.parse(pulled.stdout)).toMatchObject({
+        remote: 'origin',
+        received: { commits: 1 },
+      })
+      const pushed = await other.call(['push'])
+      expect([pushed.exitCode, pushed.stderr]).toEqual([6, expect.stringContaining('audit')])
+    },
+  )
 
   test('other commands point an auditor to it; it serves owners as well', async () => {
     const home = await newHomeWithStore()
@@ -230,19 +263,23 @@ describe('audit', () => {
 })
 
 describe('key recovery', () => {
-  test('makes a key that opens the store, and the old one no longer does', async () => {
-    const home = newHome()
-    const { recovery_key: old } = await home.json('init')
-    const made = await home.json('key', 'recovery')
-    expect(made).toMatchObject({ epochs: 2, residual_access: { commits: 2, memories: 0 } })
-    expect(await joinWith(home, String(old))).toBe(8)
-    expect(await joinWith(home, String(made['recovery_key']))).toBe(0)
-    const beside = await home.json('key', 'recovery', '--keep-old')
-    expect(beside).toMatchObject({ epochs: 2, residual_access: null })
-    expect(await joinWith(home, String(made['recovery_key']))).toBe(0)
-    expect(await joinWith(home, String(beside['recovery_key']))).toBe(0)
-    await home.ok('verify')
-  })
+  test(
+    'makes a key that opens the store, and the old one no longer does',
+    { tags: 'slow' },
+    async () => {
+      const home = newHome()
+      const { recovery_key: old } = await home.json('init')
+      const made = await home.json('key', 'recovery')
+      expect(made).toMatchObject({ epochs: 2, residual_access: { commits: 2, memories: 0 } })
+      expect(await joinWith(home, String(old))).toBe(8)
+      expect(await joinWith(home, String(made['recovery_key']))).toBe(0)
+      const beside = await home.json('key', 'recovery', '--keep-old')
+      expect(beside).toMatchObject({ epochs: 2, residual_access: null })
+      expect(await joinWith(home, String(made['recovery_key']))).toBe(0)
+      expect(await joinWith(home, String(beside['recovery_key']))).toBe(0)
+      await home.ok('verify')
+    },
+  )
 
   async function joinWith(home: Home, key: string): Promise<number> {
     const other = newHome()
@@ -256,7 +293,7 @@ describe('key recovery', () => {
 describe('two owners who change the keyring on separate clones', () => {
   const newPair = pairsOfMachines()
 
-  test('sync joins their changes, says so, and both continue', async () => {
+  test('sync joins their changes, says so, and both continue', { tags: 'slow' }, async () => {
     const { first, second } = await newPair()
     const ours = await newCard(first)
     const theirs = await newCard(second)

@@ -44,33 +44,41 @@ async function doctor(home: Home): Promise<Readonly<Record<string, Check>>> {
   return Object.fromEntries(checks.map((one) => [one.check, one]))
 }
 
-test('doctor says whether the holder of the lock runs, is stopped or has ended', async () => {
-  const home = await newHomeWithStore()
-  const holder = await startHolder(home)
-  const who = `held by process ${holder.pid}`
+test(
+  'doctor says whether the holder of the lock runs, is stopped or has ended',
+  { tags: 'slow' },
+  async () => {
+    const home = await newHomeWithStore()
+    const holder = await startHolder(home)
+    const who = `held by process ${holder.pid}`
 
-  const running = await doctor(home)
-  expect(running['Lock']).toMatchObject({ level: 'ok', found: `${who}, which runs` })
-  expect(running['Reclaimable']?.found).toContain('not counted: another process holds a lock')
+    const running = await doctor(home)
+    expect(running['Lock']).toMatchObject({ level: 'ok', found: `${who}, which runs` })
+    expect(running['Reclaimable']?.found).toContain('not counted: another process holds a lock')
 
-  holder.kill('SIGSTOP')
-  const stopped = await doctor(home)
-  expect(stopped['Lock']).toMatchObject({
-    level: 'warn',
-    found: `${who}, which is stopped or too busy to answer`,
-    fix: expect.stringContaining(`kill -CONT ${holder.pid}`),
-  })
-  expect(stopped['Reclaimable']?.found).toContain('not counted')
+    holder.kill('SIGSTOP')
+    const stopped = await doctor(home)
+    expect(stopped['Lock']).toMatchObject({
+      level: 'warn',
+      found: `${who}, which is stopped or too busy to answer`,
+      fix: expect.stringContaining(`kill -CONT ${holder.pid}`),
+    })
+    expect(stopped['Reclaimable']?.found).toContain('not counted')
 
-  holder.kill('SIGKILL')
-  await once(holder, 'close')
-  const gone = await doctor(home)
-  expect(gone['Lock']).toMatchObject({ level: 'ok', found: expect.stringContaining('has ended') })
-  expect(gone['Reclaimable']).toMatchObject({ level: 'ok', found: expect.stringContaining('none') })
-})
+    holder.kill('SIGKILL')
+    await once(holder, 'close')
+    const gone = await doctor(home)
+    expect(gone['Lock']).toMatchObject({ level: 'ok', found: expect.stringContaining('has ended') })
+    expect(gone['Reclaimable']).toMatchObject({
+      level: 'ok',
+      found: expect.stringContaining('none'),
+    })
+  },
+)
 
 test.skipIf(containers.missing)(
   `doctor says the same of a process in another container${containers.note}`,
+  { tags: 'slow' },
   async () => {
     const home = await newHomeWithStore()
     const holder = runContained(holderOf(home))

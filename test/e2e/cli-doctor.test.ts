@@ -41,7 +41,7 @@ function headOf({ store }: Home): string {
 }
 
 describe('doctor', () => {
-  test('finds nothing wrong with a new store', async () => {
+  test('finds nothing wrong with a new store', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a')
     const report = await home.json('doctor')
@@ -53,7 +53,7 @@ describe('doctor', () => {
     expect(await home.ok('doctor')).toMatch(/^ok {4}Identity /)
   })
 
-  test('names the lock of a dead git, which does not stop a change', async () => {
+  test('names the lock of a dead git, which does not stop a change', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     writeFileSync(join(home.store, 'refs/heads/main.lock'), '')
     expect(await home.ok('create', 'a.md', '--text', 'a')).toContain('Created')
@@ -71,41 +71,49 @@ describe('doctor', () => {
   })
 
   const stockGit = requires('git')
-  test.skipIf(stockGit.missing)(`counts unreachable objects${stockGit.note}`, async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'a')
-    const clean = await home.json('doctor')
-    const none = { objects: 0, bytes: 0 }
-    expect(clean['reclaimable']).toEqual({ erased: none, repeated: none, unreachable: none })
-    git(['commit-tree', '-m', 'lost', 'main^{tree}'], home.store)
-    const { reclaimable } = await home.json('doctor')
-    expect(reclaimable).toMatchObject({ repeated: none, unreachable: { objects: 1 } })
-    expect(await home.ok('doctor')).toMatch(/^ok {4}Reclaimable {7}1 unreachable object, \d+ B$/m)
-    expect(await home.ok('status')).toMatch(
-      /^To free {4}nothing; `gitlocket doctor` looks closer$/m,
-    )
-  })
+  test.skipIf(stockGit.missing)(
+    `counts unreachable objects${stockGit.note}`,
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'a')
+      const clean = await home.json('doctor')
+      const none = { objects: 0, bytes: 0 }
+      expect(clean['reclaimable']).toEqual({ erased: none, repeated: none, unreachable: none })
+      git(['commit-tree', '-m', 'lost', 'main^{tree}'], home.store)
+      const { reclaimable } = await home.json('doctor')
+      expect(reclaimable).toMatchObject({ repeated: none, unreachable: { objects: 1 } })
+      expect(await home.ok('doctor')).toMatch(/^ok {4}Reclaimable {7}1 unreachable object, \d+ B$/m)
+      expect(await home.ok('status')).toMatch(
+        /^To free {4}nothing; `gitlocket doctor` looks closer$/m,
+      )
+    },
+  )
 
-  test('names a damaged journal, and what is intact on both sides of the damage', async () => {
-    const home = await newHomeWithStore()
-    const path = join(home.store, 'gitlocket/journal-a')
-    const { bytes, starts } = journalOf(new TestHistory(1, headOf(home)).take(4))
-    const [, second = 0, third = 0] = starts
-    bytes[second + 90] = (bytes[second + 90] ?? 0) ^ 1
-    writeFileSync(path, bytes)
-    expect(await home.call(['ls'])).toMatchObject({ exitCode: 17 })
-    const { exitCode, stdout } = await home.call(['doctor', '--json'])
-    expect(exitCode).toBe(17)
-    expect(JSON.parse(stdout).checks).toContainEqual({
-      check: 'Journal',
-      level: 'fail',
-      found:
-        `gitlocket/journal-a is damaged (bytes ${second} to ${third}); ` +
-        'intact are 1 command before that and 2 commands after it',
-      fix: mendStore,
-    })
-    expect(readFileSync(path)).toEqual(Buffer.from(bytes))
-  })
+  test(
+    'names a damaged journal, and what is intact on both sides of the damage',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const path = join(home.store, 'gitlocket/journal-a')
+      const { bytes, starts } = journalOf(new TestHistory(1, headOf(home)).take(4))
+      const [, second = 0, third = 0] = starts
+      bytes[second + 90] = (bytes[second + 90] ?? 0) ^ 1
+      writeFileSync(path, bytes)
+      expect(await home.call(['ls'])).toMatchObject({ exitCode: 17 })
+      const { exitCode, stdout } = await home.call(['doctor', '--json'])
+      expect(exitCode).toBe(17)
+      expect(JSON.parse(stdout).checks).toContainEqual({
+        check: 'Journal',
+        level: 'fail',
+        found:
+          `gitlocket/journal-a is damaged (bytes ${second} to ${third}); ` +
+          'intact are 1 command before that and 2 commands after it',
+        fix: mendStore,
+      })
+      expect(readFileSync(path)).toEqual(Buffer.from(bytes))
+    },
+  )
 
   test.each<[name: string, check: string, level: string, exitCode: number, (home: Home) => void]>([
     ['no identity', 'Identity', 'fail', 8, ({ identityFile }) => rmSync(identityFile)],
@@ -132,7 +140,7 @@ describe('doctor', () => {
       11,
       ({ store }) => emptyDirectory(join(store, 'objects/pack')),
     ],
-  ])('reports %s, with a fix', async (_, check, level, exitCode, breaking) => {
+  ])('reports %s, with a fix', { tags: 'slow' }, async (_, check, level, exitCode, breaking) => {
     const home = await newHomeWithStore()
     breaking(home)
     const result = await home.call(['doctor', '--json'])
@@ -153,7 +161,7 @@ describe('doctor', () => {
     expect(checks).toContainEqual(expect.objectContaining({ check: 'git fsck', level: 'fail' }))
   })
 
-  test('a state directory inside the store is a mistake', async () => {
+  test('a state directory inside the store is a mistake', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const inside = join(home.store, 'state')
     cpSync(home.stateDirectory, inside, { recursive: true })
@@ -164,20 +172,24 @@ describe('doctor', () => {
 })
 
 describe('doctor --leaks', () => {
-  test('finds no canary in files, objects or messages, and cleans up', async () => {
-    const home = newHome()
-    const temporary = join(home.directory, 'tmp')
-    mkdirSync(temporary)
-    const env = { TMPDIR: temporary }
-    const { stdout, exitCode } = await home.run(['doctor', '--leaks', '--json'], { env })
-    const report = JSON.parse(stdout)
-    expect(exitCode).toBe(0)
-    expect(report).toMatchObject({ leaks: [], control_found: true })
-    expect(report.searched.files).toBeGreaterThan(20)
-    expect(report.searched.objects).toBeGreaterThan(50)
-    expect(report.searched.texts).toBeGreaterThan(5)
-    expect(readdirSync(temporary)).toEqual([])
-  })
+  test(
+    'finds no canary in files, objects or messages, and cleans up',
+    { tags: 'slow' },
+    async () => {
+      const home = newHome()
+      const temporary = join(home.directory, 'tmp')
+      mkdirSync(temporary)
+      const env = { TMPDIR: temporary }
+      const { stdout, exitCode } = await home.run(['doctor', '--leaks', '--json'], { env })
+      const report = JSON.parse(stdout)
+      expect(exitCode).toBe(0)
+      expect(report).toMatchObject({ leaks: [], control_found: true })
+      expect(report.searched.files).toBeGreaterThan(20)
+      expect(report.searched.objects).toBeGreaterThan(50)
+      expect(report.searched.texts).toBeGreaterThan(5)
+      expect(readdirSync(temporary)).toEqual([])
+    },
+  )
 
   const canary = { place: 'test', text: 'canary-0123456789' }
   test.each(needlesOf(canary).map((needle) => [needle.encoding, needle.bytes] as const))(
@@ -248,28 +260,32 @@ describe('doctor --repair', () => {
     expect(await home.ok('cat', 'kept.md')).toBe('kept')
   })
 
-  test('puts damaged files where doctor, verify --absence and a redaction know them', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'kept.md', '--text', 'kept')
-    await home.ok('create', 'leak.md', '--text', 'leak')
-    await home.ok('rm', 'leak.md')
-    const backup = `${home.store}-backup`
-    cpSync(home.store, backup, { recursive: true })
-    for (const name of readdirSync(join(home.store, 'objects/pack'))) {
-      if (!name.endsWith('.pack')) continue
-      const file = join(home.store, 'objects/pack', name)
-      const bytes = readFileSync(file)
-      rmSync(file)
-      writeFileSync(file, bytes.subarray(0, bytes.length >> 1))
-    }
-    expect(await home.ok('doctor', '--repair', '--from', backup)).toContain('gitlocket/damaged/1')
-    const aside = 'in gitlocket/damaged of the store'
-    expect(await home.ok('doctor')).toContain(aside)
-    expect(await home.ok('verify', '--absence')).toContain(`${aside}: not searched`)
-    expect((await home.call(['redact', '--path', 'leak.md', '--yes'])).exitCode).toBe(0)
-    expect(await home.ok('verify', '--absence')).not.toContain(aside)
-    expect(await home.ok('doctor')).not.toContain(aside)
-  })
+  test(
+    'puts damaged files where doctor, verify --absence and a redaction know them',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'kept.md', '--text', 'kept')
+      await home.ok('create', 'leak.md', '--text', 'leak')
+      await home.ok('rm', 'leak.md')
+      const backup = `${home.store}-backup`
+      cpSync(home.store, backup, { recursive: true })
+      for (const name of readdirSync(join(home.store, 'objects/pack'))) {
+        if (!name.endsWith('.pack')) continue
+        const file = join(home.store, 'objects/pack', name)
+        const bytes = readFileSync(file)
+        rmSync(file)
+        writeFileSync(file, bytes.subarray(0, bytes.length >> 1))
+      }
+      expect(await home.ok('doctor', '--repair', '--from', backup)).toContain('gitlocket/damaged/1')
+      const aside = 'in gitlocket/damaged of the store'
+      expect(await home.ok('doctor')).toContain(aside)
+      expect(await home.ok('verify', '--absence')).toContain(`${aside}: not searched`)
+      expect((await home.call(['redact', '--path', 'leak.md', '--yes'])).exitCode).toBe(0)
+      expect(await home.ok('verify', '--absence')).not.toContain(aside)
+      expect(await home.ok('doctor')).not.toContain(aside)
+    },
+  )
 
   test('takes its options only together', async () => {
     const home = await newHomeWithStore()

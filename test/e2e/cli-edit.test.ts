@@ -27,7 +27,7 @@ function leftovers(): string[] {
 }
 
 describe.skipIf(noRam)(`edit${note}`, () => {
-  test('what the editor saves becomes one change', async () => {
+  test('what the editor saves becomes one change', { tags: 'slow' }, async () => {
     const home = await homeWithMemory()
     const script = `stat -c '%a %a' "$1" "$(dirname "$1")" > seen; echo "$1" >> seen
       sed -i s/two/zwei/ "$1"`
@@ -57,17 +57,21 @@ describe.skipIf(noRam)(`edit${note}`, () => {
       ],
       2,
     ),
-  )('an editor that %s changes nothing', async (_, script, exitCode, sentence) => {
-    const home = await homeWithMemory()
-    const before = (await home.json('status'))['head']
-    const result = await edit(home, script)
-    expect(result.exitCode).toBe(exitCode)
-    expect(result.stderr).toMatch(sentence)
-    expect((await home.json('status'))['head']).toBe(before)
-    expect(leftovers()).toEqual([])
-  })
+  )(
+    'an editor that %s changes nothing',
+    { tags: 'slow' },
+    async (_, script, exitCode, sentence) => {
+      const home = await homeWithMemory()
+      const before = (await home.json('status'))['head']
+      const result = await edit(home, script)
+      expect(result.exitCode).toBe(exitCode)
+      expect(result.stderr).toMatch(sentence)
+      expect((await home.json('status'))['head']).toBe(before)
+      expect(leftovers()).toEqual([])
+    },
+  )
 
-  test('an edit concurrent with another one is merged by lines', async () => {
+  test('an edit concurrent with another one is merged by lines', { tags: 'slow' }, async () => {
     const home = await homeWithMemory()
     const other = `${process.execPath} ${mainFile} str-replace notes.md --old one --new 1`
     await home.ok('insert', 'notes.md', '--line', '1', '--text', 'a\nb\nc\nd')
@@ -76,14 +80,18 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     expect(await home.ok('cat', 'notes.md')).toBe('1\na\nb\nc\nd\ntwo\n3\n')
   })
 
-  test('an edit of the same lines saves nothing, and its text is not lost', async () => {
-    const home = await homeWithMemory()
-    const other = `${process.execPath} ${mainFile} str-replace notes.md --old two --new 2 >&2`
-    const result = await edit(home, `${other}; sed -i s/two/zwei/ "$1"`)
-    expect(result).toMatchObject({ exitCode: 4, stdout: 'one\nzwei\nthree\n' })
-    expect(result.stderr).toMatch(/changed meanwhile; nothing was saved/)
-    expect(await home.ok('cat', 'notes.md')).toBe('one\n2\nthree\n')
-  })
+  test(
+    'an edit of the same lines saves nothing, and its text is not lost',
+    { tags: 'slow' },
+    async () => {
+      const home = await homeWithMemory()
+      const other = `${process.execPath} ${mainFile} str-replace notes.md --old two --new 2 >&2`
+      const result = await edit(home, `${other}; sed -i s/two/zwei/ "$1"`)
+      expect(result).toMatchObject({ exitCode: 4, stdout: 'one\nzwei\nthree\n' })
+      expect(result.stderr).toMatch(/changed meanwhile; nothing was saved/)
+      expect(await home.ok('cat', 'notes.md')).toBe('one\n2\nthree\n')
+    },
+  )
 
   test.each(sample(['SIGTERM', 'SIGHUP'] as const, 2))('%s removes the file', async (signal) => {
     const home = await homeWithMemory()
@@ -99,7 +107,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     await home.ok('verify')
   })
 
-  test('XDG_RUNTIME_DIR is used if it is in RAM, and only then', async () => {
+  test('XDG_RUNTIME_DIR is used if it is in RAM, and only then', { tags: 'slow' }, async () => {
     const home = await homeWithMemory()
     const editor = home.file('editor', 'echo "$1" > seen\n')
     const place = async (directory: string): Promise<string> => {

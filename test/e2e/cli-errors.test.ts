@@ -176,9 +176,13 @@ describe('a request that cannot be done', () => {
     [2, Uint8Array.of(0xff, 0xfe), /Standard input must be UTF-8 text/],
     [2, Uint8Array.of(0x61, 0), /NUL/],
     [5, new Uint8Array(16 * 1024 * 1024 + 1).fill(0x61), /larger than a memory can be/],
-  ])('exits with %d for standard input of the wrong kind', async (exitCode, input, sentence) => {
-    expect(await home.run(['create', 'x', '-'], { input })).toEqual(refusal(exitCode, sentence))
-  })
+  ])(
+    'exits with %d for standard input of the wrong kind',
+    { tags: 'slow' },
+    async (exitCode, input, sentence) => {
+      expect(await home.run(['create', 'x', '-'], { input })).toEqual(refusal(exitCode, sentence))
+    },
+  )
 
   const starts: readonly (readonly [exitCode: number, words: string[]])[] = [
     [2, ['lgo']],
@@ -188,17 +192,21 @@ describe('a request that cannot be done', () => {
     [5, ['create', 'x', '--text', 'x'.repeat(102_401)]],
     [7, ['ls', '--store', 'nowhere']],
   ]
-  test.each(sample(starts, 2))('exits with %d as a process, too', async (exitCode, words) => {
-    const result = await home.run(words)
-    expect(result.exitCode).toBe(exitCode)
-    expect(result).toEqual(await home.call(words))
-  })
+  test.each(sample(starts, 2))(
+    'exits with %d as a process, too',
+    { tags: 'slow' },
+    async (exitCode, words) => {
+      const result = await home.run(words)
+      expect(result.exitCode).toBe(exitCode)
+      expect(result).toEqual(await home.call(words))
+    },
+  )
 
   test('leaves the store unchanged', async () => {
     expect((await home.json('status'))['head']).toBe(head)
   })
 
-  test('with --json the error is one JSON value on standard error', async () => {
+  test('with --json the error is one JSON value on standard error', { tags: 'slow' }, async () => {
     const { stdout, stderr, exitCode } = await home.run(['rm', 'nothing', '--json'])
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 3 })
     expect(JSON.parse(stderr)).toEqual({
@@ -214,12 +222,16 @@ describe('a request that cannot be done', () => {
 })
 
 describe('a store that cannot be opened', () => {
-  test('no identity: names the file and the commands that create one', async () => {
-    const home = newHome()
-    const result = await home.run(['ls'])
-    expect(result).toEqual(refusal(8, /There is no identity file at .*\/identity\nstore: /))
-    expect(result.stderr).toMatch(/`gitlocket init` .* `gitlocket recover`/)
-  })
+  test(
+    'no identity: names the file and the commands that create one',
+    { tags: 'slow' },
+    async () => {
+      const home = newHome()
+      const result = await home.run(['ls'])
+      expect(result).toEqual(refusal(8, /There is no identity file at .*\/identity\nstore: /))
+      expect(result.stderr).toMatch(/`gitlocket init` .* `gitlocket recover`/)
+    },
+  )
 
   test('no store', async () => {
     const home = await newHomeWithStore()
@@ -258,7 +270,7 @@ describe('a store that cannot be opened', () => {
     expect(await home.call(['ls'])).toEqual(refusal(exitCode, /store: /))
   })
 
-  test('the wrong identity, for every verb and for init', async () => {
+  test('the wrong identity, for every verb and for init', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const other = newHome()
     await other.ok('init')
@@ -275,7 +287,7 @@ describe('a store that cannot be opened', () => {
     expect(() => readFileSync(stranger.identityFile)).toThrow(/ENOENT/)
   })
 
-  test('init refuses a directory with other contents, and a file', async () => {
+  test('init refuses a directory with other contents, and a file', { tags: 'slow' }, async () => {
     const home = newHome()
     home.file('full/file', '')
     const result = await home.run(['init', '--store', 'full'])
@@ -285,23 +297,27 @@ describe('a store that cannot be opened', () => {
     expect(() => readFileSync(home.identityFile)).toThrow(/ENOENT/)
   })
 
-  test('a store that was rolled back exits with 12, until that is accepted', async () => {
-    const home = await newHomeWithStore()
-    const backup = join(home.directory, 'backup')
-    cpSync(home.store, backup, { recursive: true })
-    await home.ok('create', 'a.md', ...anyText)
-    rmSync(home.store, { recursive: true })
-    cpSync(backup, home.store, { recursive: true })
-    expect(await home.run(['ls'])).toEqual(refusal(12, /verify --accept-rolled-back/))
-    await home.ok('verify', '--accept-rolled-back')
-    await home.ok('create', 'b.md', ...anyText)
-    expect(await home.ok('ls')).toBe('b.md\n')
-    await home.ok('verify')
-  })
+  test(
+    'a store that was rolled back exits with 12, until that is accepted',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const backup = join(home.directory, 'backup')
+      cpSync(home.store, backup, { recursive: true })
+      await home.ok('create', 'a.md', ...anyText)
+      rmSync(home.store, { recursive: true })
+      cpSync(backup, home.store, { recursive: true })
+      expect(await home.run(['ls'])).toEqual(refusal(12, /verify --accept-rolled-back/))
+      await home.ok('verify', '--accept-rolled-back')
+      await home.ok('create', 'b.md', ...anyText)
+      expect(await home.ok('ls')).toBe('b.md\n')
+      await home.ok('verify')
+    },
+  )
 })
 
 describe('a disk that refuses a write', () => {
-  test('a read-only home exits with 9 and names the file', async () => {
+  test('a read-only home exits with 9 and names the file', { tags: 'slow' }, async () => {
     const home = newHome()
     if (isRoot) chownSync(home.directory, 65_534, 65_534)
     chmodSync(home.directory, 0o500)
@@ -310,27 +326,31 @@ describe('a disk that refuses a write', () => {
     expect(result).toEqual(refusal(9, /identity file at .*: permission was denied/))
   })
 
-  test.runIf(isRoot)('a store of another user exits with 9', async () => {
+  test.runIf(isRoot)('a store of another user exits with 9', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const result = await runUnprivileged(home, ['ls', '--store', home.store])
     expect(result).toEqual(refusal(9, /permission was denied/))
   })
 
-  test('a full disk exits with 9, and earlier memories are not lost', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', ...anyText)
-    // The file size limit replaces the end of the disk; it is the one limit that any user can set.
-    const script = `trap '' XFSZ; ulimit -f 4; exec "$0" "$@"`
-    const words = [process.execPath, mainFile, 'create', 'b.md', '--text', 'b'.repeat(90_000)]
-    const options = { cwd: home.directory, env: home.environment() }
-    const result = await ended(spawn('/bin/sh', ['-c', script, ...words], options))
-    expect(result).toEqual(refusal(9, /store: /))
-    expect(await home.ok('ls')).toBe('a.md\n')
-    await home.ok('create', 'c.md', ...anyText)
-    await home.ok('verify')
-  })
+  test(
+    'a full disk exits with 9, and earlier memories are not lost',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', ...anyText)
+      // The file size limit replaces the end of the disk; any user can set this one limit alone.
+      const script = `trap '' XFSZ; ulimit -f 4; exec "$0" "$@"`
+      const words = [process.execPath, mainFile, 'create', 'b.md', '--text', 'b'.repeat(90_000)]
+      const options = { cwd: home.directory, env: home.environment() }
+      const result = await ended(spawn('/bin/sh', ['-c', script, ...words], options))
+      expect(result).toEqual(refusal(9, /store: /))
+      expect(await home.ok('ls')).toBe('a.md\n')
+      await home.ok('create', 'c.md', ...anyText)
+      await home.ok('verify')
+    },
+  )
 
-  test('an answer that cannot be written exits with 9', async () => {
+  test('an answer that cannot be written exits with 9', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const words = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, mainFile, 'ls', '--help']
     const options = { cwd: home.directory, env: home.environment() }
@@ -341,12 +361,16 @@ describe('a disk that refuses a write', () => {
 
 describe('tampering', () => {
   const stockGit = requires('git')
-  test.skipIf(stockGit.missing)(`a commit by git exits with 11${stockGit.note}`, async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', ...anyText)
-    const tree = git(['rev-parse', 'HEAD^{tree}'], home.store).trim()
-    const commit = git(['commit-tree', tree, '-p', 'HEAD', '-m', 'x'], home.store).trim()
-    git(['update-ref', 'refs/heads/main', commit], home.store)
-    expect(await home.run(['ls'])).toEqual(refusal(11, /hint: Do not use this copy/))
-  })
+  test.skipIf(stockGit.missing)(
+    `a commit by git exits with 11${stockGit.note}`,
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', ...anyText)
+      const tree = git(['rev-parse', 'HEAD^{tree}'], home.store).trim()
+      const commit = git(['commit-tree', tree, '-p', 'HEAD', '-m', 'x'], home.store).trim()
+      git(['update-ref', 'refs/heads/main', commit], home.store)
+      expect(await home.run(['ls'])).toEqual(refusal(11, /hint: Do not use this copy/))
+    },
+  )
 })

@@ -35,7 +35,7 @@ describe('Ctrl-C', () => {
     return versions.some(({ id }: { readonly id: string }) => id === leak) ? 'new' : 'old'
   }
 
-  test.each(redactDelays)('after %d ms of redact', async (delay) => {
+  test.each(redactDelays)('after %d ms of redact', { tags: 'slow' }, async (delay) => {
     const home = copy()
     const child = home.start(['redact', leak, '--yes'])
     const timer = setTimeout(() => child.kill('SIGINT'), delay)

@@ -60,7 +60,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 }
 
 describe('another machine', () => {
-  test('joins with the passphrase as a writer', async () => {
+  test('joins with the passphrase as a writer', { tags: 'slow' }, async () => {
     const home = await homeWithPassphrase()
     const env = { GITLOCKET_PASSPHRASE_FILE: join(home.directory, 'old') }
     const other = newHome()
@@ -106,35 +106,45 @@ describe('another machine', () => {
     expect(existsSync(other.identityFile)).toBe(false)
   })
 
-  test('off a terminal nothing is asked: the error names the variables', async () => {
-    const home = await newHomeWithStore()
-    const other = newHome()
-    const asked = await other.run(['recover', '--store', home.store], { input: `${passphrase}\n` })
-    expect(asked.exitCode).toBe(2)
-    expect(asked.stderr).toMatch(/GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE/)
-    const passwd = await home.run(['key', 'passwd'], { input: `${passphrase}\n` })
-    expect(passwd.exitCode).toBe(2)
-    expect(passwd.stderr).toMatch(/GITLOCKET_NEW_PASSPHRASE_FILE/)
-  })
+  test(
+    'off a terminal nothing is asked: the error names the variables',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const other = newHome()
+      const asked = await other.run(['recover', '--store', home.store], {
+        input: `${passphrase}\n`,
+      })
+      expect(asked.exitCode).toBe(2)
+      expect(asked.stderr).toMatch(/GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE/)
+      const passwd = await home.run(['key', 'passwd'], { input: `${passphrase}\n` })
+      expect(passwd.exitCode).toBe(2)
+      expect(passwd.stderr).toMatch(/GITLOCKET_NEW_PASSPHRASE_FILE/)
+    },
+  )
 })
 
 describe('key passwd', () => {
-  test('the new passphrase opens it, the old one does not, none after --remove', async () => {
-    const home = await homeWithPassphrase()
-    const old = { GITLOCKET_PASSPHRASE_FILE: join(home.directory, 'old') }
-    const changed = home.file('new', 'another passphrase\n')
-    const env = { GITLOCKET_NEW_PASSPHRASE_FILE: changed }
-    const answer = await home.call(['key', 'passwd'], env)
-    expect(answer.stdout).toMatch(/^The passphrase was set\n\nA new epoch of keys began/)
-    const joining = (file: Readonly<Record<string, string>>): Promise<Ended> =>
-      newHome().call(['recover', '--store', home.store], file)
-    expect((await joining(old)).exitCode).toBe(8)
-    expect((await joining({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(0)
-    expect(await home.ok('key', 'passwd', '--remove')).toMatch(/^The passphrase was removed\n/)
-    expect((await joining({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(8)
-    expect(await home.json('status')).toMatchObject({ epochs: 3 })
-    await home.ok('verify')
-  })
+  test(
+    'the new passphrase opens it, the old one does not, none after --remove',
+    { tags: 'slow' },
+    async () => {
+      const home = await homeWithPassphrase()
+      const old = { GITLOCKET_PASSPHRASE_FILE: join(home.directory, 'old') }
+      const changed = home.file('new', 'another passphrase\n')
+      const env = { GITLOCKET_NEW_PASSPHRASE_FILE: changed }
+      const answer = await home.call(['key', 'passwd'], env)
+      expect(answer.stdout).toMatch(/^The passphrase was set\n\nA new epoch of keys began/)
+      const joining = (file: Readonly<Record<string, string>>): Promise<Ended> =>
+        newHome().call(['recover', '--store', home.store], file)
+      expect((await joining(old)).exitCode).toBe(8)
+      expect((await joining({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(0)
+      expect(await home.ok('key', 'passwd', '--remove')).toMatch(/^The passphrase was removed\n/)
+      expect((await joining({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(8)
+      expect(await home.json('status')).toMatchObject({ epochs: 3 })
+      await home.ok('verify')
+    },
+  )
 
   test('a short one is refused and nothing changes', async () => {
     const home = await newHomeWithStore()
@@ -195,6 +205,7 @@ describe('on a terminal', () => {
 
   test.skipIf(python.missing)(
     `init asks for a passphrase twice and does not show it${python.note}`,
+    { tags: 'slow' },
     async () => {
       const home = newHome()
       const { stdout, exitCode } = await typing(
@@ -220,6 +231,7 @@ describe('on a terminal', () => {
 
   test.skipIf(python.missing)(
     `two different inputs, and Ctrl-C, make nothing${python.note}`,
+    { tags: 'slow' },
     async () => {
       const home = newHome()
       const question = 'New passphrase (empty for none): '
@@ -241,6 +253,7 @@ describe('on a terminal', () => {
 
   test.skipIf(python.missing)(
     `control characters of a memory are shown, not obeyed${python.note}`,
+    { tags: 'slow' },
     async () => {
       const home = await newHomeWithStore()
       await home.run(['create', 'a', '-'], { input: '\u001b]0;evil\u0007\n' })
@@ -251,19 +264,23 @@ describe('on a terminal', () => {
 })
 
 describe('Ctrl-C', () => {
-  test('during an import ends with 130, and no memory is half there', async () => {
-    const home = await newHomeWithStore()
-    for (let index = 0; index < 300; index += 1) home.file(`in/${index}.md`, `${index}\n`)
-    const child = home.start(['import', 'in'])
-    const end = ended(child)
-    setTimeout(() => child.kill('SIGINT'), 400)
-    const { exitCode } = await end
-    expect([0, 130]).toContain(exitCode)
-    const { commits } = await home.json('verify')
-    const listed = (await home.ok('ls')).split('\n').filter((name) => name !== '')
-    expect(commits).toBe(1 + listed.length)
-    await home.ok('import', 'in', '--on-conflict', 'skip')
-    expect((await home.ok('ls')).trim().split('\n')).toHaveLength(300)
-    expect(existsSync(join(home.store, 'gitlocket/lock'))).toBe(false)
-  })
+  test(
+    'during an import ends with 130, and no memory is half there',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      for (let index = 0; index < 300; index += 1) home.file(`in/${index}.md`, `${index}\n`)
+      const child = home.start(['import', 'in'])
+      const end = ended(child)
+      setTimeout(() => child.kill('SIGINT'), 400)
+      const { exitCode } = await end
+      expect([0, 130]).toContain(exitCode)
+      const { commits } = await home.json('verify')
+      const listed = (await home.ok('ls')).split('\n').filter((name) => name !== '')
+      expect(commits).toBe(1 + listed.length)
+      await home.ok('import', 'in', '--on-conflict', 'skip')
+      expect((await home.ok('ls')).trim().split('\n')).toHaveLength(300)
+      expect(existsSync(join(home.store, 'gitlocket/lock'))).toBe(false)
+    },
+  )
 })

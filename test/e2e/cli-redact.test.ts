@@ -169,7 +169,7 @@ describe('current versions', () => {
 })
 
 describe('consent', () => {
-  test('is missing off a terminal without --yes', async () => {
+  test('is missing off a terminal without --yes', { tags: 'slow' }, async () => {
     const home = await homeWithLeak()
     const { stdout, stderr, exitCode } = await home.run(['redact', '--session', 's1'])
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 })

@@ -35,7 +35,7 @@ async function machines(): Promise<Machines> {
 }
 
 describe('an auditor', () => {
-  test('learns what it can read, and follows a remote that moves', async () => {
+  test('learns what it can read, and follows a remote that moves', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
     const words = ['device', 'add', card, '--role', 'auditor', '--fingerprint', id]
     expect(await owner.ok(...words)).toBe(
@@ -57,7 +57,7 @@ describe('an auditor', () => {
     expect(git(['remote', '-v'], other.store)).toContain(moved)
   })
 
-  test('sees its key, its role and the store', async () => {
+  test('sees its key, its role and the store', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     await owner.ok('sync')
@@ -72,7 +72,7 @@ describe('an auditor', () => {
     expect(await other.ok('key', 'show')).toMatch(/^Role {12}auditor$/m)
   })
 
-  test('that was a writer still reads what it could, and no more', async () => {
+  test('that was a writer still reads what it could, and no more', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
     await owner.ok('device', 'add', card, '--fingerprint', id)
     await owner.ok('sync')
@@ -158,6 +158,7 @@ describe('an https remote', () => {
 
   test.skipIf(openssl.missing)(
     `says which variable names certificates, then which the token${openssl.note}`,
+    { tags: 'slow' },
     async () => {
       const home = await newHomeWithStore()
       const tls = makeCertificate()
@@ -202,12 +203,16 @@ describe('join, before the card of this machine has come to the remote,', () => 
     expect(await other.ok('cat', 'notes.md')).toBe('hidden text')
   })
 
-  test.skipIf(terminal.missing)(`says so before it asks for a secret${terminal.note}`, async () => {
-    const { other, remote } = await machines()
-    const asked = onTerminal(other, ['join', remote], {
-      typed: [['Passphrase or recovery key: ', '\u0003']],
-    })
-    expect(asked.exitCode).toBe(130)
-    expect(asked.screen).toMatch(/does not know this machine.*`gitlocket sync`.*Passphrase or/s)
-  })
+  test.skipIf(terminal.missing)(
+    `says so before it asks for a secret${terminal.note}`,
+    { tags: 'slow' },
+    async () => {
+      const { other, remote } = await machines()
+      const asked = onTerminal(other, ['join', remote], {
+        typed: [['Passphrase or recovery key: ', '\u0003']],
+      })
+      expect(asked.exitCode).toBe(130)
+      expect(asked.screen).toMatch(/does not know this machine.*`gitlocket sync`.*Passphrase or/s)
+    },
+  )
 })

@@ -21,7 +21,7 @@ async function demotedMachine(): Promise<{ first: Home; second: Home }> {
 }
 
 describe('a writer that became an auditor', () => {
-  test('follows the trail from its next sync on', async () => {
+  test('follows the trail from its next sync on', { tags: 'slow' }, async () => {
     const { first, second } = await demotedMachine()
     expect(await second.json('sync')).toMatchObject({ remote: 'origin', received: { commits: 1 } })
     const { head } = await first.json('status')
@@ -31,7 +31,7 @@ describe('a writer that became an auditor', () => {
     expect([repaired.exitCode, repaired.stderr]).toEqual([2, said])
   })
 
-  test('drops unsent changes only with the flag', async () => {
+  test('drops unsent changes only with the flag', { tags: 'slow' }, async () => {
     const { first, second } = await demotedMachine()
     await second.ok(...unsent)
     const refused = await second.call(['sync'])
@@ -45,16 +45,20 @@ describe('a writer that became an auditor', () => {
   })
 })
 
-test('a member repairs the remote, and learns so if it tries to accept it', async () => {
-  const { first, remote } = await pairOfMachines()
-  await first.ok('create', 'shown.md', '--text', 'shown')
-  await first.ok('sync')
-  git(['update-ref', 'refs/heads/main', 'main~1'], remote)
-  const refused = await first.run(['sync', '--accept-rolled-back'])
-  const said = expect.stringContaining('a member takes --repair')
-  expect([refused.exitCode, refused.stderr]).toEqual([2, said])
-  await first.ok('sync', '--repair')
-})
+test(
+  'a member repairs the remote, and learns so if it tries to accept it',
+  { tags: 'slow' },
+  async () => {
+    const { first, remote } = await pairOfMachines()
+    await first.ok('create', 'shown.md', '--text', 'shown')
+    await first.ok('sync')
+    git(['update-ref', 'refs/heads/main', 'main~1'], remote)
+    const refused = await first.run(['sync', '--accept-rolled-back'])
+    const said = expect.stringContaining('a member takes --repair')
+    expect([refused.exitCode, refused.stderr]).toEqual([2, said])
+    await first.ok('sync', '--repair')
+  },
+)
 
 test('joining again where changes were never sent is refused, and leaves nothing', async () => {
   const { first, second, remote } = await pairOfMachines()

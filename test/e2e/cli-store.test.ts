@@ -45,24 +45,28 @@ describe('settings', () => {
 })
 
 describe('the guard', () => {
-  test('refuses a text with a secret, by line and without the text, until it is off', async () => {
-    const home = newHome()
-    await home.ok('init', '--guard')
-    expect(await home.ok('status')).toMatch(/^Guard {6}on/m)
-    const words = ['create', 'a.md', '-']
-    const { stdout, stderr, exitCode } = await home.run(words, { input: `notes\n${privateKey}` })
-    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
-    expect(stderr).toMatch(/private key/i)
-    expect(stderr).not.toContain('b3BlbnNzaC1')
-    expect(await home.ok('ls')).toBe('')
-    await home.ok('create', 'b.md', '--text', 'harmless')
-    expect(await home.ok('settings', '--guard', 'off')).toContain('Guard          off\n')
-    expect((await home.run(words, { input: privateKey })).exitCode).toBe(0)
-    expect(await home.json('settings', '--guard', 'on')).toMatchObject({
-      guard: true,
-      metadata: { gitlocket_guard: 'secrets' },
-    })
-  })
+  test(
+    'refuses a text with a secret, by line and without the text, until it is off',
+    { tags: 'slow' },
+    async () => {
+      const home = newHome()
+      await home.ok('init', '--guard')
+      expect(await home.ok('status')).toMatch(/^Guard {6}on/m)
+      const words = ['create', 'a.md', '-']
+      const { stdout, stderr, exitCode } = await home.run(words, { input: `notes\n${privateKey}` })
+      expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
+      expect(stderr).toMatch(/private key/i)
+      expect(stderr).not.toContain('b3BlbnNzaC1')
+      expect(await home.ok('ls')).toBe('')
+      await home.ok('create', 'b.md', '--text', 'harmless')
+      expect(await home.ok('settings', '--guard', 'off')).toContain('Guard          off\n')
+      expect((await home.run(words, { input: privateKey })).exitCode).toBe(0)
+      expect(await home.json('settings', '--guard', 'on')).toMatchObject({
+        guard: true,
+        metadata: { gitlocket_guard: 'secrets' },
+      })
+    },
+  )
 })
 
 describe('compact', () => {
@@ -85,26 +89,30 @@ describe('compact', () => {
 })
 
 describe('expire', () => {
-  test('deletes what was not changed for long, as an ordinary change', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'old.md', '--text', 'old')
-    await home.ok('create', 'd/old.md', '--text', 'old')
-    expect(await home.ok('expire', '--unchanged', '1d')).toBe('Deleted 0 memories\n')
-    await setTimeout(1000)
-    const dry = await home.ok('expire', '--unchanged', '1s', '--path', 'd', '--dry-run')
-    expect(dry).toBe('Would delete 1 memory\n  /d/old.md\n')
-    expect(await home.ok('ls', '-R')).toBe('/d/old.md\n/old.md\n')
-    const { head } = await home.json('status')
-    expect(await home.json('expire', '--unchanged', '1s', '--path', 'd')).toMatchObject({
-      dry_run: false,
-      commit: expect.stringMatching(/^[0-9a-f]{40}$/),
-      expired: [{ path: '/d/old.md' }],
-      redacted: 0,
-    })
-    expect(await home.ok('ls', '-R')).toBe('/old.md\n')
-    await home.ok('rollback', '--to', String(head))
-    expect(await home.ok('ls', '-R')).toBe('/d/old.md\n/old.md\n')
-  })
+  test(
+    'deletes what was not changed for long, as an ordinary change',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'old.md', '--text', 'old')
+      await home.ok('create', 'd/old.md', '--text', 'old')
+      expect(await home.ok('expire', '--unchanged', '1d')).toBe('Deleted 0 memories\n')
+      await setTimeout(1000)
+      const dry = await home.ok('expire', '--unchanged', '1s', '--path', 'd', '--dry-run')
+      expect(dry).toBe('Would delete 1 memory\n  /d/old.md\n')
+      expect(await home.ok('ls', '-R')).toBe('/d/old.md\n/old.md\n')
+      const { head } = await home.json('status')
+      expect(await home.json('expire', '--unchanged', '1s', '--path', 'd')).toMatchObject({
+        dry_run: false,
+        commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+        expired: [{ path: '/d/old.md' }],
+        redacted: 0,
+      })
+      expect(await home.ok('ls', '-R')).toBe('/old.md\n')
+      await home.ok('rollback', '--to', String(head))
+      expect(await home.ok('ls', '-R')).toBe('/d/old.md\n/old.md\n')
+    },
+  )
 
   test('--unread counts from when reading was first recorded', async () => {
     const home = await newHomeWithStore()

@@ -59,14 +59,18 @@ function expectRefusal({ exitCode, stderr }: Ended, code: number, ...parts: stri
 }
 
 describe('a remote that holds another store', () => {
-  test.each([['sync'], ['pull']])('%s refuses it and offers `join`', async (verb) => {
-    const { home, remote, before } = await beforeAnother()
-    const refused = await home.call([verb])
-    const join = `hint: \`gitlocket join ${remote} --store <new directory>\``
-    expectRefusal(refused, TAMPERED, 'holds another store', 'remote: origin', join)
-    expect(at(remote, 'main')).toBe(before)
-    expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
-  })
+  test.each([['sync'], ['pull']])(
+    '%s refuses it and offers `join`',
+    { tags: 'slow' },
+    async (verb) => {
+      const { home, remote, before } = await beforeAnother()
+      const refused = await home.call([verb])
+      const join = `hint: \`gitlocket join ${remote} --store <new directory>\``
+      expectRefusal(refused, TAMPERED, 'holds another store', 'remote: origin', join)
+      expect(at(remote, 'main')).toBe(before)
+      expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
+    },
+  )
 
   test('push says to pull first', async () => {
     const { home, remote, before } = await beforeAnother()
@@ -79,7 +83,7 @@ describe('a remote that holds another store', () => {
     expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
   })
 
-  test('does not match its pin: `join` names the address', async () => {
+  test('does not match its pin: `join` names the address', { tags: 'slow' }, async () => {
     const { remote } = await newPair()
     const other = String((await (await newHomeWithStore()).json('status'))['memory_store_id'])
     const home = newHome()
@@ -111,7 +115,7 @@ describe('a remote that was tampered with', () => {
   test.each<[name: string, attack: (remote: string) => string]>([
     ['a foreign commit on top', (remote) => junkOn(remote)],
     ['a repository of something else', (remote) => junkOn(remote, [])],
-  ])('%s is refused, kept as evidence, and repaired', async (_, attack) => {
+  ])('%s is refused, kept as evidence, and repaired', { tags: 'slow' }, async (_, attack) => {
     const { first, remote } = await newPair()
     const head = at(remote, 'main')
     await first.ok('create', 'more.md', '--text', 'more')
@@ -137,30 +141,34 @@ describe('a remote that was tampered with', () => {
     expect(git(['merge-base', '--is-ancestor', head, 'main'], remote)).toBe('')
   })
 
-  test('a foreign commit is kept beside redactions too, if it holds nothing of them', async () => {
-    const { first, remote } = await newPair()
-    const before = at(remote, 'main')
-    await first.ok('create', 'leak.md', '--text', 'sk-leaked')
-    await first.ok('sync')
-    const leaking = at(remote, 'main')
-    await first.call(['redact', '--path', 'leak.md', '--delete', '--yes'])
-    await first.ok('sync')
-    const junk = junkOn(remote)
-    expectRefusal(await first.call(['sync']), TAMPERED, `evidence: ${evidence}`)
-    expect(refOf(first, evidence)).toBe(junk)
-    await first.ok('sync', '--repair')
-    // The host has kept erased objects, and shows them below a commit or in another tree.
-    for (const parents of [[leaking], [before]]) {
-      const tree = `${leaking}^{tree}`
-      const words = parents.flatMap((parent) => ['-p', parent])
-      const forged = git(['commit-tree', tree, ...words, '-m', 'mine'], remote).trim()
-      git(['update-ref', 'refs/heads/main', forged], remote)
-      const refused = await first.call(['sync'])
-      expectRefusal(refused, TAMPERED)
-      expect(refused.stderr).not.toContain('evidence: ')
-      expect(refOf(first, evidence)).toBe('')
-    }
-  })
+  test(
+    'a foreign commit is kept beside redactions too, if it holds nothing of them',
+    { tags: 'slow' },
+    async () => {
+      const { first, remote } = await newPair()
+      const before = at(remote, 'main')
+      await first.ok('create', 'leak.md', '--text', 'sk-leaked')
+      await first.ok('sync')
+      const leaking = at(remote, 'main')
+      await first.call(['redact', '--path', 'leak.md', '--delete', '--yes'])
+      await first.ok('sync')
+      const junk = junkOn(remote)
+      expectRefusal(await first.call(['sync']), TAMPERED, `evidence: ${evidence}`)
+      expect(refOf(first, evidence)).toBe(junk)
+      await first.ok('sync', '--repair')
+      // The host has kept erased objects, and shows them below a commit or in another tree.
+      for (const parents of [[leaking], [before]]) {
+        const tree = `${leaking}^{tree}`
+        const words = parents.flatMap((parent) => ['-p', parent])
+        const forged = git(['commit-tree', tree, ...words, '-m', 'mine'], remote).trim()
+        git(['update-ref', 'refs/heads/main', forged], remote)
+        const refused = await first.call(['sync'])
+        expectRefusal(refused, TAMPERED)
+        expect(refused.stderr).not.toContain('evidence: ')
+        expect(refOf(first, evidence)).toBe('')
+      }
+    },
+  )
 
   test.each<[name: string, attack: (remote: string) => void]>([
     ['rolled back', (remote) => void git(['update-ref', 'refs/heads/main', 'main~1'], remote)],
@@ -181,7 +189,7 @@ describe('a remote that was tampered with', () => {
     expectRefusal(await home.call(['sync']), NOT_A_STORE, 'not a store', 'Check the address')
   })
 
-  test('an auditor gets the same message', async () => {
+  test('an auditor gets the same message', { tags: 'slow' }, async () => {
     const { first, remote } = await newPair()
     const auditor = await auditorOf(first, remote)
     const words = (await first.json('status'))['head_fingerprint']
@@ -206,7 +214,7 @@ async function auditorOf(owner: Home, remote: string): Promise<Home> {
 }
 
 describe('a device that was removed', () => {
-  test('learns what to save and how to rejoin, which works', async () => {
+  test('learns what to save and how to rejoin, which works', { tags: 'slow' }, async () => {
     const { first, second, remote } = await newPair()
     const id = String((await second.json('key', 'show'))['device_id'])
     await first.ok('device', 'remove', id)
@@ -305,26 +313,30 @@ describe('a missing remote or store', () => {
 })
 
 describe('a merge made elsewhere', () => {
-  test('is reported to a machine that receives it, with the devices of both sides', async () => {
-    const { first, second } = await newPair()
-    await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
-    await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
-    await first.ok('sync')
-    expect((await second.call(['sync'])).stdout).not.toContain('elsewhere')
-    const summary =
-      '  merges elsewhere combined both sides in 1 version (/notes.md): `gitlocket conflicts`'
-    const taken = await first.call(['sync'])
-    expect([taken.exitCode, taken.stdout]).toEqual([0, expect.stringContaining(summary)])
-    const [id] = /memver_\w{26}/.exec(await first.ok('conflicts')) ?? []
-    const devices = [...(await first.ok('show', String(id))).matchAll(/^Device: {3}(dev_\w+)$/gm)]
-    expect(devices.length).toBe(3)
-    const status = await first.json('status')
-    expect(status['head_fingerprint']).toEqual((await second.json('status'))['head_fingerprint'])
-    const words = [status['head_fingerprint']].flat().join(' ')
-    expect(await first.ok('status')).toContain(`\nWords      ${words}\n`)
-    await first.ok('create', 'more.md', '--text', 'more')
-    await first.ok('sync')
-    const later = await second.call(['sync'])
-    expect(later.stdout).not.toContain('elsewhere')
-  })
+  test(
+    'is reported to a machine that receives it, with the devices of both sides',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await newPair()
+      await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
+      await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
+      await first.ok('sync')
+      expect((await second.call(['sync'])).stdout).not.toContain('elsewhere')
+      const summary =
+        '  merges elsewhere combined both sides in 1 version (/notes.md): `gitlocket conflicts`'
+      const taken = await first.call(['sync'])
+      expect([taken.exitCode, taken.stdout]).toEqual([0, expect.stringContaining(summary)])
+      const [id] = /memver_\w{26}/.exec(await first.ok('conflicts')) ?? []
+      const devices = [...(await first.ok('show', String(id))).matchAll(/^Device: {3}(dev_\w+)$/gm)]
+      expect(devices.length).toBe(3)
+      const status = await first.json('status')
+      expect(status['head_fingerprint']).toEqual((await second.json('status'))['head_fingerprint'])
+      const words = [status['head_fingerprint']].flat().join(' ')
+      expect(await first.ok('status')).toContain(`\nWords      ${words}\n`)
+      await first.ok('create', 'more.md', '--text', 'more')
+      await first.ok('sync')
+      const later = await second.call(['sync'])
+      expect(later.stdout).not.toContain('elsewhere')
+    },
+  )
 })

@@ -32,23 +32,27 @@ describe('row 8: a second machine', () => {
     await first.ok('sync')
   })
 
-  test('takes two commands and one secret', async () => {
+  test('takes two commands and one secret', { tags: 'slow' }, async () => {
     const second = newHome()
     const joined = await second.run(['join', remote], { env: inFile(second, passphrase) })
     expect(joined.stdout).toMatch(/^This machine is now a device of memstore_\w{26}\n/)
     expect(await second.ok('view', 'notes.md')).toContain('two')
   })
 
-  test('with a wrong passphrase gets a distinct exit code, and nothing is written', async () => {
-    const head = git(['rev-parse', 'main'], remote)
-    const second = newHome()
-    const env = inFile(second, 'quite another one')
-    const { exitCode, stderr } = await second.call(['join', remote], env)
-    expect(exitCode).toBe(8)
-    expect(stderr).toContain('The passphrase is wrong')
-    expect(existsSync(second.store)).toBe(false)
-    expect(git(['rev-parse', 'main'], remote)).toBe(head)
-  })
+  test(
+    'with a wrong passphrase gets a distinct exit code, and nothing is written',
+    { tags: 'slow' },
+    async () => {
+      const head = git(['rev-parse', 'main'], remote)
+      const second = newHome()
+      const env = inFile(second, 'quite another one')
+      const { exitCode, stderr } = await second.call(['join', remote], env)
+      expect(exitCode).toBe(8)
+      expect(stderr).toContain('The passphrase is wrong')
+      expect(existsSync(second.store)).toBe(false)
+      expect(git(['rev-parse', 'main'], remote)).toBe(head)
+    },
+  )
 
   test('with another store cannot replace the one on the remote', async () => {
     const head = git(['rev-parse', 'main'], remote)
@@ -63,7 +67,7 @@ describe('row 8: a second machine', () => {
 })
 
 describe('sync', () => {
-  test('says by its exit code whether anything moved', async () => {
+  test('says by its exit code whether anything moved', { tags: 'slow' }, async () => {
     const { first, second } = await newPair()
     const { exitCode, stdout } = await first.run(['sync'])
     expect(exitCode).toBe(NOTHING_TO_DO)
@@ -74,48 +78,56 @@ describe('sync', () => {
     expect((await second.call(['sync'])).exitCode).toBe(NOTHING_TO_DO)
   })
 
-  test('keeps both sides of an edit, lists it, and exits with a distinct code', async () => {
-    const { first, second } = await newPair()
-    await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
-    await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
-    await first.call(['sync'])
-    const merged = await second.call(['sync'])
-    expect(merged.exitCode).toBe(CONFLICTS_KEPT)
-    expect(merged.stdout).toContain('/notes.md: both sides edited the same lines')
-    // Which of the two is the older one, when both have the same height, their record hashes say.
-    const both = await second.ok('cat', 'notes.md')
-    expect(['eins\nuno\ntwo\nthree\n', 'uno\neins\ntwo\nthree\n']).toContain(both)
-    const listed = await second.ok('conflicts')
-    expect(listed).toContain('Both sides are in it')
-    const merge = /memver_\w{26}/.exec(listed)?.[0] ?? ''
-    const shown = await second.ok('show', merge)
-    expect(shown).toContain('\nInput 1 of 2\nversion memver_')
-    expect(shown).toMatch(/eins\ntwo\n[^]*uno\ntwo\n|uno\ntwo\n[^]*eins\ntwo\n/)
-    const { inputs } = await second.json('show', merge)
-    expect(inputs).toHaveLength(2)
-    expect(inputs).toContainEqual(expect.objectContaining({ content: 'eins\ntwo\nthree\n' }))
-    await first.call(['sync'])
-    expect(await first.ok('cat', 'notes.md')).toBe(both)
-  })
+  test(
+    'keeps both sides of an edit, lists it, and exits with a distinct code',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await newPair()
+      await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
+      await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
+      await first.call(['sync'])
+      const merged = await second.call(['sync'])
+      expect(merged.exitCode).toBe(CONFLICTS_KEPT)
+      expect(merged.stdout).toContain('/notes.md: both sides edited the same lines')
+      // Which of the two is the older one, when both have the same height, their record hashes say.
+      const both = await second.ok('cat', 'notes.md')
+      expect(['eins\nuno\ntwo\nthree\n', 'uno\neins\ntwo\nthree\n']).toContain(both)
+      const listed = await second.ok('conflicts')
+      expect(listed).toContain('Both sides are in it')
+      const merge = /memver_\w{26}/.exec(listed)?.[0] ?? ''
+      const shown = await second.ok('show', merge)
+      expect(shown).toContain('\nInput 1 of 2\nversion memver_')
+      expect(shown).toMatch(/eins\ntwo\n[^]*uno\ntwo\n|uno\ntwo\n[^]*eins\ntwo\n/)
+      const { inputs } = await second.json('show', merge)
+      expect(inputs).toHaveLength(2)
+      expect(inputs).toContainEqual(expect.objectContaining({ content: 'eins\ntwo\nthree\n' }))
+      await first.call(['sync'])
+      expect(await first.ok('cat', 'notes.md')).toBe(both)
+    },
+  )
 
-  test('a redaction names devices that may hold old objects, until they write', async () => {
-    const { first, second } = await newPair()
-    await second.ok('create', 'mine.md', '--text', 'mine')
-    await second.ok('sync')
-    await first.ok('sync')
-    const redacted = await first.call(['redact', '--path', 'notes.md', '--delete', '--yes'])
-    expect(redacted.stdout).toMatch(
-      /^Redactions not acknowledged yet.*\n {2}dev_\w{26}, owner, last wrote /m,
-    )
-    const late = /^ {2}has not taken over 1 redaction, of .*, as far as its records show$/m
-    expect(await first.ok('device', 'list')).toMatch(late)
-    await first.ok('sync')
-    expect(await second.ok('sync')).toContain('erased here')
-    await second.ok('create', 'more.md', '--text', 'more')
-    await second.ok('sync')
-    await first.ok('sync')
-    expect(await first.ok('device', 'list')).not.toMatch(late)
-  })
+  test(
+    'a redaction names devices that may hold old objects, until they write',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await newPair()
+      await second.ok('create', 'mine.md', '--text', 'mine')
+      await second.ok('sync')
+      await first.ok('sync')
+      const redacted = await first.call(['redact', '--path', 'notes.md', '--delete', '--yes'])
+      expect(redacted.stdout).toMatch(
+        /^Redactions not acknowledged yet.*\n {2}dev_\w{26}, owner, last wrote /m,
+      )
+      const late = /^ {2}has not taken over 1 redaction, of .*, as far as its records show$/m
+      expect(await first.ok('device', 'list')).toMatch(late)
+      await first.ok('sync')
+      expect(await second.ok('sync')).toContain('erased here')
+      await second.ok('create', 'more.md', '--text', 'more')
+      await second.ok('sync')
+      await first.ok('sync')
+      expect(await first.ok('device', 'list')).not.toMatch(late)
+    },
+  )
 
   test('with an unreachable remote says offline, and local work continues', async () => {
     const { first } = await newPair()

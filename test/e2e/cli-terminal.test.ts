@@ -19,14 +19,18 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two', '--session', 's1')
   })
 
-  test('log goes through the pager, which gets the text through a pipe and writes no file', () => {
-    const script = 'echo "$LESSHISTFILE $LESSSECURE $LESS" > pager-saw; cat >> pager-saw'
-    const { screen, exitCode } = onTerminal(home, ['log'], { env: { GITLOCKET_PAGER: script } })
-    expect({ screen, exitCode }).toEqual({ screen: '', exitCode: 0 })
-    const saw = readFileSync(join(home.directory, 'pager-saw'), 'utf8')
-    expect(saw.startsWith('- 1 FRX\n\u001b[33mversion memver_')).toBe(true)
-    expect(saw).toMatch(/^Date: {5}\S+ \(.* ago\)|\(just now\)$/m)
-  })
+  test(
+    'log goes through the pager, which gets the text through a pipe and writes no file',
+    { tags: 'slow' },
+    () => {
+      const script = 'echo "$LESSHISTFILE $LESSSECURE $LESS" > pager-saw; cat >> pager-saw'
+      const { screen, exitCode } = onTerminal(home, ['log'], { env: { GITLOCKET_PAGER: script } })
+      expect({ screen, exitCode }).toEqual({ screen: '', exitCode: 0 })
+      const saw = readFileSync(join(home.directory, 'pager-saw'), 'utf8')
+      expect(saw.startsWith('- 1 FRX\n\u001b[33mversion memver_')).toBe(true)
+      expect(saw).toMatch(/^Date: {5}\S+ \(.* ago\)|\(just now\)$/m)
+    },
+  )
 
   test.each(
     sample(
@@ -36,13 +40,13 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
       ],
       2,
     ),
-  )('%s says which pager', (_, env) => {
+  )('%s says which pager', { tags: 'slow' }, (_, env) => {
     onTerminal(home, ['log', '--oneline'], { env })
     expect(readFileSync(join(home.directory, 'first'), 'utf8')).toContain('/a.md')
     expect(existsSync(join(home.directory, 'second'))).toBe(false)
   })
 
-  test('closing the pager early is no failure; a missing pager is', () => {
+  test('closing the pager early is no failure; a missing pager is', { tags: 'slow' }, () => {
     const early = onTerminal(home, ['log'], { env: { PAGER: 'head -n 1' } })
     expect(early.screen).toMatch(/^.\[33mversion memver_\w+.\[m\n$/)
     expect(early.exitCode).toBe(0)
@@ -51,21 +55,25 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(none.exitCode).toBe(2)
   })
 
-  test('less leaves nothing behind', () => {
+  test('less leaves nothing behind', { tags: 'slow' }, () => {
     onTerminal(home, ['log', '--oneline'])
     expect(readdirSync(home.directory).filter((name) => name.startsWith('.less'))).toEqual([])
   })
 
-  test('escapes that an agent wrote are shown, between the colours of gitlocket', () => {
-    const env = { PAGER: 'cat' }
-    const { screen } = onTerminal(home, ['log', '-p', '--limit', '1'], { env })
-    expect(screen).toContain('\u001b[31m-\\x{1b}[31mone\u001b[m\n')
-    expect(screen).toContain('\u001b[32m+\\x{1b}[31mtwo\u001b[m\n')
-    const plain = onTerminal(home, ['log', '-p'], { env: { ...env, NO_COLOR: '1' } })
-    expect(plain.screen).not.toContain('\u001b')
-    const never = onTerminal(home, ['log', '--color', 'never'], { env })
-    expect(never.screen).not.toContain('\u001b')
-  })
+  test(
+    'escapes that an agent wrote are shown, between the colours of gitlocket',
+    { tags: 'slow' },
+    () => {
+      const env = { PAGER: 'cat' }
+      const { screen } = onTerminal(home, ['log', '-p', '--limit', '1'], { env })
+      expect(screen).toContain('\u001b[31m-\\x{1b}[31mone\u001b[m\n')
+      expect(screen).toContain('\u001b[32m+\\x{1b}[31mtwo\u001b[m\n')
+      const plain = onTerminal(home, ['log', '-p'], { env: { ...env, NO_COLOR: '1' } })
+      expect(plain.screen).not.toContain('\u001b')
+      const never = onTerminal(home, ['log', '--color', 'never'], { env })
+      expect(never.screen).not.toContain('\u001b')
+    },
+  )
 
   test('JSON is never paged', () => {
     const { screen } = onTerminal(home, ['log', '--json'], { env: { PAGER: 'cat > paged' } })
@@ -91,7 +99,7 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
       ],
       2,
     ),
-  )('rollback after %j exits with %d', async (answer, exitCode, content) => {
+  )('rollback after %j exits with %d', { tags: 'slow' }, async (answer, exitCode, content) => {
     const home = await homeWithLeak()
     const typed = [['[y/N]', answer === '\u0003' ? answer : `${answer}\r`]] as const
     const ended = onTerminal(home, ['undo', '--actor', 'alice'], { typed })
@@ -100,11 +108,15 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
     expect((await home.call(['cat', 'a.md'])).stdout).toBe(content)
   })
 
-  test('rollback does not ask with --yes, or when nothing would change', async () => {
-    const home = await homeWithLeak()
-    expect(onTerminal(home, ['rollback', '--to', '0s']).screen).toBe('Nothing has to change\n')
-    expect(onTerminal(home, ['undo', '--actor', 'alice', '-y']).exitCode).toBe(0)
-  })
+  test(
+    'rollback does not ask with --yes, or when nothing would change',
+    { tags: 'slow' },
+    async () => {
+      const home = await homeWithLeak()
+      expect(onTerminal(home, ['rollback', '--to', '0s']).screen).toBe('Nothing has to change\n')
+      expect(onTerminal(home, ['undo', '--actor', 'alice', '-y']).exitCode).toBe(0)
+    },
+  )
 
   test.each(
     sample(
@@ -116,17 +128,21 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
       ],
       2,
     ),
-  )('redact goes on after the number of versions alone: %j exits with %d', async (text, code) => {
-    const home = await homeWithLeak()
-    const head = await headOf(home)
-    const typed = [['Type 1 to erase', `${text}\r`]] as const
-    const ended = onTerminal(home, ['redact', '--session', 's1'], { typed })
-    expect(ended.exitCode).toBe(code)
-    expect(ended.screen).toMatch(/memver_\w{10} {2}created {3}\/a.md/)
-    if (code !== 0) expect(ended.screen).toContain('nothing was redacted')
-    expect((await headOf(home)) === head).toBe(code !== 0)
-    await home.ok('verify')
-  })
+  )(
+    'redact goes on after the number of versions alone: %j exits with %d',
+    { tags: 'slow' },
+    async (text, code) => {
+      const home = await homeWithLeak()
+      const head = await headOf(home)
+      const typed = [['Type 1 to erase', `${text}\r`]] as const
+      const ended = onTerminal(home, ['redact', '--session', 's1'], { typed })
+      expect(ended.exitCode).toBe(code)
+      expect(ended.screen).toMatch(/memver_\w{10} {2}created {3}\/a.md/)
+      if (code !== 0) expect(ended.screen).toContain('nothing was redacted')
+      expect((await headOf(home)) === head).toBe(code !== 0)
+      await home.ok('verify')
+    },
+  )
 
   test.each(
     sample(
@@ -138,15 +154,19 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
       ],
       2,
     ),
-  )('redact of what a memory holds, after %j: %j', async (choice, content, exitCode) => {
-    const home = await homeWithLeak()
-    const typed = [
-      ['[k]eep these versions?', `${choice}\r`],
-      ['to erase permanently:', `${choice === 'k' ? 1 : 2}\r`],
-    ] as const
-    const ended = onTerminal(home, ['redact', '--memory', 'a.md'], { typed })
-    expect(ended.exitCode).toBe(exitCode)
-    expect((await home.call(['cat', 'a.md'])).stdout.trimEnd()).toBe(content)
-    await home.ok('verify')
-  })
+  )(
+    'redact of what a memory holds, after %j: %j',
+    { tags: 'slow' },
+    async (choice, content, exitCode) => {
+      const home = await homeWithLeak()
+      const typed = [
+        ['[k]eep these versions?', `${choice}\r`],
+        ['to erase permanently:', `${choice === 'k' ? 1 : 2}\r`],
+      ] as const
+      const ended = onTerminal(home, ['redact', '--memory', 'a.md'], { typed })
+      expect(ended.exitCode).toBe(exitCode)
+      expect((await home.call(['cat', 'a.md'])).stdout.trimEnd()).toBe(content)
+      await home.ok('verify')
+    },
+  )
 })

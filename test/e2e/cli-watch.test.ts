@@ -47,45 +47,56 @@ async function hostedMachine() {
 }
 
 describe('sync --watch', () => {
-  test('reports transfers, outlives an unreachable remote, ends on SIGTERM with 0', async () => {
-    const { server, repository, first } = await hostedMachine()
-    server.fault = on(advertisement, cut())
-    const watch = watching(first.home.start(words))
-    await watch.said('The connection to the remote was cut off')
-    server.fault = undefined
-    await watch.said('origin: nothing to do')
-    await nextMachine(first, repository)
-    await watch.said('origin: received 1 commit')
-    const turns = server.requests.length
-    while (server.requests.length < turns + 2) await new Promise((done) => setTimeout(done, 20))
-    watch.child.kill('SIGTERM')
-    const { exitCode, stdout, stderr } = await watch.end
-    expect(exitCode).toBe(0)
-    // The idle turns before and after printed nothing, and the failures one message.
-    expect([count(stdout, 'origin: '), count(stderr, 'gitlocket: ')]).toEqual([2, 1])
-    await first.home.ok('verify')
-  })
+  test(
+    'reports transfers, outlives an unreachable remote, ends on SIGTERM with 0',
+    { tags: 'slow' },
+    async () => {
+      const { server, repository, first } = await hostedMachine()
+      server.fault = on(advertisement, cut())
+      const watch = watching(first.home.start(words))
+      await watch.said('The connection to the remote was cut off')
+      server.fault = undefined
+      await watch.said('origin: nothing to do')
+      await nextMachine(first, repository)
+      await watch.said('origin: received 1 commit')
+      const turns = server.requests.length
+      while (server.requests.length < turns + 2) await new Promise((done) => setTimeout(done, 20))
+      watch.child.kill('SIGTERM')
+      const { exitCode, stdout, stderr } = await watch.end
+      expect(exitCode).toBe(0)
+      // The idle turns before and after printed nothing, and the failures one message.
+      expect([count(stdout, 'origin: '), count(stderr, 'gitlocket: ')]).toEqual([2, 1])
+      await first.home.ok('verify')
+    },
+  )
 
-  test('prints one JSON value a line, and ends on SIGINT in the middle of a sync', async () => {
-    const { server, first } = await hostedMachine()
-    await first.home.ok('create', 'more.md', '--text', 'more')
-    const watch = watching(first.home.start([...words, '--json']))
-    await watch.said('"sent"')
-    const { length } = server.requests
-    server.fault = on(advertisement, stall())
-    while (server.requests.length === length) await new Promise((done) => setTimeout(done, 20))
-    watch.child.kill('SIGINT')
-    const { exitCode, stdout } = await watch.end
-    expect(exitCode).toBe(0)
-    const values = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    expect(values).toEqual([
-      expect.objectContaining({ remote: 'origin', sent: expect.objectContaining({ commits: 1 }) }),
-      { ended: true },
-    ])
-  })
+  test(
+    'prints one JSON value a line, and ends on SIGINT in the middle of a sync',
+    { tags: 'slow' },
+    async () => {
+      const { server, first } = await hostedMachine()
+      await first.home.ok('create', 'more.md', '--text', 'more')
+      const watch = watching(first.home.start([...words, '--json']))
+      await watch.said('"sent"')
+      const { length } = server.requests
+      server.fault = on(advertisement, stall())
+      while (server.requests.length === length) await new Promise((done) => setTimeout(done, 20))
+      watch.child.kill('SIGINT')
+      const { exitCode, stdout } = await watch.end
+      expect(exitCode).toBe(0)
+      const values = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      expect(values).toEqual([
+        expect.objectContaining({
+          remote: 'origin',
+          sent: expect.objectContaining({ commits: 1 }),
+        }),
+        { ended: true },
+      ])
+    },
+  )
 
   test('ends by itself at an error that another attempt does not fix', async () => {
     const home = await newHomeWithStore()

@@ -154,12 +154,16 @@ describe('texts', () => {
       ],
       3,
     ),
-  )('%s goes in by standard input and comes out as it was', async (_, content) => {
-    const home = await newHomeWithStore()
-    const made = await home.run(['create', 'a.md', '-'], { input: content })
-    expect(made).toEqual({ stdout: 'Created /a.md\n', stderr: '', exitCode: 0 })
-    expect(await home.ok('cat', 'a.md')).toBe(content)
-  })
+  )(
+    '%s goes in by standard input and comes out as it was',
+    { tags: 'slow' },
+    async (_, content) => {
+      const home = await newHomeWithStore()
+      const made = await home.run(['create', 'a.md', '-'], { input: content })
+      expect(made).toEqual({ stdout: 'Created /a.md\n', stderr: '', exitCode: 0 })
+      expect(await home.ok('cat', 'a.md')).toBe(content)
+    },
+  )
 
   test('a text comes from a file or an option', async () => {
     const home = await newHomeWithStore()
@@ -216,7 +220,7 @@ describe('for programs', () => {
     expect(answer).toMatchObject({ changed: false, commit: null, memory_version_ids: [] })
   })
 
-  test('--store and the variables name the places', async () => {
+  test('--store and the variables name the places', { tags: 'slow' }, async () => {
     const home = newHome()
     const env = {
       GITLOCKET_STORE: join(home.directory, 's'),
@@ -229,7 +233,7 @@ describe('for programs', () => {
     expect((await home.run(['ls', '--store', 't'], { env })).exitCode).toBe(7)
   })
 
-  test('a reader that closes the pipe is no failure', async () => {
+  test('a reader that closes the pipe is no failure', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.run(['create', 'a', '-'], { input: 'line\n'.repeat(20_000) })
     const child = home.start(['cat', 'a'])
@@ -239,23 +243,27 @@ describe('for programs', () => {
 })
 
 describe('plain files', () => {
-  test('an export imports into another store, with its history by file', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'a\n')
-    await home.ok('create', 'b/ü c.md', '--text', 'ü\n')
-    const target = join(home.directory, 'out')
-    expect(await home.ok('export', target)).toBe(`Exported 2 memories to ${target}\n`)
-    expect(readFileSync(join(target, 'b/ü c.md'), 'utf8')).toBe('ü\n')
-    expect(statSync(join(target, 'a.md')).mode & 0o777).toBe(0o600)
-    expect(statSync(join(target, 'b')).mode & 0o777).toBe(0o700)
-    const other = join(home.directory, 'other')
-    await home.ok('init', '--store', other)
-    const dry = await home.json('import', target, '--store', other, '--dry-run')
-    expect(dry).toMatchObject({ imported: 2, commits: 0, dry_run: true })
-    const made = await home.json('import', target, '--store', other)
-    expect(made).toMatchObject({ imported: 2, commits: 2, skipped: 0, left_out: [] })
-    expect(await home.ok('ls', '-R', '--store', other)).toBe('/a.md\n/b/ü c.md\n')
-  })
+  test(
+    'an export imports into another store, with its history by file',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'a\n')
+      await home.ok('create', 'b/ü c.md', '--text', 'ü\n')
+      const target = join(home.directory, 'out')
+      expect(await home.ok('export', target)).toBe(`Exported 2 memories to ${target}\n`)
+      expect(readFileSync(join(target, 'b/ü c.md'), 'utf8')).toBe('ü\n')
+      expect(statSync(join(target, 'a.md')).mode & 0o777).toBe(0o600)
+      expect(statSync(join(target, 'b')).mode & 0o777).toBe(0o700)
+      const other = join(home.directory, 'other')
+      await home.ok('init', '--store', other)
+      const dry = await home.json('import', target, '--store', other, '--dry-run')
+      expect(dry).toMatchObject({ imported: 2, commits: 0, dry_run: true })
+      const made = await home.json('import', target, '--store', other)
+      expect(made).toMatchObject({ imported: 2, commits: 2, skipped: 0, left_out: [] })
+      expect(await home.ok('ls', '-R', '--store', other)).toBe('/a.md\n/b/ü c.md\n')
+    },
+  )
 
   test('an occupied path fails before any change, is skipped or overwritten', async () => {
     const home = await newHomeWithStore()

@@ -24,7 +24,7 @@ const program = ts.createProgram(entries, {
   noEmit: true,
 })
 
-test('they compile under TypeScript 5.6', () => {
+test('they compile under TypeScript 5.6', { tags: 'slow' }, () => {
   expect(ts.version).toMatch(/^5\.6\./)
   const found = [
     ...program.getOptionsDiagnostics(),

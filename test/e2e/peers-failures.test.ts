@@ -47,22 +47,26 @@ function send(home: Home): Promise<void> {
 const pair = pairsOfMachines()
 
 describe('row 3', () => {
-  test('a conflict shows markers in ciphertext, and blocks all the rest', async () => {
-    const { first, second } = await pair()
-    // The same line on both sides, and one more on each.
-    await edit(first, 'one\ntwo', 'eins\nzwei')
-    await edit(second, 'two\nthree', 'due\ntre')
-    await send(first)
-    // Set up by nothing but joining: no filter, driver or attribute has to travel.
-    const { exitCode, stdout } = await second.call(['sync'])
-    expect([exitCode, stdout]).toEqual([CONFLICTS_KEPT, expect.stringContaining('/notes.md: ')])
-    const merged = await second.ok('cat', 'notes.md')
-    for (const line of ['eins', 'zwei', 'due', 'tre']) expect(merged).toContain(`${line}\n`)
-    expect(merged).not.toMatch(/^(<<<<<<<|=======|>>>>>>>)/m)
-    await second.ok('create', 'rest.md', '--text', 'goes on')
-    await send(first)
-    expect(await first.ok('cat', 'notes.md')).toBe(merged)
-  })
+  test(
+    'a conflict shows markers in ciphertext, and blocks all the rest',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await pair()
+      // The same line on both sides, and one more on each.
+      await edit(first, 'one\ntwo', 'eins\nzwei')
+      await edit(second, 'two\nthree', 'due\ntre')
+      await send(first)
+      // Set up by nothing but joining: no filter, driver or attribute has to travel.
+      const { exitCode, stdout } = await second.call(['sync'])
+      expect([exitCode, stdout]).toEqual([CONFLICTS_KEPT, expect.stringContaining('/notes.md: ')])
+      const merged = await second.ok('cat', 'notes.md')
+      for (const line of ['eins', 'zwei', 'due', 'tre']) expect(merged).toContain(`${line}\n`)
+      expect(merged).not.toMatch(/^(<<<<<<<|=======|>>>>>>>)/m)
+      await second.ok('create', 'rest.md', '--text', 'goes on')
+      await send(first)
+      expect(await first.ok('cat', 'notes.md')).toBe(merged)
+    },
+  )
 
   test('two new files conflict, because an index of names is one file', async () => {
     const { first, second } = await pair()
@@ -86,23 +90,27 @@ describe('row 4', () => {
     expect(await first.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
   })
 
-  test('a remote that was emptied, or put back, empties every machine', async () => {
-    const { first, second, remote } = await pair()
-    await create(second, '/later.md')
-    const before = branchOf(remote)
-    await send(second)
-    await send(first)
-    for (const heads of ['deleted', before]) {
-      if (heads === 'deleted') git(['update-ref', '-d', 'refs/heads/main'], remote)
-      else moveBranch(remote, before)
-      const { exitCode, stderr } = await first.call(['sync'])
-      expect([exitCode, stderr]).toEqual([ROLLED_BACK, expect.stringContaining('rolled back')])
-      expect(await first.ok('ls')).toBe('later.md\nnotes.md\n')
-    }
-    expect((await first.call(['sync', '--repair'])).exitCode).toBe(0)
-    const third = await nextMachine(await recovery(first), remote)
-    expect(await third.ok('ls')).toBe('later.md\nnotes.md\n')
-  })
+  test(
+    'a remote that was emptied, or put back, empties every machine',
+    { tags: 'slow' },
+    async () => {
+      const { first, second, remote } = await pair()
+      await create(second, '/later.md')
+      const before = branchOf(remote)
+      await send(second)
+      await send(first)
+      for (const heads of ['deleted', before]) {
+        if (heads === 'deleted') git(['update-ref', '-d', 'refs/heads/main'], remote)
+        else moveBranch(remote, before)
+        const { exitCode, stderr } = await first.call(['sync'])
+        expect([exitCode, stderr]).toEqual([ROLLED_BACK, expect.stringContaining('rolled back')])
+        expect(await first.ok('ls')).toBe('later.md\nnotes.md\n')
+      }
+      expect((await first.call(['sync', '--repair'])).exitCode).toBe(0)
+      const third = await nextMachine(await recovery(first), remote)
+      expect(await third.ok('ls')).toBe('later.md\nnotes.md\n')
+    },
+  )
 
   test('success is reported over a file that is corrupted', async () => {
     const { first, remote } = await pair()
@@ -130,7 +138,7 @@ describe('row 4', () => {
     expect(existsSync(remote)).toBe(true)
   })
 
-  test('an unattended run ends at a conflict, with no way on', async () => {
+  test('an unattended run ends at a conflict, with no way on', { tags: 'slow' }, async () => {
     const { first, second } = await pair()
     await edit(first, 'one', 'eins')
     await as(second, (store) => store.as(author).apply([{ type: 'delete', path: '/notes.md' }]))
@@ -143,24 +151,28 @@ describe('row 4', () => {
     expect((await second.call(['sync'])).exitCode).toBe(0)
   })
 
-  test('a sync does not respond, and ending it leaves a lock behind', async () => {
-    const { first, second, remote } = await pair()
-    await create(second, '/new.md')
-    await send(second)
-    const server = await startGitServer({ repository: remote })
-    server.fault = on(fetching, stall())
-    await first.ok('remote', 'add', 'slow', server.url)
-    const child = first.start(['sync', 'slow'])
-    while (!server.requests.some(({ method }) => method === 'POST')) await pause(20)
-    child.kill('SIGINT')
-    const { exitCode, stderr } = await ended(child)
-    expect([exitCode, stderr]).toEqual([CANCELLED, expect.stringContaining('Stopping')])
-    server.fault = undefined
-    expect((await first.call(['sync', 'slow'])).exitCode).toBe(0)
-    expect(await first.ok('cat', 'new.md')).toBe('/new.md')
-  })
+  test(
+    'a sync does not respond, and ending it leaves a lock behind',
+    { tags: 'slow' },
+    async () => {
+      const { first, second, remote } = await pair()
+      await create(second, '/new.md')
+      await send(second)
+      const server = await startGitServer({ repository: remote })
+      server.fault = on(fetching, stall())
+      await first.ok('remote', 'add', 'slow', server.url)
+      const child = first.start(['sync', 'slow'])
+      while (!server.requests.some(({ method }) => method === 'POST')) await pause(20)
+      child.kill('SIGINT')
+      const { exitCode, stderr } = await ended(child)
+      expect([exitCode, stderr]).toEqual([CANCELLED, expect.stringContaining('Stopping')])
+      server.fault = undefined
+      expect((await first.call(['sync', 'slow'])).exitCode).toBe(0)
+      expect(await first.ok('cat', 'new.md')).toBe('/new.md')
+    },
+  )
 
-  test('a prompt asks for a password on an unattended machine', async () => {
+  test('a prompt asks for a password on an unattended machine', { tags: 'slow' }, async () => {
     const { first, remote } = await pair()
     const user = { username: 'me', password: 'secret' }
     const { url } = await startGitServer({ repository: remote, user })

@@ -33,6 +33,7 @@ const loose = [object('blob', noise('loose', 500)), object('blob', noise('other'
 
 test.each(full ? everyDeath : [killed, unsynced, unplugged])(
   'a death, $moment, at each operation, losing $loss',
+  { tags: 'slow' },
   async (death) => {
     const template = await newTemplate()
     const strike = (at: number): Fault => ({ kind: 'death', at, ...death })
@@ -54,32 +55,36 @@ test.each(failures)('%s, %d times, at each operation', async (code, times) => {
 })
 
 describe('beside a repack in a thread', () => {
-  test('another handle and this one write and read, and lose nothing', async () => {
-    const { directory, history } = await largeStore()
-    const [store, other] = [await openReal(directory), await openReal(directory)]
-    const earlier = history.transitions.length
-    const state = { running: true }
-    const compacted = store.compact().finally(() => (state.running = false))
-    for (let step = 0; state.running || step < 4; step += 1) {
-      const [writer, reader] = step % 2 === 0 ? [store, other] : [other, store]
-      const transition = history.next()
-      await writer.exclusive(() => writer.commit([transition]))
-      reader.refresh()
-      expect(reader.head).toBe(transition.next)
-      const old = history.transitions[(step * 37) % earlier]
-      expect(reader.read(old?.next ?? '')?.type).toBe('commit')
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    await compacted
-    expect(history.transitions.length).toBeGreaterThan(earlier + 4)
-    for (const handle of [store, other]) expectAllReadable(handle, history.transitions)
-    await other.close()
-    await store.close()
-    expect(git(['rev-parse', 'main'], directory).trim()).toBe(history.head)
-    git(['fsck', '--strict', '--no-dangling'], directory)
-  })
+  test(
+    'another handle and this one write and read, and lose nothing',
+    { tags: 'slow' },
+    async () => {
+      const { directory, history } = await largeStore()
+      const [store, other] = [await openReal(directory), await openReal(directory)]
+      const earlier = history.transitions.length
+      const state = { running: true }
+      const compacted = store.compact().finally(() => (state.running = false))
+      for (let step = 0; state.running || step < 4; step += 1) {
+        const [writer, reader] = step % 2 === 0 ? [store, other] : [other, store]
+        const transition = history.next()
+        await writer.exclusive(() => writer.commit([transition]))
+        reader.refresh()
+        expect(reader.head).toBe(transition.next)
+        const old = history.transitions[(step * 37) % earlier]
+        expect(reader.read(old?.next ?? '')?.type).toBe('commit')
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+      await compacted
+      expect(history.transitions.length).toBeGreaterThan(earlier + 4)
+      for (const handle of [store, other]) expectAllReadable(handle, history.transitions)
+      await other.close()
+      await store.close()
+      expect(git(['rev-parse', 'main'], directory).trim()).toBe(history.head)
+      git(['fsck', '--strict', '--no-dangling'], directory)
+    },
+  )
 
-  test('an aborted signal ends it, and leaves nothing behind', async () => {
+  test('an aborted signal ends it, and leaves nothing behind', { tags: 'slow' }, async () => {
     const { directory, history } = await largeStore()
     const store = await openReal(directory)
     const before = packFiles(directory)
@@ -94,7 +99,7 @@ describe('beside a repack in a thread', () => {
     await store.close()
   })
 
-  test('closing the store ends it too', async () => {
+  test('closing the store ends it too', { tags: 'slow' }, async () => {
     const { directory, history } = await largeStore()
     const store = await openReal(directory)
     const before = packFiles(directory)
@@ -108,7 +113,7 @@ describe('beside a repack in a thread', () => {
     await again.close()
   })
 
-  test('a second one waits for the first, and a checkpoint too', async () => {
+  test('a second one waits for the first, and a checkpoint too', { tags: 'slow' }, async () => {
     const { directory, history } = await largeStore()
     const [store, other] = [await openReal(directory), await openReal(directory)]
     await Promise.all([store.compact(), other.compact(), store.checkpoint()])

@@ -34,6 +34,7 @@ test.skipIf(missing).each([
   ['the number that is free again', () => undefined],
 ])(
   `a container killed while it held the lock blocks none whose namespace has %s${note}`,
+  { tags: 'slow' },
   async (_, prepare) => {
     const place = await newPlace()
     const dead = start(place)
@@ -57,6 +58,7 @@ test.skipIf(missing).each([
 
 test.skipIf(missing)(
   `a container that is stopped keeps the lock, and finishes${note}`,
+  { tags: 'slow' },
   async () => {
     const place = await newPlace()
     const stopped = start(place)

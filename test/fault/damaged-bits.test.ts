@@ -172,24 +172,28 @@ describe.each(['journal-a', 'journal-b'])('%s', (name) => {
     expect(verdicts).toEqual(new Set([head, 'refused: journal_corrupt']))
   })
 
-  test('changed anywhere is not written over, and all is there once it is put back', async () => {
-    const bytes = new Uint8Array(readFileSync(join(template, path)))
-    // Each costs two stores, so that these are some with FULL=1 too.
-    const range = { upTo: usedBytes(bytes), wanted: 4, wantedWhenFull: 150 }
-    for (const [what, changed] of changesOf(bytes, range)) {
-      if (changed.length === 0) continue
-      const copy = temporaryDirectory()
-      cpSync(template, copy, { recursive: true })
-      writeFileSync(join(copy, path), changed)
-      const texts = await textsIn(copy)
-      if (texts === 'refused: journal_corrupt') {
-        expect([what, readFileSync(join(copy, path)).equals(changed)]).toEqual([what, true])
-        writeFileSync(join(copy, path), bytes)
-        expect([what, await textsIn(copy)]).toEqual([what, allTexts])
-      } else expect([what, texts]).toEqual([what, allTexts])
-      rmSync(copy, { recursive: true })
-    }
-  })
+  test(
+    'changed anywhere is not written over, and all is there once it is put back',
+    { tags: 'slow' },
+    async () => {
+      const bytes = new Uint8Array(readFileSync(join(template, path)))
+      // Each costs two stores, so that these are some with FULL=1 too.
+      const range = { upTo: usedBytes(bytes), wanted: 4, wantedWhenFull: 150 }
+      for (const [what, changed] of changesOf(bytes, range)) {
+        if (changed.length === 0) continue
+        const copy = temporaryDirectory()
+        cpSync(template, copy, { recursive: true })
+        writeFileSync(join(copy, path), changed)
+        const texts = await textsIn(copy)
+        if (texts === 'refused: journal_corrupt') {
+          expect([what, readFileSync(join(copy, path)).equals(changed)]).toEqual([what, true])
+          writeFileSync(join(copy, path), bytes)
+          expect([what, await textsIn(copy)]).toEqual([what, allTexts])
+        } else expect([what, texts]).toEqual([what, allTexts])
+        rmSync(copy, { recursive: true })
+      }
+    },
+  )
 })
 
 describe('a journal file that is gone as a whole', () => {

@@ -92,6 +92,7 @@ async function expectRecovered(directory: string, chunks: readonly Uint8Array[])
 
 test.each([killed, unsynced, unplugged])(
   'a death $moment an operation, which takes along $loss',
+  { tags: 'slow' },
   async (death) => {
     const prepared = await prepare()
     const chunks = await packOf(arriving)

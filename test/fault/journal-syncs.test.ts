@@ -63,23 +63,32 @@ async function atLast(count: number, work: (disk: FaultyDisk) => Promise<void>):
   }
 }
 
-test('frames of a dead process are durable before a pack and the branch name them', async () => {
-  const moments: Fault[] = Array.from({ length: full ? 60 : 30 }, (_, index) => {
-    return { kind: 'death', at: full ? index + 1 : index + 11, moment: 'before', loss: 'contents' }
-  })
-  let deaths = 0
-  for (const fault of moments) {
-    const { directory, history, first } = await withUnsyncedFrame()
-    const second = new FaultyDisk(fault, first)
-    const heir = await openDiskObjectStore(optionsOf(directory, second)).catch(() => undefined)
-    await heir?.checkpoint().catch(() => undefined)
-    if (!second.dead) break
-    deaths += 1
-    const heads = history.transitions.map(({ next }) => next)
-    expect(heads, second.log.join(', ')).toContain(await headAfter(directory))
-  }
-  expect(deaths).toBeGreaterThan(15)
-})
+test(
+  'frames of a dead process are durable before a pack and the branch name them',
+  { tags: 'slow' },
+  async () => {
+    const moments: Fault[] = Array.from({ length: full ? 60 : 30 }, (_, index) => {
+      return {
+        kind: 'death',
+        at: full ? index + 1 : index + 11,
+        moment: 'before',
+        loss: 'contents',
+      }
+    })
+    let deaths = 0
+    for (const fault of moments) {
+      const { directory, history, first } = await withUnsyncedFrame()
+      const second = new FaultyDisk(fault, first)
+      const heir = await openDiskObjectStore(optionsOf(directory, second)).catch(() => undefined)
+      await heir?.checkpoint().catch(() => undefined)
+      if (!second.dead) break
+      deaths += 1
+      const heads = history.transitions.map(({ next }) => next)
+      expect(heads, second.log.join(', ')).toContain(await headAfter(directory))
+    }
+    expect(deaths).toBeGreaterThan(15)
+  },
+)
 
 test('frames of a dead process are durable before a commit that builds on them', async () => {
   const { directory, history, first } = await withUnsyncedFrame()
@@ -118,23 +127,27 @@ test('a commit that failed stays away, even if its bytes had reached the device'
   expect(await headAfter(directory)).toBe(acknowledged)
 })
 
-test('frames that were packed do not come back once the branch has moved on', async () => {
-  await atLast(20, async (disk) => {
-    const directory = temporaryDirectory()
-    const history = new TestHistory(1)
-    try {
-      const store = await createDiskObjectStore(optionsOf(directory, disk))
-      for (let round = 0; round < 3; round += 1) {
-        await commit(store, history)
-        await store.checkpoint()
+test(
+  'frames that were packed do not come back once the branch has moved on',
+  { tags: 'slow' },
+  async () => {
+    await atLast(20, async (disk) => {
+      const directory = temporaryDirectory()
+      const history = new TestHistory(1)
+      try {
+        const store = await createDiskObjectStore(optionsOf(directory, disk))
+        for (let round = 0; round < 3; round += 1) {
+          await commit(store, history)
+          await store.checkpoint()
+        }
+        await store.close()
+      } catch (error) {
+        if (!disk.dead) throw error
+        expect(await headAfter(directory), disk.log.slice(-3).join(', ')).toBe(history.head)
       }
-      await store.close()
-    } catch (error) {
-      if (!disk.dead) throw error
-      expect(await headAfter(directory), disk.log.slice(-3).join(', ')).toBe(history.head)
-    }
-  })
-})
+    })
+  },
+)
 
 /** The device has all of a write but its first sector, as the process dies in its sync. */
 function dieWithoutFirstSector(disk: FaultyDisk): void {

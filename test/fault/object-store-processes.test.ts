@@ -35,32 +35,36 @@ test('two processes of two hundred writes each keep four hundred', async () => {
   git(['fsck', '--strict', '--no-dangling'], directory)
 })
 
-test(`a writer killed ${kills} times loses nothing that it acknowledged`, async () => {
-  const directory = await newStore()
-  const random = seededBytes(seed)
-  let head: string | undefined
-  for (let kill = 0; kill < kills; kill += 1) {
-    const child = startWriter(directory, 1_000_000)
-    await child.started
-    await new Promise((resolve) => setTimeout(resolve, (random(1)[0] ?? 0) / 3))
-    child.process.kill('SIGKILL')
-    await child.ended
+test(
+  `a writer killed ${kills} times loses nothing that it acknowledged`,
+  { tags: 'slow' },
+  async () => {
+    const directory = await newStore()
+    const random = seededBytes(seed)
+    let head: string | undefined
+    for (let kill = 0; kill < kills; kill += 1) {
+      const child = startWriter(directory, 1_000_000)
+      await child.started
+      await new Promise((resolve) => setTimeout(resolve, (random(1)[0] ?? 0) / 3))
+      child.process.kill('SIGKILL')
+      await child.ended
 
-    const store = await openDiskObjectStore({ directory })
-    const acknowledged = child.acknowledged()
-    const added = commitsOf(store, head)
-    expect(added.slice(0, acknowledged.length)).toEqual(acknowledged)
-    // At most the one that was under way may have come on top.
-    expect(added.length - acknowledged.length).toBeLessThanOrEqual(1)
-    head = store.head
-    await store.close()
-  }
-  const last = startWriter(directory, 1)
-  expect(await last.ended).toBe(0)
-  expect(readdirSync(join(directory, 'gitlocket')).toSorted()).toEqual(['journal-a', 'journal-b'])
-  expect(readdirSync(join(directory, 'refs/heads'))).toEqual(['main'])
-  git(['fsck', '--strict', '--no-dangling'], directory)
-})
+      const store = await openDiskObjectStore({ directory })
+      const acknowledged = child.acknowledged()
+      const added = commitsOf(store, head)
+      expect(added.slice(0, acknowledged.length)).toEqual(acknowledged)
+      // At most the one that was under way may have come on top.
+      expect(added.length - acknowledged.length).toBeLessThanOrEqual(1)
+      head = store.head
+      await store.close()
+    }
+    const last = startWriter(directory, 1)
+    expect(await last.ended).toBe(0)
+    expect(readdirSync(join(directory, 'gitlocket')).toSorted()).toEqual(['journal-a', 'journal-b'])
+    expect(readdirSync(join(directory, 'refs/heads'))).toEqual(['main'])
+    git(['fsck', '--strict', '--no-dangling'], directory)
+  },
+)
 
 interface Writer {
   readonly process: ChildProcess

@@ -139,6 +139,7 @@ const errors: readonly (readonly [code: ErrorCode, times: number])[] = [
 describe.each(scenarios)('$name', (scenario) => {
   test.each(full ? everyDeath : scenario.deaths)(
     'survives a death, $moment, at each operation, losing $loss',
+    { tags: 'slow' },
     async (death) => {
       const template = await prepared(scenario)
       const step = death.loss === 'nothing' ? stride.first : stride.others
@@ -150,6 +151,7 @@ describe.each(scenarios)('$name', (scenario) => {
 
   test.each(full || scenario.withErrors ? errors : [])(
     'survives %s, %d times, at each operation',
+    { tags: 'slow' },
     async (code, times) => {
       const template = await prepared(scenario)
       let at = 1

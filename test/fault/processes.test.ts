@@ -85,32 +85,36 @@ test('two processes that write at once keep what both have written', async () =>
   git(['fsck', '--strict'], place.directory)
 })
 
-test('processes killed under load lose no acknowledged write and leave no lock', async () => {
-  const place = await newStore()
-  const kills = full ? 300 : 3
-  const acknowledged: string[] = []
-  for (let round = 0; round < kills; round += 1) {
-    const name = `round-${round}`
-    const writer = startWriter(place, name, 100_000)
-    await expect
-      .poll(() => writer.lines().length, { timeout: 30_000, interval: 2 })
-      .toBeGreaterThan(3)
-    // A different moment each time, over some tens of commands and a checkpoint now and then.
-    await new Promise((resolve) => setTimeout(resolve, (round * 37) % 120))
-    writer.kill()
-    await writer.exit
-    for (const index of writer.lines().slice(1)) acknowledged.push(`/${name}/${index}.md`)
-  }
-  const store = await openStore(place)
-  for (const path of acknowledged) expect(await store.read(path), path).toBeDefined()
-  await store.maintenance.verify()
-  // The next writer clears away what the dead left.
-  const author = { actor: { type: 'user', id: 'survivor' } } as const
-  await store.as(author).apply([{ type: 'create', path: '/last.md', content: 'still writable' }])
-  await store.close()
-  expect(
-    readdirSync(`${place.directory}/gitlocket`).filter((file) => /lock|owner/.test(file)),
-  ).toEqual([])
-  expect(existsSync(`${place.directory}/refs/heads/main.lock`)).toBe(false)
-  git(['fsck', '--strict'], place.directory)
-})
+test(
+  'processes killed under load lose no acknowledged write and leave no lock',
+  { tags: 'slow' },
+  async () => {
+    const place = await newStore()
+    const kills = full ? 300 : 3
+    const acknowledged: string[] = []
+    for (let round = 0; round < kills; round += 1) {
+      const name = `round-${round}`
+      const writer = startWriter(place, name, 100_000)
+      await expect
+        .poll(() => writer.lines().length, { timeout: 30_000, interval: 2 })
+        .toBeGreaterThan(3)
+      // A different moment each time, over some tens of commands and a checkpoint now and then.
+      await new Promise((resolve) => setTimeout(resolve, (round * 37) % 120))
+      writer.kill()
+      await writer.exit
+      for (const index of writer.lines().slice(1)) acknowledged.push(`/${name}/${index}.md`)
+    }
+    const store = await openStore(place)
+    for (const path of acknowledged) expect(await store.read(path), path).toBeDefined()
+    await store.maintenance.verify()
+    // The next writer clears away what the dead left.
+    const author = { actor: { type: 'user', id: 'survivor' } } as const
+    await store.as(author).apply([{ type: 'create', path: '/last.md', content: 'still writable' }])
+    await store.close()
+    expect(
+      readdirSync(`${place.directory}/gitlocket`).filter((file) => /lock|owner/.test(file)),
+    ).toEqual([])
+    expect(existsSync(`${place.directory}/refs/heads/main.lock`)).toBe(false)
+    git(['fsck', '--strict'], place.directory)
+  },
+)

@@ -20,7 +20,7 @@ describe('another process redacts before any read of one that', () => {
     ['opens the store on the first device', 'first', opening],
     ['opens the store on the second device', 'second', opening],
     ['asks how the store stands', 'first', asking],
-  ] as const)('%s', async (_, who, act) => {
+  ] as const)('%s', { tags: 'slow' }, async (_, who, act) => {
     const site = await newSite(1, few)
     let total = 0
     await act(copyOf(site)[who], () => (total += 1))

@@ -1,7 +1,6 @@
 // Redaction, repacking and reverts, as the store does them, with a death, a power failure or an
 // error of the disk at every single operation. Afterwards the store is the old one or the new one:
-// it verifies, it can be written, the call can be repeated; and where the new one holds, one close
-// later no file has anything of what was erased.
+// it verifies, can be written and repeats the call; the new one has erased all of it once closed.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -228,6 +227,7 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
 
   test.each(full ? everyDeath : scenario.deaths)(
     'survives a death $moment an operation, losing $loss',
+    { tags: 'slow' },
     async (death) => {
       template ??= await newTemplate(scenario)
       const kind = everyDeath.indexOf(death)

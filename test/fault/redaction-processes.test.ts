@@ -44,39 +44,47 @@ describe('a process that reads and writes, while another one redacts', () => {
   })
 })
 
-test(`a redacting process, killed ${kills} times, leaves the old state or the new`, async () => {
-  const site = await newSite(2, short)
-  const random = seededBytes(seed)
-  const worker = startProcess('work', site.second, 'worker', site.secrets)
-  await expect.poll(() => worker.lines('wrote').length, patience).toBeGreaterThan(0)
-  const redacted = new Set<string>()
-  for (let round = 0; round < kills; round += 1) {
-    const ids = await writeSecrets(site.first, `/round-${round}`, 4)
-    const redactor = startProcess('redact', site.first, `redactor-${round}`, ids)
-    await expect.poll(() => redactor.lines('opened').length, patience).toBe(1)
-    await new Promise((resolve) => setTimeout(resolve, (random(1)[0] ?? 0) * 3))
-    await redactor.kill()
-    const found = await whichAreRedacted(site.first, ids)
-    expect(found).toEqual(expect.arrayContaining([...redactor.lines('redacted')]))
-    for (const id of found) redacted.add(id)
-  }
-  await worker.end()
-  expect(redacted.size).toBeGreaterThan(0)
-  await expectErased(site, [...redacted], [worker], [])
-})
+test(
+  `a redacting process, killed ${kills} times, leaves the old state or the new`,
+  { tags: 'slow' },
+  async () => {
+    const site = await newSite(2, short)
+    const random = seededBytes(seed)
+    const worker = startProcess('work', site.second, 'worker', site.secrets)
+    await expect.poll(() => worker.lines('wrote').length, patience).toBeGreaterThan(0)
+    const redacted = new Set<string>()
+    for (let round = 0; round < kills; round += 1) {
+      const ids = await writeSecrets(site.first, `/round-${round}`, 4)
+      const redactor = startProcess('redact', site.first, `redactor-${round}`, ids)
+      await expect.poll(() => redactor.lines('opened').length, patience).toBe(1)
+      await new Promise((resolve) => setTimeout(resolve, (random(1)[0] ?? 0) * 3))
+      await redactor.kill()
+      const found = await whichAreRedacted(site.first, ids)
+      expect(found).toEqual(expect.arrayContaining([...redactor.lines('redacted')]))
+      for (const id of found) redacted.add(id)
+    }
+    await worker.end()
+    expect(redacted.size).toBeGreaterThan(0)
+    await expectErased(site, [...redacted], [worker], [])
+  },
+)
 
-test('two processes that redact at once, beside a third that writes', async () => {
-  const site = await newSite(full ? 12 : 4, short)
-  const worker = startProcess('work', site.second, 'worker', site.secrets)
-  const redactors = [0, 1].map((rest) => {
-    const ids = site.secrets.filter((_, index) => index % 2 === rest)
-    return startProcess('redact', site.first, `redactor-${rest}`, ids)
-  })
-  for (const redactor of redactors) await redactor.end()
-  await expect.poll(() => worker.lines('gone').length, patience).toBe(site.secrets.length)
-  await worker.end()
-  await expectErased(site, site.secrets, [worker], [])
-})
+test(
+  'two processes that redact at once, beside a third that writes',
+  { tags: 'slow' },
+  async () => {
+    const site = await newSite(full ? 12 : 4, short)
+    const worker = startProcess('work', site.second, 'worker', site.secrets)
+    const redactors = [0, 1].map((rest) => {
+      const ids = site.secrets.filter((_, index) => index % 2 === rest)
+      return startProcess('redact', site.first, `redactor-${rest}`, ids)
+    })
+    for (const redactor of redactors) await redactor.end()
+    await expect.poll(() => worker.lines('gone').length, patience).toBe(site.secrets.length)
+    await worker.end()
+    await expectErased(site, site.secrets, [worker], [])
+  },
+)
 
 type Question = (store: MemoryStore, site: Site, progress: () => void) => Promise<unknown>
 
@@ -94,7 +102,7 @@ const questions: readonly (readonly [name: string, question: Question])[] = [
 ]
 
 describe('another process redacts, and erases, while this one is asked for', () => {
-  test.each(sample(questions, 3))('%s', async (_, question) => {
+  test.each(sample(questions, 3))('%s', { tags: 'slow' }, async (_, question) => {
     const site = await newSite(1)
     const { first, second, deep: id } = site
     // The history has to be read from git when the question comes.
@@ -116,19 +124,23 @@ describe('another process redacts, and erases, while this one is asked for', () 
     await expectErased(site, [id], [], [])
   })
 
-  test('nothing but a memory, after it has read the history: it keeps no copy', async () => {
-    const site = await newSite(1)
-    const store = await openStore(site.second)
-    await store.history.versions()
-    const redactor = startProcess('redact', site.first, 'redactor', site.secrets)
-    await redactor.end()
-    expect(await store.read('/filler.md')).toBeDefined()
-    await store.close()
-    const again = await openStore(site.second)
-    expect((await again.maintenance.findResidue()).found).toEqual([])
-    await again.close()
-    await expectErased(site, site.secrets, [], [])
-  })
+  test(
+    'nothing but a memory, after it has read the history: it keeps no copy',
+    { tags: 'slow' },
+    async () => {
+      const site = await newSite(1)
+      const store = await openStore(site.second)
+      await store.history.versions()
+      const redactor = startProcess('redact', site.first, 'redactor', site.secrets)
+      await redactor.end()
+      expect(await store.read('/filler.md')).toBeDefined()
+      await store.close()
+      const again = await openStore(site.second)
+      expect((await again.maintenance.findResidue()).found).toEqual([])
+      await again.close()
+      await expectErased(site, site.secrets, [], [])
+    },
+  )
 })
 
 const patience = { timeout: 50_000, interval: 5 }

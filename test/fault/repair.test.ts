@@ -61,25 +61,29 @@ function readable(place: TestPlace): ReadonlySet<string> {
 
 describe('A damaged store', () => {
   for (const source of sources) {
-    test(`is mended from ${source}, or it is said what is lost`, async () => {
-      const files = filesToHarm(world.place)
-      let number = sources.indexOf(source)
-      for (const { kind, file } of files) {
-        for (const how of harms) {
-          for (const where of places) {
-            number += 1
-            if ((number + seed) % oneIn !== 0) continue
-            const place = copyOfWorld(world)
-            const path = file
-              .replace(world.place.directory, place.directory)
-              .replace(world.place.stateDirectory, place.stateDirectory)
-            harm(path, how, where)
-            const label = `${kind}, ${how} at ${where}, from ${source}`
-            await checkRepair(place, source, label, kind)
+    test(
+      `is mended from ${source}, or it is said what is lost`,
+      { tags: 'slow', timeout: 600_000 },
+      async () => {
+        const files = filesToHarm(world.place)
+        let number = sources.indexOf(source)
+        for (const { kind, file } of files) {
+          for (const how of harms) {
+            for (const where of places) {
+              number += 1
+              if ((number + seed) % oneIn !== 0) continue
+              const place = copyOfWorld(world)
+              const path = file
+                .replace(world.place.directory, place.directory)
+                .replace(world.place.stateDirectory, place.stateDirectory)
+              harm(path, how, where)
+              const label = `${kind}, ${how} at ${where}, from ${source}`
+              await checkRepair(place, source, label, kind)
+            }
           }
         }
-      }
-    }, 600_000)
+      },
+    )
   }
 })
 
@@ -156,32 +160,36 @@ function isIndex({ kind }: { readonly kind: string }): boolean {
 }
 
 describe('A repair that dies', () => {
-  test('at any file operation is finished by the next one', async () => {
-    const counting = new FaultyDisk()
-    const whole = copyOfWorld(world)
-    harmMuch(whole)
-    expect((await repair(whole, 'copy', { disk: counting })).whole).toBe(true)
-    const { operations } = counting
-    expect(operations).toBeGreaterThan(20)
-    const every = full ? 1 : 13
-    for (let at = 1 + (seed % every); at <= operations; at += every) {
-      for (const death of full ? everyDeath : [killed, unplugged]) {
-        const place = copyOfWorld(world)
-        harmMuch(place)
-        const disk = new FaultyDisk({ kind: 'death', at, ...death })
-        await repair(place, 'copy', { disk }).catch((error: unknown) => {
-          if (!(error instanceof SimulatedDeath)) throw error
-        })
-        disk.release()
-        const label = `${disk.log.at(-1)}, ${death.moment}, ${death.loss}`
-        const again = await repair(place, 'copy')
-        expect(again.whole, label).toBe(true)
-        const store = await reopen(place)
-        expect(await contentsOf(store), label).toEqual(world.contents)
-        await store.close()
+  test(
+    'at any file operation is finished by the next one',
+    { tags: 'slow', timeout: 600_000 },
+    async () => {
+      const counting = new FaultyDisk()
+      const whole = copyOfWorld(world)
+      harmMuch(whole)
+      expect((await repair(whole, 'copy', { disk: counting })).whole).toBe(true)
+      const { operations } = counting
+      expect(operations).toBeGreaterThan(20)
+      const every = full ? 1 : 13
+      for (let at = 1 + (seed % every); at <= operations; at += every) {
+        for (const death of full ? everyDeath : [killed, unplugged]) {
+          const place = copyOfWorld(world)
+          harmMuch(place)
+          const disk = new FaultyDisk({ kind: 'death', at, ...death })
+          await repair(place, 'copy', { disk }).catch((error: unknown) => {
+            if (!(error instanceof SimulatedDeath)) throw error
+          })
+          disk.release()
+          const label = `${disk.log.at(-1)}, ${death.moment}, ${death.loss}`
+          const again = await repair(place, 'copy')
+          expect(again.whole, label).toBe(true)
+          const store = await reopen(place)
+          expect(await contentsOf(store), label).toEqual(world.contents)
+          await store.close()
+        }
       }
-    }
-  }, 600_000)
+    },
+  )
 })
 
 describe('What a redaction erased', () => {
@@ -194,36 +202,40 @@ describe('What a redaction erased', () => {
     return versionId
   }
 
-  test('does not come back from a backup, and goes from what was put aside', async () => {
-    const redacted = copyOfWorld(world)
-    const store = await reopen(redacted)
-    const versionId = await forget(store, '/packed/1.md')
-    const expected = await contentsOf(store)
-    await store.close()
-    let mended = 0
-    for (const where of [0.2, 0.4, 0.6, 0.8]) {
-      const place = copyOfWorld({ place: redacted })
-      for (const { kind, file } of filesToHarm(place))
-        if (kind === 'pack') harm(file, 'flip', where)
-      // Of before the redaction: it has the objects that both histories share.
-      const report = await repair(place, 'copy')
-      expect(report.damages).not.toEqual([])
-      if (!report.whole) continue
-      mended += 1
-      const again = await reopen(place)
-      expect(await contentsOf(again)).toEqual(expected)
-      expect((await again.history.version(versionId)).content).toBeUndefined()
-      expect((await again.maintenance.findResidue()).found).toEqual([])
-      await forget(again, '/packed/0.md')
-      await again.close()
-      const aside = `${place.directory}/gitlocket/damaged`
-      const left = readdirSync(aside, { recursive: true, withFileTypes: true })
-      expect(left.filter((entry) => entry.isFile())).toEqual([])
-    }
-    expect(mended).toBeGreaterThan(0)
-  })
+  test(
+    'does not come back from a backup, and goes from what was put aside',
+    { tags: 'slow' },
+    async () => {
+      const redacted = copyOfWorld(world)
+      const store = await reopen(redacted)
+      const versionId = await forget(store, '/packed/1.md')
+      const expected = await contentsOf(store)
+      await store.close()
+      let mended = 0
+      for (const where of [0.2, 0.4, 0.6, 0.8]) {
+        const place = copyOfWorld({ place: redacted })
+        for (const { kind, file } of filesToHarm(place))
+          if (kind === 'pack') harm(file, 'flip', where)
+        // Of before the redaction: it has the objects that both histories share.
+        const report = await repair(place, 'copy')
+        expect(report.damages).not.toEqual([])
+        if (!report.whole) continue
+        mended += 1
+        const again = await reopen(place)
+        expect(await contentsOf(again)).toEqual(expected)
+        expect((await again.history.version(versionId)).content).toBeUndefined()
+        expect((await again.maintenance.findResidue()).found).toEqual([])
+        await forget(again, '/packed/0.md')
+        await again.close()
+        const aside = `${place.directory}/gitlocket/damaged`
+        const left = readdirSync(aside, { recursive: true, withFileTypes: true })
+        expect(left.filter((entry) => entry.isFile())).toEqual([])
+      }
+      expect(mended).toBeGreaterThan(0)
+    },
+  )
 
-  test('stays erased where only a backup of before is whole', async () => {
+  test('stays erased where only a backup of before is whole', { tags: 'slow' }, async () => {
     const place = copyOfWorld(world)
     const store = await reopen(place)
     await forget(store, '/packed/1.md')
@@ -234,31 +246,35 @@ describe('What a redaction erased', () => {
 })
 
 describe('Commands behind a lost one', () => {
-  test('are listed, kept, and attached once a copy has the lost one', async () => {
-    const place = copyOfWorld(world)
-    const journal = filesToHarm(place).find(({ kind, file }) => {
-      return kind === 'journal' && readFileSync(file).includes(frameOfSecond(place))
-    })
-    const file = journal?.file ?? ''
-    const bytes = readFileSync(file)
-    // In an object of the second command: the name of its commit stands before them.
-    const at = bytes.indexOf(frameOfSecond(place))
-    bytes.fill(0x5a, at + 30, at + 60)
-    writeFileSync(file, bytes)
-    const alone = await repair(place, 'none')
-    const lost = ['/journal/3.md', '/journal/2.md', '/journal/1.md']
-    expect(alone.whole).toBe(false)
-    expect(alone.verdict).toBeUndefined()
-    expect(alone.detached.flatMap(({ paths }) => paths)).toEqual(lost)
-    const store = await reopen(place)
-    expect(Object.keys(await contentsOf(store))).not.toContain('/journal/1.md')
-    await store.close()
-    const mended = await repair(place, 'copy')
-    expect(mended).toMatchObject({ whole: true, detached: [] })
-    const whole = await reopen(place)
-    expect(await contentsOf(whole)).toEqual(world.contents)
-    await whole.close()
-  })
+  test(
+    'are listed, kept, and attached once a copy has the lost one',
+    { tags: 'slow' },
+    async () => {
+      const place = copyOfWorld(world)
+      const journal = filesToHarm(place).find(({ kind, file }) => {
+        return kind === 'journal' && readFileSync(file).includes(frameOfSecond(place))
+      })
+      const file = journal?.file ?? ''
+      const bytes = readFileSync(file)
+      // In an object of the second command: the name of its commit stands before them.
+      const at = bytes.indexOf(frameOfSecond(place))
+      bytes.fill(0x5a, at + 30, at + 60)
+      writeFileSync(file, bytes)
+      const alone = await repair(place, 'none')
+      const lost = ['/journal/3.md', '/journal/2.md', '/journal/1.md']
+      expect(alone.whole).toBe(false)
+      expect(alone.verdict).toBeUndefined()
+      expect(alone.detached.flatMap(({ paths }) => paths)).toEqual(lost)
+      const store = await reopen(place)
+      expect(Object.keys(await contentsOf(store))).not.toContain('/journal/1.md')
+      await store.close()
+      const mended = await repair(place, 'copy')
+      expect(mended).toMatchObject({ whole: true, detached: [] })
+      const whole = await reopen(place)
+      expect(await contentsOf(whole)).toEqual(world.contents)
+      await whole.close()
+    },
+  )
 })
 
 /** The name of the commit of the second command in the journal. */

@@ -139,23 +139,27 @@ async function run(scenario: Scenario, at: Place, fault?: Fault): Promise<Outcom
 }
 
 describe.each(Object.entries(scenarios))('%s', (name, scenario) => {
-  test.each(deaths)('survive a death $moment each operation, losing $loss', async (death) => {
-    const counting = new FaultyDisk()
-    copyDirectory(`${root}/base`, `${root}/count`)
-    await scenario(place('count'), counting, () => {})
-    rmSync(`${root}/count`, { recursive: true })
-    expect(counting.operations, name).toBeGreaterThan(10)
-    for (let at = 1; at <= counting.operations; at += strideOf(death.loss)) {
-      copyDirectory(`${root}/base`, `${root}/run`)
-      const outcome = await run(scenario, place('run'), { kind: 'death', at, ...death })
-      await expectSurvival(
-        outcome,
-        `operation ${at}: ${counting.log[at - 1]}`,
-        at % fsckEvery === 0,
-      )
-      rmSync(`${root}/run`, { recursive: true })
-    }
-  })
+  test.each(deaths)(
+    'survive a death $moment each operation, losing $loss',
+    { tags: 'slow' },
+    async (death) => {
+      const counting = new FaultyDisk()
+      copyDirectory(`${root}/base`, `${root}/count`)
+      await scenario(place('count'), counting, () => {})
+      rmSync(`${root}/count`, { recursive: true })
+      expect(counting.operations, name).toBeGreaterThan(10)
+      for (let at = 1; at <= counting.operations; at += strideOf(death.loss)) {
+        copyDirectory(`${root}/base`, `${root}/run`)
+        const outcome = await run(scenario, place('run'), { kind: 'death', at, ...death })
+        await expectSurvival(
+          outcome,
+          `operation ${at}: ${counting.log[at - 1]}`,
+          at % fsckEvery === 0,
+        )
+        rmSync(`${root}/run`, { recursive: true })
+      }
+    },
+  )
 })
 
 async function expectSurvival(outcome: Outcome, what: string, fsck: boolean): Promise<void> {
@@ -208,6 +212,7 @@ async function expectStoreOrNone(what: string): Promise<void> {
 describe('a disk that refuses', () => {
   test.each(['storage_full', 'storage_failed'] as const)(
     'with %s at any operation, loses nothing and says so',
+    { tags: 'slow' },
     async (code) => {
       const counting = new FaultyDisk()
       copyDirectory(`${root}/base`, `${root}/count`)

@@ -160,6 +160,7 @@ test.each(Array.from({ length: rounds }, (_, round) => round))(
 
 test.each(Array.from({ length: rounds }, (_, round) => round))(
   'beside writes, syncs, redactions and upkeep of other processes (%i)',
+  { tags: 'slow' },
   async (round) => {
     const { remote, clones } = await twoClones()
     for (const { store } of clones) await store.close()

@@ -199,6 +199,7 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
 
   test.each(full ? everyDeath : [scenario.death])(
     'survives a death $moment an operation, losing $loss',
+    { tags: 'slow' },
     async (death) => {
       template ??= await newTemplate(scenario)
       for (const at of struckBy(death, operationsOf(template.operations, scenario.tried))) {

@@ -54,36 +54,40 @@ async function killAfter({ place }: Clone, name: string, ms: number): Promise<Ki
   return { written: paths('wrote'), sent: paths('sent') }
 }
 
-test('processes killed while they sync lose nothing that they acknowledged', async () => {
-  const remote = bareRemote()
-  const first = await firstClone(remote)
-  await sync(first)
-  const joined = await joinClone(first, remote)
-  await joined.store.close()
-  const written: string[] = []
-  for (let round = 0; round < kills; round += 1) {
-    // A different moment each time, over several syncs.
-    const killed = await killAfter(joined, `round-${round}`, (round * 37) % 150)
-    written.push(...killed.written)
-    const change = { type: 'create', path: `/first/${round}.md`, content: 'first\n' } as const
-    await first.store.as(author).apply([change])
+test(
+  'processes killed while they sync lose nothing that they acknowledged',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const first = await firstClone(remote)
     await sync(first)
-    for (const path of killed.sent) expect(await first.store.read(path), path).toBeDefined()
-  }
-  const again = { ...joined, store: await reopen(joined.place) }
-  for (const path of written) expect(await again.store.read(path), path).toBeDefined()
-  await syncAll([again, first])
-  expect(await headOf(again)).toBe(await headOf(first))
-  for (const path of written) expect(await first.store.read(path), path).toBeDefined()
-  for (const { store } of [again, first]) {
-    await store.maintenance.verify()
-    await store.close()
-  }
-  expectTidy(joined)
-  for (const directory of [remote, first.place.directory, joined.place.directory]) {
-    checkWithGit(directory)
-  }
-})
+    const joined = await joinClone(first, remote)
+    await joined.store.close()
+    const written: string[] = []
+    for (let round = 0; round < kills; round += 1) {
+      // A different moment each time, over several syncs.
+      const killed = await killAfter(joined, `round-${round}`, (round * 37) % 150)
+      written.push(...killed.written)
+      const change = { type: 'create', path: `/first/${round}.md`, content: 'first\n' } as const
+      await first.store.as(author).apply([change])
+      await sync(first)
+      for (const path of killed.sent) expect(await first.store.read(path), path).toBeDefined()
+    }
+    const again = { ...joined, store: await reopen(joined.place) }
+    for (const path of written) expect(await again.store.read(path), path).toBeDefined()
+    await syncAll([again, first])
+    expect(await headOf(again)).toBe(await headOf(first))
+    for (const path of written) expect(await first.store.read(path), path).toBeDefined()
+    for (const { store } of [again, first]) {
+      await store.maintenance.verify()
+      await store.close()
+    }
+    expectTidy(joined)
+    for (const directory of [remote, first.place.directory, joined.place.directory]) {
+      checkWithGit(directory)
+    }
+  },
+)
 
 function expectTidy({ place }: Clone): void {
   const files = readdirSync(place.directory, { recursive: true, encoding: 'utf8' })

@@ -186,6 +186,7 @@ async function auditedHead(): Promise<string> {
 describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenario) => {
   test.each(full ? everyDeath : [scenario.death])(
     'survives a death $moment an operation, losing $loss',
+    { tags: 'slow' },
     async (death) => {
       await start()
       await scenario.prepare()

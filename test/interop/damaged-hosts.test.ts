@@ -91,20 +91,24 @@ describe.each(hosts)('behind %s a repair', (_, serve, isMissing) => {
     await expectMended(served)
   })
 
-  test.skipIf(isMissing)('says what to delete where it is damaged, and then mends', async () => {
-    for (const how of full ? (['packed', 'loose'] as const) : (['packed'] as const)) {
-      const served = await serve()
-      const { remote, url, first, access } = served
-      const files = how === 'packed' ? packFiles(remote) : [looseFile(remote)]
-      flip(files.find((file) => how === 'loose' || file.endsWith('.pack')) ?? '')
-      const refused = how === 'packed' ? 'pack_refused' : 'remote_protocol'
-      await expect(joinClone(first, url, { access })).rejects.toMatchObject({ code: refused })
-      await expect(first.store.as(author).sync({ access, repair: true })).rejects.toMatchObject({
-        code: 'object_corrupt',
-        message: expect.stringMatching(/delete those that .* or push to a new repository/),
-      })
-      for (const file of files) rmSync(file)
-      await expectMended(served)
-    }
-  })
+  test.skipIf(isMissing)(
+    'says what to delete where it is damaged, and then mends',
+    { tags: 'slow' },
+    async () => {
+      for (const how of full ? (['packed', 'loose'] as const) : (['packed'] as const)) {
+        const served = await serve()
+        const { remote, url, first, access } = served
+        const files = how === 'packed' ? packFiles(remote) : [looseFile(remote)]
+        flip(files.find((file) => how === 'loose' || file.endsWith('.pack')) ?? '')
+        const refused = how === 'packed' ? 'pack_refused' : 'remote_protocol'
+        await expect(joinClone(first, url, { access })).rejects.toMatchObject({ code: refused })
+        await expect(first.store.as(author).sync({ access, repair: true })).rejects.toMatchObject({
+          code: 'object_corrupt',
+          message: expect.stringMatching(/delete those that .* or push to a new repository/),
+        })
+        for (const file of files) rmSync(file)
+        await expectMended(served)
+      }
+    },
+  )
 })

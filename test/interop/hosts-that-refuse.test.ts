@@ -88,6 +88,7 @@ describe('a redaction on a host that refuses to replace the branch', () => {
   for (const [name, start, says] of sample(refusals, 4)) {
     test.skipIf(sshd.missing)(
       `is explained, and completed later: ${name}${sshd.note}`,
+      { tags: 'slow' },
       async () => {
         await expectCompletedLater(await start(), says)
       },

@@ -122,6 +122,7 @@ describe('a store is pushed, joined, merged, redacted, and cloned with stock git
   const lacking = [sshd, gitolite].find(({ missing }) => missing)
   test.skipIf(lacking !== undefined)(
     `on gitolite, with its rights${lacking?.note ?? ''}`,
+    { tags: 'slow' },
     async () => {
       const host = await onGitolite()
       const a = await expectServes(host)

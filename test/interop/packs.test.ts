@@ -85,7 +85,7 @@ describe('stock git reads our packs', () => {
     expect(readFileSync(index).equals(readFileSync(join(packs, `${name}.idx`)))).toBe(true)
   })
 
-  test('verify-pack, fsck --strict, cat-file and log accept them', async () => {
+  test('verify-pack, fsck --strict, cat-file and log accept them', { tags: 'slow' }, async () => {
     const { directory, packs } = await ourRepository(3)
     for (const name of packNames(packs)) git(['verify-pack', join(packs, `${name}.idx`)], directory)
     expect(judgement(directory)).toEqual(sound)
@@ -116,7 +116,7 @@ describe('stock git reads our packs', () => {
     expect(judgement(clone)).toEqual(sound)
   })
 
-  test('fsck --strict accepts what we merged of ours and theirs', async () => {
+  test('fsck --strict accepts what we merged of ours and theirs', { tags: 'slow' }, async () => {
     const { directory, packs } = await ourRepository(4)
     const [first = '', second = '', ...others] = packNames(packs)
     await mergePacks(systemDisk, packs, [first, second])
@@ -223,7 +223,7 @@ describe('isomorphic-git', () => {
     }
   })
 
-  test('writes packs that we read', async () => {
+  test('writes packs that we read', { tags: 'slow' }, async () => {
     const { directory, packs } = await ourRepository(1)
     const oids = story.objects.slice(0, 60).map(({ oid }) => oid)
     const { packfile } = await packObjects({ fs, gitdir: directory, oids })

@@ -109,16 +109,20 @@ function rowsOf<T>(cases: readonly T[], oneIn: number): readonly (readonly [Stoc
 
 describe('a host that indexes every push takes it', () => {
   for (const [stock, [what, act]] of rowsOf(scenarios, 2)) {
-    test.skipIf(stock.missing)(`${what}: ${stock.name}${stock.note}`, async () => {
-      const host = await hostOf(stock, await newWorld())
-      await act(host)
-      await expectInStep(host)
-    })
+    test.skipIf(stock.missing)(
+      `${what}: ${stock.name}${stock.note}`,
+      { tags: 'slow' },
+      async () => {
+        const host = await hostOf(stock, await newWorld())
+        await act(host)
+        await expectInStep(host)
+      },
+    )
   }
 })
 
 describe('a push that was refused', () => {
-  test('goes through later by an ordinary sync', async () => {
+  test('goes through later by an ordinary sync', { tags: 'slow' }, async () => {
     const host = await hostOf(installedGit, await newWorld())
     git(['config', 'receive.maxInputSize', '1'], host.remote)
     await comeAndGo({ ...host, sync: async () => undefined })
@@ -210,15 +214,19 @@ const size = full ? fc.boolean() : fc.constant(false)
 
 describe('stock git takes every pack of a random history', () => {
   for (const [stock, indexes] of rowsOf(['every push', 'large pushes'] as const, 6)) {
-    test.skipIf(stock.missing)(`${stock.name} indexes ${indexes}${stock.note}`, async () => {
-      const property = fc.asyncProperty(size, steps, async (isLarge, history) => {
-        const world = isLarge ? await newLargeWorld() : await newWorld()
-        const host = await hostOf(stock, world, indexes)
-        for (const step of history) await take(host, step)
-        await expectInStep(host)
-        for (const { store } of [host.a, host.b]) await store.close()
-      })
-      await fc.assert(property, { seed, numRuns: full ? 40 : 1 })
-    })
+    test.skipIf(stock.missing)(
+      `${stock.name} indexes ${indexes}${stock.note}`,
+      { tags: 'slow' },
+      async () => {
+        const property = fc.asyncProperty(size, steps, async (isLarge, history) => {
+          const world = isLarge ? await newLargeWorld() : await newWorld()
+          const host = await hostOf(stock, world, indexes)
+          for (const step of history) await take(host, step)
+          await expectInStep(host)
+          for (const { store } of [host.a, host.b]) await store.close()
+        })
+        await fc.assert(property, { seed, numRuns: full ? 40 : 1 })
+      },
+    )
   }
 })

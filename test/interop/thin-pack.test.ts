@@ -72,32 +72,36 @@ describe.each(kinds)('a thin pack (%s)', (_, create) => {
     await store.close()
   })
 
-  test('of more objects than are packed in RAM holds a tree that recurs only once', async () => {
-    const [first] = new TestHistory(34).take(1)
-    assert(first !== undefined, 'a transition')
-    // Small, so that their number decides and not their size.
-    const blobs = Array.from({ length: 10_001 }, (__, n) => {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stands for an envelope
-      const sealed = Uint8Array.of(n >> 8, n & 255) as Sealed
-      return newObject('blob', sealed)
-    })
-    const transition = { ...first, objects: [...blobs, ...first.objects] }
-    const store = await create()
-    await store.exclusive(() => store.commit([transition]))
-    const repository = temporaryDirectory()
-    bareRepository(repository)
-    git(['config', 'receive.unpackLimit', '1'], repository)
-    const access = { url: repository, environment: cleanEnvironment() }
+  test(
+    'of more objects than are packed in RAM holds a tree that recurs only once',
+    { tags: 'slow' },
+    async () => {
+      const [first] = new TestHistory(34).take(1)
+      assert(first !== undefined, 'a transition')
+      // Small, so that their number decides and not their size.
+      const blobs = Array.from({ length: 10_001 }, (__, n) => {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stands for an envelope
+        const sealed = Uint8Array.of(n >> 8, n & 255) as Sealed
+        return newObject('blob', sealed)
+      })
+      const transition = { ...first, objects: [...blobs, ...first.objects] }
+      const store = await create()
+      await store.exclusive(() => store.commit([transition]))
+      const repository = temporaryDirectory()
+      bareRepository(repository)
+      git(['config', 'receive.unpackLimit', '1'], repository)
+      const access = { url: repository, environment: cleanEnvironment() }
 
-    const oids = oidsOf([transition])
-    const trees = first.objects.filter(({ type }) => type === 'tree').map(({ oid }) => oid)
-    const pack = await store.exchange.pack([...trees, ...oids, ...trees])
-    expect(pack.objects).toBe(oids.length)
-    await pushPack(access, { expected: undefined, next: first.next, pack })
-    expect(git(['fsck', '--strict', '--full', '--no-dangling'], repository)).toBe('')
-    pack.close()
-    await store.close()
-  })
+      const oids = oidsOf([transition])
+      const trees = first.objects.filter(({ type }) => type === 'tree').map(({ oid }) => oid)
+      const pack = await store.exchange.pack([...trees, ...oids, ...trees])
+      expect(pack.objects).toBe(oids.length)
+      await pushPack(access, { expected: undefined, next: first.next, pack })
+      expect(git(['fsck', '--strict', '--full', '--no-dangling'], repository)).toBe('')
+      pack.close()
+      await store.close()
+    },
+  )
 
   test('is refused by a store of ours, which takes whole packs only', async () => {
     const history = new TestHistory(32)

@@ -120,7 +120,7 @@ describe('the connection', () => {
 })
 
 describe('a program that speaks for a host', () => {
-  test('is ended when it hangs', async () => {
+  test('is ended when it hangs', { tags: 'slow' }, async () => {
     const pid = join(temporaryDirectory(), 'pid')
     const hanging = program(`echo $$ > ${pid}; exec sleep 300`)
     const access = { url: 'host:x', environment, sshCommand: [hanging], timeoutMs: 300 }
@@ -128,7 +128,7 @@ describe('a program that speaks for a host', () => {
     expect(() => process.kill(Number(readFileSync(pid, 'utf8')), 0)).toThrow('ESRCH')
   })
 
-  test('is ended when the caller cancels', async () => {
+  test('is ended when the caller cancels', { tags: 'slow' }, async () => {
     const hanging = program('exec sleep 300')
     const signal = AbortSignal.timeout(100)
     const access = { url: 'host:x', environment, sshCommand: [hanging], signal }

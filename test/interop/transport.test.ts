@@ -219,7 +219,7 @@ const pairs = runnable.flatMap(([name, peer]) => {
 })
 
 // By default each exchange with one of the peers.
-test.each(sample(pairs, 3))('over %s, %s', (_, __, run) => run())
+test.each(sample(pairs, 3))('over %s, %s', { tags: 'slow' }, (_, __, run) => run())
 
 test.each(missing.length > 0 ? missing : [])('over %s', (_, __, isMissing) => {
   expect(isMissing).toBe(true)
@@ -254,6 +254,7 @@ test('progress counts up to the size of the pack', async () => {
 // A hook of a path would run as the user, and is not run (test/attack/prepared-repository.test.ts).
 test.skipIf(sshd.missing)(
   `a hook there is heard after the push, and waited for${sshd.note}`,
+  { tags: 'slow' },
   async () => {
     const { repository, access } = await emptyRemote(onSsh)
     const hook = join(repository, 'hooks', 'post-receive')
@@ -270,7 +271,7 @@ test.skipIf(sshd.missing)(
   },
 )
 
-test('many objects are sent as the packs have them', async () => {
+test('many objects are sent as the packs have them', { tags: 'slow' }, async () => {
   const { repository, access } = await emptyRemote(async (path) => ({ url: path }))
   const history = new TestHistory(13)
   // More than is packed in RAM.

@@ -139,7 +139,7 @@ function assertProperty<T>(
 
 const any = worlds({ removes: true })
 
-test('every earlier state can be read, compared and traced', async () => {
+test('every earlier state can be read, compared and traced', { tags: 'slow' }, async () => {
   await assertProperty(
     any,
     async (world) => {
@@ -153,32 +153,36 @@ test('every earlier state can be read, compared and traced', async () => {
   )
 })
 
-test('the history knows the order, the past of each commit, and the cuts', async () => {
-  await assertProperty(
-    any,
-    async (world) => {
-      const { branches, head } = await grow(world)
-      const history = await historyUpTo(branches, head)
-      const nodes = inCanonicalOrder(head.past)
-      const grown = commitsOf(history).slice(-nodes.length)
-      expect(grown.map(({ oid }) => oid)).toEqual(nodes.map(({ oid }) => oid))
-      for (const [index, commit] of grown.entries()) {
-        const { past } = nodes[index] ?? head
-        const has = history.pastOf(commit)
-        expect(grown.map(({ position }) => has(position))).toEqual(
-          nodes.map((node) => past.has(node)),
-        )
-        expect(commit.isCut).toBe(nodes.slice(0, index).every((node) => past.has(node)))
-        expect(history.findCommit(commit.oid, commit.height)?.position).toBe(commit.position)
-        const height = commit.height - 1
-        expect(history.findCommit(commit.oid, height)).toBeUndefined()
-      }
-    },
-    20,
-  )
-})
+test(
+  'the history knows the order, the past of each commit, and the cuts',
+  { tags: 'slow' },
+  async () => {
+    await assertProperty(
+      any,
+      async (world) => {
+        const { branches, head } = await grow(world)
+        const history = await historyUpTo(branches, head)
+        const nodes = inCanonicalOrder(head.past)
+        const grown = commitsOf(history).slice(-nodes.length)
+        expect(grown.map(({ oid }) => oid)).toEqual(nodes.map(({ oid }) => oid))
+        for (const [index, commit] of grown.entries()) {
+          const { past } = nodes[index] ?? head
+          const has = history.pastOf(commit)
+          expect(grown.map(({ position }) => has(position))).toEqual(
+            nodes.map((node) => past.has(node)),
+          )
+          expect(commit.isCut).toBe(nodes.slice(0, index).every((node) => past.has(node)))
+          expect(history.findCommit(commit.oid, commit.height)?.position).toBe(commit.position)
+          const height = commit.height - 1
+          expect(history.findCommit(commit.oid, height)).toBeUndefined()
+        }
+      },
+      20,
+    )
+  },
+)
 
-test('the history is the same however it came there', async () => {
+test('the history is the same however it came there', { tags: 'slow' }, async () => {
   const arrivals = fc.array(fc.nat(), { maxLength: 6 })
   await assertProperty(
     fc.tuple(any, arrivals, fc.integer({ min: 1, max: 7 })),
@@ -208,32 +212,36 @@ test('the history is the same however it came there', async () => {
   )
 })
 
-test('a segment continues no history but the one that it was made of', async () => {
-  await assertProperty(
-    any,
-    async (world) => {
-      const { branches, head } = await grow(world)
-      const history = await historyUpTo(branches, head)
-      const commits = commitsOf(history)
-      for (const start of commits.keys()) {
-        const bytes = encodeSegment(history, start, commits.length)
-        for (const node of branches.nodes) {
-          const other = await historyUpTo(branches, node)
-          const same = valuesOf(other)
-          other.truncate(start)
-          const isSame = commitsOf(other).every(({ oid }, index) => commits[index]?.oid === oid)
-          const isWhole = other.commits.length === start
-          expect(appendSegment(other, bytes)).toBe(isSame && isWhole)
-          if (!isSame || !isWhole) continue
-          expect(valuesOf(other)).toEqual(valuesOf(history))
-          await catchUp(other, branches.source, node.oid, {})
-          expect(valuesOf(other)).toEqual(same)
+test(
+  'a segment continues no history but the one that it was made of',
+  { tags: 'slow' },
+  async () => {
+    await assertProperty(
+      any,
+      async (world) => {
+        const { branches, head } = await grow(world)
+        const history = await historyUpTo(branches, head)
+        const commits = commitsOf(history)
+        for (const start of commits.keys()) {
+          const bytes = encodeSegment(history, start, commits.length)
+          for (const node of branches.nodes) {
+            const other = await historyUpTo(branches, node)
+            const same = valuesOf(other)
+            other.truncate(start)
+            const isSame = commitsOf(other).every(({ oid }, index) => commits[index]?.oid === oid)
+            const isWhole = other.commits.length === start
+            expect(appendSegment(other, bytes)).toBe(isSame && isWhole)
+            if (!isSame || !isWhole) continue
+            expect(valuesOf(other)).toEqual(valuesOf(history))
+            await catchUp(other, branches.source, node.oid, {})
+            expect(valuesOf(other)).toEqual(same)
+          }
         }
-      }
-    },
-    2,
-  )
-})
+      },
+      2,
+    )
+  },
+)
 
 test('the snapshot at a cut is the one of its commit', async () => {
   await assertProperty(
@@ -281,6 +289,7 @@ test.each([
   { removes: false, also: 'keeps all lines of others' },
 ])(
   'an undo takes every line of a session out of what it changes, and $also',
+  { tags: 'slow' },
   async ({ removes }) => {
     await assertProperty(
       fc.tuple(worlds({ removes }), fc.nat({ max: 2 })),

@@ -15,7 +15,7 @@ const timeout = full ? 30 * 60_000 : 120_000
 
 test(
   'clones end with the same commits, and with every acknowledged change',
-  { timeout },
+  { tags: 'slow', timeout },
   async () => {
     const history = fc.array(step, { minLength: 4, maxLength: 40, size: 'max' })
     await fc.assert(

@@ -149,24 +149,28 @@ function membersOf(forge: Forge): string {
   return Buffer.from(directoryHash(forge.storeId, { ...forge.directory, ...rest })).toString('hex')
 }
 
-test('any order of changes and meetings ends in a history that is accepted', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 14 }), async (steps) => {
-      const world = new World(owners.map(() => start.fork()))
-      for (const one of steps) world.take(one)
-      const apart = world.replicas.map((forge) => forge.fork())
-      for (const forge of apart) expect(await verdicts(forge)).toEqual(accepted)
-      for (const from of [1, 2]) world.meet(0, from)
-      const [first] = world.replicas
-      expect(first && (await verdicts(first))).toEqual(accepted)
-      // The other way round, with other joins in between.
-      const other = new World(apart, 1000)
-      other.meet(2, 1)
-      other.meet(2, 0)
-      const last = other.replicas[2]
-      expect(last && (await verdicts(last))).toEqual(accepted)
-      expect(last && membersOf(last)).toBe(first && membersOf(first))
-    }),
-    { seed, numRuns: full ? 200 : 6 },
-  )
-}, 1_800_000)
+test(
+  'any order of changes and meetings ends in a history that is accepted',
+  { tags: 'slow', timeout: 1_800_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 14 }), async (steps) => {
+        const world = new World(owners.map(() => start.fork()))
+        for (const one of steps) world.take(one)
+        const apart = world.replicas.map((forge) => forge.fork())
+        for (const forge of apart) expect(await verdicts(forge)).toEqual(accepted)
+        for (const from of [1, 2]) world.meet(0, from)
+        const [first] = world.replicas
+        expect(first && (await verdicts(first))).toEqual(accepted)
+        // The other way round, with other joins in between.
+        const other = new World(apart, 1000)
+        other.meet(2, 1)
+        other.meet(2, 0)
+        const last = other.replicas[2]
+        expect(last && (await verdicts(last))).toEqual(accepted)
+        expect(last && membersOf(last)).toBe(first && membersOf(first))
+      }),
+      { seed, numRuns: full ? 200 : 6 },
+    )
+  },
+)

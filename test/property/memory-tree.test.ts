@@ -105,7 +105,7 @@ class Trial {
   }
 }
 
-test('the tree is that of the set of memories, whichever way led to it', () => {
+test('the tree is that of the set of memories, whichever way led to it', { tags: 'slow' }, () => {
   const property = fc.property(steps, (taken) => {
     const trial = new Trial()
     let root: string | undefined
@@ -118,7 +118,7 @@ test('the tree is that of the set of memories, whichever way led to it', () => {
   fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
 })
 
-test('what is written in one go is what is written step by step', () => {
+test('what is written in one go is what is written step by step', { tags: 'slow' }, () => {
   const property = fc.property(steps, (taken) => {
     const [often, once] = [new Trial(), new Trial()]
     for (const each of taken) {

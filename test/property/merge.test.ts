@@ -166,23 +166,27 @@ test('clones come to one state, and keep every line that nobody removed', () => 
   fc.assert(property, { seed, numRuns: full ? 5000 : 150 })
 })
 
-test('two merges of the same heads are one state, and merging these changes no text', () => {
-  const property = fc.property(steps, (given) => {
-    const world = new World()
-    const { replicas } = world
-    for (const step of given) world.perform(step)
-    // Neither head contains the other.
-    for (const replica of [0, 1]) {
-      world.perform({ replica, memory: 0, command: { type: 'create', path: '/b/x' } })
-      replicas.write(replica, { memoryId: replicas.newId(), path: `/${replica}`, ...blank })
-    }
-    replicas.cross(0, 1)
-    const merged = stateOf(replicas, 0)
-    expect(stateOf(replicas, 1)).toEqual(merged)
-    replicas.cross(0, 1)
-    expect(stateOf(replicas, 1)).toEqual(merged)
-    replicas.sync(0, 1)
-    expect(stateOf(replicas, 0)).toEqual(merged)
-  })
-  fc.assert(property, { seed, numRuns: full ? 5000 : 150 })
-})
+test(
+  'two merges of the same heads are one state, and merging these changes no text',
+  { tags: 'slow' },
+  () => {
+    const property = fc.property(steps, (given) => {
+      const world = new World()
+      const { replicas } = world
+      for (const step of given) world.perform(step)
+      // Neither head contains the other.
+      for (const replica of [0, 1]) {
+        world.perform({ replica, memory: 0, command: { type: 'create', path: '/b/x' } })
+        replicas.write(replica, { memoryId: replicas.newId(), path: `/${replica}`, ...blank })
+      }
+      replicas.cross(0, 1)
+      const merged = stateOf(replicas, 0)
+      expect(stateOf(replicas, 1)).toEqual(merged)
+      replicas.cross(0, 1)
+      expect(stateOf(replicas, 1)).toEqual(merged)
+      replicas.sync(0, 1)
+      expect(stateOf(replicas, 0)).toEqual(merged)
+    })
+    fc.assert(property, { seed, numRuns: full ? 5000 : 150 })
+  },
+)

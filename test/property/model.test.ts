@@ -274,19 +274,23 @@ async function allVersions(store: MemoryStore): Promise<readonly Version[]> {
   return found
 }
 
-test('a store does what the model does, over handles, caches, packs and epochs', async () => {
-  const property = fc.asyncProperty(steps, async (taken) => {
-    const trial = await Trial.start()
-    try {
-      for (const each of taken) await trial.take(each)
-      await trial.finish()
-    } finally {
-      await trial.close()
-      rmSync(trial.place.directory, { recursive: true })
-    }
-  })
-  await fc.assert(property, { seed, numRuns: full ? 300 : 12 })
-})
+test(
+  'a store does what the model does, over handles, caches, packs and epochs',
+  { tags: 'slow' },
+  async () => {
+    const property = fc.asyncProperty(steps, async (taken) => {
+      const trial = await Trial.start()
+      try {
+        for (const each of taken) await trial.take(each)
+        await trial.finish()
+      } finally {
+        await trial.close()
+        rmSync(trial.place.directory, { recursive: true })
+      }
+    })
+    await fc.assert(property, { seed, numRuns: full ? 300 : 12 })
+  },
+)
 
 const program = fileURLToPath(new URL('../support/store-writer.mjs', import.meta.url))
 

@@ -176,22 +176,26 @@ async function checkPairs(store: MemoryStore, picks: readonly number[]): Promise
 }
 
 describe.skipIf(git.missing)(`git apply${git.note}`, () => {
-  test('makes one point of a history from any other', { timeout: 600_000 }, async () => {
-    const picks = fc.array(fc.nat(1000), { minLength: full ? 20 : 8, maxLength: full ? 20 : 8 })
-    const run = async (taken: readonly Step[], pairs: readonly number[]): Promise<void> => {
-      const { store } = await newStore()
-      const first = ['/a', '/b', '/日 本'].map((at) => create(at, `${at}\n`))
-      await store.as(author).apply(first)
-      for (const step of taken) await take(store, step)
-      await checkPairs(store, pairs)
-      await store.close()
-    }
-    await fc.assert(fc.asyncProperty(steps, picks, run), {
-      seed,
-      numRuns: full ? 100 : 2,
-      endOnFailure: true,
-    })
-  })
+  test(
+    'makes one point of a history from any other',
+    { tags: 'slow', timeout: 600_000 },
+    async () => {
+      const picks = fc.array(fc.nat(1000), { minLength: full ? 20 : 8, maxLength: full ? 20 : 8 })
+      const run = async (taken: readonly Step[], pairs: readonly number[]): Promise<void> => {
+        const { store } = await newStore()
+        const first = ['/a', '/b', '/日 本'].map((at) => create(at, `${at}\n`))
+        await store.as(author).apply(first)
+        for (const step of taken) await take(store, step)
+        await checkPairs(store, pairs)
+        await store.close()
+      }
+      await fc.assert(fc.asyncProperty(steps, picks, run), {
+        seed,
+        numRuns: full ? 100 : 2,
+        endOnFailure: true,
+      })
+    },
+  )
 
   test.each<[name: string, steps: readonly (readonly Change[])[]]>([
     [
@@ -225,7 +229,7 @@ describe.skipIf(git.missing)(`git apply${git.note}`, () => {
         [create('/a', '')],
       ],
     ],
-  ])('and of %s', async (_, made) => {
+  ])('and of %s', { tags: 'slow' }, async (_, made) => {
     const { store } = await newStore()
     for (const changes of made) await store.as(author).apply(changes)
     const count = made.flat().length

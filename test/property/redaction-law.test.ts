@@ -235,10 +235,14 @@ test('rewriting commutes, keeps records and survivors, and verifies', async () =
   await fc.assert(property, { seed, numRuns: full ? 150 : 3 })
 }, 1_800_000)
 
-test('the same where clones have gone apart and were merged', async () => {
-  const steps = fc.array(cloneStep, { minLength: 6, maxLength: 24 })
-  const property = fc.asyncProperty(steps, choice, choice, async (taken, first, second) => {
-    await checkLaw(await mergedStore(taken), first, second)
-  })
-  await fc.assert(property, { seed, numRuns: full ? 80 : 2 })
-}, 1_800_000)
+test(
+  'the same where clones have gone apart and were merged',
+  { tags: 'slow', timeout: 1_800_000 },
+  async () => {
+    const steps = fc.array(cloneStep, { minLength: 6, maxLength: 24 })
+    const property = fc.asyncProperty(steps, choice, choice, async (taken, first, second) => {
+      await checkLaw(await mergedStore(taken), first, second)
+    })
+    await fc.assert(property, { seed, numRuns: full ? 80 : 2 })
+  },
+)

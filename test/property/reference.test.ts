@@ -142,32 +142,36 @@ function expectRefusal(error: unknown): void {
   if (!hasCode(error, ...codes)) throw error
 }
 
-test('the reference reads what was written, with the key of any device', async () => {
-  const property = fc.asyncProperty(
-    fc.array(step, { maxLength: full ? 40 : 16, size: 'max' }),
-    async (steps) => {
-      const { store, place } = await newStore()
-      const trial = new Trial(place, store)
-      try {
-        for (const each of steps) await trial.take(each)
-        const said = await describeStore(trial.store)
-        await trial.store.close()
-        const identity = formatIdentity(trial.place.identity)
-        const view = readStore(place.directory, { identity })
-        expect(describeView(view)).toEqual(said)
-        const others = [
-          { identity: formatIdentity(place.identity) },
-          { recoveryKey: place.recoveryKey },
-        ]
-        for (const secret of others) expect(readStore(place.directory, secret)).toEqual(view)
-      } finally {
-        await trial.store.close()
-        rmSync(place.directory, { recursive: true })
-      }
-    },
-  )
-  await fc.assert(property, { seed, numRuns: full ? 300 : 6 })
-})
+test(
+  'the reference reads what was written, with the key of any device',
+  { tags: 'slow' },
+  async () => {
+    const property = fc.asyncProperty(
+      fc.array(step, { maxLength: full ? 40 : 16, size: 'max' }),
+      async (steps) => {
+        const { store, place } = await newStore()
+        const trial = new Trial(place, store)
+        try {
+          for (const each of steps) await trial.take(each)
+          const said = await describeStore(trial.store)
+          await trial.store.close()
+          const identity = formatIdentity(trial.place.identity)
+          const view = readStore(place.directory, { identity })
+          expect(describeView(view)).toEqual(said)
+          const others = [
+            { identity: formatIdentity(place.identity) },
+            { recoveryKey: place.recoveryKey },
+          ]
+          for (const secret of others) expect(readStore(place.directory, secret)).toEqual(view)
+        } finally {
+          await trial.store.close()
+          rmSync(place.directory, { recursive: true })
+        }
+      },
+    )
+    await fc.assert(property, { seed, numRuns: full ? 300 : 6 })
+  },
+)
 
 /** What both sides can say about a store, in one shape. */
 interface Description {

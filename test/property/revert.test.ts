@@ -359,16 +359,20 @@ function keysOf(state: State): readonly string[] {
   return [...state].map(([id, text]) => `${id} ${textKey(text)}`).toSorted()
 }
 
-test('a store gets the states that it had, and what is left is reported', async () => {
-  const property = fc.asyncProperty(steps, async (taken) => {
-    const trial = await Trial.start()
-    try {
-      for (const each of taken) await trial.take(each)
-      await trial.finish()
-    } finally {
-      await trial.store.close()
-      rmSync(trial.place.directory, { recursive: true })
-    }
-  })
-  await fc.assert(property, { seed, numRuns: full ? 500 : 20 })
-})
+test(
+  'a store gets the states that it had, and what is left is reported',
+  { tags: 'slow' },
+  async () => {
+    const property = fc.asyncProperty(steps, async (taken) => {
+      const trial = await Trial.start()
+      try {
+        for (const each of taken) await trial.take(each)
+        await trial.finish()
+      } finally {
+        await trial.store.close()
+        rmSync(trial.place.directory, { recursive: true })
+      }
+    })
+    await fc.assert(property, { seed, numRuns: full ? 500 : 20 })
+  },
+)

@@ -74,7 +74,7 @@ describe.skipIf(git.missing)(`git apply${git.note} takes the patch of`, () => {
     expect(apply(labelled, one)).toEqual(wanted)
   })
 
-  test('any two texts', () => {
+  test('any two texts', { tags: 'slow' }, () => {
     const line = constantFrom('a', 'b', 'c', '', '\\ x', '+', '-', '@@ -1 +1 @@')
     const text = tuple(array(line, { maxLength: 12 }), boolean()).map(([lines, ends]) => {
       return lines.join('\n') + (ends ? '\n' : '')

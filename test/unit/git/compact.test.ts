@@ -206,7 +206,7 @@ describe('compactPacks', () => {
 })
 
 describe('in a worker thread', () => {
-  test('the pack is the same, and progress is reported', async () => {
+  test('the pack is the same, and progress is reported', { tags: 'slow' }, async () => {
     const [here, there] = [packDirectory(), packDirectory()]
     const expected = await compact(here, await writeParts(here, ...halves))
     const names = await writeParts(there, ...halves)

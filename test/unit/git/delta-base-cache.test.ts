@@ -8,22 +8,26 @@ function tree(key: number, length: number): Uint8Array {
   return new Uint8Array(length).map((_, at) => key * 31 + at)
 }
 
-test('an object is found as it was added, or not at all; the newest always is', () => {
-  const cache = new DeltaBaseCache(1000)
-  const lengths = new Map<number, number>()
-  for (let key = 0; key < 2000; key += 1) {
-    const length = (key * 7919) % 400
-    lengths.set(key, length)
-    cache.add(key, { type: 'tree', body: tree(key, length) })
-    expect(cache.find(key)?.body).toEqual(tree(key, length))
-    for (let older = Math.max(0, key - 30); older < key; older += 1) {
-      const found = cache.find(older)?.body
-      // Sixty thousand of them: compared as bytes.
-      const same = found === undefined || equalBytes(found, tree(older, lengths.get(older) ?? 0))
-      if (!same) expect(found).toEqual(tree(older, lengths.get(older) ?? 0))
+test(
+  'an object is found as it was added, or not at all; the newest always is',
+  { tags: 'slow' },
+  () => {
+    const cache = new DeltaBaseCache(1000)
+    const lengths = new Map<number, number>()
+    for (let key = 0; key < 2000; key += 1) {
+      const length = (key * 7919) % 400
+      lengths.set(key, length)
+      cache.add(key, { type: 'tree', body: tree(key, length) })
+      expect(cache.find(key)?.body).toEqual(tree(key, length))
+      for (let older = Math.max(0, key - 30); older < key; older += 1) {
+        const found = cache.find(older)?.body
+        // Sixty thousand of them: compared as bytes.
+        const same = found === undefined || equalBytes(found, tree(older, lengths.get(older) ?? 0))
+        if (!same) expect(found).toEqual(tree(older, lengths.get(older) ?? 0))
+      }
     }
-  }
-})
+  },
+)
 
 test('what fits is kept: the newest half of the bytes at least', () => {
   const cache = new DeltaBaseCache(1000)

@@ -62,7 +62,7 @@ describe('applyDelta', () => {
     expect(Buffer.from(applyDelta(from, delta)).equals(from.subarray(0, 65_536))).toBe(true)
   })
 
-  test('makes nothing or throws pack_corrupt, whatever the bytes', () => {
+  test('makes nothing or throws pack_corrupt, whatever the bytes', { tags: 'slow' }, () => {
     const property = fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
       const delta = Uint8Array.of(...size, ...bytes)
       expect(outcome(() => applyDelta(base, delta).length)).toSatisfy((result) => {

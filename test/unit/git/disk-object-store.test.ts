@@ -42,7 +42,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('packs and open files stay few where every commit brings a pack', async () => {
+test('packs and open files stay few', { tags: 'slow' }, async () => {
   const opened = new Set<number>()
   const directory = temporaryDirectory()
   const remember = <T extends number | undefined>(fd: T): T => {
@@ -160,7 +160,7 @@ describe('several handles on one store', () => {
 })
 
 describe('a reader next to a writer of the same handle', () => {
-  test('sees each commit once it is durable, and never half of one', async () => {
+  test('sees each commit once it is durable, and never half of one', { tags: 'slow' }, async () => {
     const { store, history } = await fixture({ idleMs: 1 })
     const total = 120
     const writeAll = async (): Promise<void> => {
@@ -276,17 +276,21 @@ describe('packing', () => {
     await store.close()
   })
 
-  test('starts by itself when the journal is long, in a worker, while writers go on', async () => {
-    const { store, history } = await fixture()
-    for (let n = 0; n < 11; n += 1) await commit(store, history.take(100))
-    await until(() => store.status().journalFrames < 1000)
-    await commit(store, history.take(1))
-    expect(store.status().checkpointError).toBeUndefined()
-    expectAllReadable(store, history.transitions)
-    await store.close()
-  })
+  test(
+    'starts by itself when the journal is long, in a worker, while writers go on',
+    { tags: 'slow' },
+    async () => {
+      const { store, history } = await fixture()
+      for (let n = 0; n < 11; n += 1) await commit(store, history.take(100))
+      await until(() => store.status().journalFrames < 1000)
+      await commit(store, history.take(1))
+      expect(store.status().checkpointError).toBeUndefined()
+      expectAllReadable(store, history.transitions)
+      await store.close()
+    },
+  )
 
-  test('keeps the number of packs logarithmic', async () => {
+  test('keeps the number of packs logarithmic', { tags: 'slow' }, async () => {
     const { store, history } = await fixture()
     for (let round = 0; round < 40; round += 1) {
       await commit(store, history.take(1))
@@ -297,17 +301,21 @@ describe('packing', () => {
     await store.close()
   })
 
-  test('puts a transition above 8 MiB past the journal, and it is as durable', async () => {
-    const { directory, store, history } = await fixture()
-    await commit(store, [history.next(), history.next(9 * 2 ** 20), history.next()])
-    expect(store.status().journalBytes).toBeLessThan(2 ** 20)
-    const other = await open(directory)
-    expect(other.head).toBe(history.head)
-    expectAllReadable(other, history.transitions)
-    await other.close()
-    await store.close()
-    git(['fsck', '--strict'], directory)
-  })
+  test(
+    'puts a transition above 8 MiB past the journal, and it is as durable',
+    { tags: 'slow' },
+    async () => {
+      const { directory, store, history } = await fixture()
+      await commit(store, [history.next(), history.next(9 * 2 ** 20), history.next()])
+      expect(store.status().journalBytes).toBeLessThan(2 ** 20)
+      const other = await open(directory)
+      expect(other.head).toBe(history.head)
+      expectAllReadable(other, history.transitions)
+      await other.close()
+      await store.close()
+      git(['fsck', '--strict'], directory)
+    },
+  )
 
   test('that fails in the background loses nothing, says so, and succeeds later', async () => {
     const directory = temporaryDirectory()

@@ -174,27 +174,31 @@ describe('a damaged journal file', () => {
     journal.close()
   })
 
-  test('names what is intact on both sides of the damage, with its bytes', async () => {
-    const { states } = await appended([2, 1, 3, 1])
-    const bytes = states.at(-1) ?? new Uint8Array(0)
-    const whole = surveyJournal(bytes)
-    expect(whole).toMatchObject({ rest: 'zeros', after: [], damage: undefined })
-    expect(whole.before.map(({ frames }) => frames.length)).toEqual([0, 2, 1, 3, 1])
-    for (const [index, { start, end }] of whole.before.entries()) {
-      // In the magic, the length, the sum of the head, the frames.
-      for (const at of [0, 7, 40, batchHeadBytes + 3]) {
-        const found = surveyJournal(flipped(bytes, 8 * (start + at)))
-        if (index === 0 && at > batchHeadBytes) continue
-        expect(found).toMatchObject({ rest: 'damaged', end: start })
-        expect(framesOf(found.before)).toEqual(framesOf(whole.before.slice(0, index)))
-        expect(framesOf(found.after)).toEqual(framesOf(whole.before.slice(index + 1)))
-        const last = index === whole.before.length - 1
-        expect(found.damage?.start).toBe(start)
-        if (!last) expect(found.damage?.end).toBe(end)
-        else expect(found.damage?.end).toBeLessThanOrEqual(end)
+  test(
+    'names what is intact on both sides of the damage, with its bytes',
+    { tags: 'slow' },
+    async () => {
+      const { states } = await appended([2, 1, 3, 1])
+      const bytes = states.at(-1) ?? new Uint8Array(0)
+      const whole = surveyJournal(bytes)
+      expect(whole).toMatchObject({ rest: 'zeros', after: [], damage: undefined })
+      expect(whole.before.map(({ frames }) => frames.length)).toEqual([0, 2, 1, 3, 1])
+      for (const [index, { start, end }] of whole.before.entries()) {
+        // In the magic, the length, the sum of the head, the frames.
+        for (const at of [0, 7, 40, batchHeadBytes + 3]) {
+          const found = surveyJournal(flipped(bytes, 8 * (start + at)))
+          if (index === 0 && at > batchHeadBytes) continue
+          expect(found).toMatchObject({ rest: 'damaged', end: start })
+          expect(framesOf(found.before)).toEqual(framesOf(whole.before.slice(0, index)))
+          expect(framesOf(found.after)).toEqual(framesOf(whole.before.slice(index + 1)))
+          const last = index === whole.before.length - 1
+          expect(found.damage?.start).toBe(start)
+          if (!last) expect(found.damage?.end).toBe(end)
+          else expect(found.damage?.end).toBeLessThanOrEqual(end)
+        }
       }
-    }
-  })
+    },
+  )
 
   test('may be one being written: without the lock it is not reported as damaged', async () => {
     const { directory, path, states, heads } = await appended([2, 2])

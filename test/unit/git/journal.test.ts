@@ -176,7 +176,7 @@ describe('the journal', () => {
     journal.close()
   })
 
-  test('uses its memory again, but not what anybody still looks at', async () => {
+  test('uses its memory again, but not what anybody still looks at', { tags: 'slow' }, async () => {
     const journal = openJournal(temporaryDirectory())
     const history = new TestHistory(5)
     const oidsOf = (transitions: readonly Transition[]) =>

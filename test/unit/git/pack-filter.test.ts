@@ -68,22 +68,26 @@ describe.each(packings)('a pack made %s', (packing, arguments_) => {
   })
 })
 
-test('an entry longer than the window, and one at either end, are copied whole', async () => {
-  const directory = temporaryDirectory()
-  const blobs = [5_000_000, 10, 3_000_000, 20].map((length, n) => {
-    return object('blob', noise(`blob ${n}`, length))
-  })
-  for (const gone of blobs) {
-    await writePack(systemDisk, directory, blobs)
-    await filterPacks(systemDisk, directory, OidList.of([gone.oid]))
-    const set = new PackSet(systemDisk, directory)
-    set.rescan()
-    expect(unreadable(set, blobs)).toEqual([gone.oid])
-    expect(set.packs()).toHaveLength(1)
-    set.close()
-    for (const file of systemDisk.list(directory)) rmSync(join(directory, file))
-  }
-})
+test(
+  'an entry longer than the window, and one at either end, are copied whole',
+  { tags: 'slow' },
+  async () => {
+    const directory = temporaryDirectory()
+    const blobs = [5_000_000, 10, 3_000_000, 20].map((length, n) => {
+      return object('blob', noise(`blob ${n}`, length))
+    })
+    for (const gone of blobs) {
+      await writePack(systemDisk, directory, blobs)
+      await filterPacks(systemDisk, directory, OidList.of([gone.oid]))
+      const set = new PackSet(systemDisk, directory)
+      set.rescan()
+      expect(unreadable(set, blobs)).toEqual([gone.oid])
+      expect(set.packs()).toHaveLength(1)
+      set.close()
+      for (const file of systemDisk.list(directory)) rmSync(join(directory, file))
+    }
+  },
+)
 
 test('a delta whose header gets shorter moves what follows it', async () => {
   const directory = temporaryDirectory()

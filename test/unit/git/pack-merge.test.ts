@@ -249,6 +249,7 @@ describe('mergePacks', () => {
 
   test.each(['before', 'torn', 'after'] as const)(
     'a power failure %s any file operation loses no object',
+    { tags: 'slow' },
     async (moment) => {
       let dead = true
       let at = 0

@@ -160,25 +160,29 @@ describe('PackSet', () => {
     set.close()
   })
 
-  test('never returns other bytes after a byte of the pack was flipped', async () => {
-    const directory = temporaryDirectory()
-    const { name } = await writePack(systemDisk, directory, objects)
-    const path = join(directory, `${name}.pack`)
-    const whole = readFileSync(path)
-    const step = full ? 1 : Math.ceil(whole.length / 150)
-    let unnoticed = 0
-    for (let at = 12; at < whole.length - 20; at += step) {
-      const flipped = Buffer.from(whole)
-      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
-      writeFileSync(path, flipped)
-      const set = openSet(directory)
-      const each = objects.map((expected) => isUnnoticed(set, [expected]))
-      if (!each.includes(false)) unnoticed += 1
-      set.close()
-    }
-    // Deflate has padding bits before stored data that mean nothing.
-    expect(unnoticed).toBeLessThanOrEqual(whole.length / step / 20)
-  })
+  test(
+    'never returns other bytes after a byte of the pack was flipped',
+    { tags: 'slow' },
+    async () => {
+      const directory = temporaryDirectory()
+      const { name } = await writePack(systemDisk, directory, objects)
+      const path = join(directory, `${name}.pack`)
+      const whole = readFileSync(path)
+      const step = full ? 1 : Math.ceil(whole.length / 150)
+      let unnoticed = 0
+      for (let at = 12; at < whole.length - 20; at += step) {
+        const flipped = Buffer.from(whole)
+        flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
+        writeFileSync(path, flipped)
+        const set = openSet(directory)
+        const each = objects.map((expected) => isUnnoticed(set, [expected]))
+        if (!each.includes(false)) unnoticed += 1
+        set.close()
+      }
+      // Deflate has padding bits before stored data that mean nothing.
+      expect(unnoticed).toBeLessThanOrEqual(whole.length / step / 20)
+    },
+  )
 
   test('takes the copy of another pack if one is damaged', async () => {
     const directory = temporaryDirectory()
@@ -214,25 +218,29 @@ describe('PackSet with indexes that stay in their files', () => {
     whole.close()
   })
 
-  test('takes no object for missing after a byte of an index was flipped', async () => {
-    const directory = temporaryDirectory()
-    const { name } = await writePack(systemDisk, directory, objects)
-    const path = join(directory, `${name}.idx`)
-    const bytes = readFileSync(path)
-    const step = full ? 1 : Math.ceil(bytes.length / 100)
-    for (let at = 0; at < bytes.length; at += step) {
-      const flipped = Buffer.from(bytes)
-      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
-      writeFileSync(path, flipped)
-      const set = openPaged(directory)
-      // The name that was damaged is no longer there.
-      const own = toHex(bytes.subarray(at - ((at - 1032) % 20)).subarray(0, 20))
-      const others = objects.filter(({ oid }) => oid !== own)
-      const missing = others.filter(({ oid }) => isMissing(set, oid))
-      expect(set.damaged().length > 0 || missing.length === 0).toBe(true)
-      set.close()
-    }
-  })
+  test(
+    'takes no object for missing after a byte of an index was flipped',
+    { tags: 'slow' },
+    async () => {
+      const directory = temporaryDirectory()
+      const { name } = await writePack(systemDisk, directory, objects)
+      const path = join(directory, `${name}.idx`)
+      const bytes = readFileSync(path)
+      const step = full ? 1 : Math.ceil(bytes.length / 100)
+      for (let at = 0; at < bytes.length; at += step) {
+        const flipped = Buffer.from(bytes)
+        flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
+        writeFileSync(path, flipped)
+        const set = openPaged(directory)
+        // The name that was damaged is no longer there.
+        const own = toHex(bytes.subarray(at - ((at - 1032) % 20)).subarray(0, 20))
+        const others = objects.filter(({ oid }) => oid !== own)
+        const missing = others.filter(({ oid }) => isMissing(set, oid))
+        expect(set.damaged().length > 0 || missing.length === 0).toBe(true)
+        set.close()
+      }
+    },
+  )
 
   test('takes the copy of another pack if one index is damaged', async () => {
     const directory = temporaryDirectory()
@@ -308,7 +316,7 @@ describe('PackSet against hostile entries', () => {
     set.close()
   })
 
-  test('refuses a chain of deltas that would copy gigabytes', async () => {
+  test('refuses a chain of deltas that would copy gigabytes', { tags: 'slow' }, async () => {
     const directory = temporaryDirectory()
     const zeros = object('blob', new Uint8Array(32 * 1024 * 1024))
     const entries = [entry(zeros.oid, encodeEntryHeader('blob', zeros.body.length), zeros.body)]
@@ -326,23 +334,27 @@ describe('PackSet against hostile entries', () => {
     set.close()
   })
 
-  test('reads an honest chain of 1,000 deltas, and refuses one of 5,000', async () => {
-    const directory = temporaryDirectory()
-    const trees = Array.from({ length: 5001 }, (_, n) => {
-      return object('tree', Buffer.concat([noise('shared', 100), Buffer.from(`${n}`)]))
-    })
-    const entries = trees.map(({ oid, body }, n) => {
-      const base = trees[n - 1]
-      if (base === undefined) return entry(oid, encodeEntryHeader('tree', body.length), body)
-      const step = makeDelta(base.body, body)
-      return entry(oid, onOid(step, base.oid), step)
-    })
-    await assemblePack(directory, entries)
-    const set = openSet(directory)
-    expect(() => set.read(trees[5000]?.oid ?? '')).toThrow(corrupt)
-    expect(set.read(trees[1000]?.oid ?? '')?.type).toBe('tree')
-    set.close()
-  })
+  test(
+    'reads an honest chain of 1,000 deltas, and refuses one of 5,000',
+    { tags: 'slow' },
+    async () => {
+      const directory = temporaryDirectory()
+      const trees = Array.from({ length: 5001 }, (_, n) => {
+        return object('tree', Buffer.concat([noise('shared', 100), Buffer.from(`${n}`)]))
+      })
+      const entries = trees.map(({ oid, body }, n) => {
+        const base = trees[n - 1]
+        if (base === undefined) return entry(oid, encodeEntryHeader('tree', body.length), body)
+        const step = makeDelta(base.body, body)
+        return entry(oid, onOid(step, base.oid), step)
+      })
+      await assemblePack(directory, entries)
+      const set = openSet(directory)
+      expect(() => set.read(trees[5000]?.oid ?? '')).toThrow(corrupt)
+      expect(set.read(trees[1000]?.oid ?? '')?.type).toBe('tree')
+      set.close()
+    },
+  )
 
   test('sets a pack aside whose header counts more objects than its index', async () => {
     const directory = temporaryDirectory()

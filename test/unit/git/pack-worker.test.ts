@@ -47,7 +47,7 @@ test('a fault of the program comes back as one', async () => {
 test.each([
   ['small jobs', 100],
   ['large jobs', 2_000_000],
-])('workerPacker packs and merges %s', async (_, length) => {
+])('workerPacker packs and merges %s', { tags: 'slow' }, async (_, length) => {
   const directory = temporaryDirectory()
   const packer = workerPacker(directory)
   await packer.write([object('blob', noise('first', length))])

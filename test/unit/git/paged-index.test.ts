@@ -83,7 +83,7 @@ function refusesName(index: PagedIndex, honest: PackIndex, oid: Uint8Array): boo
 }
 
 describe('PagedIndex', () => {
-  test('answers as the whole index does, whatever it holds', () => {
+  test('answers as the whole index does, whatever it holds', { tags: 'slow' }, () => {
     const shape = fc.record({
       count: fc.integer({ min: 0, max: full ? 20_000 : 2500 }),
       alike: fc.constantFrom(0, 0, 1, 2, 16),
@@ -150,24 +150,28 @@ describe('PagedIndex', () => {
     index.close()
   })
 
-  test('reads a few blocks for a name among a hundred thousand, and keeps no more', () => {
-    const rows = names(100_000, 0)
-    let reads = 0
-    const disk: Disk = {
-      ...systemDisk,
-      read(fd, into, position) {
-        reads += 1
-        return systemDisk.read(fd, into, position)
-      },
-    }
-    const index = open(encode(rows), disk)
-    const opened = reads
-    expect(opened).toBeLessThan(600)
-    const some = rows.filter((_, n) => n % 50 === 0)
-    for (const { oid } of some) index.find(oid)
-    expect((reads - opened) / some.length).toBeLessThan(2)
-    index.close()
-  })
+  test(
+    'reads a few blocks for a name among a hundred thousand, and keeps no more',
+    { tags: 'slow' },
+    () => {
+      const rows = names(100_000, 0)
+      let reads = 0
+      const disk: Disk = {
+        ...systemDisk,
+        read(fd, into, position) {
+          reads += 1
+          return systemDisk.read(fd, into, position)
+        },
+      }
+      const index = open(encode(rows), disk)
+      const opened = reads
+      expect(opened).toBeLessThan(600)
+      const some = rows.filter((_, n) => n % 50 === 0)
+      for (const { oid } of some) index.find(oid)
+      expect((reads - opened) / some.length).toBeLessThan(2)
+      index.close()
+    },
+  )
 
   test('closes a file that it refuses, and is undefined without one', () => {
     const held: number[] = []

@@ -76,29 +76,33 @@ describe('a removal and an admission, joined', async () => {
 })
 
 describe('passphrases that were set apart', () => {
-  test('each open what joins them, another does not, and the next one replaces them', async () => {
-    const texts = ['the first of two', 'the second of two']
-    const sides = await Promise.all(
-      texts.map(async (passphrase) =>
-        reopen(await startEpoch(common, { passphrase, stretch: leastStretch }, random)),
-      ),
-    )
-    const [left, right] = sides
-    if (left === undefined || right === undefined) throw new Error('two sides')
-    const joined = joinKeyrings([left, right], random)
-    // Each of these takes as many Argon2id as there are passphrases up to it.
-    for (const passphrase of sample(texts, 2)) {
-      const { epoch, recovery } = await reopen(joined, { type: 'passphrase', passphrase })
-      expect(epoch).toEqual(joined.epoch)
-      const ids = joined.directory.recovery.map(({ signingKey }) => deviceIdOf(signingKey))
-      expect(ids).toContain(deviceIdOf(recovery?.signing.publicKey ?? new Uint8Array(32)))
-    }
-    const wrong = { type: 'passphrase', passphrase: 'neither of the two' } as const
-    await expect(reopen(joined, wrong)).rejects.toMatchObject({ code: 'wrong_key' })
-    const next = await startEpoch(await reopen(joined), { passphrase: null }, random)
-    expect(next.directory.gone).toHaveLength(2)
-    expect(next.directory.recovery.map(({ type }) => type)).toEqual(['recovery'])
-  }, 60_000)
+  test(
+    'each open what joins them, another does not, and the next one replaces them',
+    { tags: 'slow', timeout: 60_000 },
+    async () => {
+      const texts = ['the first of two', 'the second of two']
+      const sides = await Promise.all(
+        texts.map(async (passphrase) =>
+          reopen(await startEpoch(common, { passphrase, stretch: leastStretch }, random)),
+        ),
+      )
+      const [left, right] = sides
+      if (left === undefined || right === undefined) throw new Error('two sides')
+      const joined = joinKeyrings([left, right], random)
+      // Each of these takes as many Argon2id as there are passphrases up to it.
+      for (const passphrase of sample(texts, 2)) {
+        const { epoch, recovery } = await reopen(joined, { type: 'passphrase', passphrase })
+        expect(epoch).toEqual(joined.epoch)
+        const ids = joined.directory.recovery.map(({ signingKey }) => deviceIdOf(signingKey))
+        expect(ids).toContain(deviceIdOf(recovery?.signing.publicKey ?? new Uint8Array(32)))
+      }
+      const wrong = { type: 'passphrase', passphrase: 'neither of the two' } as const
+      await expect(reopen(joined, wrong)).rejects.toMatchObject({ code: 'wrong_key' })
+      const next = await startEpoch(await reopen(joined), { passphrase: null }, random)
+      expect(next.directory.gone).toHaveLength(2)
+      expect(next.directory.recovery.map(({ type }) => type)).toEqual(['recovery'])
+    },
+  )
 })
 
 test('more devices than a keyring can have are store_full', () => {

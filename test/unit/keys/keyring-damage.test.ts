@@ -208,16 +208,20 @@ describe('a keyring that is wrong inside:', () => {
   }
 })
 
-test('every changed byte of a keyring is refused, but in the slot of somebody else', async () => {
-  // Every byte of the framing, and one in each field of every slot and envelope.
-  const places = Array.from({ length: first.bytes.length }, (_, at) => at).filter(
-    (at) => at < 36 || at % 61 === 0 || at > first.bytes.length - 4,
-  )
-  for (const at of places) {
-    const bytes = flip(first.bytes, at)
-    expect(await isRefusedOrForeign(bytes), `byte ${at}`).toBe(true)
-  }
-})
+test(
+  'every changed byte of a keyring is refused, but in the slot of somebody else',
+  { tags: 'slow' },
+  async () => {
+    // Every byte of the framing, and one in each field of every slot and envelope.
+    const places = Array.from({ length: first.bytes.length }, (_, at) => at).filter(
+      (at) => at < 36 || at % 61 === 0 || at > first.bytes.length - 4,
+    )
+    for (const at of places) {
+      const bytes = flip(first.bytes, at)
+      expect(await isRefusedOrForeign(bytes), `byte ${at}`).toBe(true)
+    }
+  },
+)
 
 /** Opening fails with a code, or what was changed is a slot that is not the founder's. */
 async function isRefusedOrForeign(bytes: Uint8Array): Promise<boolean> {

@@ -81,7 +81,7 @@ describe('a new keyring', () => {
     await expect(reopen(first, unlock)).rejects.toThrow(/has no passphrase/)
   })
 
-  test('is opened alike by the reference implementation', () => {
+  test('is opened alike by the reference implementation', { tags: 'slow' }, () => {
     const keyring = referenceDecode(first.bytes)
     for (const secret of [{ identity: formatIdentity(founder) }, { recoveryKey: recoveryText }]) {
       const epoch = referenceUnlock(keyring, secret).at(-1)
@@ -249,7 +249,7 @@ describe('a passphrase', () => {
     withPassphrase = await reopen(keyring, by(founder))
   })
 
-  test('is set with our own parameters and opens the keyring', async () => {
+  test('is set with our own parameters and opens the keyring', { tags: 'slow' }, async () => {
     const own = await startEpoch(opened, { passphrase }, random)
     const slot = decodeKeyring(own.bytes).slots.find(({ type }) => type === 'passphrase')
     expect(slot?.argon2).toMatchObject({
@@ -262,16 +262,20 @@ describe('a passphrase', () => {
     expect(unlocked.recovery?.signing.publicKey).toEqual(entry?.signingKey)
   })
 
-  test('is set with more where that is asked for, or one before it had more', async () => {
-    const more = { passes: argon2.passes.floor + 1, memoryKiB: argon2.memoryKiB.floor + 1024 }
-    const parametersOf = ({ bytes }: NewKeyring): unknown =>
-      decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase')?.argon2
-    const asked = await startEpoch(opened, { passphrase, stretch: more }, random)
-    expect(parametersOf(asked)).toMatchObject(more)
-    const changes = { passphrase, stretch: leastStretch }
-    const kept = await startEpoch(await reopen(asked, by(founder)), changes, random)
-    expect(parametersOf(kept)).toMatchObject(more)
-  })
+  test(
+    'is set with more where that is asked for, or one before it had more',
+    { tags: 'slow' },
+    async () => {
+      const more = { passes: argon2.passes.floor + 1, memoryKiB: argon2.memoryKiB.floor + 1024 }
+      const parametersOf = ({ bytes }: NewKeyring): unknown =>
+        decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase')?.argon2
+      const asked = await startEpoch(opened, { passphrase, stretch: more }, random)
+      expect(parametersOf(asked)).toMatchObject(more)
+      const changes = { passphrase, stretch: leastStretch }
+      const kept = await startEpoch(await reopen(asked, by(founder)), changes, random)
+      expect(parametersOf(kept)).toMatchObject(more)
+    },
+  )
 
   test('is not set with less than the format allows', async () => {
     const stretch = { ...leastStretch, passes: argon2.passes.floor - 1 }
@@ -280,22 +284,26 @@ describe('a passphrase', () => {
     })
   })
 
-  test('that is wrong is wrong_key', async () => {
+  test('that is wrong is wrong_key', { tags: 'slow' }, async () => {
     await expect(
       reopen(keyring, { type: 'passphrase', passphrase: 'correct horse batterx' }),
     ).rejects.toMatchObject({ code: 'wrong_key' })
   })
 
-  test('is kept through a new device and a new epoch, whose maker does not know it', async () => {
-    const added = await reopen(addDevice(withPassphrase, second, 'writer', random), by(founder))
-    const next = await startEpoch(added, {}, random)
-    const slots = [keyring, next].map(({ bytes }) =>
-      decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase'),
-    )
-    expect(slots[1]?.argon2).toEqual(slots[0]?.argon2)
-    const unlocked = await reopen(next, { type: 'passphrase', passphrase })
-    expect(unlocked.epoch.kid).toBe(next.epoch.kid)
-  })
+  test(
+    'is kept through a new device and a new epoch, whose maker does not know it',
+    { tags: 'slow' },
+    async () => {
+      const added = await reopen(addDevice(withPassphrase, second, 'writer', random), by(founder))
+      const next = await startEpoch(added, {}, random)
+      const slots = [keyring, next].map(({ bytes }) =>
+        decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase'),
+      )
+      expect(slots[1]?.argon2).toEqual(slots[0]?.argon2)
+      const unlocked = await reopen(next, { type: 'passphrase', passphrase })
+      expect(unlocked.epoch.kid).toBe(next.epoch.kid)
+    },
+  )
 
   test('is removed with null, and the recovery key stays', async () => {
     const next = await startEpoch(withPassphrase, { passphrase: null }, random)

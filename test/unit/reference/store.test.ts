@@ -95,7 +95,7 @@ function slotFor({ identity, role }: Member, epoch: StoreWriter['epoch']) {
 const founderOf = (writer: StoreWriter): Member => ({ identity: writer.founder, role: 'owner' })
 
 describe('a store', () => {
-  test('reads as its changes say', () => {
+  test('reads as its changes say', { tags: 'slow' }, () => {
     const writer = started()
     writer.change([
       row(1, 'created', { note: 'first' }),
@@ -116,7 +116,7 @@ describe('a store', () => {
     expect(store.commits[1]?.rows[0]).toMatchObject({ path: '/a', note: 'first', size: 7 })
   })
 
-  test('revives a deleted memory', () => {
+  test('revives a deleted memory', { tags: 'slow' }, () => {
     const writer = started()
     writer.change([row(1, 'created')])
     writer.change([row(2, 'deleted')])
@@ -124,7 +124,7 @@ describe('a store', () => {
     expect(read(writer).memories.get('/a')?.created).toBe(1_700_000_001_000)
   })
 
-  test('with 40 memories has a radix tree that reads back', () => {
+  test('with 40 memories has a radix tree that reads back', { tags: 'slow' }, () => {
     const writer = started()
     const ids = Array.from({ length: 40 }, () => writer.newId())
     const rows = ids.map((memoryId, i) => row(i + 1, 'created', { memoryId, path: `/${memoryId}` }))
@@ -195,7 +195,7 @@ describe('a store', () => {
 })
 
 describe('a second epoch', () => {
-  test('reads what was written in both', () => {
+  test('reads what was written in both', { tags: 'slow' }, () => {
     const writer = started()
     writer.change([row(1, 'created')])
     const epoch = writer.newEpoch()
@@ -246,7 +246,7 @@ describe('recovery identities', () => {
   test.each([
     [2, 'passphrase', { passphrase: 'pass word' }],
     [3, 'recovery key', { recoveryKey: formatRecoveryKey(key) }],
-  ] as const)('of slot type %i open the store by %s', (type, _, secret) => {
+  ] as const)('of slot type %i open the store by %s', { tags: 'slow' }, (type, _, secret) => {
     const { writer } = withRecovery(type)
     writer.change([row(1, 'created')])
     const directory = newDirectory()
@@ -267,11 +267,11 @@ describe('recovery identities', () => {
   test.each([
     [2, 'writer'],
     [3, 'owner'],
-  ] as const)('of slot type %i add a member who is %s', (type, role) => {
+  ] as const)('of slot type %i add a member who is %s', { tags: 'slow' }, (type, role) => {
     expect(read(adding(type, role)).directory.devices.length).toBe(2)
   })
 
-  test('of slot type 2 add no owner', () => {
+  test('of slot type 2 add no owner', { tags: 'slow' }, () => {
     expect(() => read(adding(2, 'owner'))).toThrow(/^record_role: /)
   })
 })

@@ -40,47 +40,55 @@ const stores = worldsOf(async (url) => {
 })
 
 describe('after a redaction', () => {
-  test('every other active device is pending, with the time when it was last seen', async () => {
-    const { first, second } = await stores()
-    const reader = await admit(first, 'reader')
-    const gone = await admit(first, 'writer')
-    await first.store.as(author).devices.remove([formatId('device', gone.deviceId)])
-    const { pendingDevices } = await redactOldest(first, '/secret.md')
-    const { lastRecord } = (await deviceOf(first, idOf(second))) ?? {}
-    expect(pendingDevices).toHaveLength(2)
-    expect(pendingDevices).toContainEqual({
-      deviceId: idOf(second),
-      role: expect.stringMatching(/owner|writer/),
-      lastRecord,
-      canAcknowledge: true,
-    })
-    expect(pendingDevices).toContainEqual({
-      deviceId: formatId('device', reader.deviceId),
-      role: 'reader',
-      lastRecord: undefined,
-      canAcknowledge: false,
-    })
-    expect((await redactOldest(first, '/secret.md')).pendingDevices).toEqual([])
-  })
+  test(
+    'every other active device is pending, with the time when it was last seen',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await stores()
+      const reader = await admit(first, 'reader')
+      const gone = await admit(first, 'writer')
+      await first.store.as(author).devices.remove([formatId('device', gone.deviceId)])
+      const { pendingDevices } = await redactOldest(first, '/secret.md')
+      const { lastRecord } = (await deviceOf(first, idOf(second))) ?? {}
+      expect(pendingDevices).toHaveLength(2)
+      expect(pendingDevices).toContainEqual({
+        deviceId: idOf(second),
+        role: expect.stringMatching(/owner|writer/),
+        lastRecord,
+        canAcknowledge: true,
+      })
+      expect(pendingDevices).toContainEqual({
+        deviceId: formatId('device', reader.deviceId),
+        role: 'reader',
+        lastRecord: undefined,
+        canAcknowledge: false,
+      })
+      expect((await redactOldest(first, '/secret.md')).pendingDevices).toEqual([])
+    },
+  )
 
-  test('a device has acknowledged it once it has written on top of it', async () => {
-    const { first, second } = await stores()
-    await redactOldest(first, '/secret.md')
-    const [redacted] = (await deviceOf(first, idOf(second)))?.unacknowledged ?? []
-    expect(redacted?.commit).toBe((await first.store.status()).head)
-    await put(second, '/apart.md')
-    await sync(first)
-    const { merge, pendingDevices } = await sync(second)
-    expect(merge).toBeDefined()
-    // Its own merge acknowledges it, and so does being the redacting device.
-    expect(pendingDevices).toEqual([])
-    expect((await deviceOf(first, idOf(second)))?.unacknowledged).toHaveLength(1)
-    await sync(first)
-    expect((await deviceOf(first, idOf(second)))?.unacknowledged).toEqual([])
-    expect((await deviceOf(second, idOf(first)))?.unacknowledged).toEqual([])
-  })
+  test(
+    'a device has acknowledged it once it has written on top of it',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await stores()
+      await redactOldest(first, '/secret.md')
+      const [redacted] = (await deviceOf(first, idOf(second)))?.unacknowledged ?? []
+      expect(redacted?.commit).toBe((await first.store.status()).head)
+      await put(second, '/apart.md')
+      await sync(first)
+      const { merge, pendingDevices } = await sync(second)
+      expect(merge).toBeDefined()
+      // Its own merge acknowledges it, and so does being the redacting device.
+      expect(pendingDevices).toEqual([])
+      expect((await deviceOf(first, idOf(second)))?.unacknowledged).toHaveLength(1)
+      await sync(first)
+      expect((await deviceOf(first, idOf(second)))?.unacknowledged).toEqual([])
+      expect((await deviceOf(second, idOf(first)))?.unacknowledged).toEqual([])
+    },
+  )
 
-  test('a sync that accepts it reports the devices that have not', async () => {
+  test('a sync that accepts it reports the devices that have not', { tags: 'slow' }, async () => {
     const { first, second, remote } = await stores()
     const third = await joinClone(first, remote)
     await syncAll([third, first, second])
@@ -92,7 +100,7 @@ describe('after a redaction', () => {
     expect((await sync(second)).pendingDevices).toEqual([])
   })
 
-  test('a device that is added later never had what was erased', async () => {
+  test('a device that is added later never had what was erased', { tags: 'slow' }, async () => {
     const { first, remote } = await stores()
     await redactOldest(first, '/secret.md')
     const reader = await admit(first, 'reader')

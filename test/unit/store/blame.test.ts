@@ -197,7 +197,7 @@ describe('at an earlier point', () => {
   })
 })
 
-test('twenty versions of 100,000 lines take seconds', async () => {
+test('twenty versions of 100,000 lines take seconds', { tags: 'slow' }, async () => {
   const lines = Array.from({ length: 100_000 }, (_, n) => `line ${n % 500}`)
   const texts = Array.from({ length: 20 }, (_, n) => {
     lines.splice(n * 4999, 3, `new ${n}`)

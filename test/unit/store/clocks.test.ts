@@ -124,7 +124,7 @@ describe('two clones', () => {
   test.each([
     ['ahead', far],
     ['behind', 5000],
-  ])('one of which is far %s agree on every time', async (_, wrong) => {
+  ])('one of which is far %s agree on every time', { tags: 'slow' }, async (_, wrong) => {
     const url = bareRemote()
     const ours = await firstClone(url)
     await sync(ours)

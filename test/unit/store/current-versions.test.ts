@@ -68,7 +68,7 @@ describe('current versions', () => {
     )
   })
 
-  test('of deleted memories take less than 100 bytes each', () => {
+  test('of deleted memories take less than 100 bytes each', { tags: 'slow' }, () => {
     setFlagsFromString('--expose-gc')
     const count = 100_000
     const held = (): number => {

@@ -123,28 +123,32 @@ describe('the cache of a history', () => {
     expect(valuesOf(await readBack(at))).toBe(valuesOf(written))
   })
 
-  test('is rewritten after a redaction from the first changed segment', async () => {
-    const at = await place()
-    const written = history(3 * SEGMENT)
-    await writeHistory(at.owner, at.directory, written)
-    const before = writtenAt(at.directory)
-    const from = SEGMENT + 11
-    const heights = commitsOf(written)
-      .slice(from)
-      .map(({ height }) => height)
-    const rewritten = new Map(heights.map((height) => [height, oidAt(height, 'new')]))
-    const gone = versionsOf(written).find(({ commit }) => commit.height >= from)?.versionId ?? ''
-    written.applyRedaction(rewritten, new Set([gone]))
-    expect(isWorthWriting(written)).toBe(true)
-    await writeHistory(at.owner, at.directory, written)
-    const after = writtenAt(at.directory)
-    expect(Object.keys(after).filter((name) => after[name] === before[name])).toEqual([
-      'versions-0',
-    ])
-    const found = await readBack(at)
-    expect(valuesOf(found)).toBe(valuesOf(written))
-    expect(found.find(gone)?.path).toBeUndefined()
-  })
+  test(
+    'is rewritten after a redaction from the first changed segment',
+    { tags: 'slow' },
+    async () => {
+      const at = await place()
+      const written = history(3 * SEGMENT)
+      await writeHistory(at.owner, at.directory, written)
+      const before = writtenAt(at.directory)
+      const from = SEGMENT + 11
+      const heights = commitsOf(written)
+        .slice(from)
+        .map(({ height }) => height)
+      const rewritten = new Map(heights.map((height) => [height, oidAt(height, 'new')]))
+      const gone = versionsOf(written).find(({ commit }) => commit.height >= from)?.versionId ?? ''
+      written.applyRedaction(rewritten, new Set([gone]))
+      expect(isWorthWriting(written)).toBe(true)
+      await writeHistory(at.owner, at.directory, written)
+      const after = writtenAt(at.directory)
+      expect(Object.keys(after).filter((name) => after[name] === before[name])).toEqual([
+        'versions-0',
+      ])
+      const found = await readBack(at)
+      expect(valuesOf(found)).toBe(valuesOf(written))
+      expect(found.find(gone)?.path).toBeUndefined()
+    },
+  )
 
   test('that shrank leaves no segment behind', async () => {
     const at = await place()

@@ -211,24 +211,28 @@ describe('catching up', () => {
     await store.close()
   })
 
-  test('after a merge reads new commits, and of known ones what decides their order', async () => {
-    const url = bareRemote()
-    const ours = await firstClone(url)
-    await sync(ours)
-    const others = await joinClone(ours, url)
-    await sync(ours)
-    for (let n = 0; n < 5; n += 1) await put(others, `/theirs/${n}`)
-    await sync(others)
-    for (let n = 0; n < 20; n += 1) await put(ours, `/ours/${n}`)
-    const read = await historyOf(ours.store, ours.place)
-    await sync(ours)
-    // Five of theirs, five of ours at the same heights, the merge, perhaps the common one.
-    expect(await counted(read, read.history)).toBeLessThanOrEqual(12)
-    const fresh = new History()
-    await catchUp(fresh, read.contents, read.contents.objects.head ?? '', {})
-    expect(valuesOf(read.history)).toEqual(valuesOf(fresh))
-    await read.close()
-  })
+  test(
+    'after a merge reads new commits, and of known ones what decides their order',
+    { tags: 'slow' },
+    async () => {
+      const url = bareRemote()
+      const ours = await firstClone(url)
+      await sync(ours)
+      const others = await joinClone(ours, url)
+      await sync(ours)
+      for (let n = 0; n < 5; n += 1) await put(others, `/theirs/${n}`)
+      await sync(others)
+      for (let n = 0; n < 20; n += 1) await put(ours, `/ours/${n}`)
+      const read = await historyOf(ours.store, ours.place)
+      await sync(ours)
+      // Five of theirs, five of ours at the same heights, the merge, perhaps the common one.
+      expect(await counted(read, read.history)).toBeLessThanOrEqual(12)
+      const fresh = new History()
+      await catchUp(fresh, read.contents, read.contents.objects.head ?? '', {})
+      expect(valuesOf(read.history)).toEqual(valuesOf(fresh))
+      await read.close()
+    },
+  )
 
   test('agrees with what the redacting process makes of its own history', async () => {
     const { store, place } = await newStore()

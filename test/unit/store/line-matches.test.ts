@@ -81,7 +81,7 @@ describe('of 100,000 lines', () => {
       of: (n: number) => `${n % 50_000}`,
       to: (n: number) => `${(n * 7919) % 50_000}`,
     },
-  ])('$name, the matching takes seconds at most', ({ of, to }) => {
+  ])('$name, the matching takes seconds at most', { tags: 'slow' }, ({ of, to }) => {
     const started = performance.now()
     matchLines(numbers.map(of), numbers.map(to))
     expect(performance.now() - started).toBeLessThan(10_000)

@@ -61,7 +61,7 @@ async function firstOf(items: AsyncIterable<unknown>): Promise<void> {
   await Promise.race([iterator.return?.(), soon])
 }
 
-test('every method of a store refuses what is no request', async () => {
+test('every method of a store refuses what is no request', { tags: 'slow' }, async () => {
   const { store } = await newStore()
   const me = store.as(author)
   await me.write('/a.md', 'x')

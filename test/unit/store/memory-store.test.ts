@@ -18,7 +18,7 @@ const create = (path: string, content = `${path}\n`): Change => ({ type: 'create
 const passphrase = 'correct horse battery staple'
 
 describe('opening', () => {
-  test('finds what was written, with and without caches', async () => {
+  test('finds what was written, with and without caches', { tags: 'slow' }, async () => {
     const { store, place } = await newStore()
     for (let index = 0; index < 40; index += 1)
       await store.as(author).apply([create(`/n/${index}`)])
@@ -36,7 +36,7 @@ describe('opening', () => {
     await cold.close()
   })
 
-  test('keeps the history that a query has read from git', async () => {
+  test('keeps the history that a query has read from git', { tags: 'slow' }, async () => {
     const { store, place } = await newStore()
     const many = Array.from({ length: 300 }, (_, index) => create(`/n/${index}`))
     await Promise.all(many.map((change) => store.as(author).apply([change])))
@@ -219,45 +219,49 @@ describe('settings', () => {
 })
 
 describe('passphrase and recovery key', () => {
-  test('enrol a new device with their grade; a new passphrase begins an epoch', async () => {
-    const { store, place } = await newStore({ passphrase })
-    await store.as(author).apply([create('/a')])
-    await store.close()
-    const second = {
-      ...place,
-      stateDirectory: temporaryDirectory(),
-      identity: await generateIdentity(),
-    }
-    const writer = await reopen(second, { passphrase })
-    expect(await writer.status()).toMatchObject({ role: 'writer', memories: 1, epochs: 1 })
-    await writer.as(author).apply([create('/b')])
-    await expect(writer.as(author).keys.changePassphrase('another long one')).rejects.toMatchObject(
-      {
+  test(
+    'enrol a new device with their grade; a new passphrase begins an epoch',
+    { tags: 'slow' },
+    async () => {
+      const { store, place } = await newStore({ passphrase })
+      await store.as(author).apply([create('/a')])
+      await store.close()
+      const second = {
+        ...place,
+        stateDirectory: temporaryDirectory(),
+        identity: await generateIdentity(),
+      }
+      const writer = await reopen(second, { passphrase })
+      expect(await writer.status()).toMatchObject({ role: 'writer', memories: 1, epochs: 1 })
+      await writer.as(author).apply([create('/b')])
+      await expect(
+        writer.as(author).keys.changePassphrase('another long one'),
+      ).rejects.toMatchObject({
         code: 'permission_denied',
-      },
-    )
-    await writer.close()
-    const owner = await reopen(place)
-    await owner.as(author).keys.changePassphrase('another long one')
-    await owner.as(author).apply([create('/c')])
-    expect((await owner.status()).epochs).toBe(2)
-    await owner.close()
-    const third = {
-      ...place,
-      stateDirectory: temporaryDirectory(),
-      identity: await generateIdentity(),
-    }
-    await expect(reopen(third, { passphrase })).rejects.toMatchObject({ code: 'wrong_key' })
-    const recovered = await reopen(third, { recoveryKey: place.recoveryKey })
-    expect((await recovered.status()).role).toBe('owner')
-    expect(Object.keys(await contentsOf(recovered)).toSorted()).toEqual(['/a', '/b', '/c'])
-    await recovered.maintenance.verify()
-    await recovered.close()
-    // The second device was added before the new epoch and stays.
-    const still = await reopen(second)
-    expect(Object.keys(await contentsOf(still))).toHaveLength(3)
-    await still.close()
-  })
+      })
+      await writer.close()
+      const owner = await reopen(place)
+      await owner.as(author).keys.changePassphrase('another long one')
+      await owner.as(author).apply([create('/c')])
+      expect((await owner.status()).epochs).toBe(2)
+      await owner.close()
+      const third = {
+        ...place,
+        stateDirectory: temporaryDirectory(),
+        identity: await generateIdentity(),
+      }
+      await expect(reopen(third, { passphrase })).rejects.toMatchObject({ code: 'wrong_key' })
+      const recovered = await reopen(third, { recoveryKey: place.recoveryKey })
+      expect((await recovered.status()).role).toBe('owner')
+      expect(Object.keys(await contentsOf(recovered)).toSorted()).toEqual(['/a', '/b', '/c'])
+      await recovered.maintenance.verify()
+      await recovered.close()
+      // The second device was added before the new epoch and stays.
+      const still = await reopen(second)
+      expect(Object.keys(await contentsOf(still))).toHaveLength(3)
+      await still.close()
+    },
+  )
 
   test('a short passphrase is refused before anything is created', async () => {
     await expect(newStore({ passphrase: 'short' })).rejects.toMatchObject({ code: 'invalid_input' })
@@ -265,27 +269,31 @@ describe('passphrase and recovery key', () => {
 })
 
 describe('a store that was rolled back', () => {
-  test('is refused, accepted once on demand, and never repeats a sequence number', async () => {
-    const { store, place } = await newStore()
-    await store.as(author).apply([create('/a')])
-    await store.close()
-    copyDirectory(place.directory, `${place.directory}.backup`)
-    const later = await reopen(place)
-    await later.as(author).apply([create('/b')])
-    await later.as(author).apply([create('/c')])
-    await later.close()
-    rmSync(place.directory, { recursive: true })
-    copyDirectory(`${place.directory}.backup`, place.directory)
-    await expect(reopen(place)).rejects.toMatchObject({ code: 'rolled_back' })
-    const restored = await reopen(place, { acceptRolledBack: true })
-    await restored.as(author).apply([create('/d')])
-    await restored.maintenance.verify()
-    expect(Object.keys(await contentsOf(restored)).toSorted()).toEqual(['/a', '/d'])
-    await restored.close()
-    await (await reopen(place)).close()
-  })
+  test(
+    'is refused, accepted once on demand, and never repeats a sequence number',
+    { tags: 'slow' },
+    async () => {
+      const { store, place } = await newStore()
+      await store.as(author).apply([create('/a')])
+      await store.close()
+      copyDirectory(place.directory, `${place.directory}.backup`)
+      const later = await reopen(place)
+      await later.as(author).apply([create('/b')])
+      await later.as(author).apply([create('/c')])
+      await later.close()
+      rmSync(place.directory, { recursive: true })
+      copyDirectory(`${place.directory}.backup`, place.directory)
+      await expect(reopen(place)).rejects.toMatchObject({ code: 'rolled_back' })
+      const restored = await reopen(place, { acceptRolledBack: true })
+      await restored.as(author).apply([create('/d')])
+      await restored.maintenance.verify()
+      expect(Object.keys(await contentsOf(restored)).toSorted()).toEqual(['/a', '/d'])
+      await restored.close()
+      await (await reopen(place)).close()
+    },
+  )
 
-  test('or replaced by another one is refused', async () => {
+  test('or replaced by another one is refused', { tags: 'slow' }, async () => {
     const { store, place } = await newStore()
     await store.as(author).apply([create('/a')])
     await store.close()
@@ -328,30 +336,34 @@ describe('stock git', () => {
     },
   )
 
-  test('checks, clones and collects; the store reads everything afterwards', async () => {
-    const { store, place } = await newStore()
-    for (let index = 0; index < 60; index += 1)
-      await store.as(author).apply([create(`/n/${index}`)])
-    await store.as(author).apply([{ type: 'rename', path: '/n', to: '/m' }])
-    const contents = await contentsOf(store)
-    await store.close()
-    git(['fsck', '--strict'], place.directory)
-    git(['gc', '--prune=now', '--quiet'], place.directory)
-    git(['fsck', '--strict'], place.directory)
-    const collected = await reopen(place)
-    expect(await contentsOf(collected)).toEqual(contents)
-    await collected.maintenance.verify()
-    await collected.as(author).apply([create('/after')])
-    await collected.close()
-    const clone = `${place.directory}.clone`
-    git(['clone', '--bare', '--quiet', place.directory, clone], place.directory)
-    git(['fsck', '--strict'], clone)
-    const cloned = await reopen({ ...place, directory: clone })
-    expect(Object.keys(await contentsOf(cloned))).toHaveLength(61)
-    await cloned.as(author).apply([create('/in-the-clone')])
-    await cloned.close()
-    git(['fsck', '--strict'], clone)
-  })
+  test(
+    'checks, clones and collects; the store reads everything afterwards',
+    { tags: 'slow' },
+    async () => {
+      const { store, place } = await newStore()
+      for (let index = 0; index < 60; index += 1)
+        await store.as(author).apply([create(`/n/${index}`)])
+      await store.as(author).apply([{ type: 'rename', path: '/n', to: '/m' }])
+      const contents = await contentsOf(store)
+      await store.close()
+      git(['fsck', '--strict'], place.directory)
+      git(['gc', '--prune=now', '--quiet'], place.directory)
+      git(['fsck', '--strict'], place.directory)
+      const collected = await reopen(place)
+      expect(await contentsOf(collected)).toEqual(contents)
+      await collected.maintenance.verify()
+      await collected.as(author).apply([create('/after')])
+      await collected.close()
+      const clone = `${place.directory}.clone`
+      git(['clone', '--bare', '--quiet', place.directory, clone], place.directory)
+      git(['fsck', '--strict'], clone)
+      const cloned = await reopen({ ...place, directory: clone })
+      expect(Object.keys(await contentsOf(cloned))).toHaveLength(61)
+      await cloned.as(author).apply([create('/in-the-clone')])
+      await cloned.close()
+      git(['fsck', '--strict'], clone)
+    },
+  )
 })
 
 test.skipIf(process.getuid?.() === 0)('a directory without write access can be read', async () => {

@@ -65,24 +65,28 @@ describe('a removed device', () => {
     { roles: ['auditor', 'writer'], contents: 7, memories: 3 },
     { roles: ['auditor', 'writer', 'auditor'], contents: 7, memories: 3 },
     { roles: ['reader', 'auditor', 'owner', 'auditor'], contents: 9, memories: 4 },
-  ])('that was $roles reads contents of $contents', async ({ roles, contents, memories }) => {
-    // Genesis, /before and the removal; each role and what was written in that time.
-    const commits = 3 + 2 * roles.length
-    const said = await pass(roles)
-    expect(said).toEqual({ commits, commitsWithContents: contents, memories })
-    await write('/after')
-    expect(await listed()).toEqual(said)
-    // It cannot read what is rewritten.
-    await store.as(author).apply([{ type: 'edit', path: '/before', edit: () => 'new' }])
-    expect(await listed()).toEqual({ ...said, memories: Math.max(0, memories - 1) })
-    const { id: storeId } = store
-    await store.close()
-    expect(await tried(place.directory, storeId, other)).toEqual({
-      commits,
-      commitsWithContents: contents,
-      memories: Math.max(0, memories - 1),
-    })
-  })
+  ])(
+    'that was $roles reads contents of $contents',
+    { tags: 'slow' },
+    async ({ roles, contents, memories }) => {
+      // Genesis, /before and the removal; each role and what was written in that time.
+      const commits = 3 + 2 * roles.length
+      const said = await pass(roles)
+      expect(said).toEqual({ commits, commitsWithContents: contents, memories })
+      await write('/after')
+      expect(await listed()).toEqual(said)
+      // It cannot read what is rewritten.
+      await store.as(author).apply([{ type: 'edit', path: '/before', edit: () => 'new' }])
+      expect(await listed()).toEqual({ ...said, memories: Math.max(0, memories - 1) })
+      const { id: storeId } = store
+      await store.close()
+      expect(await tried(place.directory, storeId, other)).toEqual({
+        commits,
+        commitsWithContents: contents,
+        memories: Math.max(0, memories - 1),
+      })
+    },
+  )
 
   test('that was a writer, then an auditor, reads what is reported', async () => {
     await store.as(author).devices.add(formatDeviceCard(other), 'writer')
@@ -119,26 +123,30 @@ test('several together read what any of them reads', async () => {
   await store.close()
 })
 
-test('a device that one side removed reads nothing of an epoch of the other side', async () => {
-  const remote = bareRemote()
-  const first = await firstClone(remote)
-  await write('/before', first.store)
-  await first.store.as(author).devices.add(formatDeviceCard(other), 'writer')
-  await sync(first)
-  const second = await joinClone(first, remote)
-  await syncAll([first, second])
-  await first.store.as(author).devices.remove([id])
-  await second.store.as(author).keys.makeRecoveryKey()
-  await write('/unseen', second.store)
-  await syncAll([first, second])
-  const { directory } = first.place
-  const device = (await first.store.devices.list()).find(({ deviceId }) => deviceId === id)
-  const { commits, epochs } = await first.store.status()
-  expect(epochs).toBe(4)
-  await Promise.all([first, second].map((clone) => clone.store.close()))
-  expect(device?.residualAccess).toEqual(await tried(directory, first.store.id, other))
-  expect(device?.residualAccess?.commits).toBeLessThan(commits)
-})
+test(
+  'a device that one side removed reads nothing of an epoch of the other side',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const first = await firstClone(remote)
+    await write('/before', first.store)
+    await first.store.as(author).devices.add(formatDeviceCard(other), 'writer')
+    await sync(first)
+    const second = await joinClone(first, remote)
+    await syncAll([first, second])
+    await first.store.as(author).devices.remove([id])
+    await second.store.as(author).keys.makeRecoveryKey()
+    await write('/unseen', second.store)
+    await syncAll([first, second])
+    const { directory } = first.place
+    const device = (await first.store.devices.list()).find(({ deviceId }) => deviceId === id)
+    const { commits, epochs } = await first.store.status()
+    expect(epochs).toBe(4)
+    await Promise.all([first, second].map((clone) => clone.store.close()))
+    expect(device?.residualAccess).toEqual(await tried(directory, first.store.id, other))
+    expect(device?.residualAccess?.commits).toBeLessThan(commits)
+  },
+)
 
 /** Opens everything with every key that was ever sealed to an identity. */
 async function tried(directory: string, name: string, identity: Identity): Promise<ResidualAccess> {

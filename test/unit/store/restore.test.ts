@@ -190,30 +190,34 @@ describe('rollback', () => {
   ]
   const first = { '/a': 'a1', '/d/b': 'b1', '/d/c': 'c1' }
 
-  test('of everything: edits, creations, deletions and swapped names, in one commit', async () => {
-    const { store, versions, times } = await written(...story)
-    const before = await contentsOf(store)
-    const { commits } = await store.status()
-    const made = await store.as(author).rollback({ to: { time: times[0] ?? 0 } })
-    expect(made.steps.map(({ operation, after }) => [operation, after?.path])).toEqual([
-      ['deleted', undefined],
-      ['created', '/a'],
-      ['modified', '/d/b'],
-      ['modified', '/d/c'],
-      ['deleted', undefined],
-    ])
-    expect(made.left).toEqual([])
-    expect(await contentsOf(store)).toEqual(first)
-    expect((await store.status()).commits).toBe(commits + 1)
-    expect(await newestVersion(store)).toMatchObject({ commit: made.commit })
-    const { data: last } = await store.history.versions({ limit: 5 })
-    expect(last.some(({ reason }) => reason === 'rollback to 2023-11-14T22:13:21Z')).toBe(true)
-    // A rollback can be rolled back.
-    await store.as(author).rollback({ to: { versionId: versions[3] ?? '' } })
-    expect(await contentsOf(store)).toEqual(before)
-    await store.maintenance.verify()
-    await store.close()
-  })
+  test(
+    'of everything: edits, creations, deletions and swapped names, in one commit',
+    { tags: 'slow' },
+    async () => {
+      const { store, versions, times } = await written(...story)
+      const before = await contentsOf(store)
+      const { commits } = await store.status()
+      const made = await store.as(author).rollback({ to: { time: times[0] ?? 0 } })
+      expect(made.steps.map(({ operation, after }) => [operation, after?.path])).toEqual([
+        ['deleted', undefined],
+        ['created', '/a'],
+        ['modified', '/d/b'],
+        ['modified', '/d/c'],
+        ['deleted', undefined],
+      ])
+      expect(made.left).toEqual([])
+      expect(await contentsOf(store)).toEqual(first)
+      expect((await store.status()).commits).toBe(commits + 1)
+      expect(await newestVersion(store)).toMatchObject({ commit: made.commit })
+      const { data: last } = await store.history.versions({ limit: 5 })
+      expect(last.some(({ reason }) => reason === 'rollback to 2023-11-14T22:13:21Z')).toBe(true)
+      // A rollback can be rolled back.
+      await store.as(author).rollback({ to: { versionId: versions[3] ?? '' } })
+      expect(await contentsOf(store)).toEqual(before)
+      await store.maintenance.verify()
+      await store.close()
+    },
+  )
 
   test('of a directory: what is or was below it, and nothing else', async () => {
     const { store, times } = await written(
@@ -304,23 +308,27 @@ describe('rollback', () => {
     await store.close()
   })
 
-  test('of more memories than one commit can hold is refused before anything happens', async () => {
-    const { store, times } = await written([create('/first', '1')])
-    const many = (from: number): Change[] => {
-      return Array.from({ length: 8200 }, (_, index) => create(`/d/${from + index}`, ''))
-    }
-    await store.as(author).settings.update({ limits: { contentBytes: 100, memories: 20_000 } })
-    await store.as(author).apply(many(0))
-    await store.as(author).apply(many(8200))
-    const { head } = await store.status()
-    const request = { to: { time: times[0] ?? 0 } }
-    await expect(store.as(author).rollback(request)).rejects.toMatchObject({
-      code: 'change_too_large',
-      details: { actual: 16_400, limit: 16_384 },
-    })
-    expect((await store.status()).head).toBe(head)
-    await store.close()
-  })
+  test(
+    'of more memories than one commit can hold is refused before anything happens',
+    { tags: 'slow' },
+    async () => {
+      const { store, times } = await written([create('/first', '1')])
+      const many = (from: number): Change[] => {
+        return Array.from({ length: 8200 }, (_, index) => create(`/d/${from + index}`, ''))
+      }
+      await store.as(author).settings.update({ limits: { contentBytes: 100, memories: 20_000 } })
+      await store.as(author).apply(many(0))
+      await store.as(author).apply(many(8200))
+      const { head } = await store.status()
+      const request = { to: { time: times[0] ?? 0 } }
+      await expect(store.as(author).rollback(request)).rejects.toMatchObject({
+        code: 'change_too_large',
+        details: { actual: 16_400, limit: 16_384 },
+      })
+      expect((await store.status()).head).toBe(head)
+      await store.close()
+    },
+  )
 
   test('keeps to the limits of the store, and to its archive mark', async () => {
     const { store, times } = await written([create('/a', 'long content')], [edit('/a', 'short')])

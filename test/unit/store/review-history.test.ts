@@ -23,19 +23,23 @@ async function edits(store: MemoryStore, path: string, count: number): Promise<s
 }
 
 describe('a second handle that follows a redaction', () => {
-  test('does not write what was erased into its caches when it closes', async () => {
-    const { store, place } = await newStore()
-    const victim = await create(store, '/secret-path', 'one\n')
-    // Enough commits for a cached history.
-    await edits(store, '/secret-path', 300)
-    const second = await reopen(place)
-    await second.history.versions({ limit: 1 })
-    await store.as(author).redact({ select: { versionIds: [victim] }, reason: 'legal' })
-    expect(await second.read('/secret-path')).toBeDefined()
-    await second.close()
-    expect((await store.maintenance.findResidue()).found).toEqual([])
-    await store.close()
-  })
+  test(
+    'does not write what was erased into its caches when it closes',
+    { tags: 'slow' },
+    async () => {
+      const { store, place } = await newStore()
+      const victim = await create(store, '/secret-path', 'one\n')
+      // Enough commits for a cached history.
+      await edits(store, '/secret-path', 300)
+      const second = await reopen(place)
+      await second.history.versions({ limit: 1 })
+      await store.as(author).redact({ select: { versionIds: [victim] }, reason: 'legal' })
+      expect(await second.read('/secret-path')).toBeDefined()
+      await second.close()
+      expect((await store.maintenance.findResidue()).found).toEqual([])
+      await store.close()
+    },
+  )
 
   test('accepts it if only commits that it has not seen were rewritten', async () => {
     const { store, place } = await newStore()
@@ -54,7 +58,7 @@ describe('a second handle that follows a redaction', () => {
     await store.close()
   })
 
-  test('completes blame, diff and verification that ran meanwhile', async () => {
+  test('completes blame, diff and verification that ran meanwhile', { tags: 'slow' }, async () => {
     const { store, place } = await newStore()
     const victim = await create(store, '/a', 'one\n')
     const [first = ''] = await edits(store, '/a', 40)

@@ -31,7 +31,7 @@ describe('the anchor', () => {
     await expect(reopen(place)).rejects.toMatchObject({ code: 'rolled_back' })
   })
 
-  test('is not written after a close', async () => {
+  test('is not written after a close', { tags: 'slow' }, async () => {
     const { store, place } = await newStore()
     let writes = 0
     const counting = {
@@ -67,7 +67,7 @@ describe('the anchor', () => {
 })
 
 describe('a writer', () => {
-  test('keeps the bound on rows over all changes of a commit', async () => {
+  test('keeps the bound on rows over all changes of a commit', { tags: 'slow' }, async () => {
     const { store } = await newStore({ limits: { memories: 20_000 } })
     const many = Array.from({ length: 16_385 }, (_, index) => create(`/d/${index}`))
     await expect(store.as(author).apply(many)).rejects.toMatchObject({ code: 'change_too_large' })
@@ -106,7 +106,7 @@ describe('a writer', () => {
 })
 
 describe('a new passphrase', () => {
-  test('shares a batch with other commands', async () => {
+  test('shares a batch with other commands', { tags: 'slow' }, async () => {
     const { store } = await newStore()
     const changes = [
       store.as(author).apply([create('/a')]),

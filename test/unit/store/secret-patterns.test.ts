@@ -260,7 +260,7 @@ describe('the time is linear in the text', () => {
     ['key', 'private key', `-----BEGIN PRIVATE KEY-----\n${mixed(64)}`],
     ['key of PuTTY', 'private key', `Private-Lines: 9\n${mixed(64)}`],
     ['token', 'Anthropic API key', `sk-ant-api03-${mixed(64)}`],
-  ])('a %s of the greatest content', (_, rule, key) => {
+  ])('a %s of the greatest content', { tags: 'slow' }, (_, rule, key) => {
     expect(rulesIn(key + mixed(2 ** 24 - key.length))).toEqual([rule])
   })
 })

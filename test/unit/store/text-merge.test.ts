@@ -99,7 +99,7 @@ function edited(count: number, { edits, tail, name }: Side): string {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-test('the results are those of git merge-file', () => {
+test('the results are those of git merge-file', { tags: 'slow' }, () => {
   const directory = temporaryDirectory()
   const mergeWithGit = (base: string, ours: string, theirs: string): string | undefined => {
     const names = { ours, base, theirs }

@@ -42,29 +42,37 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ type: fc.constant('sync'), clone: index, from: index }) },
 )
 
-test('a head verifies to the state of its clone, from genesis or a known head', async () => {
-  let merges = 0
-  const run = async (steps: readonly Step[]): Promise<void> => {
-    const world = await MergeWorld.create(start())
-    for (const [number, one] of steps.entries()) {
-      if ((await take(world, one, number)) === 'merged') merges += 1
+test(
+  'a head verifies to the state of its clone, from genesis or a known head',
+  { tags: 'slow' },
+  async () => {
+    let merges = 0
+    const run = async (steps: readonly Step[]): Promise<void> => {
+      const world = await MergeWorld.create(start())
+      for (const [number, one] of steps.entries()) {
+        if ((await take(world, one, number)) === 'merged') merges += 1
+      }
+      for (const clone of world.clones) {
+        const evidence = world.headOf(clone)
+        const { snapshot } = await verifyHistory(world.source, evidence.head)
+        expect(stateOf(snapshot)).toEqual(stateOf(clone.snapshot))
+        expect(await referenceVerdict(evidence)).toBe('accepted')
+      }
     }
-    for (const clone of world.clones) {
-      const evidence = world.headOf(clone)
-      const { snapshot } = await verifyHistory(world.source, evidence.head)
-      expect(stateOf(snapshot)).toEqual(stateOf(clone.snapshot))
-      expect(await referenceVerdict(evidence)).toBe('accepted')
-    }
-  }
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: LENGTH, maxLength: LENGTH }), run), {
-    seed,
-    numRuns: full ? 40 : 4,
-  })
-  expect(merges).toBeGreaterThan(full ? 20 : 10)
-})
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: LENGTH, maxLength: LENGTH }), run),
+      {
+        seed,
+        numRuns: full ? 40 : 4,
+      },
+    )
+    expect(merges).toBeGreaterThan(full ? 20 : 10)
+  },
+)
 
 test.each([0, 2])(
   'with %i threads a history with merges verifies to the same state',
+  { tags: 'slow' },
   async (threads) => {
     const world = await braid(full ? 60 : 25)
     const [clone] = world.clones
@@ -122,7 +130,7 @@ test('commits that do not descend from the known head are no descent of it', asy
   expect(stateOf(snapshot)).toEqual(before)
 })
 
-test('long branches are kept whole until they are merged', async () => {
+test('long branches are kept whole until they are merged', { tags: 'slow' }, async () => {
   const world = await MergeWorld.create(start())
   const [left, right] = world.clones
   assert(left !== undefined && right !== undefined, 'there are clones')

@@ -71,6 +71,7 @@ async function verdictWith(stored: Stored, options: VerifyOptions): Promise<stri
 
 test.each(sample([1, 2, 3], 2))(
   'with %i threads a history is verified as with none',
+  { tags: 'slow' },
   async (threads) => {
     const stored = await store(long)
     const alone = await verifyHistory(stored.source, stored.head, { threads: 0 })
@@ -91,7 +92,7 @@ test.each(sample([1, 2, 3], 2))(
   },
 )
 
-test('commits are accepted in their order, each once', async () => {
+test('commits are accepted in their order, each once', { tags: 'slow' }, async () => {
   const stored = await store(long)
   const heights: number[] = []
   await verifyHistory(stored.source, stored.head, {
@@ -144,7 +145,7 @@ describe('a fault in a history that threads check has the same code as without t
     ],
   ]
 
-  test.each(sample(cases, 8))('%s: %s', async (code, _, fault) => {
+  test.each(sample(cases, 8))('%s: %s', { tags: 'slow' }, async (code, _, fault) => {
     const forge = long.fork()
     forge.change([next], fault)
     const stored = await store(forge)
@@ -182,7 +183,7 @@ describe('a fault in a history that threads check has the same code as without t
         })
       },
     ],
-  ])('%s: %s', async (code, _, forging) => {
+  ])('%s: %s', { tags: 'slow' }, async (code, _, forging) => {
     const forge = long.fork()
     forging(forge)
     const stored = await store(forge)
@@ -192,17 +193,21 @@ describe('a fault in a history that threads check has the same code as without t
   })
 })
 
-test('the main thread checks the part of a thread that cannot start or dies', async () => {
-  const stored = await store(long)
-  const file = join(temporaryDirectory(), 'file')
-  writeFileSync(file, '')
-  for (const packDirectory of [file, join(file, 'below')]) {
-    const source = { ...stored.source, objects: { ...stored.source.objects, packDirectory } }
-    const { snapshot } = await verifyHistory(source, stored.head, { threads: 2 })
-    expect(snapshot.head.height).toBe(length - 1)
-  }
-  await stored.close()
-})
+test(
+  'the main thread checks the part of a thread that cannot start or dies',
+  { tags: 'slow' },
+  async () => {
+    const stored = await store(long)
+    const file = join(temporaryDirectory(), 'file')
+    writeFileSync(file, '')
+    for (const packDirectory of [file, join(file, 'below')]) {
+      const source = { ...stored.source, objects: { ...stored.source.objects, packDirectory } }
+      const { snapshot } = await verifyHistory(source, stored.head, { threads: 2 })
+      expect(snapshot.head.height).toBe(length - 1)
+    }
+    await stored.close()
+  },
+)
 
 test('commits that are only in the journal are checked in the main thread', async () => {
   const root = temporaryDirectory()
@@ -216,7 +221,7 @@ test('commits that are only in the journal are checked in the main thread', asyn
   await opened.close()
 })
 
-test('a cancelled verification ends, and no thread continues', async () => {
+test('a cancelled verification ends, and no thread continues', { tags: 'slow' }, async () => {
   const stored = await store(long)
   const abort = new AbortController()
   const options = { threads: 2, signal: abort.signal, progress: () => abort.abort() }

@@ -267,7 +267,7 @@ describe('the ids in the past of a head', () => {
     expect(await ask(ids, 'left', idAt(3))).toEqual(['new', 0])
   })
 
-  test('are not needed to open what a killed process has written', async () => {
+  test('are not needed to open what a killed process has written', { tags: 'slow' }, async () => {
     /** Bytes that are read to open a store of `count` commits and three that no cache has. */
     async function bytesRead(count: number): Promise<number> {
       const made = await newStore()

@@ -55,7 +55,7 @@ test('reports what this handle and another one write, from its call on', async (
   await Promise.all([store.close(), other.close()])
 })
 
-test('reports what a sync brings and merges', async () => {
+test('reports what a sync brings and merges', { tags: 'slow' }, async () => {
   const url = bareRemote()
   const a = await firstClone(url)
   await put(a, '/notes', 'one\ntwo\nthree\n')
@@ -93,31 +93,39 @@ test('a version that is redacted before it is delivered arrives redacted', async
   await store.close()
 })
 
-test('reports resync to a watcher over a thousand commits behind, and continues', async () => {
-  const { store } = await newStore()
-  const me = store.as(author)
-  const watch = watching(store)
-  await Promise.all(Array.from({ length: 1001 }, (_, index) => me.write(`/${index}`, '')))
-  expect(await take(watch, 1)).toEqual(['resync'])
-  await me.write('/on', '')
-  expect(await take(watch, 1)).toEqual(['created /on'])
-  await store.close()
-})
-
-test('reports a write that is requested right after its call, also among many reads', async () => {
-  const { store } = await newStore()
-  const me = store.as(author)
-  for (let round = 0; round < 5; round += 1) {
-    const until = performance.now() + 30
-    const reads = []
-    while (performance.now() < until) reads.push(store.read('/none'))
+test(
+  'reports resync to a watcher over a thousand commits behind, and continues',
+  { tags: 'slow' },
+  async () => {
+    const { store } = await newStore()
+    const me = store.as(author)
     const watch = watching(store)
-    const writing = me.write(`/${round}`, '')
-    expect(await take(watch, 1)).toEqual([`created /${round}`])
-    await Promise.all([...reads, writing, watch.return?.()])
-  }
-  await store.close()
-})
+    await Promise.all(Array.from({ length: 1001 }, (_, index) => me.write(`/${index}`, '')))
+    expect(await take(watch, 1)).toEqual(['resync'])
+    await me.write('/on', '')
+    expect(await take(watch, 1)).toEqual(['created /on'])
+    await store.close()
+  },
+)
+
+test(
+  'reports a write that is requested right after its call, also among many reads',
+  { tags: 'slow' },
+  async () => {
+    const { store } = await newStore()
+    const me = store.as(author)
+    for (let round = 0; round < 5; round += 1) {
+      const until = performance.now() + 30
+      const reads = []
+      while (performance.now() < until) reads.push(store.read('/none'))
+      const watch = watching(store)
+      const writing = me.write(`/${round}`, '')
+      expect(await take(watch, 1)).toEqual([`created /${round}`])
+      await Promise.all([...reads, writing, watch.return?.()])
+    }
+    await store.close()
+  },
+)
 
 test('ends on request: while it waits, and in the middle of a commit', async () => {
   const { store } = await newStore()

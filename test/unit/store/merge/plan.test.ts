@@ -81,19 +81,23 @@ describe('rows', () => {
     expect(read.toSorted()).toEqual(expected)
   })
 
-  test('are as many as one commit holds at most, those of joined memories among them', () => {
-    const ended = { ours: { at: 1, path: '/x' }, theirs: { at: 2, path: '/x' } }
-    const open = Array.from({ length: rowsMax }, () => openOf(['a', ended]))
-    const input = inputOf({ changed: { b: { at: 2, path: '/y', content: 'b' } } })
-    expect(planMerge({ ...input, open }).rows).toHaveLength(rowsMax)
-    const joining = inputOf({
-      changed: {
-        b: { at: 2, path: '/y', content: 'b' },
-        c: { at: 3, path: '/y', content: 'c' },
-      },
-    })
-    expect(() => planMerge({ ...joining, open })).toThrow(tooLarge)
-  })
+  test(
+    'are as many as one commit holds at most, those of joined memories among them',
+    { tags: 'slow' },
+    () => {
+      const ended = { ours: { at: 1, path: '/x' }, theirs: { at: 2, path: '/x' } }
+      const open = Array.from({ length: rowsMax }, () => openOf(['a', ended]))
+      const input = inputOf({ changed: { b: { at: 2, path: '/y', content: 'b' } } })
+      expect(planMerge({ ...input, open }).rows).toHaveLength(rowsMax)
+      const joining = inputOf({
+        changed: {
+          b: { at: 2, path: '/y', content: 'b' },
+          c: { at: 3, path: '/y', content: 'c' },
+        },
+      })
+      expect(() => planMerge({ ...joining, open })).toThrow(tooLarge)
+    },
+  )
 
   test('that are too many for one commit are refused before anything is read', () => {
     const state = { path: '/x', content: 'x' }

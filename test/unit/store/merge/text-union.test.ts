@@ -68,7 +68,7 @@ test.each([
   ['everything differs', (side: string, index: number) => `${side} ${index}\n`],
   ['few different lines', (side: string, index: number) => `${(index * side.length) % 7}\n`],
   ['no words', () => '\n'],
-])('a hundred thousand lines of which %s take seconds at most', (_, lineOf) => {
+])('a hundred thousand lines of which %s take seconds at most', { tags: 'slow' }, (_, lineOf) => {
   const large = (side: string): string => {
     return Array.from({ length: 100_000 }, (_line, index) => lineOf(side, index)).join('')
   }

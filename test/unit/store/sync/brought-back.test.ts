@@ -40,7 +40,7 @@ describe('what a head brought back is erased, if it is not taken over:', () => {
   test.each([
     ['permission_denied', 'by a stale clone, at a reader, who merges nothing'],
     ['keyring_conflict', 'by a clone whose keyring another one has to join'],
-  ])('%s: %s', async (code) => {
+  ])('%s: %s', { tags: 'slow' }, async (code) => {
     const isReader = code === 'permission_denied'
     const [remote, other] = [bareRemote(), bareRemote()]
     const a = await firstClone(remote)

@@ -29,48 +29,64 @@ async function memoryIdOf(store: MemoryStore, versionId: string): Promise<string
 }
 
 describe('conflicts', () => {
-  test('an edit of both sides is combined from the versions of both', async () => {
-    const { first, second } = await pair()
-    const ours = await put(first, '/notes.md', 'eins\ntwo\n')
-    const theirs = await put(second, '/notes.md', 'uno\ntwo\n')
-    const [conflict, ...others] = await conflictsOf(first, second)
-    expect(others).toEqual([])
-    expect(conflict).toMatchObject({ path: '/notes.md', combination: 'combined', kept: undefined })
-    expect(conflict).toMatchObject({ joined: undefined, movedFrom: undefined })
-    expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
-  })
+  test(
+    'an edit of both sides is combined from the versions of both',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await pair()
+      const ours = await put(first, '/notes.md', 'eins\ntwo\n')
+      const theirs = await put(second, '/notes.md', 'uno\ntwo\n')
+      const [conflict, ...others] = await conflictsOf(first, second)
+      expect(others).toEqual([])
+      expect(conflict).toMatchObject({
+        path: '/notes.md',
+        combination: 'combined',
+        kept: undefined,
+      })
+      expect(conflict).toMatchObject({ joined: undefined, movedFrom: undefined })
+      expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
+    },
+  )
 
-  test('are reported once, by the sync that takes over a merge of others', async () => {
-    const { first, second } = await pair()
-    await put(first, '/notes.md', 'eins\ntwo\n')
-    await put(second, '/notes.md', 'uno\ntwo\n')
-    await sync(first)
-    expect(await sync(second)).toMatchObject({ outcomes: [{}], mergedElsewhere: [] })
-    await put(second, '/later.md', 'later\n')
-    await sync(second)
-    const found = await second.store.history.conflicts()
-    expect(found).toHaveLength(1)
-    expect(await sync(first)).toMatchObject({ outcomes: [], mergedElsewhere: found })
-    await put(second, '/latest.md', 'latest\n')
-    await sync(second)
-    expect(await sync(first)).toMatchObject({ received: { commits: 1 }, mergedElsewhere: [] })
-  })
+  test(
+    'are reported once, by the sync that takes over a merge of others',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await pair()
+      await put(first, '/notes.md', 'eins\ntwo\n')
+      await put(second, '/notes.md', 'uno\ntwo\n')
+      await sync(first)
+      expect(await sync(second)).toMatchObject({ outcomes: [{}], mergedElsewhere: [] })
+      await put(second, '/later.md', 'later\n')
+      await sync(second)
+      const found = await second.store.history.conflicts()
+      expect(found).toHaveLength(1)
+      expect(await sync(first)).toMatchObject({ outcomes: [], mergedElsewhere: found })
+      await put(second, '/latest.md', 'latest\n')
+      await sync(second)
+      expect(await sync(first)).toMatchObject({ received: { commits: 1 }, mergedElsewhere: [] })
+    },
+  )
 
-  test('are also reported if a redaction has changed the ids of earlier commits', async () => {
-    const { first, second, remote } = await pair()
-    const leaked = await put(second, '/key.txt', 'sk-leaked')
-    await put(second, '/key.txt', 'revoked')
-    await syncAll([second, first])
-    const third = await joinClone(first, remote)
-    await put(first, '/notes.md', 'eins\ntwo\n')
-    await put(second, '/notes.md', 'uno\ntwo\n')
-    await syncAll([first, second])
-    await redact(second, leaked)
-    await sync(second)
-    const found = await second.store.history.conflicts()
-    expect(found).toHaveLength(1)
-    expect(await sync(third)).toMatchObject({ erased: 1, mergedElsewhere: found })
-  })
+  test(
+    'are also reported if a redaction has changed the ids of earlier commits',
+    { tags: 'slow' },
+    async () => {
+      const { first, second, remote } = await pair()
+      const leaked = await put(second, '/key.txt', 'sk-leaked')
+      await put(second, '/key.txt', 'revoked')
+      await syncAll([second, first])
+      const third = await joinClone(first, remote)
+      await put(first, '/notes.md', 'eins\ntwo\n')
+      await put(second, '/notes.md', 'uno\ntwo\n')
+      await syncAll([first, second])
+      await redact(second, leaked)
+      await sync(second)
+      const found = await second.store.history.conflicts()
+      expect(found).toHaveLength(1)
+      expect(await sync(third)).toMatchObject({ erased: 1, mergedElsewhere: found })
+    },
+  )
 
   test('two memories that were created at one path are joined, and listed once', async () => {
     const { first, second } = await pair()
@@ -84,20 +100,24 @@ describe('conflicts', () => {
     expect(new Set([conflict?.memoryId, conflict?.joined])).toEqual(new Set(memories))
   })
 
-  test('a file and a directory of one name: who moved aside, and from where', async () => {
-    const { first, second } = await pair()
-    const file = await put(first, '/plan', 'a file\n')
-    const below = await put(second, '/plan/a.md', 'in a directory\n')
-    const [conflict, ...others] = await conflictsOf(first, second)
-    expect(others).toEqual([])
-    expect(['/plan', '/plan/a.md']).toContain(conflict?.movedFrom)
-    expect([file, below]).toContain(conflict?.kept)
-    expect(conflict).toMatchObject({ combination: 'kept', inputs: [conflict?.kept] })
-    expect(Object.keys(await contentsOf(first.store))).toContain(conflict?.path)
-    expect(conflict?.path).not.toBe(conflict?.movedFrom)
-  })
+  test(
+    'a file and a directory of one name: who moved aside, and from where',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await pair()
+      const file = await put(first, '/plan', 'a file\n')
+      const below = await put(second, '/plan/a.md', 'in a directory\n')
+      const [conflict, ...others] = await conflictsOf(first, second)
+      expect(others).toEqual([])
+      expect(['/plan', '/plan/a.md']).toContain(conflict?.movedFrom)
+      expect([file, below]).toContain(conflict?.kept)
+      expect(conflict).toMatchObject({ combination: 'kept', inputs: [conflict?.kept] })
+      expect(Object.keys(await contentsOf(first.store))).toContain(conflict?.path)
+      expect(conflict?.path).not.toBe(conflict?.movedFrom)
+    },
+  )
 
-  test('a memory that both sides deleted is listed as that', async () => {
+  test('a memory that both sides deleted is listed as that', { tags: 'slow' }, async () => {
     const { first, second } = await pair()
     for (const { store } of [first, second]) {
       await store.as(author).apply([{ type: 'delete', path: '/notes.md' }])
@@ -107,15 +127,19 @@ describe('conflicts', () => {
     expect(conflict).toMatchObject({ path: '/notes.md', combination: 'deleted' })
   })
 
-  test('a rename of one side and an edit of the other is no move aside', async () => {
-    const { first, second } = await pair()
-    await first.store.as(author).apply([{ type: 'rename', path: '/notes.md', to: '/moved.md' }])
-    await put(second, '/notes.md', 'one\ntwo\nthree\n')
-    const [conflict] = await conflictsOf(first, second)
-    expect(conflict).toMatchObject({ path: '/moved.md', movedFrom: undefined })
-  })
+  test(
+    'a rename of one side and an edit of the other is no move aside',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await pair()
+      await first.store.as(author).apply([{ type: 'rename', path: '/notes.md', to: '/moved.md' }])
+      await put(second, '/notes.md', 'one\ntwo\nthree\n')
+      const [conflict] = await conflictsOf(first, second)
+      expect(conflict).toMatchObject({ path: '/moved.md', movedFrom: undefined })
+    },
+  )
 
-  test('merges without anything in common leave nothing to list', async () => {
+  test('merges without anything in common leave nothing to list', { tags: 'slow' }, async () => {
     const { first, second } = await pair()
     await put(first, '/a.md', 'a')
     await put(second, '/b.md', 'b')
@@ -124,7 +148,7 @@ describe('conflicts', () => {
 })
 
 describe('a merged version', () => {
-  test('comes with the texts of its inputs', async () => {
+  test('comes with the texts of its inputs', { tags: 'slow' }, async () => {
     const { first, second } = await pair()
     await put(first, '/notes.md', 'eins\ntwo\n')
     await put(second, '/notes.md', 'uno\ntwo\n')
@@ -137,19 +161,23 @@ describe('a merged version', () => {
     expect((await first.store.history.version(input ?? '')).inputs).toEqual([])
   })
 
-  test('says which of its inputs were redacted, and gives the others', async () => {
-    const { first, second } = await pair()
-    const ours = await put(first, '/new.md', 'a secret\n')
-    const theirs = await put(second, '/new.md', 'no secret\n')
-    const [conflict] = await conflictsOf(first, second)
-    await first.store
-      .as({ actor: author.actor })
-      .redact({ select: { versionIds: [ours] }, reason: 'leaked_secret' })
-    const { inputs } = await first.store.history.version(conflict?.versionId ?? '')
-    expect(inputs).toContainEqual(
-      expect.objectContaining({ versionId: theirs, content: 'no secret\n' }),
-    )
-    const redacted = inputs.find(({ versionId }) => versionId === ours)
-    expect(redacted).toMatchObject({ content: undefined, redactedAt: expect.any(Number) })
-  })
+  test(
+    'says which of its inputs were redacted, and gives the others',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await pair()
+      const ours = await put(first, '/new.md', 'a secret\n')
+      const theirs = await put(second, '/new.md', 'no secret\n')
+      const [conflict] = await conflictsOf(first, second)
+      await first.store
+        .as({ actor: author.actor })
+        .redact({ select: { versionIds: [ours] }, reason: 'leaked_secret' })
+      const { inputs } = await first.store.history.version(conflict?.versionId ?? '')
+      expect(inputs).toContainEqual(
+        expect.objectContaining({ versionId: theirs, content: 'no secret\n' }),
+      )
+      const redacted = inputs.find(({ versionId }) => versionId === ours)
+      expect(redacted).toMatchObject({ content: undefined, redactedAt: expect.any(Number) })
+    },
+  )
 })

@@ -32,7 +32,7 @@ async function expectStillRefused({ a, b, server, remote }: ServedPair): Promise
 }
 
 describe('a repair whose push fails leaves refused', () => {
-  test('a host that shows an older head', async () => {
+  test('a host that shows an older head', { tags: 'slow' }, async () => {
     const pair = await serve(await pairOfClones())
     const older = branchOf(pair.remote)
     await create(pair.b, '/since.md')

@@ -44,21 +44,25 @@ async function leakTo(a: Clone): Promise<string> {
   return secret
 }
 
-test('what was fetched is erased when a redaction of it comes with a later head', async () => {
-  const { remote, a, b } = await newWorld()
-  const secret = await leakTo(a)
-  await put(b, '/b.md')
-  await interruptedSync(b)
-  await redact(a, secret)
-  await sync(a)
-  await sync(b)
-  const { found, pending } = await b.store.maintenance.findResidue({})
-  expect({ found, pending }).toEqual({ found: [], pending: 0 })
-  await sync(a)
-  await expectInStep(remote, [a, b])
-})
+test(
+  'what was fetched is erased when a redaction of it comes with a later head',
+  { tags: 'slow' },
+  async () => {
+    const { remote, a, b } = await newWorld()
+    const secret = await leakTo(a)
+    await put(b, '/b.md')
+    await interruptedSync(b)
+    await redact(a, secret)
+    await sync(a)
+    await sync(b)
+    const { found, pending } = await b.store.maintenance.findResidue({})
+    expect({ found, pending }).toEqual({ found: [], pending: 0 })
+    await sync(a)
+    await expectInStep(remote, [a, b])
+  },
+)
 
-test('what several of them have fetched, one after the other', async () => {
+test('what several of them have fetched, one after the other', { tags: 'slow' }, async () => {
   const { remote, a, b } = await newWorld()
   const secrets = [await leakTo(a)]
   await put(b, '/b.md')
@@ -89,7 +93,7 @@ test('the redaction may come long after, with what was taken over in the end', a
   await expectInStep(remote, [a, b])
 })
 
-test('several heads above the common commits', async () => {
+test('several heads above the common commits', { tags: 'slow' }, async () => {
   const { remote, a, b } = await newWorld()
   const secrets = [await leakTo(a)]
   const first = await put(a, '/first.txt', 'gone soon')
@@ -111,7 +115,7 @@ test('several heads above the common commits', async () => {
   await expectInStep(remote, [a, b])
 })
 
-test('a head that is not settled yet is checked again', async () => {
+test('a head that is not settled yet is checked again', { tags: 'slow' }, async () => {
   const { remote, a, b } = await newWorld()
   const secret = await leakTo(a)
   await put(b, '/b.md')

@@ -32,7 +32,7 @@ async function hosted(): Promise<{ first: Clone; remote: string }> {
 }
 
 describe('joining', () => {
-  test('with the recovery key makes an owner, and pushes that', async () => {
+  test('with the recovery key makes an owner, and pushes that', { tags: 'slow' }, async () => {
     const { first, remote } = await hosted()
     const second = await joinClone(first, remote)
     expect(await contentsOf(second.store)).toEqual({ '/a.md': 'a' })
@@ -41,36 +41,48 @@ describe('joining', () => {
     expect(await first.store.devices.list()).toHaveLength(2)
   })
 
-  test('works for a device that an owner has added by its card, without any secret', async () => {
-    const { first, remote } = await hosted()
-    const identity = await generateIdentity()
-    await first.store.as(author).devices.add(formatDeviceCard(identity), 'reader')
-    await sync(first)
-    const second = await joinClone(first, remote, { identity })
-    expect(await second.store.status()).toMatchObject({ role: 'reader' })
-    expect((await second.store.read('/a.md'))?.content).toBe('a')
-    const write = second.store.as(author).apply([{ type: 'delete', path: '/a.md' }])
-    await expect(write).rejects.toMatchObject({ code: 'permission_denied' })
-  })
+  test(
+    'works for a device that an owner has added by its card, without any secret',
+    { tags: 'slow' },
+    async () => {
+      const { first, remote } = await hosted()
+      const identity = await generateIdentity()
+      await first.store.as(author).devices.add(formatDeviceCard(identity), 'reader')
+      await sync(first)
+      const second = await joinClone(first, remote, { identity })
+      expect(await second.store.status()).toMatchObject({ role: 'reader' })
+      expect((await second.store.read('/a.md'))?.content).toBe('a')
+      const write = second.store.as(author).apply([{ type: 'delete', path: '/a.md' }])
+      await expect(write).rejects.toMatchObject({ code: 'permission_denied' })
+    },
+  )
 
-  test('by several machines concurrently makes devices of all of them', async () => {
-    const { first, remote } = await hosted()
-    const joined = await Promise.all([1, 2, 3].map(() => joinClone(first, remote)))
-    await syncAll([first, ...joined])
-    expect(await first.store.devices.list()).toHaveLength(4)
-    for (const one of joined) expect(await headOf(one)).toBe(await headOf(first))
-  })
+  test(
+    'by several machines concurrently makes devices of all of them',
+    { tags: 'slow' },
+    async () => {
+      const { first, remote } = await hosted()
+      const joined = await Promise.all([1, 2, 3].map(() => joinClone(first, remote)))
+      await syncAll([first, ...joined])
+      expect(await first.store.devices.list()).toHaveLength(4)
+      for (const one of joined) expect(await headOf(one)).toBe(await headOf(first))
+    },
+  )
 
-  test('goes on from where the machine itself left off, if it loses its store', async () => {
-    const { first, remote } = await hosted()
-    const { recoveryKey: _, ...place } = first.place
-    await first.store.close()
-    const directory = `${dirname(place.directory)}/again`
-    const again = await joinStore({ ...place, directory, url: remote, author })
-    await again.as(author).apply([{ type: 'create', path: '/b.md', content: 'b' }])
-    await again.maintenance.verify()
-    expect(await contentsOf(again)).toEqual({ '/a.md': 'a', '/b.md': 'b' })
-  })
+  test(
+    'goes on from where the machine itself left off, if it loses its store',
+    { tags: 'slow' },
+    async () => {
+      const { first, remote } = await hosted()
+      const { recoveryKey: _, ...place } = first.place
+      await first.store.close()
+      const directory = `${dirname(place.directory)}/again`
+      const again = await joinStore({ ...place, directory, url: remote, author })
+      await again.as(author).apply([{ type: 'create', path: '/b.md', content: 'b' }])
+      await again.maintenance.verify()
+      expect(await contentsOf(again)).toEqual({ '/a.md': 'a', '/b.md': 'b' })
+    },
+  )
 })
 
 describe('joining again on a machine that has verified more than the remote shows', () => {
@@ -87,7 +99,7 @@ describe('joining again on a machine that has verified more than the remote show
     return { first, options: { ...place, url: remote, author } }
   }
 
-  test('is refused, says what to do, and leaves nothing behind', async () => {
+  test('is refused, says what to do, and leaves nothing behind', { tags: 'slow' }, async () => {
     const { options } = await lostStore()
     const head = git(['rev-parse', 'main'], options.url)
     await expect(joinStore(options)).rejects.toMatchObject({
@@ -98,7 +110,7 @@ describe('joining again on a machine that has verified more than the remote show
     expect(git(['rev-parse', 'main'], options.url)).toBe(head)
   })
 
-  test('goes on without what was never sent, once that is accepted', async () => {
+  test('goes on without what was never sent, once that is accepted', { tags: 'slow' }, async () => {
     const { first, options } = await lostStore()
     const store = await joinStore({ ...options, acceptRolledBack: true })
     await store.as(author).apply([{ type: 'create', path: '/again.md', content: '' }])
@@ -119,7 +131,7 @@ describe('joining leaves nothing behind', () => {
     ['an address where nothing is', { url: '/missing' }, 'remote_not_found'],
   ] as const
 
-  test.each(refused)('with %s', async (_, given, code) => {
+  test.each(refused)('with %s', { tags: 'slow' }, async (_, given, code) => {
     const { remote } = await hosted()
     const head = git(['rev-parse', 'main'], remote)
     const root = temporaryDirectory()

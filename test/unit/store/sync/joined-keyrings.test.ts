@@ -87,65 +87,77 @@ describe('two owners who each admit a device', () => {
     return { ...world, added }
   }
 
-  test('have both of them, in one history that every clone verifies', async () => {
-    const { remote, a, b, c, w, added } = await joined()
-    await sync(a)
-    const report = await sync(b)
-    expect(report.keyrings).toEqual({ removed: [], lowered: [], passphrases: 0, dropped: 0 })
-    await syncAll([a, b, c, w])
-    await expectWhole(remote, a, b, c, w)
-    for (const identity of added) {
-      expect((await rolesOf(a)).get(formatId('device', identity.deviceId))).toBe('writer')
-      const device = await joinClone(a, remote, { identity })
+  test(
+    'have both of them, in one history that every clone verifies',
+    { tags: 'slow' },
+    async () => {
+      const { remote, a, b, c, w, added } = await joined()
       await sync(a)
-      expect(await contentsOf(device.store)).toEqual(await contentsOf(a.store))
-      await put(device, `/by-${identity.deviceId.slice(0, 4)}.md`, 'new here\n')
-      await sync(device)
-    }
-    await syncAll([a, b, c, w])
-    await expectWhole(remote, a, b, c, w)
-  })
+      const report = await sync(b)
+      expect(report.keyrings).toEqual({ removed: [], lowered: [], passphrases: 0, dropped: 0 })
+      await syncAll([a, b, c, w])
+      await expectWhole(remote, a, b, c, w)
+      for (const identity of added) {
+        expect((await rolesOf(a)).get(formatId('device', identity.deviceId))).toBe('writer')
+        const device = await joinClone(a, remote, { identity })
+        await sync(a)
+        expect(await contentsOf(device.store)).toEqual(await contentsOf(a.store))
+        await put(device, `/by-${identity.deviceId.slice(0, 4)}.md`, 'new here\n')
+        await sync(device)
+      }
+      await syncAll([a, b, c, w])
+      await expectWhole(remote, a, b, c, w)
+    },
+  )
 
-  test('have what both wrote merged in the same commit, which may be redacted', async () => {
-    const { remote, a, b, c } = await joined()
-    await sync(a)
-    const report = await sync(b)
-    expect(report.outcomes).toMatchObject([{ path: '/notes.md' }])
-    await syncAll([a, b, c])
-    const lines = (await a.store.read('/notes.md'))?.content.split('\n')
-    expect(lines?.toSorted()).toEqual(['', mine, yours, 'one'])
-    const { data: versions } = await a.store.history.versions({ path: '/notes.md' })
-    expect(versions[0]?.commit).toBe(report.merge)
-    await put(a, '/notes.md', 'clean\n')
-    await redact(a, versions[0]?.versionId)
-    await syncAll([a, b, c])
-    await expectWhole(remote, a, b, c)
-    expect((await c.store.maintenance.findResidue()).found).toEqual([])
-    const { data: gone } = await c.store.history.versions({ redacted: true })
-    expect(gone.map(({ versionId }) => versionId)).toEqual([versions[0]?.versionId])
-  })
+  test(
+    'have what both wrote merged in the same commit, which may be redacted',
+    { tags: 'slow' },
+    async () => {
+      const { remote, a, b, c } = await joined()
+      await sync(a)
+      const report = await sync(b)
+      expect(report.outcomes).toMatchObject([{ path: '/notes.md' }])
+      await syncAll([a, b, c])
+      const lines = (await a.store.read('/notes.md'))?.content.split('\n')
+      expect(lines?.toSorted()).toEqual(['', mine, yours, 'one'])
+      const { data: versions } = await a.store.history.versions({ path: '/notes.md' })
+      expect(versions[0]?.commit).toBe(report.merge)
+      await put(a, '/notes.md', 'clean\n')
+      await redact(a, versions[0]?.versionId)
+      await syncAll([a, b, c])
+      await expectWhole(remote, a, b, c)
+      expect((await c.store.maintenance.findResidue()).found).toEqual([])
+      const { data: gone } = await c.store.history.versions({ redacted: true })
+      expect(gone.map(({ versionId }) => versionId)).toEqual([versions[0]?.versionId])
+    },
+  )
 
-  test('open it beside it, from the cache, and from nothing but the repository', async () => {
-    const { a, b } = await joined()
-    await sync(a)
-    const beside = await reopen(b.place)
-    await sync(b)
-    const before = await contentsOf(b.store)
-    expect(await contentsOf(beside)).toEqual(before)
-    await beside.close()
-    await b.store.close()
-    const again = await reopen(b.place)
-    expect(await contentsOf(again)).toEqual(before)
-    await put({ ...b, store: again }, '/after.md', 'after\n')
-    await again.close()
-    const fresh = await openStore({ ...b.place, stateDirectory: temporaryDirectory() })
-    expect(await contentsOf(fresh)).toEqual({ ...before, '/after.md': 'after\n' })
-    await fresh.close()
-  })
+  test(
+    'open it beside it, from the cache, and from nothing but the repository',
+    { tags: 'slow' },
+    async () => {
+      const { a, b } = await joined()
+      await sync(a)
+      const beside = await reopen(b.place)
+      await sync(b)
+      const before = await contentsOf(b.store)
+      expect(await contentsOf(beside)).toEqual(before)
+      await beside.close()
+      await b.store.close()
+      const again = await reopen(b.place)
+      expect(await contentsOf(again)).toEqual(before)
+      await put({ ...b, store: again }, '/after.md', 'after\n')
+      await again.close()
+      const fresh = await openStore({ ...b.place, stateDirectory: temporaryDirectory() })
+      expect(await contentsOf(fresh)).toEqual({ ...before, '/after.md': 'after\n' })
+      await fresh.close()
+    },
+  )
 })
 
 describe('a device that one owner removes while another admits one', () => {
-  test('stays removed, and the new one is there', async () => {
+  test('stays removed, and the new one is there', { tags: 'slow' }, async () => {
     const { remote, a, b, c, w } = await trio()
     await a.store.as(author).devices.remove([idOf(w)])
     const identity = await admit(b, 'reader')
@@ -162,7 +174,7 @@ describe('a device that one owner removes while another admits one', () => {
     await expect(sync(w)).rejects.toMatchObject({ code: 'wrong_key' })
   })
 
-  test('leaves out what it wrote late, and what others wrote stays', async () => {
+  test('leaves out what it wrote late, and what others wrote stays', { tags: 'slow' }, async () => {
     const { remote, a, b, c, w } = await trio()
     await a.store.as(author).devices.remove([idOf(w)])
     await admit(b, 'reader')
@@ -179,7 +191,7 @@ describe('a device that one owner removes while another admits one', () => {
 })
 
 describe('roles and passphrases that two owners set apart', () => {
-  test('become the lower role, and two passphrases', async () => {
+  test('become the lower role, and two passphrases', { tags: 'slow' }, async () => {
     const { remote, a, b, c, w } = await trio()
     await a.store.as(author).devices.changeRole(idOf(w), 'owner')
     await a.store.as(author).keys.changePassphrase('the first of two')
@@ -205,106 +217,122 @@ describe('roles and passphrases that two owners set apart', () => {
 })
 
 describe('a secret that let a machine in and was replaced since', () => {
-  test.each(['passphrase', 'recovery key'])('a %s does not keep an owner apart', async (secret) => {
-    const { remote, a, b, c, w } = await trio()
-    const me = a.store.as(author)
-    const passphrase = 'the first of two'
-    const made = secret === 'passphrase' ? undefined : await me.keys.makeRecoveryKey()
-    if (made === undefined) await me.keys.changePassphrase(passphrase)
-    await sync(a)
-    const key = made === undefined ? { passphrase } : { recoveryKey: made.recoveryKey }
-    const d = await joinClone(a, remote, { identity: await generateIdentity(), ...key })
-    await sync(a)
-    if (made === undefined) await me.keys.changePassphrase('the second of two')
-    else await me.keys.makeRecoveryKey()
-    await sync(a)
-    const identity = await admit(c, 'writer')
-    const { keyrings } = await sync(c)
-    expect(keyrings).toMatchObject({ removed: [], lowered: [] })
-    await syncAll([a, b, c, w, d])
-    await expectWhole(remote, a, b, c, w, d)
-    const roles = await rolesOf(a)
-    const added = formatId('device', identity.deviceId)
-    expect([roles.get(idOf(d)), roles.get(added)]).toEqual([
-      made === undefined ? 'writer' : 'owner',
-      'writer',
-    ])
-  })
+  test.each(['passphrase', 'recovery key'])(
+    'a %s does not keep an owner apart',
+    { tags: 'slow' },
+    async (secret) => {
+      const { remote, a, b, c, w } = await trio()
+      const me = a.store.as(author)
+      const passphrase = 'the first of two'
+      const made = secret === 'passphrase' ? undefined : await me.keys.makeRecoveryKey()
+      if (made === undefined) await me.keys.changePassphrase(passphrase)
+      await sync(a)
+      const key = made === undefined ? { passphrase } : { recoveryKey: made.recoveryKey }
+      const d = await joinClone(a, remote, { identity: await generateIdentity(), ...key })
+      await sync(a)
+      if (made === undefined) await me.keys.changePassphrase('the second of two')
+      else await me.keys.makeRecoveryKey()
+      await sync(a)
+      const identity = await admit(c, 'writer')
+      const { keyrings } = await sync(c)
+      expect(keyrings).toMatchObject({ removed: [], lowered: [] })
+      await syncAll([a, b, c, w, d])
+      await expectWhole(remote, a, b, c, w, d)
+      const roles = await rolesOf(a)
+      const added = formatId('device', identity.deviceId)
+      expect([roles.get(idOf(d)), roles.get(added)]).toEqual([
+        made === undefined ? 'writer' : 'owner',
+        'writer',
+      ])
+    },
+  )
 })
 
 describe('owners who remove each other', () => {
-  test('cannot join, and go on; a third owner stays with whichever it met first', async () => {
-    const { remote, a, b, c } = await trio()
-    const other = bareRemote()
-    await b.store.remotes.add('other', other)
-    await a.store.as(author).devices.remove([idOf(b)])
-    await b.store.as(author).devices.remove([idOf(a)])
-    await sync(a)
-    await expect(sync(b)).rejects.toMatchObject({ code: 'invalid_input' })
-    await b.store.as(author).sync({ remote: 'other' })
-    await expect(b.store.as(author).sync({ remote: 'origin' })).rejects.toMatchObject({
-      code: 'wrong_key',
-    })
-    await put(b, '/b.md', 'goes on\n')
-    await b.store.as(author).sync({ remote: 'other' })
-    await sync(c)
-    await c.store.remotes.add('other', other)
-    const meeting = c.store.as(author).sync({ remote: 'other' })
-    await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
-    await expect(meeting).rejects.toThrow('had lost the right to do so on the other side')
-    await c.store.as(author).sync({ remote: 'origin' })
-    await expectWhole(remote, c)
-    expect(await c.store.read('/b.md')).toBeUndefined()
-  })
+  test(
+    'cannot join, and go on; a third owner stays with whichever it met first',
+    { tags: 'slow' },
+    async () => {
+      const { remote, a, b, c } = await trio()
+      const other = bareRemote()
+      await b.store.remotes.add('other', other)
+      await a.store.as(author).devices.remove([idOf(b)])
+      await b.store.as(author).devices.remove([idOf(a)])
+      await sync(a)
+      await expect(sync(b)).rejects.toMatchObject({ code: 'invalid_input' })
+      await b.store.as(author).sync({ remote: 'other' })
+      await expect(b.store.as(author).sync({ remote: 'origin' })).rejects.toMatchObject({
+        code: 'wrong_key',
+      })
+      await put(b, '/b.md', 'goes on\n')
+      await b.store.as(author).sync({ remote: 'other' })
+      await sync(c)
+      await c.store.remotes.add('other', other)
+      const meeting = c.store.as(author).sync({ remote: 'other' })
+      await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
+      await expect(meeting).rejects.toThrow('had lost the right to do so on the other side')
+      await c.store.as(author).sync({ remote: 'origin' })
+      await expectWhole(remote, c)
+      expect(await c.store.read('/b.md')).toBeUndefined()
+    },
+  )
 })
 
 describe('keyrings that changed apart and meet at', () => {
-  test('a writer are a conflict that names who can join them; local changes go on', async () => {
-    const { a, b, w } = await trio()
-    const other = bareRemote()
-    for (const { store } of [b, w]) await store.remotes.add('other', other)
-    await admit(a, 'reader')
-    await admit(b, 'reader')
-    await sync(a)
-    await b.store.as(author).sync({ remote: 'other' })
-    await w.store.as(author).sync({ remote: 'origin' })
-    const meeting = w.store.as(author).sync({ remote: 'other' })
-    await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
-    await expect(meeting).rejects.toThrow(idOf(a))
-    await put(w, '/w.md', 'goes on\n')
-    await w.store.as(author).sync({ remote: 'origin' })
-    await b.store.as(author).sync({ remote: 'origin' })
-    await b.store.as(author).sync({ remote: 'other' })
-    await w.store.as(author).sync({ remote: 'other' })
-    expect((await b.store.read('/w.md'))?.content).toBe('goes on\n')
-  })
+  test(
+    'a writer are a conflict that names who can join them; local changes go on',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, w } = await trio()
+      const other = bareRemote()
+      for (const { store } of [b, w]) await store.remotes.add('other', other)
+      await admit(a, 'reader')
+      await admit(b, 'reader')
+      await sync(a)
+      await b.store.as(author).sync({ remote: 'other' })
+      await w.store.as(author).sync({ remote: 'origin' })
+      const meeting = w.store.as(author).sync({ remote: 'other' })
+      await expect(meeting).rejects.toMatchObject({ code: 'keyring_conflict' })
+      await expect(meeting).rejects.toThrow(idOf(a))
+      await put(w, '/w.md', 'goes on\n')
+      await w.store.as(author).sync({ remote: 'origin' })
+      await b.store.as(author).sync({ remote: 'origin' })
+      await b.store.as(author).sync({ remote: 'other' })
+      await w.store.as(author).sync({ remote: 'other' })
+      expect((await b.store.read('/w.md'))?.content).toBe('goes on\n')
+    },
+  )
 
-  test('two owners concurrently are joined twice, and those joins once more', async () => {
-    const { remote, a, b, c, w } = await trio()
-    const other = bareRemote()
-    for (const { store } of [a, b, c, w]) await store.remotes.add('other', other)
-    await admit(a, 'reader')
-    await admit(b, 'reader')
-    await sync2(a, 'origin')
-    await sync2(b, 'other')
-    // Neither knows of the other's join.
-    expect(
-      (await a.store.as(author).sync({ remote: 'other', only: 'pull' })).keyrings,
-    ).toBeDefined()
-    expect(
-      (await b.store.as(author).sync({ remote: 'origin', only: 'pull' })).keyrings,
-    ).toBeDefined()
-    expect(await headOf(a)).not.toBe(await headOf(b))
-    await sync2(a, 'origin')
-    expect((await sync2(b, 'origin')).keyrings).toMatchObject({ removed: [], lowered: [] })
-    for (const clone of [a, c, w]) await sync2(clone, 'origin')
-    await expectWhole(remote, a, b, c, w)
-    await a.store.as(author).keys.changePassphrase(null)
-    for (const clone of [a, b, c, w]) await sync2(clone, 'origin')
-    await expectWhole(remote, a, b, c, w)
-  })
+  test(
+    'two owners concurrently are joined twice, and those joins once more',
+    { tags: 'slow' },
+    async () => {
+      const { remote, a, b, c, w } = await trio()
+      const other = bareRemote()
+      for (const { store } of [a, b, c, w]) await store.remotes.add('other', other)
+      await admit(a, 'reader')
+      await admit(b, 'reader')
+      await sync2(a, 'origin')
+      await sync2(b, 'other')
+      // Neither knows of the other's join.
+      expect(
+        (await a.store.as(author).sync({ remote: 'other', only: 'pull' })).keyrings,
+      ).toBeDefined()
+      expect(
+        (await b.store.as(author).sync({ remote: 'origin', only: 'pull' })).keyrings,
+      ).toBeDefined()
+      expect(await headOf(a)).not.toBe(await headOf(b))
+      await sync2(a, 'origin')
+      expect((await sync2(b, 'origin')).keyrings).toMatchObject({ removed: [], lowered: [] })
+      for (const clone of [a, c, w]) await sync2(clone, 'origin')
+      await expectWhole(remote, a, b, c, w)
+      await a.store.as(author).keys.changePassphrase(null)
+      for (const clone of [a, b, c, w]) await sync2(clone, 'origin')
+      await expectWhole(remote, a, b, c, w)
+    },
+  )
 
-  test('redactions of both sides leave the same commits everywhere', async () => {
+  test('redactions of both sides leave the same commits everywhere', { tags: 'slow' }, async () => {
     const { remote, a, b, c, w } = await trio()
     const secrets = ['/a.md', '/b.md']
     for (const path of secrets) {
@@ -340,16 +368,20 @@ describe('a device that is added by an owner who was removed on the other side',
     return { ...world, n }
   }
 
-  test('is dropped by a repair, also from clones that had taken it over', async () => {
-    const { remote, a, c, w, n } = await unauthorized()
-    await put(a, '/a.md', 'goes on\n')
-    await a.store.as(author).sync({ repair: true })
-    await syncAll([a, c, w])
-    await expectWhole(remote, a, c, w)
-    expect(Object.keys(await contentsOf(c.store)).toSorted()).toEqual(['/a.md', '/notes.md'])
-    expect((await rolesOf(c)).has(idOf(n))).toBe(false)
-    await expect(sync(n)).rejects.toMatchObject({ code: 'wrong_key' })
-  })
+  test(
+    'is dropped by a repair, also from clones that had taken it over',
+    { tags: 'slow' },
+    async () => {
+      const { remote, a, c, w, n } = await unauthorized()
+      await put(a, '/a.md', 'goes on\n')
+      await a.store.as(author).sync({ repair: true })
+      await syncAll([a, c, w])
+      await expectWhole(remote, a, c, w)
+      expect(Object.keys(await contentsOf(c.store)).toSorted()).toEqual(['/a.md', '/notes.md'])
+      expect((await rolesOf(c)).has(idOf(n))).toBe(false)
+      await expect(sync(n)).rejects.toMatchObject({ code: 'wrong_key' })
+    },
+  )
 
   test('is left for users to decide once another device has built on it', async () => {
     const { a, c } = await unauthorized()

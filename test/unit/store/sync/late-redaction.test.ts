@@ -22,6 +22,7 @@ test.each<[role: Role, mayKeep: boolean]>([
   ['writer', true],
 ])(
   'a %s is told that a late redaction came, and how to go on without it',
+  { tags: 'slow' },
   async (role, mayKeep) => {
     const remote = bareRemote()
     const a = await firstClone(remote)

@@ -22,31 +22,35 @@ const worlds = worldsOf(async (url) => {
   return { owner, clone, removed }
 })
 
-test('another remote that is rolled back below the kept commits is refused', async () => {
-  const { owner, clone, removed, remote } = await worlds()
-  const old = branchOf(remote)
-  for (const path of ['/k1.md', '/k2.md']) await create(clone, path)
-  await syncAll([clone, owner, removed])
-  await owner.store.as(author).devices.remove([idOf(removed)])
-  // More of them than what the owner does, or the owner's would be the newer side.
-  for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
-  await sync(removed)
-  await sync(clone)
-  const second = copyRemote(remote)
-  await clone.store.remotes.add('second', second)
-  await clone.store.as(author).sync({ remote: 'second' })
-  const { data: versions } = await owner.store.history.versions({
-    path: '/key.txt',
-    order: 'oldest',
-  })
-  await redact(owner, versions[0]?.versionId ?? '')
-  await sync(owner)
-  await clone.store.as(author).sync({ remote: 'origin' })
-  await clone.store.maintenance.checkpoint()
-  git(['update-ref', 'refs/heads/main', old], second)
-  const failure = await failureOf(clone.store.as(author).sync({ remote: 'second', only: 'pull' }))
-  expect(failure).toMatchObject({ code: 'rolled_back' })
-})
+test(
+  'another remote that is rolled back below the kept commits is refused',
+  { tags: 'slow' },
+  async () => {
+    const { owner, clone, removed, remote } = await worlds()
+    const old = branchOf(remote)
+    for (const path of ['/k1.md', '/k2.md']) await create(clone, path)
+    await syncAll([clone, owner, removed])
+    await owner.store.as(author).devices.remove([idOf(removed)])
+    // More of them than what the owner does, or the owner's would be the newer side.
+    for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
+    await sync(removed)
+    await sync(clone)
+    const second = copyRemote(remote)
+    await clone.store.remotes.add('second', second)
+    await clone.store.as(author).sync({ remote: 'second' })
+    const { data: versions } = await owner.store.history.versions({
+      path: '/key.txt',
+      order: 'oldest',
+    })
+    await redact(owner, versions[0]?.versionId ?? '')
+    await sync(owner)
+    await clone.store.as(author).sync({ remote: 'origin' })
+    await clone.store.maintenance.checkpoint()
+    git(['update-ref', 'refs/heads/main', old], second)
+    const failure = await failureOf(clone.store.as(author).sync({ remote: 'second', only: 'pull' }))
+    expect(failure).toMatchObject({ code: 'rolled_back' })
+  },
+)
 
 test('only a drop of commits that a remote has shown lowers what it must show', async () => {
   const identity = await generateIdentity()

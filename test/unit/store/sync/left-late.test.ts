@@ -91,58 +91,75 @@ async function beside({ place }: Clone): Promise<MemoryStore> {
   return store
 }
 
-test('another process goes on after a sync has dropped late commits', async () => {
-  const { clone } = await withLate()
-  const store = await beside(clone)
-  await sync(clone)
-  expect(await contentsOf(store)).toEqual(kept)
-  await store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new' }])
-  expect(await contentsOf(clone.store)).toHaveProperty('/new.md')
-  await store.maintenance.verify()
-  await store.close()
-  await clone.store.close()
-  await (await reopen(clone.place)).close()
-})
+test(
+  'another process goes on after a sync has dropped late commits',
+  { tags: 'slow' },
+  async () => {
+    const { clone } = await withLate()
+    const store = await beside(clone)
+    await sync(clone)
+    expect(await contentsOf(store)).toEqual(kept)
+    await store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new' }])
+    expect(await contentsOf(clone.store)).toHaveProperty('/new.md')
+    await store.maintenance.verify()
+    await store.close()
+    await clone.store.close()
+    await (await reopen(clone.place)).close()
+  },
+)
 
-test('a process that dies while it drops late commits opens its store again', async () => {
-  const { clone } = await withLate()
-  const { store, place } = clone
-  await store.close()
-  const disk = new FaultyDisk()
-  const packer = inlinePacker(disk, place.directory)
-  const dying = await reopen(place, { disk, packer })
-  const syncFile = disk.sync.bind(disk)
-  disk.sync = async (fd) => {
-    await syncFile(fd)
-    // The branch has moved, and nothing else is known to have.
-    const surveys = surveyJournals(systemDisk, `${place.directory}/gitlocket`)
-    if ([...surveys.values()].some(({ before }) => framesOf(before).length > 0)) disk.die('nothing')
-  }
-  await expect(sync({ store: dying })).rejects.toBeInstanceOf(SimulatedDeath)
-  const again = await reopen(place)
-  expect(await contentsOf(again)).toEqual(kept)
-  await sync({ store: again })
-  await again.close()
-})
+test(
+  'a process that dies while it drops late commits opens its store again',
+  { tags: 'slow' },
+  async () => {
+    const { clone } = await withLate()
+    const { store, place } = clone
+    await store.close()
+    const disk = new FaultyDisk()
+    const packer = inlinePacker(disk, place.directory)
+    const dying = await reopen(place, { disk, packer })
+    const syncFile = disk.sync.bind(disk)
+    disk.sync = async (fd) => {
+      await syncFile(fd)
+      // The branch has moved, and nothing else is known to have.
+      const surveys = surveyJournals(systemDisk, `${place.directory}/gitlocket`)
+      if ([...surveys.values()].some(({ before }) => framesOf(before).length > 0))
+        disk.die('nothing')
+    }
+    await expect(sync({ store: dying })).rejects.toBeInstanceOf(SimulatedDeath)
+    const again = await reopen(place)
+    expect(await contentsOf(again)).toEqual(kept)
+    await sync({ store: again })
+    await again.close()
+  },
+)
 
-test('a remote that had shown it may show what another remote has shown since', async () => {
-  const { clone, remote } = await withLate()
-  await clone.store.remotes.add('second', copyRemote(remote))
-  await clone.store.as(author).sync({ remote: 'second' })
-  expect(await contentsOf(clone.store)).toEqual(kept)
-  const { head } = await clone.store.as(author).sync({ remote: 'origin' })
-  expect(head).toBe(branchOf(remote))
-})
+test(
+  'a remote that had shown it may show what another remote has shown since',
+  { tags: 'slow' },
+  async () => {
+    const { clone, remote } = await withLate()
+    await clone.store.remotes.add('second', copyRemote(remote))
+    await clone.store.as(author).sync({ remote: 'second' })
+    expect(await contentsOf(clone.store)).toEqual(kept)
+    const { head } = await clone.store.as(author).sync({ remote: 'origin' })
+    expect(head).toBe(branchOf(remote))
+  },
+)
 
-test('a clone that drops late commits may lose the answer to its push', async () => {
-  const { owner, remote } = await removal({ isBehind: false })
-  await owner.store.as(author).sync({ only: 'pull' })
-  await owner.store.maintenance.checkpoint()
-  git(['push', '--quiet', '--force', remote, 'main'], owner.place.directory)
-  const { sent, head } = await owner.store.as(author).sync()
-  expect(sent.commits).toBe(0)
-  expect(branchOf(remote)).toBe(head)
-})
+test(
+  'a clone that drops late commits may lose the answer to its push',
+  { tags: 'slow' },
+  async () => {
+    const { owner, remote } = await removal({ isBehind: false })
+    await owner.store.as(author).sync({ only: 'pull' })
+    await owner.store.maintenance.checkpoint()
+    git(['push', '--quiet', '--force', remote, 'main'], owner.place.directory)
+    const { sent, head } = await owner.store.as(author).sync()
+    expect(sent.commits).toBe(0)
+    expect(branchOf(remote)).toBe(head)
+  },
+)
 
 describe('a process that has it as its newest', () => {
   const uses: readonly (readonly [name: string, use: (store: MemoryStore) => Promise<unknown>])[] =
@@ -152,6 +169,7 @@ describe('a process that has it as its newest', () => {
     ]
   test.each(sample(uses, 2))(
     'and %s closes after another process has dropped it: the store opens',
+    { tags: 'slow' },
     async (_, use) => {
       const { clone } = await withLate()
       const store = await reopen(clone.place)
@@ -165,20 +183,24 @@ describe('a process that has it as its newest', () => {
     },
   )
 
-  test('goes on after one sync has dropped late commits and brought a redaction', async () => {
-    const { owner, clone } = await withRedaction()
-    const store = await beside(clone)
-    await sync(clone)
-    await clone.store.maintenance.checkpoint()
-    expect(await contentsOf(store)).toEqual(kept)
-    await store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new' }])
-    await sync(clone)
-    await sync(owner)
-    expect(await contentsOf(owner.store)).toHaveProperty('/new.md')
-    await store.close()
-    await clone.store.close()
-    await (await reopen(clone.place)).close()
-  })
+  test(
+    'goes on after one sync has dropped late commits and brought a redaction',
+    { tags: 'slow' },
+    async () => {
+      const { owner, clone } = await withRedaction()
+      const store = await beside(clone)
+      await sync(clone)
+      await clone.store.maintenance.checkpoint()
+      expect(await contentsOf(store)).toEqual(kept)
+      await store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new' }])
+      await sync(clone)
+      await sync(owner)
+      expect(await contentsOf(owner.store)).toHaveProperty('/new.md')
+      await store.close()
+      await clone.store.close()
+      await (await reopen(clone.place)).close()
+    },
+  )
 })
 
 describe('a second device that uses the clone', () => {
@@ -191,16 +213,20 @@ describe('a second device that uses the clone', () => {
     return { ...found, place }
   }
 
-  test('opens it after a sync of the first one has dropped late commits', async () => {
-    const { owner, clone, place } = await behind()
-    await syncAll([owner, clone])
-    await clone.store.close()
-    for (let opened = 0; opened < 2; opened += 1) {
-      const store = await reopen(place)
-      expect(await contentsOf(store)).toEqual(kept)
-      await store.close()
-    }
-  })
+  test(
+    'opens it after a sync of the first one has dropped late commits',
+    { tags: 'slow' },
+    async () => {
+      const { owner, clone, place } = await behind()
+      await syncAll([owner, clone])
+      await clone.store.close()
+      for (let opened = 0; opened < 2; opened += 1) {
+        const store = await reopen(place)
+        expect(await contentsOf(store)).toEqual(kept)
+        await store.close()
+      }
+    },
+  )
 
   test('gets an error if a commit that was in time was dropped too', async () => {
     const { owner, clone, place } = await behind(true)
@@ -210,7 +236,7 @@ describe('a second device that uses the clone', () => {
   })
 })
 
-test('a remote that had shown it may show it redacted as well', async () => {
+test('a remote that had shown it may show it redacted as well', { tags: 'slow' }, async () => {
   const { owner, clone, remote } = await takenOver()
   const second = copyRemote(remote)
   for (const { store } of [clone, owner]) await store.remotes.add('second', second)
@@ -224,7 +250,7 @@ test('a remote that had shown it may show it redacted as well', async () => {
   expect(await contentsOf(clone.store)).toEqual(kept)
 })
 
-test('a remote that still shows it loses it, and what was redacted', async () => {
+test('a remote that still shows it loses it, and what was redacted', { tags: 'slow' }, async () => {
   const { owner, clone, remote } = await takenOver()
   const second = copyRemote(remote)
   await clone.store.remotes.add('second', second)

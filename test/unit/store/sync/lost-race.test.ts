@@ -75,7 +75,7 @@ async function verifiedBy({ store }: Clone): Promise<readonly number[]> {
   return totals
 }
 
-test('each further round verifies what came since, and no more', async () => {
+test('each further round verifies what came since, and no more', { tags: 'slow' }, async () => {
   const { slow, fast, overtake } = await newRace(30)
   await overtake([1, 2, 3].map((number) => () => put(fast, `/late/${number}.md`)))
   await put(slow, '/slow.md')
@@ -84,30 +84,34 @@ test('each further round verifies what came since, and no more', async () => {
   expect(await headOf(fast)).toBe(await headOf(slow))
 })
 
-test('what each round brings of a memory that both change is merged', async () => {
-  const { slow, fast, overtake } = await newRace(1)
-  const words = ['one', 'two', 'three', 'four', 'five', 'six', 'seven']
-  await put(fast, '/shared.md', `${words.join('\n')}\n`)
-  await sync(fast)
-  await sync(slow)
-  const change = ({ store }: Clone, word: string): Promise<unknown> => {
-    const edit = (text: string): string => text.replace(`${word}\n`, `${word}!\n`)
-    return store.as(author).apply([{ type: 'edit', path: '/shared.md', edit }])
-  }
-  await overtake(['one', 'three', 'five'].map((word) => () => change(fast, word)))
-  await change(slow, 'seven')
-  await sync(slow)
-  await sync(fast)
-  for (const { store } of [slow, fast]) {
-    expect((await store.read('/shared.md'))?.content).toBe(
-      'one!\ntwo\nthree!\nfour\nfive!\nsix\nseven!\n',
-    )
-    await store.maintenance.verify()
-  }
-  expect(await headOf(fast)).toBe(await headOf(slow))
-})
+test(
+  'what each round brings of a memory that both change is merged',
+  { tags: 'slow' },
+  async () => {
+    const { slow, fast, overtake } = await newRace(1)
+    const words = ['one', 'two', 'three', 'four', 'five', 'six', 'seven']
+    await put(fast, '/shared.md', `${words.join('\n')}\n`)
+    await sync(fast)
+    await sync(slow)
+    const change = ({ store }: Clone, word: string): Promise<unknown> => {
+      const edit = (text: string): string => text.replace(`${word}\n`, `${word}!\n`)
+      return store.as(author).apply([{ type: 'edit', path: '/shared.md', edit }])
+    }
+    await overtake(['one', 'three', 'five'].map((word) => () => change(fast, word)))
+    await change(slow, 'seven')
+    await sync(slow)
+    await sync(fast)
+    for (const { store } of [slow, fast]) {
+      expect((await store.read('/shared.md'))?.content).toBe(
+        'one!\ntwo\nthree!\nfour\nfive!\nsix\nseven!\n',
+      )
+      await store.maintenance.verify()
+    }
+    expect(await headOf(fast)).toBe(await headOf(slow))
+  },
+)
 
-test('a redaction of what an earlier round took over is followed', async () => {
+test('a redaction of what an earlier round took over is followed', { tags: 'slow' }, async () => {
   const { slow, fast, overtake, repository } = await newRace(3)
   let secret = ''
   await overtake([
@@ -153,20 +157,24 @@ test('a version id of ours that comes back above what was merged is refused', as
   await expect(sync(slow)).rejects.toMatchObject({ code: 'row_version_reused' })
 })
 
-test('a redaction of ours that renames what was merged starts from the beginning', async () => {
-  const { slow, fast, overtake, repository } = await newRace(3)
-  const secret = await put(slow, '/key.txt', 'sk-leaked')
-  await put(slow, '/key.txt', 'revoked')
-  await sync(slow)
-  await sync(fast)
-  await put(fast, '/fast/3.md')
-  await sync(fast)
-  await overtake([() => put(fast, '/one.md'), () => put(fast, '/two.md')], () =>
-    redact(slow, secret),
-  )
-  await put(slow, '/slow.md')
-  await sync(slow)
-  await sync(fast)
-  await expectInStep(repository, [slow, fast])
-  expect((await fast.store.maintenance.findResidue()).found).toEqual([])
-})
+test(
+  'a redaction of ours that renames what was merged starts from the beginning',
+  { tags: 'slow' },
+  async () => {
+    const { slow, fast, overtake, repository } = await newRace(3)
+    const secret = await put(slow, '/key.txt', 'sk-leaked')
+    await put(slow, '/key.txt', 'revoked')
+    await sync(slow)
+    await sync(fast)
+    await put(fast, '/fast/3.md')
+    await sync(fast)
+    await overtake([() => put(fast, '/one.md'), () => put(fast, '/two.md')], () =>
+      redact(slow, secret),
+    )
+    await put(slow, '/slow.md')
+    await sync(slow)
+    await sync(fast)
+    await expectInStep(repository, [slow, fast])
+    expect((await fast.store.maintenance.findResidue()).found).toEqual([])
+  },
+)

@@ -44,6 +44,7 @@ test.each<[role: Role, says: string]>([
   ['auditor', 'is an auditor'],
 ])(
   'a device that became %s merges nothing, gets an error that says so, and blocks nobody',
+  { tags: 'slow' },
   async (role, says) => {
     const { owner, other, remote, change } = await start()
     await create(other, '/unsent.md')
@@ -61,7 +62,7 @@ test.each<[role: Role, says: string]>([
   },
 )
 
-test('what it wrote arrives once it may write again', async () => {
+test('what it wrote arrives once it may write again', { tags: 'slow' }, async () => {
   const { owner, other, remote, change } = await start()
   await create(other, '/unsent.md')
   await change('reader')

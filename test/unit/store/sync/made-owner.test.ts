@@ -14,30 +14,34 @@ import {
 import { create, expectInStep } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
-test('a device that a new owner has added stays when an owner joins the keyrings', async () => {
-  const remote = bareRemote()
-  const away = await firstClone(remote)
-  await sync(away)
-  const owner = await joinClone(away, remote)
-  const identity = await admit(owner, 'writer')
-  await sync(owner)
-  const raised = await joinClone(owner, remote, { identity })
-  await syncAll([away, owner, raised])
+test(
+  'a device that a new owner has added stays when an owner joins the keyrings',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const away = await firstClone(remote)
+    await sync(away)
+    const owner = await joinClone(away, remote)
+    const identity = await admit(owner, 'writer')
+    await sync(owner)
+    const raised = await joinClone(owner, remote, { identity })
+    await syncAll([away, owner, raised])
 
-  await away.store.as(author).keys.makeRecoveryKey()
-  await owner.store.as(author).devices.changeRole(idOf(raised), 'owner')
-  await syncAll([owner, raised])
-  const admitted = await admit(raised, 'writer')
-  await sync(raised)
-  const newcomer = await joinClone(owner, remote, { identity: admitted })
-  await create(newcomer, '/hello.md')
-  await sync(newcomer)
+    await away.store.as(author).keys.makeRecoveryKey()
+    await owner.store.as(author).devices.changeRole(idOf(raised), 'owner')
+    await syncAll([owner, raised])
+    const admitted = await admit(raised, 'writer')
+    await sync(raised)
+    const newcomer = await joinClone(owner, remote, { identity: admitted })
+    await create(newcomer, '/hello.md')
+    await sync(newcomer)
 
-  const report = await sync(away)
-  const deviceId = idOf(raised)
-  // Nothing tells a role that was raised here from one that was lowered there.
-  expect(report.keyrings).toMatchObject({ removed: [], lowered: [{ deviceId, role: 'writer' }] })
-  await syncAll([away, owner, raised, newcomer])
-  await expectInStep(remote, [away, owner, raised, newcomer])
-  expect(await contentsOf(away.store)).toHaveProperty('/hello.md')
-})
+    const report = await sync(away)
+    const deviceId = idOf(raised)
+    // Nothing tells a role that was raised here from one that was lowered there.
+    expect(report.keyrings).toMatchObject({ removed: [], lowered: [{ deviceId, role: 'writer' }] })
+    await syncAll([away, owner, raised, newcomer])
+    await expectInStep(remote, [away, owner, raised, newcomer])
+    expect(await contentsOf(away.store)).toHaveProperty('/hello.md')
+  },
+)

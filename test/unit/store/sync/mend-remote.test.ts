@@ -49,7 +49,7 @@ function fileOfBlob(remote: string): string {
 }
 
 describe('a repair of a remote', () => {
-  test('sends an object that the host has lost', async () => {
+  test('sends an object that the host has lost', { tags: 'slow' }, async () => {
     const { remote, first, contents } = await remoteWith('loose')
     const file = fileOfBlob(remote)
     rmSync(file, { force: true })
@@ -60,22 +60,26 @@ describe('a repair of a remote', () => {
     expect(await contentsOf(second.store)).toEqual(contents)
   })
 
-  test.each(['packed', 'loose'] as const)('mends a %s object at a path in place', async (how) => {
-    const { remote, first, contents } = await remoteWith(how)
-    const [file = ''] = how === 'packed' ? objectFiles(remote) : [fileOfBlob(remote)]
-    flip(file)
-    const damaged = readFileSync(file)
-    expect(() => git(['fsck', '--no-dangling'], remote)).toThrow(/git fsck/)
-    await expect(joinClone(first, remote)).rejects.toBeInstanceOf(StoreError)
-    await first.store.as(author).sync({ repair: true })
-    git(['fsck', '--strict', '--no-dangling'], remote)
-    const second = await joinClone(first, remote)
-    expect(await contentsOf(second.store)).toEqual(contents)
-    const kept = readdirSync(`${remote}/gitlocket/damaged/1`).map((name) => {
-      return readFileSync(`${remote}/gitlocket/damaged/1/${name}`)
-    })
-    expect(kept.some((bytes) => bytes.equals(damaged))).toBe(true)
-  })
+  test.each(['packed', 'loose'] as const)(
+    'mends a %s object at a path in place',
+    { tags: 'slow' },
+    async (how) => {
+      const { remote, first, contents } = await remoteWith(how)
+      const [file = ''] = how === 'packed' ? objectFiles(remote) : [fileOfBlob(remote)]
+      flip(file)
+      const damaged = readFileSync(file)
+      expect(() => git(['fsck', '--no-dangling'], remote)).toThrow(/git fsck/)
+      await expect(joinClone(first, remote)).rejects.toBeInstanceOf(StoreError)
+      await first.store.as(author).sync({ repair: true })
+      git(['fsck', '--strict', '--no-dangling'], remote)
+      const second = await joinClone(first, remote)
+      expect(await contentsOf(second.store)).toEqual(contents)
+      const kept = readdirSync(`${remote}/gitlocket/damaged/1`).map((name) => {
+        return readFileSync(`${remote}/gitlocket/damaged/1/${name}`)
+      })
+      expect(kept.some((bytes) => bytes.equals(damaged))).toBe(true)
+    },
+  )
 
   test('changes nothing in a sound remote', async () => {
     const { remote, first } = await remoteWith('packed')

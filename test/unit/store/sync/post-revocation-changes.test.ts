@@ -18,34 +18,42 @@ const removed = worldsOf(async (url) => {
   return { first, second, third }
 })
 
-test('the owner that removed the device gets a report of what it does not take over', async () => {
-  const { first, second } = await removed()
-  const versionIds = [await put(second, '/late.md'), await put(second, '/later.md')]
-  const deviceId = idOf(second)
-  await sync(second)
-  const { late } = await sync(first)
-  expect(late.map((change) => change.deviceId)).toEqual([deviceId, deviceId])
-  expect(late.flatMap(({ versions }) => versions)).toMatchObject([
-    { versionId: versionIds[0], operation: 'created', path: '/late.md' },
-    { versionId: versionIds[1], operation: 'created', path: '/later.md' },
-  ])
-  expect(await contentsOf(first.store)).not.toHaveProperty('/late.md')
-  expect((await sync(first)).late).toEqual([])
-})
+test(
+  'the owner that removed the device gets a report of what it does not take over',
+  { tags: 'slow' },
+  async () => {
+    const { first, second } = await removed()
+    const versionIds = [await put(second, '/late.md'), await put(second, '/later.md')]
+    const deviceId = idOf(second)
+    await sync(second)
+    const { late } = await sync(first)
+    expect(late.map((change) => change.deviceId)).toEqual([deviceId, deviceId])
+    expect(late.flatMap(({ versions }) => versions)).toMatchObject([
+      { versionId: versionIds[0], operation: 'created', path: '/late.md' },
+      { versionId: versionIds[1], operation: 'created', path: '/later.md' },
+    ])
+    expect(await contentsOf(first.store)).not.toHaveProperty('/late.md')
+    expect((await sync(first)).late).toEqual([])
+  },
+)
 
-test('a third machine that had taken it over gets a report that it was dropped', async () => {
-  const { first, second, third } = await removed()
-  const versionId = await put(second, '/late.md')
-  await sync(second)
-  expect((await sync(third)).late).toEqual([])
-  expect(await contentsOf(third.store)).toHaveProperty('/late.md')
-  await sync(first)
-  const { late } = await sync(third)
-  expect(late).toMatchObject([{ versions: [{ versionId, path: '/late.md' }] }])
-  expect(await contentsOf(third.store)).not.toHaveProperty('/late.md')
-})
+test(
+  'a third machine that had taken it over gets a report that it was dropped',
+  { tags: 'slow' },
+  async () => {
+    const { first, second, third } = await removed()
+    const versionId = await put(second, '/late.md')
+    await sync(second)
+    expect((await sync(third)).late).toEqual([])
+    expect(await contentsOf(third.store)).toHaveProperty('/late.md')
+    await sync(first)
+    const { late } = await sync(third)
+    expect(late).toMatchObject([{ versions: [{ versionId, path: '/late.md' }] }])
+    expect(await contentsOf(third.store)).not.toHaveProperty('/late.md')
+  },
+)
 
-test('what others wrote below it is taken over, and not reported', async () => {
+test('what others wrote below it is taken over, and not reported', { tags: 'slow' }, async () => {
   const { first, second, third } = await removed()
   await put(third, '/innocent.md')
   await syncAll([third, second])

@@ -32,7 +32,7 @@ function expectStillThere(remote: string, head: string): void {
 }
 
 describe('what the remote has shown since is taken over by', () => {
-  test('a backup that a user accepts', async () => {
+  test('a backup that a user accepts', { tags: 'slow' }, async () => {
     const { a, b, remote } = await pairOfClones()
     const backup = await backUp(a)
     const later = { ...a, store: await reopen(a.place) }
@@ -82,7 +82,7 @@ describe('what the remote has shown since is taken over by', () => {
   })
 })
 
-test('what another process has erased meanwhile is not asked for', async () => {
+test('what another process has erased meanwhile is not asked for', { tags: 'slow' }, async () => {
   const { a, remote } = await pairOfClones()
   await create(a, '/key.md', 'secret')
   await edit(a, '/key.md', 'clean')

@@ -65,7 +65,7 @@ function treeOf(
 }
 
 describe('once something is redacted, a foreign head is kept', () => {
-  test('with names that no store has', async () => {
+  test('with names that no store has', { tags: 'slow' }, async () => {
     const made = isKept((remote, { other }) => {
       const below = treeOf(remote, ['120000', 'link', other], ['100755', 'run me.sh', other])
       return treeOf(remote, ['100644', '.gitignore', other], ['40000', 'src', below])

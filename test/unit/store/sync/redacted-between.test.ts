@@ -9,30 +9,34 @@ import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-re
 
 const pairOfClones = pairsOfClones()
 
-test('what another machine redacted is in the memory of no open store after its sync', async () => {
-  const { a, b } = await pairOfClones()
-  const secret = await put(a, '/key.txt', 'sk-leaked')
-  await sync(a)
-  await sync(b)
-  const added = vi.spyOn(ContentCache.prototype, 'add')
-  onTestFinished(() => added.mockRestore())
-  expect(await b.store.read('/key.txt')).toMatchObject({ content: 'sk-leaked' })
-  const [cache] = added.mock.contexts
-  const inCache = (): string | undefined =>
-    cache instanceof ContentCache ? cache.find(parseId('version', secret)) : undefined
-  expect(inCache()).toBe('sk-leaked')
-  await b.store.history.versions({ path: '/key.txt' })
-  await put(a, '/key.txt', 'revoked')
-  await redact(a, secret)
-  await sync(a)
-  expect((await sync(b)).erased).toBe(1)
-  expect(inCache()).toBeUndefined()
-  expect(await b.store.history.version(secret)).toMatchObject({
-    content: undefined,
-    path: undefined,
-  })
-  expect((await b.store.maintenance.findResidue()).found).toEqual([])
-})
+test(
+  'what another machine redacted is in the memory of no open store after its sync',
+  { tags: 'slow' },
+  async () => {
+    const { a, b } = await pairOfClones()
+    const secret = await put(a, '/key.txt', 'sk-leaked')
+    await sync(a)
+    await sync(b)
+    const added = vi.spyOn(ContentCache.prototype, 'add')
+    onTestFinished(() => added.mockRestore())
+    expect(await b.store.read('/key.txt')).toMatchObject({ content: 'sk-leaked' })
+    const [cache] = added.mock.contexts
+    const inCache = (): string | undefined =>
+      cache instanceof ContentCache ? cache.find(parseId('version', secret)) : undefined
+    expect(inCache()).toBe('sk-leaked')
+    await b.store.history.versions({ path: '/key.txt' })
+    await put(a, '/key.txt', 'revoked')
+    await redact(a, secret)
+    await sync(a)
+    expect((await sync(b)).erased).toBe(1)
+    expect(inCache()).toBeUndefined()
+    expect(await b.store.history.version(secret)).toMatchObject({
+      content: undefined,
+      path: undefined,
+    })
+    expect((await b.store.maintenance.findResidue()).found).toEqual([])
+  },
+)
 
 test('two redactions between syncs, the older version first: the host gets both', async () => {
   const { a, b, remote } = await pairOfClones()

@@ -45,6 +45,7 @@ describe('a removed owner that changes the keyring on top of', () => {
   ]
   test.each(sample(late, 2))(
     '%s is not joined, and a repair leaves all of it out',
+    { tags: 'slow' },
     async (_, act) => {
       const { first, removed, third } = await threeOwners()
       await first.store.as(author).devices.remove([idOf(removed)])
@@ -83,40 +84,48 @@ describe('a removed owner that changes the keyring on top of', () => {
   })
 })
 
-test('what others wrote above a late redaction is left out, and they put it back', async () => {
-  const { first, removed, third } = await threeOwners()
-  await first.store.as(author).devices.remove([idOf(removed)])
-  await put(third, '/innocent.md', 'yes\n')
-  await syncAll([third, removed])
-  await replaceAndRedact(removed, '/notes.md', 'gone\n')
-  await sync(removed)
-  expect((await sync(first)).late.length).toBeGreaterThan(0)
-  expect(await contentsOf(first.store)).toEqual({ '/notes.md': 'two\n' })
-  await expect(sync(third)).rejects.toMatchObject({ code: 'rolled_back' })
-  await third.store.as(author).sync({ repair: true })
-  await sync(first)
-  for (const { store } of [first, third]) {
-    expect(await contentsOf(store)).toEqual({ '/notes.md': 'two\n', '/innocent.md': 'yes\n' })
-    await store.maintenance.verify()
-  }
-  expect(await headOf(first)).toBe(await headOf(third))
-})
+test(
+  'what others wrote above a late redaction is left out, and they put it back',
+  { tags: 'slow' },
+  async () => {
+    const { first, removed, third } = await threeOwners()
+    await first.store.as(author).devices.remove([idOf(removed)])
+    await put(third, '/innocent.md', 'yes\n')
+    await syncAll([third, removed])
+    await replaceAndRedact(removed, '/notes.md', 'gone\n')
+    await sync(removed)
+    expect((await sync(first)).late.length).toBeGreaterThan(0)
+    expect(await contentsOf(first.store)).toEqual({ '/notes.md': 'two\n' })
+    await expect(sync(third)).rejects.toMatchObject({ code: 'rolled_back' })
+    await third.store.as(author).sync({ repair: true })
+    await sync(first)
+    for (const { store } of [first, third]) {
+      expect(await contentsOf(store)).toEqual({ '/notes.md': 'two\n', '/innocent.md': 'yes\n' })
+      await store.maintenance.verify()
+    }
+    expect(await headOf(first)).toBe(await headOf(third))
+  },
+)
 
-test('who took over late work and whom it let in follows a repair elsewhere', async () => {
-  const { first, removed, third } = await threeOwners()
-  await first.store.as(author).devices.remove([idOf(removed)])
-  await put(removed, '/late.md', 'late\n')
-  await admit(removed, 'reader')
-  await sync(removed)
-  await sync(third)
-  await first.store.as(author).sync({ repair: true })
-  await syncAll([third, first])
-  expect(await contentsOf(third.store)).toEqual({ '/notes.md': 'two\n' })
-  expect(await headOf(third)).toBe(await headOf(first))
-})
+test(
+  'who took over late work and whom it let in follows a repair elsewhere',
+  { tags: 'slow' },
+  async () => {
+    const { first, removed, third } = await threeOwners()
+    await first.store.as(author).devices.remove([idOf(removed)])
+    await put(removed, '/late.md', 'late\n')
+    await admit(removed, 'reader')
+    await sync(removed)
+    await sync(third)
+    await first.store.as(author).sync({ repair: true })
+    await syncAll([third, first])
+    expect(await contentsOf(third.store)).toEqual({ '/notes.md': 'two\n' })
+    expect(await headOf(third)).toBe(await headOf(first))
+  },
+)
 
 describe('a redaction here renames what the remote has in common with it', () => {
-  test('a sync ends, and tells what came too late', async () => {
+  test('a sync ends, and tells what came too late', { tags: 'slow' }, async () => {
     const { first, removed, third } = await threeOwners()
     await first.store.as(author).devices.remove([idOf(removed)])
     await replaceAndRedact(first, '/notes.md', 'clean\n')
@@ -135,7 +144,7 @@ describe('a redaction here renames what the remote has in common with it', () =>
     }
   })
 
-  test('keyrings that changed apart beside it are joined', async () => {
+  test('keyrings that changed apart beside it are joined', { tags: 'slow' }, async () => {
     const { first, third } = await threeOwners()
     await admit(first, 'reader')
     await replaceAndRedact(third, '/notes.md', 'clean\n')
@@ -146,28 +155,32 @@ describe('a redaction here renames what the remote has in common with it', () =>
     expect((await first.store.maintenance.findResidue()).found).toEqual([])
   })
 
-  test('joins of joins through two remotes, with redactions on top of each, meet', async () => {
-    const { first, removed: second, third } = await threeOwners()
-    const other = bareRemote()
-    const clones = [first, second, third]
-    for (const clone of clones) {
-      await clone.store.remotes.add('other', other)
-      await admit(clone, 'reader')
-    }
-    const syncWith = (clone: Clone, remote: string): Promise<unknown> =>
-      clone.store.as(author).sync({ remote })
-    await syncWith(first, 'origin')
-    await syncWith(second, 'other')
-    await first.store.as(author).sync({ remote: 'other', only: 'pull' })
-    await second.store.as(author).sync({ remote: 'origin', only: 'pull' })
-    await replaceAndRedact(first, '/notes.md', 'of the first\n')
-    await put(second, '/more.md', 'one\n')
-    await replaceAndRedact(second, '/more.md', 'two\n')
-    for (let turn = 0; turn < 3; turn += 1) {
+  test(
+    'joins of joins through two remotes, with redactions on top of each, meet',
+    { tags: 'slow' },
+    async () => {
+      const { first, removed: second, third } = await threeOwners()
+      const other = bareRemote()
+      const clones = [first, second, third]
       for (const clone of clones) {
-        for (const remote of ['origin', 'other']) await syncWith(clone, remote)
+        await clone.store.remotes.add('other', other)
+        await admit(clone, 'reader')
       }
-    }
-    expect(new Set(await Promise.all(clones.map(headOf))).size).toBe(1)
-  })
+      const syncWith = (clone: Clone, remote: string): Promise<unknown> =>
+        clone.store.as(author).sync({ remote })
+      await syncWith(first, 'origin')
+      await syncWith(second, 'other')
+      await first.store.as(author).sync({ remote: 'other', only: 'pull' })
+      await second.store.as(author).sync({ remote: 'origin', only: 'pull' })
+      await replaceAndRedact(first, '/notes.md', 'of the first\n')
+      await put(second, '/more.md', 'one\n')
+      await replaceAndRedact(second, '/more.md', 'two\n')
+      for (let turn = 0; turn < 3; turn += 1) {
+        for (const clone of clones) {
+          for (const remote of ['origin', 'other']) await syncWith(clone, remote)
+        }
+      }
+      expect(new Set(await Promise.all(clones.map(headOf))).size).toBe(1)
+    },
+  )
 })

@@ -52,25 +52,29 @@ test('news for a remote that nobody has moved go out in one conversation', async
   expect(asked()).toEqual(['GET git-receive-pack', 'POST git-receive-pack'])
 })
 
-test('where nothing is new here, the remote is only asked to read', async () => {
+test('where nothing is new here, the remote is only asked to read', { tags: 'slow' }, async () => {
   const { clone, asked } = await synced()
   await sync(clone)
   expect(asked()).toEqual(['GET git-upload-pack'])
 })
 
-test('what another machine has sent meanwhile is merged before anything is sent', async () => {
-  const { clone, other } = await synced()
-  await write(other, '/theirs.md')
-  await sync(other)
-  await write(clone, '/ours.md')
-  const report = await sync(clone)
-  expect(report.merge).toBeDefined()
-  expect(report.received.commits).toBe(1)
-  await sync(other)
-  expect(await headOf(other)).toBe(await headOf(clone))
-})
+test(
+  'what another machine has sent meanwhile is merged before anything is sent',
+  { tags: 'slow' },
+  async () => {
+    const { clone, other } = await synced()
+    await write(other, '/theirs.md')
+    await sync(other)
+    await write(clone, '/ours.md')
+    const report = await sync(clone)
+    expect(report.merge).toBeDefined()
+    expect(report.received.commits).toBe(1)
+    await sync(other)
+    expect(await headOf(other)).toBe(await headOf(clone))
+  },
+)
 
-test('a remote that lets nobody push can still be read', async () => {
+test('a remote that lets nobody push can still be read', { tags: 'slow' }, async () => {
   const { server, clone, other } = await synced()
   await write(other, '/theirs.md')
   await sync(other)

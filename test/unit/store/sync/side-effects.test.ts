@@ -23,7 +23,7 @@ describe('a memory that another clone changed while it was redacted here', () =>
     return { a, b, erase }
   }
 
-  test('is named on both sides as long as it is there', async () => {
+  test('is named on both sides as long as it is there', { tags: 'slow' }, async () => {
     const { a, b, erase } = await start()
     await edit(b, '/key.md', `${secret}more\n`)
     await erase()
@@ -46,23 +46,27 @@ describe('a memory that another clone changed while it was redacted here', () =>
     expect((await sync(a)).builtOnRedacted).toEqual([])
   })
 
-  test('is not named again when a later redaction makes older commits anew', async () => {
-    const { a, b } = await pairOfClones()
-    for (const path of ['/old.md', '/key.md']) {
-      await create(a, path, secret)
-      await edit(a, path, 'clean\n')
-    }
-    await syncAll([a, b])
-    const oldest = async ({ store }: Clone, path: string): Promise<string> => {
-      const { data: versions } = await store.history.versions({ path, order: 'oldest' })
-      return versions[0]?.versionId ?? ''
-    }
-    await redact(a, await oldest(a, '/key.md'))
-    await syncAll([a, b])
-    await redact(b, await oldest(b, '/old.md'))
-    await sync(b)
-    expect((await sync(a)).builtOnRedacted).toEqual([])
-  })
+  test(
+    'is not named again when a later redaction makes older commits anew',
+    { tags: 'slow' },
+    async () => {
+      const { a, b } = await pairOfClones()
+      for (const path of ['/old.md', '/key.md']) {
+        await create(a, path, secret)
+        await edit(a, path, 'clean\n')
+      }
+      await syncAll([a, b])
+      const oldest = async ({ store }: Clone, path: string): Promise<string> => {
+        const { data: versions } = await store.history.versions({ path, order: 'oldest' })
+        return versions[0]?.versionId ?? ''
+      }
+      await redact(a, await oldest(a, '/key.md'))
+      await syncAll([a, b])
+      await redact(b, await oldest(b, '/old.md'))
+      await sync(b)
+      expect((await sync(a)).builtOnRedacted).toEqual([])
+    },
+  )
 })
 
 describe('settings', () => {

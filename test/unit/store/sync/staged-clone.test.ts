@@ -50,38 +50,46 @@ function beforeNextWrite(work: () => Promise<unknown>): void {
 
 type Write<T> = [build: Build<T>, alone?: boolean]
 
-test('takes over and sends while commits are on their way to the disk', async () => {
-  const remote = bareRemote()
-  const first = await firstClone(remote)
-  await sync(first)
-  const second = await joinClone(first, remote)
-  const stop = keepWriting(first)
-  for (const path of ['/a.md', '/b.md']) {
-    await put(second, path)
-    await sync(second)
-    const { received } = await sync(first)
-    expect(await first.store.read(path)).toBeDefined()
-    expect(received.commits).toBeGreaterThan(0)
-  }
-  const paths = await stop()
-  await syncAll([first, second])
-  for (const path of paths) expect(await second.store.read(path), path).toBeDefined()
-  expect(await headOf(first)).toBe(await headOf(second))
-  await first.store.maintenance.verify()
-})
+test(
+  'takes over and sends while commits are on their way to the disk',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const first = await firstClone(remote)
+    await sync(first)
+    const second = await joinClone(first, remote)
+    const stop = keepWriting(first)
+    for (const path of ['/a.md', '/b.md']) {
+      await put(second, path)
+      await sync(second)
+      const { received } = await sync(first)
+      expect(await first.store.read(path)).toBeDefined()
+      expect(received.commits).toBeGreaterThan(0)
+    }
+    const paths = await stop()
+    await syncAll([first, second])
+    for (const path of paths) expect(await second.store.read(path), path).toBeDefined()
+    expect(await headOf(first)).toBe(await headOf(second))
+    await first.store.maintenance.verify()
+  },
+)
 
-test('counts as received what came, and not what is written here meanwhile', async () => {
-  const remote = bareRemote()
-  const first = await firstClone(remote)
-  await sync(first)
-  const second = await joinClone(first, remote)
-  await sync(first)
-  for (const path of ['/a.md', '/b.md']) await put(second, path)
-  await sync(second)
-  beforeNextWrite(() => put(first, '/meanwhile.md'))
-  expect((await sync(first)).received.commits).toBe(2)
-  expect(await first.store.read('/meanwhile.md')).toBeDefined()
-})
+test(
+  'counts as received what came, and not what is written here meanwhile',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const first = await firstClone(remote)
+    await sync(first)
+    const second = await joinClone(first, remote)
+    await sync(first)
+    for (const path of ['/a.md', '/b.md']) await put(second, path)
+    await sync(second)
+    beforeNextWrite(() => put(first, '/meanwhile.md'))
+    expect((await sync(first)).received.commits).toBe(2)
+    expect(await first.store.read('/meanwhile.md')).toBeDefined()
+  },
+)
 
 test('waits for another sync of the same store, which leaves it nothing to do', async () => {
   const repository = bareRemote()
@@ -98,19 +106,23 @@ test('waits for another sync of the same store, which leaves it nothing to do', 
   expect(asked).toEqual(['GET git-receive-pack', 'POST git-receive-pack', 'GET git-upload-pack'])
 })
 
-test('does not take over what a device wrote that is removed here meanwhile', async () => {
-  const remote = bareRemote()
-  const first = await firstClone(remote)
-  await sync(first)
-  const identity = await admit(first, 'writer')
-  await sync(first)
-  const removed = await joinClone(first, remote, { identity })
-  await put(removed, '/late.md')
-  await sync(removed)
-  await put(first, '/ours.md')
-  beforeNextWrite(() => first.store.as(author).devices.remove([idOf(removed)]))
-  const report = await sync(first)
-  expect(report.late.map(({ deviceId }) => deviceId)).toEqual([idOf(removed)])
-  expect(await first.store.read('/late.md')).toBeUndefined()
-  await first.store.maintenance.verify()
-})
+test(
+  'does not take over what a device wrote that is removed here meanwhile',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const first = await firstClone(remote)
+    await sync(first)
+    const identity = await admit(first, 'writer')
+    await sync(first)
+    const removed = await joinClone(first, remote, { identity })
+    await put(removed, '/late.md')
+    await sync(removed)
+    await put(first, '/ours.md')
+    beforeNextWrite(() => first.store.as(author).devices.remove([idOf(removed)]))
+    const report = await sync(first)
+    expect(report.late.map(({ deviceId }) => deviceId)).toEqual([idOf(removed)])
+    expect(await first.store.read('/late.md')).toBeUndefined()
+    await first.store.maintenance.verify()
+  },
+)

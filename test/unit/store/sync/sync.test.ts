@@ -28,18 +28,22 @@ async function expectSame(a: Clone, b: Clone): Promise<void> {
 }
 
 describe('a sync', () => {
-  test('brings the changes of one machine to another, and says what moved', async () => {
-    const { a, b } = await pair()
-    await write(a, edit('/notes.md', 'two', 'zwei'))
-    expect(await sync(a)).toMatchObject({ received: { commits: 0 }, sent: { commits: 1 } })
-    expect(await sync(b)).toMatchObject({ received: { commits: 1 }, sent: { commits: 0 } })
-    expect((await b.store.read('/notes.md'))?.content).toBe('one\nzwei\nthree\n')
-    const idle = { received: { commits: 0, bytes: 0 }, sent: { commits: 0, bytes: 0 } }
-    expect(await sync(a)).toMatchObject(idle)
-    await expectSame(a, b)
-  })
+  test(
+    'brings the changes of one machine to another, and says what moved',
+    { tags: 'slow' },
+    async () => {
+      const { a, b } = await pair()
+      await write(a, edit('/notes.md', 'two', 'zwei'))
+      expect(await sync(a)).toMatchObject({ received: { commits: 0 }, sent: { commits: 1 } })
+      expect(await sync(b)).toMatchObject({ received: { commits: 1 }, sent: { commits: 0 } })
+      expect((await b.store.read('/notes.md'))?.content).toBe('one\nzwei\nthree\n')
+      const idle = { received: { commits: 0, bytes: 0 }, sent: { commits: 0, bytes: 0 } }
+      expect(await sync(a)).toMatchObject(idle)
+      await expectSame(a, b)
+    },
+  )
 
-  test('merges edits of different lines, and lists what was merged', async () => {
+  test('merges edits of different lines, and lists what was merged', { tags: 'slow' }, async () => {
     const { a, b } = await pair()
     await write(a, edit('/notes.md', 'one', 'eins'))
     await write(b, edit('/notes.md', 'three', 'drei'), {
@@ -64,7 +68,7 @@ describe('a sync', () => {
     await expectSame(a, b)
   })
 
-  test('leaves a remote that stock git clones, checks and verifies', async () => {
+  test('leaves a remote that stock git clones, checks and verifies', { tags: 'slow' }, async () => {
     const { a, b, remote } = await pair()
     await write(a, edit('/notes.md', 'one', 'eins'))
     await write(b, edit('/notes.md', 'one', 'uno'))
@@ -110,22 +114,26 @@ describe('a redaction', () => {
 
   const reason = 'leaked_secret' as const
 
-  test('reaches a clone, which erases it too and goes on with what it wrote', async () => {
-    const { a, b } = await pair()
-    const versionId = await leaked(a)
-    await syncAll([a, b])
-    await write(b, { type: 'create', path: '/later.md', content: 'unpushed' })
-    await a.store.as(author).redact({ select: { versionIds: [versionId] }, reason })
-    await sync(a)
-    expect(await sync(b)).toMatchObject({ erased: 1 })
-    expect((await b.store.history.version(versionId)).content).toBeUndefined()
-    expect((await b.store.maintenance.findResidue()).found).toEqual([])
-    await syncAll([a, b])
-    expect(await contentsOf(a.store)).toMatchObject({ '/later.md': 'unpushed' })
-    await expectSame(a, b)
-  })
+  test(
+    'reaches a clone, which erases it too and goes on with what it wrote',
+    { tags: 'slow' },
+    async () => {
+      const { a, b } = await pair()
+      const versionId = await leaked(a)
+      await syncAll([a, b])
+      await write(b, { type: 'create', path: '/later.md', content: 'unpushed' })
+      await a.store.as(author).redact({ select: { versionIds: [versionId] }, reason })
+      await sync(a)
+      expect(await sync(b)).toMatchObject({ erased: 1 })
+      expect((await b.store.history.version(versionId)).content).toBeUndefined()
+      expect((await b.store.maintenance.findResidue()).found).toEqual([])
+      await syncAll([a, b])
+      expect(await contentsOf(a.store)).toMatchObject({ '/later.md': 'unpushed' })
+      await expectSame(a, b)
+    },
+  )
 
-  test('sends again only what it has made again', async () => {
+  test('sends again only what it has made again', { tags: 'slow' }, async () => {
     const { a, b } = await pair()
     for (let n = 0; n < 20; n += 1) {
       await write(a, { type: 'create', path: `/${n}.md`, content: `${n}` })
@@ -139,7 +147,7 @@ describe('a redaction', () => {
     await expectSame(a, b)
   })
 
-  test('by both clones apart ends in the same commits', async () => {
+  test('by both clones apart ends in the same commits', { tags: 'slow' }, async () => {
     const { a, b } = await pair()
     const first = await leaked(a)
     await write(a, { type: 'create', path: '/b.txt', content: 'another leak' })

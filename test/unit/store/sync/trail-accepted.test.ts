@@ -77,12 +77,16 @@ async function replacedForgery(): Promise<{ auditor: TrailOptions; member: Clone
 }
 
 describe('an auditor goes on, once that is accepted, without', () => {
-  test('a forged commit that only members could see, and have replaced', async () => {
-    const { auditor, member } = await replacedForgery()
-    await expectAccepted(auditor, member)
-  })
+  test(
+    'a forged commit that only members could see, and have replaced',
+    { tags: 'slow' },
+    async () => {
+      const { auditor, member } = await replacedForgery()
+      await expectAccepted(auditor, member)
+    },
+  )
 
-  test('a forged commit, by joining anew', async () => {
+  test('a forged commit, by joining anew', { tags: 'slow' }, async () => {
     const { auditor, member, url } = await replacedForgery()
     const anew = { ...auditor, directory: `${temporaryDirectory()}/anew`, url }
     await expect(joinTrail(anew)).rejects.toMatchObject({ code: 'rolled_back' })
@@ -91,7 +95,7 @@ describe('an auditor goes on, once that is accepted, without', () => {
     expect(await syncTrail({ ...auditor, directory: anew.directory })).toMatchObject({ head })
   })
 
-  test('what it wrote before it became an auditor, and never sent', async () => {
+  test('what it wrote before it became an auditor, and never sent', { tags: 'slow' }, async () => {
     const remote = bareRemote()
     const owner = await firstClone(remote)
     await sync(owner)
@@ -105,27 +109,31 @@ describe('an auditor goes on, once that is accepted, without', () => {
     await expectAccepted(auditor, owner)
   })
 
-  test('what a host showed before it was put back, and went on from there', async () => {
-    const remote = bareRemote()
-    const owner = await firstClone(remote)
-    await sync(owner)
-    const lost = await joinClone(owner, remote)
-    await sync(owner)
-    const before = branchOf(remote)
-    const identity = await admit(owner, 'auditor')
-    await syncAll([owner, lost])
-    const auditor = placesFor(identity)
-    const joined = branchOf(remote)
-    expect(joined).not.toBe(before)
-    await joinTrail({ ...auditor, url: remote })
-    await create(lost, '/lost.md')
-    await sync(lost)
-    await syncTrail(auditor)
-    moveBranch(remote, joined)
-    await create(owner, '/more.md')
-    await sync(owner)
-    await expectAccepted(auditor, owner)
-  })
+  test(
+    'what a host showed before it was put back, and went on from there',
+    { tags: 'slow' },
+    async () => {
+      const remote = bareRemote()
+      const owner = await firstClone(remote)
+      await sync(owner)
+      const lost = await joinClone(owner, remote)
+      await sync(owner)
+      const before = branchOf(remote)
+      const identity = await admit(owner, 'auditor')
+      await syncAll([owner, lost])
+      const auditor = placesFor(identity)
+      const joined = branchOf(remote)
+      expect(joined).not.toBe(before)
+      await joinTrail({ ...auditor, url: remote })
+      await create(lost, '/lost.md')
+      await sync(lost)
+      await syncTrail(auditor)
+      moveBranch(remote, joined)
+      await create(owner, '/more.md')
+      await sync(owner)
+      await expectAccepted(auditor, owner)
+    },
+  )
 })
 
 test('a clone that was put back notices a remote that was put back as far', async () => {
@@ -150,30 +158,34 @@ test('a clone that was put back notices a remote that was put back as far', asyn
   await auditStore(auditor)
 })
 
-test('what is redacted is erased, also where something else is left out', async () => {
-  const remote = bareRemote()
-  const owner = await firstClone(remote)
-  const versionId = await leak(owner)
-  await sync(owner)
-  const leaked = blobAt(remote, 'main~1')
-  const removed = await joinClone(owner, remote)
-  await syncAll([owner, removed])
-  const identity = await admit(owner, 'auditor')
-  await syncAll([owner, removed])
-  await owner.store.as(author).devices.remove([idOf(removed)])
-  await create(removed, '/late.md')
-  await sync(removed)
-  const auditor = placesFor(identity)
-  await joinTrail({ ...auditor, url: remote })
-  const before = objectsIn(auditor.directory)
-  await redact(owner, versionId)
-  await sync(owner)
-  expect(await syncTrail(auditor)).toMatchObject({ head: await headOf(owner), erased: 1 })
-  const after = objectsIn(auditor.directory)
-  expect(before.has(leaked)).toBe(true)
-  expect(after.has(leaked)).toBe(false)
-  checkWithGit(auditor.directory)
-})
+test(
+  'what is redacted is erased, also where something else is left out',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const owner = await firstClone(remote)
+    const versionId = await leak(owner)
+    await sync(owner)
+    const leaked = blobAt(remote, 'main~1')
+    const removed = await joinClone(owner, remote)
+    await syncAll([owner, removed])
+    const identity = await admit(owner, 'auditor')
+    await syncAll([owner, removed])
+    await owner.store.as(author).devices.remove([idOf(removed)])
+    await create(removed, '/late.md')
+    await sync(removed)
+    const auditor = placesFor(identity)
+    await joinTrail({ ...auditor, url: remote })
+    const before = objectsIn(auditor.directory)
+    await redact(owner, versionId)
+    await sync(owner)
+    expect(await syncTrail(auditor)).toMatchObject({ head: await headOf(owner), erased: 1 })
+    const after = objectsIn(auditor.directory)
+    expect(before.has(leaked)).toBe(true)
+    expect(after.has(leaked)).toBe(false)
+    checkWithGit(auditor.directory)
+  },
+)
 
 /** The one memory of a commit. */
 function blobAt(directory: string, commit: string): string {

@@ -92,20 +92,24 @@ async function syncOvertaken(
 
 type Hold<T> = [waitMs: number, work: () => Promise<T>]
 
-test('a sync that is overtaken before any of its locks ends at the same head', async () => {
-  const { writer, auditor } = await behindRedaction()
-  const head = await headOf(writer)
-  let number = 1
-  for (; number < 20; number += 1) {
-    const place = copyOf(auditor)
-    const report = await syncOvertaken(place, number, () => syncTrail(place))
-    if (report === undefined) break
-    expect(report, `lock ${number}`).toMatchObject({ head })
-    expect(await auditStore(place), `lock ${number}`).toMatchObject({ head })
-    checkWithGit(place.directory)
-  }
-  expect(number).toBeGreaterThan(3)
-})
+test(
+  'a sync that is overtaken before any of its locks ends at the same head',
+  { tags: 'slow' },
+  async () => {
+    const { writer, auditor } = await behindRedaction()
+    const head = await headOf(writer)
+    let number = 1
+    for (; number < 20; number += 1) {
+      const place = copyOf(auditor)
+      const report = await syncOvertaken(place, number, () => syncTrail(place))
+      if (report === undefined) break
+      expect(report, `lock ${number}`).toMatchObject({ head })
+      expect(await auditStore(place), `lock ${number}`).toMatchObject({ head })
+      checkWithGit(place.directory)
+    }
+    expect(number).toBeGreaterThan(3)
+  },
+)
 
 test('a sync that is overtaken with newer commits takes those too', async () => {
   const { writer, auditor } = await behindRedaction()
@@ -123,7 +127,7 @@ test('a sync that is overtaken with newer commits takes those too', async () => 
   }
 })
 
-test('the anchor does not go back with a sync that was overtaken', async () => {
+test('the anchor does not go back with a sync that was overtaken', { tags: 'slow' }, async () => {
   const { writer, remote, auditor } = await behindRedaction()
   const newest = branchOf(remote)
   await syncTrail(auditor)
@@ -148,7 +152,7 @@ test('the anchor does not go back with a sync that was overtaken', async () => {
   expect(await auditStore(auditor)).toMatchObject({ head: await headOf(writer) })
 })
 
-test('an audit of which a sync erases the history starts over', async () => {
+test('an audit of which a sync erases the history starts over', { tags: 'slow' }, async () => {
   const { writer, auditor } = await behindRedaction()
   const [before, head] = [branchOf(auditor.directory), await headOf(writer)]
   const counting = new WatchedDisk()

@@ -61,27 +61,31 @@ function mainOf({ directory }: AuditOptions): string {
 }
 
 describe('an auditor who joins', () => {
-  test('has a sound clone with a verified trail, and keeps it current', async () => {
-    const { writer, remote, auditor } = await audited()
-    const joined = await joinTrail({ ...auditor, url: remote })
-    expect(joined).toMatchObject({ role: 'auditor', head: await headOf(writer), memories: 1 })
-    expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 0, bytes: 0 } })
-    await create(writer, '/more.md')
-    const { headFingerprint } = await sync(writer)
-    const report = await syncTrail(auditor)
-    const head = await headOf(writer)
-    expect(report).toMatchObject({
-      remote: 'origin',
-      received: { commits: 1 },
-      head,
-      headFingerprint,
-    })
-    expect(mainOf(auditor)).toBe(`${head}\n${head}\n`)
-    checkWithGit(auditor.directory)
-    expect(await auditStore(auditor)).toMatchObject({ head, memories: 2 })
-  })
+  test(
+    'has a sound clone with a verified trail, and keeps it current',
+    { tags: 'slow' },
+    async () => {
+      const { writer, remote, auditor } = await audited()
+      const joined = await joinTrail({ ...auditor, url: remote })
+      expect(joined).toMatchObject({ role: 'auditor', head: await headOf(writer), memories: 1 })
+      expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 0, bytes: 0 } })
+      await create(writer, '/more.md')
+      const { headFingerprint } = await sync(writer)
+      const report = await syncTrail(auditor)
+      const head = await headOf(writer)
+      expect(report).toMatchObject({
+        remote: 'origin',
+        received: { commits: 1 },
+        head,
+        headFingerprint,
+      })
+      expect(mainOf(auditor)).toBe(`${head}\n${head}\n`)
+      checkWithGit(auditor.directory)
+      expect(await auditStore(auditor)).toMatchObject({ head, memories: 2 })
+    },
+  )
 
-  test('is erased what was redacted elsewhere', async () => {
+  test('is erased what was redacted elsewhere', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
     const versionId = await leak(writer)
     await sync(writer)
@@ -128,49 +132,61 @@ describe('an auditor who joins', () => {
     expect(branchOf(auditor.directory)).toBe(head)
   })
 
-  test('follows where others leave out what a removed device has written', async () => {
-    const { writer, remote, auditor } = await audited()
-    const other = await joinClone(writer, remote)
-    await sync(writer)
-    await writer.store.as(author).devices.remove([idOf(other)])
-    await create(other, '/late.md')
-    await sync(other)
-    await joinTrail({ ...auditor, url: remote })
-    const late = branchOf(remote)
-    await sync(writer)
-    expect(await syncTrail(auditor)).toMatchObject({ head: await headOf(writer) })
-    expect(await auditStore(auditor)).toMatchObject({ head: await headOf(writer) })
-    moveBranch(remote, late)
-    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
-  })
+  test(
+    'follows where others leave out what a removed device has written',
+    { tags: 'slow' },
+    async () => {
+      const { writer, remote, auditor } = await audited()
+      const other = await joinClone(writer, remote)
+      await sync(writer)
+      await writer.store.as(author).devices.remove([idOf(other)])
+      await create(other, '/late.md')
+      await sync(other)
+      await joinTrail({ ...auditor, url: remote })
+      const late = branchOf(remote)
+      await sync(writer)
+      expect(await syncTrail(auditor)).toMatchObject({ head: await headOf(writer) })
+      expect(await auditStore(auditor)).toMatchObject({ head: await headOf(writer) })
+      moveBranch(remote, late)
+      await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+    },
+  )
 
-  test('is not led away from what an owner did by removing who wrote after it', async () => {
-    const { writer, remote, auditor } = await audited()
-    const removed = await joinClone(writer, remote)
-    await sync(writer)
-    const stale = await copyOf(writer)
-    await create(writer, '/misdeed.md')
-    await syncAll([writer, removed])
-    await create(removed, '/after.md')
-    await sync(removed)
-    await joinTrail({ ...auditor, url: remote })
-    await stale.store.as(author).devices.remove([idOf(removed)])
-    await showClone(remote, stale)
-    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
-  })
+  test(
+    'is not led away from what an owner did by removing who wrote after it',
+    { tags: 'slow' },
+    async () => {
+      const { writer, remote, auditor } = await audited()
+      const removed = await joinClone(writer, remote)
+      await sync(writer)
+      const stale = await copyOf(writer)
+      await create(writer, '/misdeed.md')
+      await syncAll([writer, removed])
+      await create(removed, '/after.md')
+      await sync(removed)
+      await joinTrail({ ...auditor, url: remote })
+      await stale.store.as(author).devices.remove([idOf(removed)])
+      await showClone(remote, stale)
+      await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+    },
+  )
 
-  test('is not led back to before the writer of the newest commit was added', async () => {
-    const { writer, remote, auditor } = await audited()
-    const old = branchOf(remote)
-    const other = await joinClone(writer, remote)
-    await create(other, '/new.md')
-    await sync(other)
-    await joinTrail({ ...auditor, url: remote })
-    moveBranch(remote, old)
-    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
-  })
+  test(
+    'is not led back to before the writer of the newest commit was added',
+    { tags: 'slow' },
+    async () => {
+      const { writer, remote, auditor } = await audited()
+      const old = branchOf(remote)
+      const other = await joinClone(writer, remote)
+      await create(other, '/new.md')
+      await sync(other)
+      await joinTrail({ ...auditor, url: remote })
+      moveBranch(remote, old)
+      await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+    },
+  )
 
-  test('takes over no other store, and nothing once it was removed', async () => {
+  test('takes over no other store, and nothing once it was removed', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
     await joinTrail({ ...auditor, url: remote })
     const head = mainOf(auditor)

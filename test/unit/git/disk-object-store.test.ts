@@ -276,19 +276,15 @@ describe('packing', () => {
     await store.close()
   })
 
-  test(
-    'starts by itself when the journal is long, in a worker, while writers go on',
-    { tags: 'slow' },
-    async () => {
-      const { store, history } = await fixture()
-      for (let n = 0; n < 11; n += 1) await commit(store, history.take(100))
-      await until(() => store.status().journalFrames < 1000)
-      await commit(store, history.take(1))
-      expect(store.status().checkpointError).toBeUndefined()
-      expectAllReadable(store, history.transitions)
-      await store.close()
-    },
-  )
+  test('starts by itself in a worker when the journal is long', { tags: 'slow' }, async () => {
+    const { store, history } = await fixture()
+    for (let n = 0; n < 11; n += 1) await commit(store, history.take(100))
+    await until(() => store.status().journalFrames < 1000)
+    await commit(store, history.take(1))
+    expect(store.status().checkpointError).toBeUndefined()
+    expectAllReadable(store, history.transitions)
+    await store.close()
+  })
 
   test('keeps the number of packs logarithmic', { tags: 'slow' }, async () => {
     const { store, history } = await fixture()
@@ -301,21 +297,17 @@ describe('packing', () => {
     await store.close()
   })
 
-  test(
-    'puts a transition above 8 MiB past the journal, and it is as durable',
-    { tags: 'slow' },
-    async () => {
-      const { directory, store, history } = await fixture()
-      await commit(store, [history.next(), history.next(9 * 2 ** 20), history.next()])
-      expect(store.status().journalBytes).toBeLessThan(2 ** 20)
-      const other = await open(directory)
-      expect(other.head).toBe(history.head)
-      expectAllReadable(other, history.transitions)
-      await other.close()
-      await store.close()
-      git(['fsck', '--strict'], directory)
-    },
-  )
+  test('puts a transition above 8 MiB past the journal', { tags: 'slow' }, async () => {
+    const { directory, store, history } = await fixture()
+    await commit(store, [history.next(), history.next(9 * 2 ** 20), history.next()])
+    expect(store.status().journalBytes).toBeLessThan(2 ** 20)
+    const other = await open(directory)
+    expect(other.head).toBe(history.head)
+    expectAllReadable(other, history.transitions)
+    await other.close()
+    await store.close()
+    git(['fsck', '--strict'], directory)
+  })
 
   test('that fails in the background loses nothing, says so, and succeeds later', async () => {
     const directory = temporaryDirectory()

@@ -36,7 +36,8 @@ export default defineConfig({
     tags: [
       {
         name: 'slow',
-        description: 'Takes half a second or more: left out of `npm test`, run at every landing',
+        description:
+          'Takes a quarter of a second or more: left out of `npm test`, run at every landing',
       },
     ],
     globalSetup: ['test/support/global-setup.ts'],

@@ -56,22 +56,26 @@ describe('T30: a device that writes from two machines', () => {
     await copy.store.maintenance.verify()
   })
 
-  test('is reported by the device that merges both sides, which stay', async () => {
-    const world = await copied()
-    const { a, deviceId } = world
-    const report = await mergeElsewhere(world)
-    expect(report.forkedDevices).toEqual([deviceId])
-    expect(await contentsOf(a.store)).toMatchObject({
-      '/here.md': '/here.md',
-      '/there.md': '/there.md',
-      '/notes.md': 'changed there\n',
-    })
-    const devices = await a.store.devices.list()
-    expect(devices.filter(({ isForked }) => isForked).map((one) => one.deviceId)).toEqual([
-      deviceId,
-    ])
-    await a.store.maintenance.verify()
-  })
+  test(
+    'is reported by the device that merges both sides, which stay',
+    { tags: 'slow' },
+    async () => {
+      const world = await copied()
+      const { a, deviceId } = world
+      const report = await mergeElsewhere(world)
+      expect(report.forkedDevices).toEqual([deviceId])
+      expect(await contentsOf(a.store)).toMatchObject({
+        '/here.md': '/here.md',
+        '/there.md': '/there.md',
+        '/notes.md': 'changed there\n',
+      })
+      const devices = await a.store.devices.list()
+      expect(devices.filter(({ isForked }) => isForked).map((one) => one.deviceId)).toEqual([
+        deviceId,
+      ])
+      await a.store.maintenance.verify()
+    },
+  )
 
   test(
     'stops writing once it knows, and every clone refuses its records',

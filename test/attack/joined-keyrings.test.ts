@@ -335,18 +335,22 @@ describe('T32: a join is refused', () => {
 describe('T32: on whichever side, a join is refused', () => {
   const places = ['first', 'second'] as const
 
-  test.each(places)('record_device: by a device that its %s parent removed', async (place) => {
-    const { left, right, second } = withLeftAs(place, () => {
-      const world = clones()
-      removeDevice(world.left, world.second)
-      admit(world.right, newcomer, third)
-      return world
-    })
-    left.joinWith(right, { fault: { author: second } })
-    expect(await verdicts(left)).toEqual(refused('record_device'))
-  })
+  test.each(places)(
+    'record_device: by a device that its %s parent removed',
+    { tags: 'slow' },
+    async (place) => {
+      const { left, right, second } = withLeftAs(place, () => {
+        const world = clones()
+        removeDevice(world.left, world.second)
+        admit(world.right, newcomer, third)
+        return world
+      })
+      left.joinWith(right, { fault: { author: second } })
+      expect(await verdicts(left)).toEqual(refused('record_device'))
+    },
+  )
 
-  test.each(places)('record_late: as its %s parent', async (place) => {
+  test.each(places)('record_late: as its %s parent', { tags: 'slow' }, async (place) => {
     const { left, right } = withLeftAs(place === 'first' ? 'second' : 'first', () => {
       const world = apart()
       world.right.change([ofB], world.asWriter)

@@ -106,7 +106,7 @@ const ofPushes: readonly (readonly [string, Prepare])[] = [
 ]
 
 describe('a push to a prepared repository runs nothing of it:', () => {
-  test.each(sample(ofPushes, 5))('%s', async (_, prepare) => {
+  test.each(sample(ofPushes, 5))('%s', { tags: 'slow' }, async (_, prepare) => {
     const { a, remote } = await pairOfClones()
     await create(a, '/new.md')
     await a.store.maintenance.checkpoint()
@@ -119,20 +119,24 @@ describe('a push to a prepared repository runs nothing of it:', () => {
     expect(existsSync(mark)).toBe(false)
   })
 
-  test('hooks that its configuration names, which git runs since 2.54', async () => {
-    const { a, remote } = await pairOfClones()
-    const names = ['x', 'with.dots and blanks', 'pre-receive', 'a=b']
-    for (const name of names) {
-      configure(remote, {
-        [`hook.${name}.event`]: 'pre-receive',
-        [`hook.${name}.command`]: 'false',
-      })
-    }
-    const told = await tellEnvironment(a)
-    const off = names.map((name) => `hook.${name}.enabled false`)
-    expect(told.toSorted()).toEqual(off.toSorted())
-    expect(branchOf(remote)).toBe((await a.store.status()).head)
-  })
+  test(
+    'hooks that its configuration names, which git runs since 2.54',
+    { tags: 'slow' },
+    async () => {
+      const { a, remote } = await pairOfClones()
+      const names = ['x', 'with.dots and blanks', 'pre-receive', 'a=b']
+      for (const name of names) {
+        configure(remote, {
+          [`hook.${name}.event`]: 'pre-receive',
+          [`hook.${name}.command`]: 'false',
+        })
+      }
+      const told = await tellEnvironment(a)
+      const off = names.map((name) => `hook.${name}.enabled false`)
+      expect(told.toSorted()).toEqual(off.toSorted())
+      expect(branchOf(remote)).toBe((await a.store.status()).head)
+    },
+  )
 })
 
 /** Pushes with stock git, to prove that the preparation has an effect at all. */

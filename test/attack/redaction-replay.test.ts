@@ -100,7 +100,7 @@ describe('T13, T14: a device that knows of the redaction', () => {
         return forge
       },
     ],
-  ])('%s: %s', async (verdict, _, history) => {
+  ])('%s: %s', { tags: 'slow' }, async (verdict, _, history) => {
     for (const caches of [true, false]) {
       const site = await newSite(redacted)
       expect(await visit(site)).toBe('accepted')

@@ -243,7 +243,7 @@ describe('T25: an attacker who may push and has no key', () => {
     },
   )
 
-  test('cannot make the branch name an object that is not a commit', async () => {
+  test('cannot make the branch name an object that is not a commit', { tags: 'slow' }, async () => {
     const { a, remote } = await pairOfClones()
     writeFileSync(join(remote, 'refs/heads/main'), `${at(remote, 'main:store.json')}\n`)
     await expectRefused(a, ['commit_malformed', 'not_a_store'])

@@ -207,7 +207,7 @@ describe('a member who repeats ids that it has read at another remote', () => {
   test.each([
     ['row_memory_exists', 'of a memory'],
     ['row_version_reused', 'of a version'],
-  ])('%s: %s', async (code) => {
+  ])('%s: %s', { tags: 'slow' }, async (code) => {
     const { clone, remote, forge } = await honest()
     const second = bareRemote()
     await clone.store.remotes.add('second', second)

@@ -87,6 +87,7 @@ describe('T27: a host that lies about a push', () => {
   ]
   test.each(sample(answers, 2))(
     'took it and %s: the next sync finds it there',
+    { tags: 'slow' },
     async (_, code, say) => {
       const world = await served()
       const { a, b, remote, server } = world
@@ -155,26 +156,32 @@ describe('T27: a host that sends us elsewhere', () => {
   const user = { username: 'me', password: 'correct-horse-battery' }
   const credentials = async (): Promise<typeof user> => user
 
-  test('gets no credential, and what is there is verified as anywhere', async () => {
-    const { a, b, remote, server } = await served(user)
-    const old = copyRemote(remote)
-    await create(a, '/new.md')
-    await sync(a)
-    await syncOver(b, { access: { ...access, credentials } })
-    moveBranch(old, `${branchOf(old)}~1`)
-    const elsewhere = await startGitServer({ repository: old })
-    server.fault = ({ headers, url = '' }, response) => {
-      if (headers.authorization === undefined) return false
-      const location = elsewhere.url + url.slice('/store.git'.length)
-      answer(302, '', { location })(response)
-      return true
-    }
-    const error = await failureOf(syncOver(b, { access: { ...access, credentials } }))
-    expect(error.code).toBe('rolled_back')
-    expect(elsewhere.requests.length).toBeGreaterThan(0)
-    expect(elsewhere.requests.every(({ authorization }) => authorization === undefined)).toBe(true)
-    await b.store.maintenance.verify()
-  })
+  test(
+    'gets no credential, and what is there is verified as anywhere',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote, server } = await served(user)
+      const old = copyRemote(remote)
+      await create(a, '/new.md')
+      await sync(a)
+      await syncOver(b, { access: { ...access, credentials } })
+      moveBranch(old, `${branchOf(old)}~1`)
+      const elsewhere = await startGitServer({ repository: old })
+      server.fault = ({ headers, url = '' }, response) => {
+        if (headers.authorization === undefined) return false
+        const location = elsewhere.url + url.slice('/store.git'.length)
+        answer(302, '', { location })(response)
+        return true
+      }
+      const error = await failureOf(syncOver(b, { access: { ...access, credentials } }))
+      expect(error.code).toBe('rolled_back')
+      expect(elsewhere.requests.length).toBeGreaterThan(0)
+      expect(elsewhere.requests.every(({ authorization }) => authorization === undefined)).toBe(
+        true,
+      )
+      await b.store.maintenance.verify()
+    },
+  )
 
   test('learns no more than it knows from a message, and neither does a log', async () => {
     const { b, server } = await served(user)

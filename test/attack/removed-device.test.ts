@@ -44,13 +44,17 @@ describe('T28: a removed device that goes on writing', () => {
     await expectInStep(remote, [a])
   })
 
-  test('cannot make others restore the history in which it is active', async () => {
-    const { a, b, remote } = await removed()
-    await sync(a)
-    await create(b, '/late.md')
-    expect(await failureOf(repair(b))).toMatchObject({ code: 'wrong_key' })
-    await expectInStep(remote, [a])
-  })
+  test(
+    'cannot make others restore the history in which it is active',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote } = await removed()
+      await sync(a)
+      await create(b, '/late.md')
+      expect(await failureOf(repair(b))).toMatchObject({ code: 'wrong_key' })
+      await expectInStep(remote, [a])
+    },
+  )
 
   test('that was faster at the remote is not merged by the owner that removed it', async () => {
     const { a, b, remote } = await removed()

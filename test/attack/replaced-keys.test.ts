@@ -62,11 +62,15 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
       'the recovery key of the other side',
       (next, _first, second) => ({ ...next, recovery: second.recovery, gone: second.gone }),
     ],
-  ])('keyring_chain: is refused in a join that keeps %s', async (_, directory) => {
-    const { left, right } = forged()
-    left.joinWith(right, directory === undefined ? {} : { directory })
-    expect(await verdicts(left)).toEqual(refused('keyring_chain'))
-  })
+  ])(
+    'keyring_chain: is refused in a join that keeps %s',
+    { tags: 'slow' },
+    async (_, directory) => {
+      const { left, right } = forged()
+      left.joinWith(right, directory === undefined ? {} : { directory })
+      expect(await verdicts(left)).toEqual(refused('keyring_chain'))
+    },
+  )
 
   test('keyring_chain: is refused if no owner remains', async () => {
     const { left, right, second } = clones()

@@ -79,7 +79,7 @@ describe.each<[Format, string]>([
   })
 })
 
-test('require loads the library', () => {
+test('require loads the library', { tags: 'slow' }, () => {
   const directory = temporaryDirectory()
   const file = `${directory}/program.cjs`
   const loaded = (path: string): string => `require(${JSON.stringify(`${library}/${path}`)})`

@@ -189,37 +189,41 @@ function filesIn(directory: string): Readonly<Record<string, string>> {
 }
 
 describe('a clock that was wrong', () => {
-  test('is reported after the next write, and its times are marked as doubtful', async () => {
-    const home = await newHomeWithStore()
-    const { identityFile, stateDirectory, store: directory } = home
-    const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
-    const clock = (): number => Date.UTC(2099, 0, 1)
-    const store = await openStore({ directory, stateDirectory, identity, clock })
-    await store.as(author).apply([{ type: 'create', path: '/ahead.md', content: 'a\n' }])
-    await store.close()
-    const report = 'behind the newest record (2099-01-01T00:00:00.000Z)'
-    expect(await home.ok('status')).toContain(report)
-    expect(await home.json('status')).toMatchObject({
-      clock_leap: { newest_record: '2099-01-01T00:00:00.000Z' },
-    })
-    expect((await home.call(['doctor'])).stdout).toMatch(/warn +Clock .*behind the newest record/)
-    const written = await home.call(['create', 'after.md', '--text', 'b'])
-    expect([written.exitCode, written.stderr]).toEqual([0, expect.stringContaining(report)])
-    expect((await home.call(['create', 'more.md', '--text', 'b'])).stderr).toBe('')
-    expect(await home.ok('status')).not.toContain('Clock')
-    const { versions } = await home.json('log', '--reverse')
-    const [ahead, after] = Array.isArray(versions) ? versions : []
-    expect(ahead).toMatchObject({
-      created_at: '2099-01-01T00:00:00.000Z',
-      placed_at: after.created_at,
-    })
-    expect(after.placed_at).toBeNull()
-    const date = `Date:     2099-01-01T00:00:00.000Z (doubtful: later versions were written `
-    expect(await home.ok('log', '/ahead.md')).toContain(`${date}${after.created_at})\n`)
-    expect(await home.ok('show', ahead.id)).toContain(`${date}${after.created_at})\n`)
-    const short = `${after.created_at}, doubtful`
-    expect(await home.ok('log', '--oneline', '/ahead.md')).toContain(short)
-    expect(await home.ok('blame', '/ahead.md')).toContain(short)
-    expect(await home.ok('ls', '--at', after.created_at)).toContain('after.md')
-  })
+  test(
+    'is reported after the next write, and its times are marked as doubtful',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const { identityFile, stateDirectory, store: directory } = home
+      const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
+      const clock = (): number => Date.UTC(2099, 0, 1)
+      const store = await openStore({ directory, stateDirectory, identity, clock })
+      await store.as(author).apply([{ type: 'create', path: '/ahead.md', content: 'a\n' }])
+      await store.close()
+      const report = 'behind the newest record (2099-01-01T00:00:00.000Z)'
+      expect(await home.ok('status')).toContain(report)
+      expect(await home.json('status')).toMatchObject({
+        clock_leap: { newest_record: '2099-01-01T00:00:00.000Z' },
+      })
+      expect((await home.call(['doctor'])).stdout).toMatch(/warn +Clock .*behind the newest record/)
+      const written = await home.call(['create', 'after.md', '--text', 'b'])
+      expect([written.exitCode, written.stderr]).toEqual([0, expect.stringContaining(report)])
+      expect((await home.call(['create', 'more.md', '--text', 'b'])).stderr).toBe('')
+      expect(await home.ok('status')).not.toContain('Clock')
+      const { versions } = await home.json('log', '--reverse')
+      const [ahead, after] = Array.isArray(versions) ? versions : []
+      expect(ahead).toMatchObject({
+        created_at: '2099-01-01T00:00:00.000Z',
+        placed_at: after.created_at,
+      })
+      expect(after.placed_at).toBeNull()
+      const date = `Date:     2099-01-01T00:00:00.000Z (doubtful: later versions were written `
+      expect(await home.ok('log', '/ahead.md')).toContain(`${date}${after.created_at})\n`)
+      expect(await home.ok('show', ahead.id)).toContain(`${date}${after.created_at})\n`)
+      const short = `${after.created_at}, doubtful`
+      expect(await home.ok('log', '--oneline', '/ahead.md')).toContain(short)
+      expect(await home.ok('blame', '/ahead.md')).toContain(short)
+      expect(await home.ok('ls', '--at', after.created_at)).toContain('after.md')
+    },
+  )
 })

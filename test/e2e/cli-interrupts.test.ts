@@ -56,7 +56,7 @@ describe('Ctrl-C', () => {
     }
   })
 
-  test.each(compactDelays)('after %d ms of compact', async (delay) => {
+  test.each(compactDelays)('after %d ms of compact', { tags: 'slow' }, async (delay) => {
     const home = copy()
     const child = home.start(['compact'])
     const timer = setTimeout(() => child.kill('SIGINT'), delay)

@@ -94,7 +94,7 @@ describe('an auditor', () => {
     expect(await other.ok('cat', 'notes.md')).toBe('hidden text')
   })
 
-  test('that was never more reads no contents', async () => {
+  test('that was never more reads no contents', { tags: 'slow' }, async () => {
     const { owner, id, card } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     expect(await owner.ok('device', 'remove', id)).toMatch(
@@ -102,7 +102,7 @@ describe('an auditor', () => {
     )
   })
 
-  test('that becomes a reader can read what was written before', async () => {
+  test('that becomes a reader can read what was written before', { tags: 'slow' }, async () => {
     const { owner, id, card } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     expect(await owner.ok('device', 'role', id, 'reader')).toContain('with what was written before')
@@ -188,7 +188,7 @@ describe('an https remote', () => {
 })
 
 describe('join, before the card of this machine has come to the remote,', () => {
-  test('says who has to sync, and leaves nothing', async () => {
+  test('says who has to sync, and leaves nothing', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
     await owner.ok('device', 'add', card, '--fingerprint', id)
     const early = await other.call(['join', remote])

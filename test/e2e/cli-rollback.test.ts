@@ -15,7 +15,7 @@ async function newestVersion(home: Home): Promise<string> {
 }
 
 describe('restore', () => {
-  test('restores a version of a memory as one new version', async () => {
+  test('restores a version of a memory as one new version', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     const first = await newestVersion(home)
@@ -29,7 +29,7 @@ describe('restore', () => {
     expect(await home.ok('restore', 'a.md', '--to', first)).toBe('Nothing has to change\n')
   })
 
-  test('restores a deleted memory under its id', async () => {
+  test('restores a deleted memory under its id', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     const { id } = await home.json('cat', 'a.md')
@@ -78,32 +78,36 @@ describe('restore', () => {
 })
 
 describe('rollback', () => {
-  test('restores everything in one commit, and is itself rolled back', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'one\n')
-    await home.ok('create', 'd/b.md', '--text', 'b\n')
-    const then = await headOf(home)
-    await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two')
-    await home.ok('rm', 'd')
-    await home.ok('create', 'new.md', '--text', 'new\n')
-    const now = await headOf(home)
-    const { commits } = await home.json('status')
-    const lines = (await home.ok('rollback', '--to', then)).trimEnd().split('\n')
-    expect(lines[0]).toBe('Changed 3 memories')
-    expect(lines.slice(1).toSorted()).toEqual([
-      '  created   /d/b.md',
-      '  deleted   /new.md',
-      '  modified  /a.md',
-    ])
-    expect(await home.ok('ls', '-R')).toBe('/a.md\n/d/b.md\n')
-    expect((await home.json('status'))['commits']).toBe(Number(commits) + 1)
-    await home.ok('rollback', '--to', now, '--as', 'carol', '--reason', 'No')
-    expect(await home.ok('ls', '-R')).toBe('/a.md\n/new.md\n')
-    expect(await home.ok('cat', 'a.md')).toBe('two\n')
-    expect((await home.json('log', '--limit', '1'))['versions']).toMatchObject([
-      { created_by: { user_id: 'carol' }, reason: 'No' },
-    ])
-  })
+  test(
+    'restores everything in one commit, and is itself rolled back',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'one\n')
+      await home.ok('create', 'd/b.md', '--text', 'b\n')
+      const then = await headOf(home)
+      await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two')
+      await home.ok('rm', 'd')
+      await home.ok('create', 'new.md', '--text', 'new\n')
+      const now = await headOf(home)
+      const { commits } = await home.json('status')
+      const lines = (await home.ok('rollback', '--to', then)).trimEnd().split('\n')
+      expect(lines[0]).toBe('Changed 3 memories')
+      expect(lines.slice(1).toSorted()).toEqual([
+        '  created   /d/b.md',
+        '  deleted   /new.md',
+        '  modified  /a.md',
+      ])
+      expect(await home.ok('ls', '-R')).toBe('/a.md\n/d/b.md\n')
+      expect((await home.json('status'))['commits']).toBe(Number(commits) + 1)
+      await home.ok('rollback', '--to', now, '--as', 'carol', '--reason', 'No')
+      expect(await home.ok('ls', '-R')).toBe('/a.md\n/new.md\n')
+      expect(await home.ok('cat', 'a.md')).toBe('two\n')
+      expect((await home.json('log', '--limit', '1'))['versions']).toMatchObject([
+        { created_by: { user_id: 'carol' }, reason: 'No' },
+      ])
+    },
+  )
 
   test('--path leaves everything else unchanged', async () => {
     const home = await newHomeWithStore()
@@ -116,19 +120,23 @@ describe('rollback', () => {
 })
 
 describe('undo', () => {
-  test('undoes what a session wrote, and keeps the changes of others', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'one\ntwo\nthree\nfour\nfive\n')
-    await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--session', 'bad')
-    await home.ok('create', 'trap.md', '--text', 'evil', '--session', 'bad')
-    await home.ok('str-replace', 'a.md', '--old', 'five', '--new', '5')
-    const answer = await home.json('rollback', '--session', 'bad')
-    expect(answer).toMatchObject({ changed: true, left: [] })
-    expect(await home.ok('cat', 'a.md')).toBe('one\ntwo\nthree\nfour\n5\n')
-    expect(await home.ok('ls')).toBe('a.md\n')
-  })
+  test(
+    'undoes what a session wrote, and keeps the changes of others',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'one\ntwo\nthree\nfour\nfive\n')
+      await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--session', 'bad')
+      await home.ok('create', 'trap.md', '--text', 'evil', '--session', 'bad')
+      await home.ok('str-replace', 'a.md', '--old', 'five', '--new', '5')
+      const answer = await home.json('rollback', '--session', 'bad')
+      expect(answer).toMatchObject({ changed: true, left: [] })
+      expect(await home.ok('cat', 'a.md')).toBe('one\ntwo\nthree\nfour\n5\n')
+      expect(await home.ok('ls')).toBe('a.md\n')
+    },
+  )
 
-  test('leaves what cannot be separated, says so, and exits with 4', async () => {
+  test('leaves what cannot be separated, says so, and exits with 4', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--actor', 'mallory')

@@ -70,7 +70,7 @@ describe('the guard', () => {
 })
 
 describe('compact', () => {
-  test('leaves one pack, and everything in it', async () => {
+  test('leaves one pack, and everything in it', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     for (const text of ['one', 'two', 'three']) {
       await home.ok('create', `${text}.md`, '--text', text)
@@ -121,7 +121,7 @@ describe('expire', () => {
     expect(await home.ok('expire', '--unread', '30d')).toBe('Deleted 0 memories\n')
   })
 
-  test('--redact-older erases old versions, and only with --yes', async () => {
+  test('--redact-older erases old versions, and only with --yes', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one')
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two')
@@ -140,22 +140,26 @@ describe('expire', () => {
 })
 
 describe('sizes', () => {
-  test('status and doctor show packs, journal, caches and what waits to be erased', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'a')
-    const text = await home.ok('status')
-    expect(text).toMatch(/^Packs {6}\d+, [\d.]+ kB$/m)
-    expect(text).toMatch(/^Caches {5}[\d.]+ k?B, sealed$/m)
-    expect(await home.json('status')).toMatchObject({
-      storage: {
-        pack_bytes: expect.any(Number),
-        cache_bytes: expect.any(Number),
-        objects_to_erase: 0,
-        reclaimable: { erased: { objects: 0, bytes: 0 }, repeated: { objects: 0, bytes: 0 } },
-      },
-    })
-    const checks = await home.ok('doctor')
-    expect(checks).toMatch(/^ok {4}Redaction +nothing waits to be erased$/m)
-    expect(checks).toMatch(/^ok {4}Reclaimable +none: every object is stored once, and needed$/m)
-  })
+  test(
+    'status and doctor show packs, journal, caches and what waits to be erased',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'a')
+      const text = await home.ok('status')
+      expect(text).toMatch(/^Packs {6}\d+, [\d.]+ kB$/m)
+      expect(text).toMatch(/^Caches {5}[\d.]+ k?B, sealed$/m)
+      expect(await home.json('status')).toMatchObject({
+        storage: {
+          pack_bytes: expect.any(Number),
+          cache_bytes: expect.any(Number),
+          objects_to_erase: 0,
+          reclaimable: { erased: { objects: 0, bytes: 0 }, repeated: { objects: 0, bytes: 0 } },
+        },
+      })
+      const checks = await home.ok('doctor')
+      expect(checks).toMatch(/^ok {4}Redaction +nothing waits to be erased$/m)
+      expect(checks).toMatch(/^ok {4}Reclaimable +none: every object is stored once, and needed$/m)
+    },
+  )
 })

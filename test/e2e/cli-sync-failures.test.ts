@@ -72,7 +72,7 @@ describe('a remote that holds another store', () => {
     },
   )
 
-  test('push says to pull first', async () => {
+  test('push says to pull first', { tags: 'slow' }, async () => {
     const { home, remote, before } = await beforeAnother()
     const { exitCode, stderr } = await home.call(['push'])
     expect([exitCode, stderr]).toEqual([
@@ -243,7 +243,7 @@ describe('several remotes', () => {
     return pair
   }
 
-  test('failures go to standard error, reports to standard output', async () => {
+  test('failures go to standard error, reports to standard output', { tags: 'slow' }, async () => {
     const { first } = await withTwo()
     const { exitCode, stdout, stderr } = await first.call(['sync'])
     expect(exitCode).toBe(OFFLINE)

@@ -129,34 +129,42 @@ describe('sync', () => {
     },
   )
 
-  test('with an unreachable remote says offline, and local work continues', async () => {
-    const { first } = await newPair()
-    await first.ok('remote', 'add', 'away', 'http://127.0.0.1:9/x.git')
-    const { exitCode, stderr } = await first.call(['sync', 'away'])
-    expect(exitCode).toBe(13)
-    expect(stderr).toContain('hint:')
-    await first.ok('create', 'more.md', '--text', 'more')
-    expect((await first.call(['sync', 'origin'])).exitCode).toBe(0)
-  })
+  test(
+    'with an unreachable remote says offline, and local work continues',
+    { tags: 'slow' },
+    async () => {
+      const { first } = await newPair()
+      await first.ok('remote', 'add', 'away', 'http://127.0.0.1:9/x.git')
+      const { exitCode, stderr } = await first.call(['sync', 'away'])
+      expect(exitCode).toBe(13)
+      expect(stderr).toContain('hint:')
+      await first.ok('create', 'more.md', '--text', 'more')
+      expect((await first.call(['sync', 'origin'])).exitCode).toBe(0)
+    },
+  )
 
-  test('of a redaction that the remote refuses says what to do, and loses nothing', async () => {
-    const { first: home, remote } = await newPair()
-    git(['config', 'receive.denyNonFastForwards', 'true'], remote)
-    await home.ok('rm', 'notes.md')
-    expect((await home.call(['redact', '--path', 'notes.md', '--yes'])).exitCode).toBe(0)
-    const { exitCode, stderr } = await home.call(['sync'])
-    expect(exitCode).toBe(REFUSED)
-    expect(stderr).toMatch(
-      /^gitlocket: The remote refused .*allow forced pushes .*certificate lists/,
-    )
-    expect(stderr.split('\n')).toEqual([
-      expect.any(String),
-      expect.stringMatching(/^remote: origin; \d+ commits? (?:is|are) not sent yet$/),
-      expect.stringMatching(/^hint: /),
-      '',
-    ])
-    await home.ok('verify', '--absence')
-    git(['config', '--unset', 'receive.denyNonFastForwards'], remote)
-    expect((await home.call(['sync'])).exitCode).toBe(0)
-  })
+  test(
+    'of a redaction that the remote refuses says what to do, and loses nothing',
+    { tags: 'slow' },
+    async () => {
+      const { first: home, remote } = await newPair()
+      git(['config', 'receive.denyNonFastForwards', 'true'], remote)
+      await home.ok('rm', 'notes.md')
+      expect((await home.call(['redact', '--path', 'notes.md', '--yes'])).exitCode).toBe(0)
+      const { exitCode, stderr } = await home.call(['sync'])
+      expect(exitCode).toBe(REFUSED)
+      expect(stderr).toMatch(
+        /^gitlocket: The remote refused .*allow forced pushes .*certificate lists/,
+      )
+      expect(stderr.split('\n')).toEqual([
+        expect.any(String),
+        expect.stringMatching(/^remote: origin; \d+ commits? (?:is|are) not sent yet$/),
+        expect.stringMatching(/^hint: /),
+        '',
+      ])
+      await home.ok('verify', '--absence')
+      git(['config', '--unset', 'receive.denyNonFastForwards'], remote)
+      expect((await home.call(['sync'])).exitCode).toBe(0)
+    },
+  )
 })

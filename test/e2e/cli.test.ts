@@ -42,7 +42,7 @@ describe('the first five minutes', () => {
     expect(await home.ok('init')).toMatch(/^Created the store /)
   })
 
-  test('a memory is created, edited, moved, looked at and deleted', async () => {
+  test('a memory is created, edited, moved, looked at and deleted', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const type = async (...words: string[]): Promise<string> => {
       const { stdout, stderr, exitCode } = await home.call(words)

@@ -68,16 +68,20 @@ describe('row 3', () => {
     },
   )
 
-  test('two new files conflict, because an index of names is one file', async () => {
-    const { first, second } = await pair()
-    await create(first, '/a.md')
-    await create(second, '/b.md')
-    await send(first)
-    const { exitCode, stdout } = await second.call(['sync'])
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('merged in')])
-    expect(await second.ok('ls')).toBe('a.md\nb.md\nnotes.md\n')
-    expect((await second.call(['conflicts'])).stdout).toBe('')
-  })
+  test(
+    'two new files conflict, because an index of names is one file',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await pair()
+      await create(first, '/a.md')
+      await create(second, '/b.md')
+      await send(first)
+      const { exitCode, stdout } = await second.call(['sync'])
+      expect([exitCode, stdout]).toEqual([0, expect.stringContaining('merged in')])
+      expect(await second.ok('ls')).toBe('a.md\nb.md\nnotes.md\n')
+      expect((await second.call(['conflicts'])).stdout).toBe('')
+    },
+  )
 })
 
 describe('row 4', () => {
@@ -122,7 +126,7 @@ describe('row 4', () => {
     expect(branchOf(remote)).toBe(before)
   })
 
-  test('“all done” is said where nothing was sent', async () => {
+  test('“all done” is said where nothing was sent', { tags: 'slow' }, async () => {
     const { first, remote } = await pair()
     await first.ok('remote', 'add', 'drive', '/nowhere/at/all.git')
     await first.ok('remote', 'add', 'away', 'http://127.0.0.1:9/x.git')
@@ -188,25 +192,29 @@ describe('row 4', () => {
 })
 
 describe('row 5', () => {
-  test('a removed device goes on reading, and the old history is said to be safe', async () => {
-    const { first, second, remote } = await pair()
-    await send(second)
-    const { devices } = await first.json('device', 'list')
-    const other = (Array.isArray(devices) ? devices : []).find((one) => !one.this_device)
-    const removed = await first.ok('device', 'remove', String(other.device_id))
-    expect(removed).toContain('It cannot read what is written from now on')
-    expect(removed).toMatch(/the history so far: 4 commits\n {2}1 memory as they are/)
-    await create(first, '/after.md')
-    await send(first)
-    const { exitCode, stderr } = await second.call(['sync'])
-    expect([exitCode, stderr]).toEqual([WRONG_KEY, expect.stringContaining('it was removed')])
-    // Not with the bytes of the host either.
-    const copy = copyRemote(remote)
-    expect((await second.call(['cat', 'after.md', '--store', copy])).exitCode).toBe(WRONG_KEY)
-    expect(await second.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
-  })
+  test(
+    'a removed device goes on reading, and the old history is said to be safe',
+    { tags: 'slow' },
+    async () => {
+      const { first, second, remote } = await pair()
+      await send(second)
+      const { devices } = await first.json('device', 'list')
+      const other = (Array.isArray(devices) ? devices : []).find((one) => !one.this_device)
+      const removed = await first.ok('device', 'remove', String(other.device_id))
+      expect(removed).toContain('It cannot read what is written from now on')
+      expect(removed).toMatch(/the history so far: 4 commits\n {2}1 memory as they are/)
+      await create(first, '/after.md')
+      await send(first)
+      const { exitCode, stderr } = await second.call(['sync'])
+      expect([exitCode, stderr]).toEqual([WRONG_KEY, expect.stringContaining('it was removed')])
+      // Not with the bytes of the host either.
+      const copy = copyRemote(remote)
+      expect((await second.call(['cat', 'after.md', '--store', copy])).exitCode).toBe(WRONG_KEY)
+      expect(await second.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
+    },
+  )
 
-  test('a rotated key still gives access', async () => {
+  test('a rotated key still gives access', { tags: 'slow' }, async () => {
     const { first, remote, recoveryKey } = await pair()
     const made = await first.json('key', 'recovery')
     await send(first)
@@ -215,7 +223,7 @@ describe('row 5', () => {
     expect(await third.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
   })
 
-  test('an added device cannot read what was written before', async () => {
+  test('an added device cannot read what was written before', { tags: 'slow' }, async () => {
     const { first, remote } = await pair()
     const home = newHome()
     await home.call(['device', 'card'])

@@ -104,7 +104,7 @@ describe('the tour', () => {
     expect(longest).toBeLessThanOrEqual(120 + directory.length)
   })
 
-  test('leaves the store that it names, whole and ready to use', async () => {
+  test('leaves the store that it names, whole and ready to use', { tags: 'slow' }, async () => {
     const at = placeOf(finished.stdout)
     const identity = await parseIdentity(readFileSync(at.identityFile, 'utf8'))
     const store = await openStore({ ...at, identity })
@@ -222,7 +222,7 @@ test.each(full ? withoutPrograms : [])(
   },
 )
 
-test('the tour exits above 0 with one line if it cannot work', () => {
+test('the tour exits above 0 with one line if it cannot work', { tags: 'slow' }, () => {
   const { status, stderr } = tour('/nonexistent')
   expect(status).toBe(1)
   expect(stderr).toMatch(/^\nThe tour stopped: [^\n]+\n$/)

@@ -22,17 +22,21 @@ async function startCompaction(directory: string): Promise<{ readonly ended: Pro
   return { ended }
 }
 
-test('an erasure waits for it, longer than anything else would, and is done', async () => {
-  const place = await prepareStore()
-  const store = await openDiskObjectStore({ ...place, lockWaitMs })
-  const { ended } = await startCompaction(place.directory)
-  await expect(store.checkpoint()).rejects.toMatchObject({ code: 'locked' })
-  await commitErasure(store, erasure)
-  expect(store.status().purgePending).toBe(erasure.dead.size)
-  await store.checkpoint()
-  expect(store.status().purgePending).toBe(0)
-  expect(await ended).toBe(0)
-  expectErased(place.directory, store, erasure)
-  await store.close()
-  expectSound(place)
-})
+test(
+  'an erasure waits for it, longer than anything else would, and is done',
+  { tags: 'slow' },
+  async () => {
+    const place = await prepareStore()
+    const store = await openDiskObjectStore({ ...place, lockWaitMs })
+    const { ended } = await startCompaction(place.directory)
+    await expect(store.checkpoint()).rejects.toMatchObject({ code: 'locked' })
+    await commitErasure(store, erasure)
+    expect(store.status().purgePending).toBe(erasure.dead.size)
+    await store.checkpoint()
+    expect(store.status().purgePending).toBe(0)
+    expect(await ended).toBe(0)
+    expectErased(place.directory, store, erasure)
+    await store.close()
+    expectSound(place)
+  },
+)

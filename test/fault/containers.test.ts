@@ -81,6 +81,7 @@ test.skipIf(missing)(
 
 test.skipIf(missing)(
   `a writer in a container, killed ${kills} times under load, loses nothing${note}`,
+  { tags: 'slow' },
   async () => {
     const place = await newPlace()
     const random = seededBytes(seed)

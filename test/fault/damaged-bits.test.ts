@@ -156,21 +156,26 @@ function usedBytes(bytes: Uint8Array): number {
 describe.each(['journal-a', 'journal-b'])('%s', (name) => {
   const path = `store/gitlocket/${name}`
 
-  test('changed in any bit or length leads to the same head, or is refused', async () => {
-    const copy = temporaryDirectory()
-    cpSync(template, copy, { recursive: true })
-    const bytes = new Uint8Array(readFileSync(join(copy, path)))
-    expect(surveyJournal(bytes).before.length).toBeGreaterThan(2)
-    const verdicts = new Set<string | undefined>()
-    for (const [what, changed] of changesOf(bytes, { upTo: usedBytes(bytes), wanted: 60 })) {
-      if (changed.length === 0) continue
-      writeFileSync(join(copy, path), changed)
-      const verdict = await headIn(copy)
-      verdicts.add(verdict)
-      if (verdict !== head) expect(`${what}, ${verdict}`).toBe(`${what}, refused: journal_corrupt`)
-    }
-    expect(verdicts).toEqual(new Set([head, 'refused: journal_corrupt']))
-  })
+  test(
+    'changed in any bit or length leads to the same head, or is refused',
+    { tags: 'slow' },
+    async () => {
+      const copy = temporaryDirectory()
+      cpSync(template, copy, { recursive: true })
+      const bytes = new Uint8Array(readFileSync(join(copy, path)))
+      expect(surveyJournal(bytes).before.length).toBeGreaterThan(2)
+      const verdicts = new Set<string | undefined>()
+      for (const [what, changed] of changesOf(bytes, { upTo: usedBytes(bytes), wanted: 60 })) {
+        if (changed.length === 0) continue
+        writeFileSync(join(copy, path), changed)
+        const verdict = await headIn(copy)
+        verdicts.add(verdict)
+        if (verdict !== head)
+          expect(`${what}, ${verdict}`).toBe(`${what}, refused: journal_corrupt`)
+      }
+      expect(verdicts).toEqual(new Set([head, 'refused: journal_corrupt']))
+    },
+  )
 
   test(
     'changed anywhere is not written over, and all is there once it is put back',
@@ -221,6 +226,7 @@ describe('a journal file that is gone as a whole', () => {
 describe('the branch', () => {
   test.each([false, true])(
     'changed in any bit or length, packed %s, is refused',
+    { tags: 'slow' },
     async (packed) => {
       for (const from of [template, join(shared, 'closed')]) {
         const copy = temporaryDirectory()
@@ -268,29 +274,33 @@ test('an anchor changed in any bit or length is refused', async () => {
   }
 })
 
-test('the lock of a dead process changed in any bit or length hides nothing', async () => {
-  const held = temporaryDirectory()
-  cpSync(template, held, { recursive: true })
-  const dying = new FaultyDisk()
-  const { directory } = placesOf(held)
-  const packer = inlinePacker(dying, directory)
-  const store = await openDiskObjectStore({ directory, disk: dying, packer, idleMs: Infinity })
-  await store.exclusive(async () => dying.die('nothing')).catch(() => undefined)
-  const own = join(directory, 'gitlocket')
-  const files = locksIn(held).map((name) => ({ name, bytes: readFileSync(join(own, name)) }))
-  expect(files.length).toBeGreaterThan(1)
-  for (const { name, bytes } of files) {
-    for (const [what, changed] of changesOf(bytes, { wanted: 12 })) {
-      for (const file of files) writeFileSync(join(own, file.name), file.bytes)
-      // Lock and owner are one file of two names; a new one is changed alone.
-      rmSync(join(own, name))
-      writeFileSync(join(own, name), changed)
-      expect([what, await headIn(held)]).toEqual([what, head])
-      const verdict = await verdictOf(() => lockedIn(directory))
-      expect([what, ['held', 'refused: locked'].includes(verdict)]).toEqual([what, true])
+test(
+  'the lock of a dead process changed in any bit or length hides nothing',
+  { tags: 'slow' },
+  async () => {
+    const held = temporaryDirectory()
+    cpSync(template, held, { recursive: true })
+    const dying = new FaultyDisk()
+    const { directory } = placesOf(held)
+    const packer = inlinePacker(dying, directory)
+    const store = await openDiskObjectStore({ directory, disk: dying, packer, idleMs: Infinity })
+    await store.exclusive(async () => dying.die('nothing')).catch(() => undefined)
+    const own = join(directory, 'gitlocket')
+    const files = locksIn(held).map((name) => ({ name, bytes: readFileSync(join(own, name)) }))
+    expect(files.length).toBeGreaterThan(1)
+    for (const { name, bytes } of files) {
+      for (const [what, changed] of changesOf(bytes, { wanted: 12 })) {
+        for (const file of files) writeFileSync(join(own, file.name), file.bytes)
+        // Lock and owner are one file of two names; a new one is changed alone.
+        rmSync(join(own, name))
+        writeFileSync(join(own, name), changed)
+        expect([what, await headIn(held)]).toEqual([what, head])
+        const verdict = await verdictOf(() => lockedIn(directory))
+        expect([what, ['held', 'refused: locked'].includes(verdict)]).toEqual([what, true])
+      }
     }
-  }
-})
+  },
+)
 
 /** Takes the writer lock as another process would. */
 async function lockedIn(directory: string): Promise<string> {

@@ -27,7 +27,7 @@ const cases: readonly [code: ErrorCode, times: number][] = [
   ['storage_failed', Infinity],
 ]
 
-test.each(cases)('%s, %d times, at each operation', async (code, times) => {
+test.each(cases)('%s, %d times, at each operation', { tags: 'slow' }, async (code, times) => {
   const template = temporaryDirectory()
   await (await open(template, new FaultyDisk(), true)).close()
   let at = 1

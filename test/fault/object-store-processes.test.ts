@@ -19,7 +19,7 @@ import { seededBytes } from '../support/transitions.ts'
 const writer = fileURLToPath(new URL('../support/writer-process.mjs', import.meta.url))
 const kills = full ? 100 : 6
 
-test('two processes of two hundred writes each keep four hundred', async () => {
+test('two processes of two hundred writes each keep four hundred', { tags: 'slow' }, async () => {
   const directory = await newStore()
   const children = [startWriter(directory, 200), startWriter(directory, 200)]
   const codes = await Promise.all(children.map(({ ended }) => ended))

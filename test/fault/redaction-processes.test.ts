@@ -25,23 +25,27 @@ import { seededBytes } from '../support/transitions.ts'
 const kills = full ? 25 : 1
 
 describe('a process that reads and writes, while another one redacts', () => {
-  test.each(sample(['first', 'second'] as const, 2))('on the %s device', async (who) => {
-    const site = await newSite(full ? 6 : 2, short)
-    const worker = startProcess('work', site[who], 'worker', site.secrets)
-    const store = await openStore(site.first)
-    const dead: string[] = []
-    for (const id of site.secrets) {
-      const seen = worker.lines('wrote').length
-      await expect.poll(() => worker.lines('wrote').length, patience).toBeGreaterThan(seen + 1)
-      const select = { versionIds: [id] }
-      const { certificate } = await store.as(author).redact({ select, reason })
-      dead.push(...(certificate?.object_ids ?? []))
-    }
-    await expect.poll(() => worker.lines('gone').length, patience).toBe(site.secrets.length)
-    await worker.end()
-    await store.close()
-    await expectErased(site, site.secrets, [worker], dead)
-  })
+  test.each(sample(['first', 'second'] as const, 2))(
+    'on the %s device',
+    { tags: 'slow' },
+    async (who) => {
+      const site = await newSite(full ? 6 : 2, short)
+      const worker = startProcess('work', site[who], 'worker', site.secrets)
+      const store = await openStore(site.first)
+      const dead: string[] = []
+      for (const id of site.secrets) {
+        const seen = worker.lines('wrote').length
+        await expect.poll(() => worker.lines('wrote').length, patience).toBeGreaterThan(seen + 1)
+        const select = { versionIds: [id] }
+        const { certificate } = await store.as(author).redact({ select, reason })
+        dead.push(...(certificate?.object_ids ?? []))
+      }
+      await expect.poll(() => worker.lines('gone').length, patience).toBe(site.secrets.length)
+      await worker.end()
+      await store.close()
+      await expectErased(site, site.secrets, [worker], dead)
+    },
+  )
 })
 
 test(

@@ -51,7 +51,7 @@ describe('A repository that is half deleted', () => {
     'HEAD config refs gitlocket',
     'HEAD gitlocket',
   ]
-  test.each(lost)('is mended from a copy without %s', async (names) => {
+  test.each(lost)('is mended from a copy without %s', { tags: 'slow' }, async (names) => {
     const place = copyOfWorld(world)
     remove(place, names.split(' '))
     const report = await repair(place, world.copy)
@@ -59,33 +59,41 @@ describe('A repository that is half deleted', () => {
     await expectWhole(place)
   })
 
-  test('keeps what was never sent where only the journal and its packs are left', async () => {
-    const place = copyOfWorld(world)
-    remove(place, ['HEAD', 'config', 'refs'])
-    expect(await repair(place)).toMatchObject({ whole: true, saved: { elsewhere: 0 } })
-    await expectWhole(place)
-  })
+  test(
+    'keeps what was never sent where only the journal and its packs are left',
+    { tags: 'slow' },
+    async () => {
+      const place = copyOfWorld(world)
+      remove(place, ['HEAD', 'config', 'refs'])
+      expect(await repair(place)).toMatchObject({ whole: true, saved: { elsewhere: 0 } })
+      await expectWhole(place)
+    },
+  )
 })
 
 describe('Packed refs', () => {
   const garbage = ['\u0001\u0002 nothing', 'refs/tags/kept refs', '^', '']
-  test.each(garbage)('with the line %j are mended, and what can be read is kept', async (line) => {
-    const place = copyOfWorld(world)
-    const main = git(['rev-parse', 'main'], place.directory).trim()
-    const packed = `${place.directory}/packed-refs`
-    writeFileSync(
-      packed,
-      `# pack-refs with: peeled fully-peeled sorted \n${line}\n${main} refs/tags/kept\n`,
-    )
-    const { whole, damages, aside } = await repair(place)
-    expect({ whole, files: damages.map(({ file }) => file) }).toEqual({
-      whole: true,
-      files: ['packed-refs'],
-    })
-    expect(git(['rev-parse', 'kept'], place.directory).trim()).toBe(main)
-    expect(existsSync(`${place.directory}/${aside}/packed-refs`)).toBe(true)
-    await expectWhole(place)
-  })
+  test.each(garbage)(
+    'with the line %j are mended, and what can be read is kept',
+    { tags: 'slow' },
+    async (line) => {
+      const place = copyOfWorld(world)
+      const main = git(['rev-parse', 'main'], place.directory).trim()
+      const packed = `${place.directory}/packed-refs`
+      writeFileSync(
+        packed,
+        `# pack-refs with: peeled fully-peeled sorted \n${line}\n${main} refs/tags/kept\n`,
+      )
+      const { whole, damages, aside } = await repair(place)
+      expect({ whole, files: damages.map(({ file }) => file) }).toEqual({
+        whole: true,
+        files: ['packed-refs'],
+      })
+      expect(git(['rev-parse', 'kept'], place.directory).trim()).toBe(main)
+      expect(existsSync(`${place.directory}/${aside}/packed-refs`)).toBe(true)
+      await expectWhole(place)
+    },
+  )
 
   test('that are sound are left as they are', async () => {
     const place = copyOfWorld(world)
@@ -118,28 +126,32 @@ describe('A list of what a redaction has to erase', () => {
     return { place, versionId }
   }
 
-  test('is made anew where it is damaged, and everything on it goes', async () => {
-    const { place: whole, versionId } = await notErased()
-    for (const how of full ? harms : [harms[seed % harms.length] ?? 'flip']) {
-      if (how === 'remove') continue
-      const place = copyOfWorld({ place: whole })
-      const list = `${place.directory}/gitlocket/purge-0123456789abcdef`
-      writeFileSync(list, Buffer.alloc(200, 0x47))
-      harm(list, how, 0.5)
-      const report = await repair(place)
-      expect(report, how).toMatchObject({ whole: true, missing: [] })
-      expect(report.damages.map(({ file }) => file)).toEqual(['gitlocket/purge-0123456789abcdef'])
-      expect(report.toErase).toBeGreaterThan(0)
-      const store = await reopen(place)
-      const contents = await contentsOf(store)
-      expect((await store.maintenance.findResidue()).found).not.toEqual([])
-      await store.maintenance.compact()
-      expect(await store.maintenance.findResidue()).toMatchObject({ found: [], pending: 0 })
-      expect((await store.history.version(versionId)).content).toBeUndefined()
-      await store.close()
-      await expectWhole(place, contents)
-    }
-  })
+  test(
+    'is made anew where it is damaged, and everything on it goes',
+    { tags: 'slow' },
+    async () => {
+      const { place: whole, versionId } = await notErased()
+      for (const how of full ? harms : [harms[seed % harms.length] ?? 'flip']) {
+        if (how === 'remove') continue
+        const place = copyOfWorld({ place: whole })
+        const list = `${place.directory}/gitlocket/purge-0123456789abcdef`
+        writeFileSync(list, Buffer.alloc(200, 0x47))
+        harm(list, how, 0.5)
+        const report = await repair(place)
+        expect(report, how).toMatchObject({ whole: true, missing: [] })
+        expect(report.damages.map(({ file }) => file)).toEqual(['gitlocket/purge-0123456789abcdef'])
+        expect(report.toErase).toBeGreaterThan(0)
+        const store = await reopen(place)
+        const contents = await contentsOf(store)
+        expect((await store.maintenance.findResidue()).found).not.toEqual([])
+        await store.maintenance.compact()
+        expect(await store.maintenance.findResidue()).toMatchObject({ found: [], pending: 0 })
+        expect((await store.history.version(versionId)).content).toBeUndefined()
+        await store.close()
+        await expectWhole(place, contents)
+      }
+    },
+  )
 
   test('that names nothing which is left is put aside', async () => {
     const place = copyOfWorld(world)

@@ -151,6 +151,7 @@ async function expectWhole(
 
 test.each(Array.from({ length: rounds }, (_, round) => round))(
   'beside writes, syncs, redactions and upkeep of the same process (%i)',
+  { tags: 'slow' },
   async (round) => {
     const { remote, clones } = await twoClones()
     const said = await runHere(workersOf(clones, seededBytes(seed * 1000 + round)))

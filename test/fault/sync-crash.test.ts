@@ -329,6 +329,7 @@ const joins: readonly (readonly [name: string, death: Death, prepare: () => Prom
 describe.each(joins)('joining %s', (_, usual, prepare) => {
   test.each(full ? everyDeath : [usual])(
     'survives a death $moment an operation, losing $loss',
+    { tags: 'slow' },
     async (death) => {
       await start()
       const recoveryKey = await prepare()

@@ -208,6 +208,7 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
 describe('joining a trail', () => {
   test.each(full ? everyDeath : [killed])(
     'survives a death $moment an operation, losing $loss',
+    { tags: 'slow' },
     async (death) => {
       await start()
       const reset = site.keep()

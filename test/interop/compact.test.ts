@@ -67,16 +67,20 @@ async function addPack({ packs }: Repository): Promise<void> {
 }
 
 describe('stock git', () => {
-  test('finds every object byte for byte as it was, in a sound pack', async () => {
-    const place = await repository(5)
-    const before = contents(place)
-    await compact(place)
-    expectSound(place)
-    expect(contents(place).equals(before)).toBe(true)
-    expect(Number(git(['rev-list', '--count', 'main'], place.directory))).toBe(commits)
-  })
+  test(
+    'finds every object byte for byte as it was, in a sound pack',
+    { tags: 'slow' },
+    async () => {
+      const place = await repository(5)
+      const before = contents(place)
+      await compact(place)
+      expectSound(place)
+      expect(contents(place).equals(before)).toBe(true)
+      expect(Number(git(['rev-list', '--count', 'main'], place.directory))).toBe(commits)
+    },
+  )
 
-  test('clones and collects what was compacted', async () => {
+  test('clones and collects what was compacted', { tags: 'slow' }, async () => {
     const place = await repository(3)
     const before = contents(place)
     await compact(place)
@@ -112,7 +116,7 @@ describe('what stock git packed goes into one pack', () => {
     ['a reverse index', [['-c', 'pack.writeReverseIndex=true', 'repack', '-adq']]],
     ['a commit-graph', [['commit-graph', 'write', '--reachable']]],
   ]
-  test.each(sample(ways, 2))('%s', async (_, commands) => {
+  test.each(sample(ways, 2))('%s', { tags: 'slow' }, async (_, commands) => {
     const place = await repository(3)
     for (const command of commands) git(command, place.directory)
     await addPack(place)
@@ -122,7 +126,7 @@ describe('what stock git packed goes into one pack', () => {
     expect(contents(place).equals(before)).toBe(true)
   })
 
-  test('tags, links, submodules, merges and what nothing leads to', async () => {
+  test('tags, links, submodules, merges and what nothing leads to', { tags: 'slow' }, async () => {
     const place = await repository(1)
     const { directory } = place
     git(['tag', '-a', '-m', 'a tag', 'v1', 'main'], directory)

@@ -84,7 +84,7 @@ async function expectMended({ remote, url, first, access }: Served): Promise<voi
 }
 
 describe.each(hosts)('behind %s a repair', (_, serve, isMissing) => {
-  test.skipIf(isMissing)('sends what is missing', async () => {
+  test.skipIf(isMissing)('sends what is missing', { tags: 'slow' }, async () => {
     const served = await serve()
     rmSync(looseFile(served.remote))
     expect(() => git(['fsck', '--no-dangling'], served.remote)).toThrow(/git fsck/)

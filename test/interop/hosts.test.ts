@@ -114,7 +114,7 @@ const hosts: readonly Row[] = [
 
 describe('a store is pushed, joined, merged, redacted, and cloned with stock git', () => {
   for (const [name, start, needs] of sample(hosts, 3)) {
-    test.skipIf(needs?.missing)(`over ${name}${needs?.note ?? ''}`, async () => {
+    test.skipIf(needs?.missing)(`over ${name}${needs?.note ?? ''}`, { tags: 'slow' }, async () => {
       await expectServes(await start())
     })
   }

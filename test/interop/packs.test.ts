@@ -103,13 +103,13 @@ describe('stock git reads our packs', () => {
     expect(ours).toBeLessThan((size()[0] ?? 0) * 1.1)
   })
 
-  test('gc packs them again without loss', async () => {
+  test('gc packs them again without loss', { tags: 'slow' }, async () => {
     const { directory } = await ourRepository(4)
     git(['gc', '--quiet', '--prune=now'], directory)
     expect(judgement(directory)).toEqual(sound)
   })
 
-  test('clone transfers them', async () => {
+  test('clone transfers them', { tags: 'slow' }, async () => {
     const { directory } = await ourRepository(2)
     const clone = temporaryDirectory()
     git(['clone', '--quiet', '--bare', `file://${directory}`, '.'], clone)
@@ -153,7 +153,7 @@ describe('we read the packs of stock git', () => {
     ],
     ['repack --geometric=2 and a multi-pack-index', [['repack', '-dq', '--geometric=2', '-m']]],
     ['a bitmap', [['repack', '-adbq']]],
-  ])('after %s', async (_, commands) => {
+  ])('after %s', { tags: 'slow' }, async (_, commands) => {
     const { directory, packs } = await ourRepository(3)
     for (const command of commands) git(command, directory)
     expect(mismatches({ directory, packs })).toEqual([])
@@ -182,7 +182,7 @@ describe('we read the packs of stock git', () => {
     expect(mismatches({ directory, packs }, set)).toEqual([])
   })
 
-  test('while it repacks under a set that is open', async () => {
+  test('while it repacks under a set that is open', { tags: 'slow' }, async () => {
     const repository = await ourRepository(3)
     const set = new PackSet(systemDisk, repository.packs)
     set.rescan()
@@ -213,7 +213,7 @@ describe('planMerge', () => {
 })
 
 describe('isomorphic-git', () => {
-  test('reads our packs', async () => {
+  test('reads our packs', { tags: 'slow' }, async () => {
     const { directory } = await ourRepository(2)
     const cache = {}
     for (const { oid, type, body } of story.objects.slice(0, 100)) {

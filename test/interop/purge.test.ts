@@ -206,7 +206,7 @@ const habits: readonly Habit[] = [
 ]
 
 describe('erasing after stock git has left', () => {
-  test.each(habits)('$name', async ({ do: act, check }) => {
+  test.each(habits)('$name', { tags: 'slow' }, async ({ do: act, check }) => {
     const place = await prepareStore()
     act(place)
     const store = await openDiskObjectStore(place)

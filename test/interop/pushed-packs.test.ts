@@ -131,31 +131,37 @@ describe('a push that was refused', () => {
     await expectInStep(host)
   })
 
-  test('says what helps where the host has lost a tree that it builds on', async () => {
-    const host = await hostOf(installedGit, await newWorld())
-    const { a, remote } = host
-    git(['repack', '-adq'], remote)
-    const lost = git(['rev-parse', 'main:m'], remote).trim()
-    const kept = git(['rev-list', '--objects', 'main'], remote).split('\n')
-    const names = kept.map((line) => line.slice(0, 40)).filter((oid) => oid !== lost && oid !== '')
-    const without = git(
-      ['pack-objects', '-q', `${remote}/objects/pack/pack`],
-      remote,
-      names.join('\n'),
-    )
-    for (const file of readdirSync(`${remote}/objects/pack`)) {
-      if (!file.includes(without.trim())) rmSync(`${remote}/objects/pack/${file}`)
-    }
-    await apply(a, edit('/shared/0.md'))
-    expect(await failureOf(host.sync(a))).toMatchObject({
-      code: 'push_rejected',
-      message: expect.stringContaining('`sync --repair` sends everything, without deltas'),
-    })
-    await a.store
-      .as(author)
-      .sync({ access: { environment: installedGit.environment }, repair: true })
-    await expectInStep(host)
-  })
+  test(
+    'says what helps where the host has lost a tree that it builds on',
+    { tags: 'slow' },
+    async () => {
+      const host = await hostOf(installedGit, await newWorld())
+      const { a, remote } = host
+      git(['repack', '-adq'], remote)
+      const lost = git(['rev-parse', 'main:m'], remote).trim()
+      const kept = git(['rev-list', '--objects', 'main'], remote).split('\n')
+      const names = kept
+        .map((line) => line.slice(0, 40))
+        .filter((oid) => oid !== lost && oid !== '')
+      const without = git(
+        ['pack-objects', '-q', `${remote}/objects/pack/pack`],
+        remote,
+        names.join('\n'),
+      )
+      for (const file of readdirSync(`${remote}/objects/pack`)) {
+        if (!file.includes(without.trim())) rmSync(`${remote}/objects/pack/${file}`)
+      }
+      await apply(a, edit('/shared/0.md'))
+      expect(await failureOf(host.sync(a))).toMatchObject({
+        code: 'push_rejected',
+        message: expect.stringContaining('`sync --repair` sends everything, without deltas'),
+      })
+      await a.store
+        .as(author)
+        .sync({ access: { environment: installedGit.environment }, repair: true })
+      await expectInStep(host)
+    },
+  )
 })
 
 type Work = 'create' | 'remove' | 'edit' | 'rename'

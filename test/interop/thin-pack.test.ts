@@ -26,7 +26,7 @@ describe.each(kinds)('a thin pack (%s)', (_, create) => {
   test.each([
     ['unpacks it', '1000'],
     ['completes it', '1'],
-  ])('makes a sound repository of a remote that %s', async (__, unpackLimit) => {
+  ])('makes a sound repository of a remote that %s', { tags: 'slow' }, async (__, unpackLimit) => {
     const history = new TestHistory(31)
     const store = await create()
     // By then every place is taken, so that trees change in few entries.
@@ -51,7 +51,7 @@ describe.each(kinds)('a thin pack (%s)', (_, create) => {
     await store.close()
   })
 
-  test('never builds on a tree that it brings itself', async () => {
+  test('never builds on a tree that it brings itself', { tags: 'slow' }, async () => {
     const history = new TestHistory(33)
     const store = await create()
     const before = history.take(200)

@@ -165,18 +165,22 @@ describe('a program that speaks for a host', () => {
     expect(seen).not.toMatch(/geheim|GITLOCKET|GIT_DIR/)
   })
 
-  test.skipIf(sshd.missing)(`ssh does not accept our key, or we not its${sshd.note}`, async () => {
-    const { url, strangerCommand, newcomerCommand } = await startSshServer()
-    const access = { url: `${url}${repository}`, environment }
-    const stranger = await failureOf(listRemote({ ...access, sshCommand: strangerCommand }))
-    expect(stranger).toMatchObject({
-      code: 'remote_auth',
-      message: expect.stringMatching(/ssh keys/),
-    })
-    const newcomer = await failureOf(listRemote({ ...access, sshCommand: newcomerCommand }))
-    expect(newcomer).toMatchObject({
-      code: 'remote_untrusted',
-      message: expect.stringMatching(/unknown/),
-    })
-  })
+  test.skipIf(sshd.missing)(
+    `ssh does not accept our key, or we not its${sshd.note}`,
+    { tags: 'slow' },
+    async () => {
+      const { url, strangerCommand, newcomerCommand } = await startSshServer()
+      const access = { url: `${url}${repository}`, environment }
+      const stranger = await failureOf(listRemote({ ...access, sshCommand: strangerCommand }))
+      expect(stranger).toMatchObject({
+        code: 'remote_auth',
+        message: expect.stringMatching(/ssh keys/),
+      })
+      const newcomer = await failureOf(listRemote({ ...access, sshCommand: newcomerCommand }))
+      expect(newcomer).toMatchObject({
+        code: 'remote_untrusted',
+        message: expect.stringMatching(/unknown/),
+      })
+    },
+  )
 })

@@ -81,29 +81,33 @@ describe('credentials', () => {
     expect(existsSync(asked)).toBe(false)
   })
 
-  test("git's helpers are asked, and told what became of the answer", async () => {
-    const server = await startGitServer({ repository, user })
-    const log = join(temporaryDirectory(), 'log')
-    const reply = `username=me\\npassword=${password.replace('%', '%%')}\\n`
-    const helper = program(
-      `printf '%s ' "$1" >> ${log}; grep -v -e ^username -e ^password | tr '\\n' ' ' >> ${log};` +
-        ` if [ "$1" = get ]; then printf '${reply}'; fi`,
-    )
-    const config = join(temporaryDirectory(), 'config')
-    writeFileSync(config, `[credential]\n\thelper = ${helper}\n`)
-    const withHelper = { ...environment, GIT_CONFIG_GLOBAL: config }
-    expect(await listRemote({ url: server.url, environment: withHelper })).toMatchObject({ head })
-    const host = server.url.slice('http://'.length).split('/')[0]
-    expect(readFileSync(log, 'utf8')).toMatch(
-      new RegExp(`^get protocol=http host=${host} .*store protocol=http host=${host} `),
-    )
-    const other = await startGitServer({ repository, user: { ...user, password: 'changed' } })
-    const error = await failureOf(listRemote({ url: other.url, environment: withHelper }))
-    expect(error.code).toBe('remote_auth')
-    expect(readFileSync(log, 'utf8')).toContain('erase protocol=http')
-  })
+  test(
+    "git's helpers are asked, and told what became of the answer",
+    { tags: 'slow' },
+    async () => {
+      const server = await startGitServer({ repository, user })
+      const log = join(temporaryDirectory(), 'log')
+      const reply = `username=me\\npassword=${password.replace('%', '%%')}\\n`
+      const helper = program(
+        `printf '%s ' "$1" >> ${log}; grep -v -e ^username -e ^password | tr '\\n' ' ' >> ${log};` +
+          ` if [ "$1" = get ]; then printf '${reply}'; fi`,
+      )
+      const config = join(temporaryDirectory(), 'config')
+      writeFileSync(config, `[credential]\n\thelper = ${helper}\n`)
+      const withHelper = { ...environment, GIT_CONFIG_GLOBAL: config }
+      expect(await listRemote({ url: server.url, environment: withHelper })).toMatchObject({ head })
+      const host = server.url.slice('http://'.length).split('/')[0]
+      expect(readFileSync(log, 'utf8')).toMatch(
+        new RegExp(`^get protocol=http host=${host} .*store protocol=http host=${host} `),
+      )
+      const other = await startGitServer({ repository, user: { ...user, password: 'changed' } })
+      const error = await failureOf(listRemote({ url: other.url, environment: withHelper }))
+      expect(error.code).toBe('remote_auth')
+      expect(readFileSync(log, 'utf8')).toContain('erase protocol=http')
+    },
+  )
 
-  test('a helper that waits for a person is not waited for', async () => {
+  test('a helper that waits for a person is not waited for', { tags: 'slow' }, async () => {
     const server = await startGitServer({ repository, user })
     const config = join(temporaryDirectory(), 'config')
     writeFileSync(config, `[credential]\n\thelper = ${program('exec sleep 300')}\n`)
@@ -114,7 +118,7 @@ describe('credentials', () => {
     expect(error.code).toBe('remote_auth')
   })
 
-  test('do not follow a redirect to another host', async () => {
+  test('do not follow a redirect to another host', { tags: 'slow' }, async () => {
     const own = makeBare(join(temporaryDirectory(), 'own.git'))
     git(['fetch', '--quiet', repository, 'main:main'], own)
     const elsewhere = await startGitServer({ repository: own })

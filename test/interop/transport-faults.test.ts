@@ -86,7 +86,7 @@ describe('asked for a list, a host that', () => {
     })
   })
 
-  test('has refs without end is not listened to for ever', async () => {
+  test('has refs without end is not listened to for ever', { tags: 'slow' }, async () => {
     const line = packet(`${head} refs/heads/${'x'.repeat(200)}\n`)
     const lines = Buffer.concat(Array<Buffer>(80_000).fill(line))
     const { access } = await withFault(repository, on(advertisement, listing(lines)))

@@ -228,7 +228,7 @@ test.each(missing.length > 0 ? missing : [])('over %s', (_, __, isMissing) => {
 test.each<[string, Peer]>([
   ['a file URL', async (repository) => ({ url: `file://${encodeURI(repository)}` })],
   ['http', async (repository) => ({ url: (await startGitServer({ repository })).url })],
-])('over %s, a history goes there and comes back', async (_, peer) => {
+])('over %s, a history goes there and comes back', { tags: 'slow' }, async (_, peer) => {
   const { repository, access } = await emptyRemote(peer)
   const history = new TestHistory(15)
   const transitions = history.take(3)

@@ -108,7 +108,7 @@ describe('a record', () => {
       .map((rows) => rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))),
   })
 
-  test('of any fields', () => {
+  test('of any fields', { tags: 'slow' }, () => {
     fc.assert(
       fc.property(change, (value) => {
         const padded = pad('record', signRecord('ab'.repeat(16), value, pair))
@@ -134,7 +134,7 @@ describe('a detail', () => {
     .uniqueArray(row, { maxLength: 20, selector: (one) => one.row })
     .map((list) => list.toSorted((a, b) => a.row - b.row))
 
-  test('of any rows', () => {
+  test('of any rows', { tags: 'slow' }, () => {
     fc.assert(
       fc.property(rows, text, (list, note) => {
         const noted = list.map((one) => (one.row === 0 ? { ...one, note } : one))
@@ -200,7 +200,7 @@ test('settings of any text', () => {
   )
 })
 
-test('a commit of any parts', () => {
+test('a commit of any parts', { tags: 'slow' }, () => {
   const oid = bytes(20).map(toHex)
   const parts = fc.record({
     tree: oid,

@@ -243,7 +243,7 @@ test(
   },
 )
 
-test('the snapshot at a cut is the one of its commit', async () => {
+test('the snapshot at a cut is the one of its commit', { tags: 'slow' }, async () => {
   await assertProperty(
     any,
     async (world) => {

@@ -83,7 +83,7 @@ function acceptedBy<T>(
 }
 
 describe('layouts', () => {
-  test('records: what is written is read as it was', () => {
+  test('records: what is written is read as it was', { tags: 'slow' }, () => {
     const property = fc.property(values.record, (record) => {
       const signed = signRecord(storeId, record, pair)
       const decoded = decodeRecord(values.padded('record', signed))

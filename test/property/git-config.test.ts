@@ -29,26 +29,30 @@ const config = fc
 
 const needsGit = requires('git')
 
-test.skipIf(needsGit.missing)(`settings are those that git lists${needsGit.note}`, () => {
-  const directory = temporaryDirectory()
-  const property = fc.property(config, (text) => {
-    const ours = settingsOf(text)
-    fc.pre(ours !== undefined)
-    writeFileSync(`${directory}/config`, text)
-    const theirs = listed(directory)
-    // Refused by git: then no git works on the repository, whatever we think.
-    fc.pre(theirs !== undefined)
-    expect(plain(ours)).toEqual(plain(theirs))
-  })
-  // A comment ends with its line, also before a backslash.
-  const examples: [string][] = [['[core]\n# \\\n[extensions]\nobjectformat = sha256\n']]
-  fc.assert(property, {
-    examples,
-    seed,
-    numRuns: full ? 5000 : 100,
-    maxSkipsPerRun: 1000,
-  })
-})
+test.skipIf(needsGit.missing)(
+  `settings are those that git lists${needsGit.note}`,
+  { tags: 'slow' },
+  () => {
+    const directory = temporaryDirectory()
+    const property = fc.property(config, (text) => {
+      const ours = settingsOf(text)
+      fc.pre(ours !== undefined)
+      writeFileSync(`${directory}/config`, text)
+      const theirs = listed(directory)
+      // Refused by git: then no git works on the repository, whatever we think.
+      fc.pre(theirs !== undefined)
+      expect(plain(ours)).toEqual(plain(theirs))
+    })
+    // A comment ends with its line, also before a backslash.
+    const examples: [string][] = [['[core]\n# \\\n[extensions]\nobjectformat = sha256\n']]
+    fc.assert(property, {
+      examples,
+      seed,
+      numRuns: full ? 5000 : 100,
+      maxSkipsPerRun: 1000,
+    })
+  },
+)
 
 /** Git's releases differ in the white space that they keep in and after a value. */
 function plain(settings: readonly string[] | undefined): readonly string[] | undefined {

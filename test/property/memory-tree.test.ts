@@ -133,7 +133,7 @@ test('what is written in one go is what is written step by step', { tags: 'slow'
   fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
 })
 
-test('a copy and what it was made from go on apart', () => {
+test('a copy and what it was made from go on apart', { tags: 'slow' }, () => {
   const property = fc.property(steps, steps, steps, (before, here, there) => {
     const original = new Trial()
     for (const each of before) original.take(each)

@@ -308,7 +308,7 @@ async function writeElsewhere({ place, model }: Trial, name: string, count: numb
   }
 }
 
-test('another process writes in between, and every handle sees it', async () => {
+test('another process writes in between, and every handle sees it', { tags: 'slow' }, async () => {
   const property = fc.asyncProperty(steps, steps, async (before, after) => {
     const trial = await Trial.start()
     try {

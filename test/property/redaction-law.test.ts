@@ -227,13 +227,17 @@ async function checkLaw(
   expect(reference.commits.length).toBe(commitsOf(places[0]).length)
 }
 
-test('rewriting commutes, keeps records and survivors, and verifies', async () => {
-  const steps = fc.array(step, { minLength: 4, maxLength: 30 })
-  const property = fc.asyncProperty(steps, choice, choice, async (taken, first, second) => {
-    await checkLaw(await randomStore(taken), first, second)
-  })
-  await fc.assert(property, { seed, numRuns: full ? 150 : 3 })
-}, 1_800_000)
+test(
+  'rewriting commutes, keeps records and survivors, and verifies',
+  { tags: 'slow', timeout: 1_800_000 },
+  async () => {
+    const steps = fc.array(step, { minLength: 4, maxLength: 30 })
+    const property = fc.asyncProperty(steps, choice, choice, async (taken, first, second) => {
+      await checkLaw(await randomStore(taken), first, second)
+    })
+    await fc.assert(property, { seed, numRuns: full ? 150 : 3 })
+  },
+)
 
 test(
   'the same where clones have gone apart and were merged',

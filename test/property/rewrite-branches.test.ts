@@ -195,33 +195,37 @@ function expectedTree({ snapshot }: Node, gone: ReadonlySet<string>): Oid | unde
   return atOnce(tree.encode([]))
 }
 
-test('rewriting branches commutes, keeps the shape of trees, and names the dead', async () => {
-  const property = fc.asyncProperty(worlds, choice, choice, async (plan, first, second) => {
-    const world = await worldOf(plan)
-    const candidates = redactable(world)
-    const pick = (bits: readonly boolean[]): string[] =>
-      candidates.filter((_, index) => bits[index % bits.length] === true)
-    const [r1, r2] = [pick(first), pick(second)]
-    const union = [...new Set([...r1, ...r2])]
-    const old = world.head.oid
-    const scratch = new Scratch(world.branches)
-    const rewritten = await scratch.rewrite(old, union)
-    const head = rewritten?.head ?? old
-    expect(await new Scratch(world.branches).rewriteAll(old, [r1, r2])).toBe(head)
-    expect(await new Scratch(world.branches).rewriteAll(old, [r2, r1])).toBe(head)
-    expect(await scratch.rewriteAll(head, [union])).toBe(head)
-    checkCommits(scratch, world, head, new Set(union))
-    const left = scratch.reachable(head)
-    const erased = [...scratch.reachable(old)].filter((oid) => !left.has(oid))
-    const dead = new Set(rewritten?.dead)
-    expect([...dead].filter((oid) => left.has(oid))).toEqual([])
-    // A directory of others that stay may go because its parent has few memories left.
-    const harmless = erased.filter((oid) => !dead.has(oid))
-    expect(harmless.every((oid) => [...scratch.reachable(oid)].some((one) => left.has(one)))).toBe(
-      true,
-    )
-    expect(harmless.map((oid) => scratch.source.objects.read(oid)?.type)).not.toContain('blob')
-    expect(harmless.map((oid) => scratch.source.objects.read(oid)?.type)).not.toContain('commit')
-  })
-  await fc.assert(property, { seed, numRuns: full ? 2000 : 30 })
-}, 1_800_000)
+test(
+  'rewriting branches commutes, keeps the shape of trees, and names the dead',
+  { tags: 'slow', timeout: 1_800_000 },
+  async () => {
+    const property = fc.asyncProperty(worlds, choice, choice, async (plan, first, second) => {
+      const world = await worldOf(plan)
+      const candidates = redactable(world)
+      const pick = (bits: readonly boolean[]): string[] =>
+        candidates.filter((_, index) => bits[index % bits.length] === true)
+      const [r1, r2] = [pick(first), pick(second)]
+      const union = [...new Set([...r1, ...r2])]
+      const old = world.head.oid
+      const scratch = new Scratch(world.branches)
+      const rewritten = await scratch.rewrite(old, union)
+      const head = rewritten?.head ?? old
+      expect(await new Scratch(world.branches).rewriteAll(old, [r1, r2])).toBe(head)
+      expect(await new Scratch(world.branches).rewriteAll(old, [r2, r1])).toBe(head)
+      expect(await scratch.rewriteAll(head, [union])).toBe(head)
+      checkCommits(scratch, world, head, new Set(union))
+      const left = scratch.reachable(head)
+      const erased = [...scratch.reachable(old)].filter((oid) => !left.has(oid))
+      const dead = new Set(rewritten?.dead)
+      expect([...dead].filter((oid) => left.has(oid))).toEqual([])
+      // A directory of others that stay may go because its parent has few memories left.
+      const harmless = erased.filter((oid) => !dead.has(oid))
+      expect(
+        harmless.every((oid) => [...scratch.reachable(oid)].some((one) => left.has(one))),
+      ).toBe(true)
+      expect(harmless.map((oid) => scratch.source.objects.read(oid)?.type)).not.toContain('blob')
+      expect(harmless.map((oid) => scratch.source.objects.read(oid)?.type)).not.toContain('commit')
+    })
+    await fc.assert(property, { seed, numRuns: full ? 2000 : 30 })
+  },
+)

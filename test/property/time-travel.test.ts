@@ -234,7 +234,7 @@ function linesOf(content: string): readonly string[] {
   return lines
 }
 
-test('every earlier state can be read, compared and traced', async () => {
+test('every earlier state can be read, compared and traced', { tags: 'slow' }, async () => {
   const property = fc.asyncProperty(steps, async (taken) => {
     const trial = await Trial.start()
     try {

@@ -147,25 +147,29 @@ function textsOf(
   return [...state].map(([id, text]) => `${id} ${textKey(text)}`).toSorted()
 }
 
-test('what does not overlap comes out as if it had never been written', async () => {
-  const commands = fc.array(command, { maxLength: full ? 60 : 40, size: 'max' })
-  const property = fc.asyncProperty(commands, async (given) => {
-    const { store, place } = await newStore()
-    try {
-      const worlds = new Worlds(store)
-      for (const [index, each] of given.entries()) await worlds.perform(each, `fresh-${index}`)
-      const { left } = await store.as(author).undo({ actorId: 'intruder' })
-      expect(left).toEqual([])
-      const expected = new Map<string, { path: string; content: string }>()
-      for (const [id, { without }] of worlds.memories) {
-        if (without !== undefined) expected.set(id, { ...without, content: contentOf(without) })
+test(
+  'what does not overlap comes out as if it had never been written',
+  { tags: 'slow' },
+  async () => {
+    const commands = fc.array(command, { maxLength: full ? 60 : 40, size: 'max' })
+    const property = fc.asyncProperty(commands, async (given) => {
+      const { store, place } = await newStore()
+      try {
+        const worlds = new Worlds(store)
+        for (const [index, each] of given.entries()) await worlds.perform(each, `fresh-${index}`)
+        const { left } = await store.as(author).undo({ actorId: 'intruder' })
+        expect(left).toEqual([])
+        const expected = new Map<string, { path: string; content: string }>()
+        for (const [id, { without }] of worlds.memories) {
+          if (without !== undefined) expected.set(id, { ...without, content: contentOf(without) })
+        }
+        expect(textsOf(await readState(store))).toEqual(textsOf(expected))
+        await store.maintenance.verify()
+      } finally {
+        await store.close()
+        rmSync(place.directory, { recursive: true })
       }
-      expect(textsOf(await readState(store))).toEqual(textsOf(expected))
-      await store.maintenance.verify()
-    } finally {
-      await store.close()
-      rmSync(place.directory, { recursive: true })
-    }
-  })
-  await fc.assert(property, { seed, numRuns: full ? 400 : 15 })
-})
+    })
+    await fc.assert(property, { seed, numRuns: full ? 400 : 15 })
+  },
+)

@@ -149,7 +149,7 @@ describe('commit_malformed:', () => {
   })
 })
 
-test('every changed byte of a commit is refused with a code', () => {
+test('every changed byte of a commit is refused with a code', { tags: 'slow' }, () => {
   const bytes = utf8(text)
   for (let at = 0; at < bytes.length; at++) {
     const changed = bytes.with(at, (bytes[at] ?? 0) ^ 1)

@@ -163,7 +163,7 @@ describe('a joined directory', () => {
     expect(gone).toEqual([slot(2)])
   })
 
-  test('is the one that the reference decoder makes, of any two', () => {
+  test('is the one that the reference decoder makes, of any two', { tags: 'slow' }, () => {
     fc.assert(
       fc.property(twoDirectories, ([first, second]) => {
         const joined = joinDirectories(storeId, [first, second])

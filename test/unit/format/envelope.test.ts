@@ -131,7 +131,7 @@ test('a truncation at every length is refused with an envelope code', () => {
   }
 })
 
-test('every changed bit of an envelope is refused with an envelope code', () => {
+test('every changed bit of an envelope is refused with an envelope code', { tags: 'slow' }, () => {
   for (let bit = 0; bit < envelope.length * 8; bit++) {
     const byte = envelope[bit >> 3] ?? 0
     const changed = envelope.with(bit >> 3, byte ^ (1 << (bit & 7)))

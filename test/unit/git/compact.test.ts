@@ -80,7 +80,7 @@ describe('compactPacks', () => {
     expect(losses(directory, objects)).toEqual([])
   })
 
-  test('any split into overlapping packs gives the same objects', async () => {
+  test('any split into overlapping packs gives the same objects', { tags: 'slow' }, async () => {
     const pick = fc.array(fc.subarray([...objects], { minLength: 1 }), {
       minLength: 1,
       maxLength: 5,
@@ -221,7 +221,7 @@ describe('in a worker thread', () => {
   test.each([
     ['before it starts', (controller: AbortController) => controller.abort()],
     ['while it works', () => undefined],
-  ])('a signal that is aborted %s cancels it', async (_, atOnce) => {
+  ])('a signal that is aborted %s cancels it', { tags: 'slow' }, async (_, atOnce) => {
     const directory = packDirectory()
     const names = await writeParts(directory, ...halves)
     const before = systemDisk.list(directory)

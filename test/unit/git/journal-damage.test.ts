@@ -157,22 +157,28 @@ describe('a damaged journal file', () => {
     expect(verdictIn(file.directory)).toBe('journal_corrupt')
   })
 
-  test('is not written by anybody, and can be read again once it is as it was', async () => {
-    const { directory, path, states, heads } = await appended([1, 1])
-    const bytes = states.at(-1) ?? new Uint8Array(0)
-    const journal = openJournal(directory)
-    writeFileSync(path, flipped(bytes, 8 * (surveyJournal(bytes).end - sectorBytes)))
-    const damaged = readFileSync(path)
-    for (let attempt = 0; attempt < 2; attempt += 1) {
-      expect(() => journal.refresh()).toThrow(expect.objectContaining({ code: 'journal_corrupt' }))
-    }
-    expect(readFileSync(path)).toEqual(damaged)
-    writeFileSync(path, bytes)
-    expect(journal.refresh()).toBe('everything')
-    expect(journal.link(undefined)).toBe(true)
-    expect(journal.head).toBe(heads.at(-1))
-    journal.close()
-  })
+  test(
+    'is not written by anybody, and can be read again once it is as it was',
+    { tags: 'slow' },
+    async () => {
+      const { directory, path, states, heads } = await appended([1, 1])
+      const bytes = states.at(-1) ?? new Uint8Array(0)
+      const journal = openJournal(directory)
+      writeFileSync(path, flipped(bytes, 8 * (surveyJournal(bytes).end - sectorBytes)))
+      const damaged = readFileSync(path)
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        expect(() => journal.refresh()).toThrow(
+          expect.objectContaining({ code: 'journal_corrupt' }),
+        )
+      }
+      expect(readFileSync(path)).toEqual(damaged)
+      writeFileSync(path, bytes)
+      expect(journal.refresh()).toBe('everything')
+      expect(journal.link(undefined)).toBe(true)
+      expect(journal.head).toBe(heads.at(-1))
+      journal.close()
+    },
+  )
 
   test(
     'names what is intact on both sides of the damage, with its bytes',

@@ -33,7 +33,7 @@ function refusal(bytes: Uint8Array): string | undefined {
 describe('a batch', () => {
   const origin = { generation: 3, salt: new Uint8Array(16).fill(7) }
 
-  test('decodes to what was encoded, whatever the objects', () => {
+  test('decodes to what was encoded, whatever the objects', { tags: 'slow' }, () => {
     const bytes = fc.uint8Array({ maxLength: 300 })
     const oid = fc.stringMatching(/^[0-9a-f]{40}$/)
     const type = fc.constantFrom('commit' as const, 'tree' as const)

@@ -68,24 +68,28 @@ describe('the journal', () => {
     journal.close()
   })
 
-  test('writes a batch with one fdatasync, and grows in steps of at most 1 MiB', async () => {
-    const directory = temporaryDirectory()
-    const disk = new FaultyDisk()
-    const journal = openJournal(directory, disk)
-    const history = new TestHistory(2)
-    await journal.append([history.next()])
-    disk.syncs = 0
-    await journal.append(history.take(32))
-    expect(disk.syncs).toBe(1)
-    let size = statSync(join(directory, 'journal-a')).size
-    for (let n = 0; n < 12; n += 1) {
-      await journal.append([history.next(300_000)])
-      const next = statSync(join(directory, 'journal-a')).size
-      expect(next - size).toBeLessThanOrEqual(2 ** 20)
-      size = next
-    }
-    journal.close()
-  })
+  test(
+    'writes a batch with one fdatasync, and grows in steps of at most 1 MiB',
+    { tags: 'slow' },
+    async () => {
+      const directory = temporaryDirectory()
+      const disk = new FaultyDisk()
+      const journal = openJournal(directory, disk)
+      const history = new TestHistory(2)
+      await journal.append([history.next()])
+      disk.syncs = 0
+      await journal.append(history.take(32))
+      expect(disk.syncs).toBe(1)
+      let size = statSync(join(directory, 'journal-a')).size
+      for (let n = 0; n < 12; n += 1) {
+        await journal.append([history.next(300_000)])
+        const next = statSync(join(directory, 'journal-a')).size
+        expect(next - size).toBeLessThanOrEqual(2 ** 20)
+        size = next
+      }
+      journal.close()
+    },
+  )
 
   test('takes frames up to the one that moved the branch for packed', async () => {
     const { directory, transitions } = await written(4)

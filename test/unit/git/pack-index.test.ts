@@ -56,7 +56,7 @@ describe('PackIndex', () => {
     expect(() => encode([...rows, ...rows.slice(0, 1)])).toThrow(corrupt)
   })
 
-  test('refuses every truncation and every flipped byte', () => {
+  test('refuses every truncation and every flipped byte', { tags: 'slow' }, () => {
     const bytes = encode(rows.slice(0, 20))
     for (let at = 0; at < bytes.length; at += 1) {
       expect(() => new PackIndex(bytes.subarray(0, at))).toThrow(corrupt)

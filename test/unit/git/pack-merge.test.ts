@@ -91,7 +91,7 @@ describe('mergePacks', () => {
     expect(merged?.bytes).toBe((sizes[0] ?? 0) + (sizes[1] ?? 0) - 32)
   })
 
-  test('reads no index and no pack as a whole, whatever is in them', async () => {
+  test('reads no index and no pack as a whole, whatever is in them', { tags: 'slow' }, async () => {
     const directory = temporaryDirectory()
     const large = [1, 2, 3].map((n) => object('blob', noise(`large ${n}`, 700_000)))
     const [first, second, third] = large

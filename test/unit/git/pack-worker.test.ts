@@ -19,7 +19,7 @@ test('the thread writes the pack that this one would, and takes no buffer away',
   expect(objects.every(({ body }) => body.length > 0)).toBe(true)
 })
 
-test('the thread merges packs', async () => {
+test('the thread merges packs', { tags: 'slow' }, async () => {
   const directory = temporaryDirectory()
   const names: string[] = []
   for (const part of [objects.slice(0, 30), objects.slice(30)]) {

@@ -138,7 +138,7 @@ test.each(['write', 'sync', 'rename', 'syncDirectory'] as const)(
   },
 )
 
-test('an object of many megabytes passes through', async () => {
+test('an object of many megabytes passes through', { tags: 'slow' }, async () => {
   const directory = temporaryDirectory()
   const large = object('blob', noise('large', 3_000_000))
   await writePack(systemDisk, directory, [large, ...objects])

@@ -104,7 +104,7 @@ describe('the purge', () => {
     expectSound(place)
   })
 
-  test('runs while another handle reads and writes', async () => {
+  test('runs while another handle reads and writes', { tags: 'slow' }, async () => {
     const place = await prepareStore()
     const [store, other] = [await openDiskObjectStore(place), await openDiskObjectStore(place)]
     const innocent = erasure.live.filter(({ oid }) => history.some(holds(oid)))

@@ -103,31 +103,35 @@ describe('reclaimable', () => {
 })
 
 describe('unreachable objects', () => {
-  test('are those that git finds, packed, loose, and behind refs and tags', async () => {
-    const place = await prepareStore()
-    const tip = place.run('rev-parse', 'main')
-    const side = place.run('commit-tree', '-p', `${tip}~3`, '-m', 'side', `${tip}^{tree}`)
-    const tagged = place.run('commit-tree', '-p', tip, '-m', 'tagged', `${tip}~5^{tree}`)
-    place.run('update-ref', 'refs/remotes/origin/main', side)
-    place.run('tag', '-a', '-m', 'tag', 'kept', tagged)
-    place.run('tag', '-a', '-m', 'tag of a tag', 'again', 'kept')
-    place.run('tag', 'tree', `${tip}~2^{tree}`)
-    const lost = place.run('commit-tree', '-p', tip, '-m', 'lost', `${tip}^{tree}`)
-    await writePack(systemDisk, join(place.directory, 'objects/pack'), [
-      { oid: newObject('tree', new Uint8Array(0)).oid, type: 'tree', body: new Uint8Array(0) },
-    ])
-    const expected = unreachableIn(place)
-    expect(expected).toContain(lost)
-    await opened(place, async (store) => {
-      expect((await store.findUnreachable()).objects).toBe(expected.length)
-    })
-    place.run('update-ref', '-d', 'refs/remotes/origin/main')
-    place.run('tag', '-d', 'again')
-    expect(unreachableIn(place).length).toBeGreaterThan(expected.length)
-    await opened(place, async (store) => {
-      expect((await store.findUnreachable()).objects).toBe(unreachableIn(place).length)
-    })
-  })
+  test(
+    'are those that git finds, packed, loose, and behind refs and tags',
+    { tags: 'slow' },
+    async () => {
+      const place = await prepareStore()
+      const tip = place.run('rev-parse', 'main')
+      const side = place.run('commit-tree', '-p', `${tip}~3`, '-m', 'side', `${tip}^{tree}`)
+      const tagged = place.run('commit-tree', '-p', tip, '-m', 'tagged', `${tip}~5^{tree}`)
+      place.run('update-ref', 'refs/remotes/origin/main', side)
+      place.run('tag', '-a', '-m', 'tag', 'kept', tagged)
+      place.run('tag', '-a', '-m', 'tag of a tag', 'again', 'kept')
+      place.run('tag', 'tree', `${tip}~2^{tree}`)
+      const lost = place.run('commit-tree', '-p', tip, '-m', 'lost', `${tip}^{tree}`)
+      await writePack(systemDisk, join(place.directory, 'objects/pack'), [
+        { oid: newObject('tree', new Uint8Array(0)).oid, type: 'tree', body: new Uint8Array(0) },
+      ])
+      const expected = unreachableIn(place)
+      expect(expected).toContain(lost)
+      await opened(place, async (store) => {
+        expect((await store.findUnreachable()).objects).toBe(expected.length)
+      })
+      place.run('update-ref', '-d', 'refs/remotes/origin/main')
+      place.run('tag', '-d', 'again')
+      expect(unreachableIn(place).length).toBeGreaterThan(expected.length)
+      await opened(place, async (store) => {
+        expect((await store.findUnreachable()).objects).toBe(unreachableIn(place).length)
+      })
+    },
+  )
 
   test('a fetch that came to nothing leaves some, which git gc drops', async () => {
     const place = await prepareStore()

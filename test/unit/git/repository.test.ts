@@ -124,7 +124,7 @@ describe('checking a repository', () => {
     expect(() => checkRepository(systemDisk, directory)).toThrow(expect.objectContaining({ code }))
   })
 
-  test('a real shallow, partial and sha256 clone', () => {
+  test('a real shallow, partial and sha256 clone', { tags: 'slow' }, () => {
     const root = temporaryDirectory()
     const origin = bare()
     commitTo(origin)

@@ -132,24 +132,28 @@ describe('a store', () => {
     expect(read(writer).memories.size).toBe(40)
   })
 
-  test('keeps the trail of a redacted version, and loses its detail and text', () => {
-    const writer = started()
-    writer.change([row(1, 'created', { content: 'secret' })])
-    writer.change([row(2, 'modified')])
-    writer.redact([{ memoryId: m1, versionId: version(1) }])
-    const store = read(writer)
-    expect(store.commits[1]?.rows).toEqual([
-      {
-        memoryId: m1,
-        versionId: version(1),
-        base: version(0),
-        operation: 'created',
-        redacted: true,
-      },
-    ])
-    expect([...store.redacted]).toEqual([version(1)])
-    expect(store.memories.get('/a')?.content).toBe('text 2\n')
-  })
+  test(
+    'keeps the trail of a redacted version, and loses its detail and text',
+    { tags: 'slow' },
+    () => {
+      const writer = started()
+      writer.change([row(1, 'created', { content: 'secret' })])
+      writer.change([row(2, 'modified')])
+      writer.redact([{ memoryId: m1, versionId: version(1) }])
+      const store = read(writer)
+      expect(store.commits[1]?.rows).toEqual([
+        {
+          memoryId: m1,
+          versionId: version(1),
+          base: version(0),
+          operation: 'created',
+          redacted: true,
+        },
+      ])
+      expect([...store.redacted]).toEqual([version(1)])
+      expect(store.memories.get('/a')?.content).toBe('text 2\n')
+    },
+  )
 
   test('passes git fsck and git verify-commit', () => {
     const writer = started()
@@ -171,7 +175,7 @@ describe('a store', () => {
     expect(git('verify-commit', 'main')).toBe('')
   })
 
-  test.each(['reader', 'auditor'] as const)('opens for a %s', (role) => {
+  test.each(['reader', 'auditor'] as const)('opens for a %s', { tags: 'slow' }, (role) => {
     const writer = started()
     const joining = member(writer, role)
     const slots = [founderOf(writer), joining].map((m) => slotFor(m, writer.epoch))
@@ -205,7 +209,7 @@ describe('a second epoch', () => {
     expect([...read(writer).memories.keys()]).toEqual(['/a', '/b'])
   })
 
-  test('is needed to remove a device', () => {
+  test('is needed to remove a device', { tags: 'slow' }, () => {
     const writer = started()
     const joining = member(writer, 'writer')
     const slots = [founderOf(writer), joining].map((m) => slotFor(m, writer.epoch))

@@ -45,7 +45,7 @@ describe('a device that is added by its card', () => {
     ['owner', true, 'done'],
     ['writer', true, 'done'],
     ['reader', true, 'permission_denied'],
-  ])('%s: reads %s, a write is %s', async (role, reads, writes) => {
+  ])('%s: reads %s, a write is %s', { tags: 'slow' }, async (role, reads, writes) => {
     const { deviceId } = await add(second, role)
     expect(deviceId).toBe(formatId('device', second.deviceId))
     await store.close()

@@ -93,6 +93,7 @@ function writtenAt(directory: string): Record<string, bigint> {
 describe('the cache of a history', () => {
   test.each([256, SEGMENT, SEGMENT + 1, 2 * SEGMENT + 300])(
     'gives %i commits back as they were',
+    { tags: 'slow' },
     async (count) => {
       const at = await place()
       const written = history(count)
@@ -163,16 +164,20 @@ describe('the cache of a history', () => {
   test.each([
     { gone: 'versions-0', left: 0 },
     { gone: 'versions-1024', left: SEGMENT },
-  ])('without $gone ends at $left, and is whole after the next write', async ({ gone, left }) => {
-    const at = await place()
-    const written = history(2 * SEGMENT + 300)
-    await writeHistory(at.owner, at.directory, written)
-    rmSync(`${at.directory}/${gone}`)
-    expect((await readBack(at)).commits).toHaveLength(left)
-    for (let n = 0; n < 256; n += 1) appendMade(written, made(written.commits.length))
-    await writeHistory(at.owner, at.directory, written)
-    expect(valuesOf(await readBack(at))).toBe(valuesOf(written))
-  })
+  ])(
+    'without $gone ends at $left, and is whole after the next write',
+    { tags: 'slow' },
+    async ({ gone, left }) => {
+      const at = await place()
+      const written = history(2 * SEGMENT + 300)
+      await writeHistory(at.owner, at.directory, written)
+      rmSync(`${at.directory}/${gone}`)
+      expect((await readBack(at)).commits).toHaveLength(left)
+      for (let n = 0; n < 256; n += 1) appendMade(written, made(written.commits.length))
+      await writeHistory(at.owner, at.directory, written)
+      expect(valuesOf(await readBack(at))).toBe(valuesOf(written))
+    },
+  )
 
   test('of another release is ignored and replaced', async () => {
     const at = await place()

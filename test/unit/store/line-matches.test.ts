@@ -46,7 +46,7 @@ describe('lines are matched', () => {
     expect(matched(older, newer)).toBe(places)
   })
 
-  test('to equal ones, in order, and as many as possible', () => {
+  test('to equal ones, in order, and as many as possible', { tags: 'slow' }, () => {
     const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 })
     const property = fc.property(text, text, (older, newer) => {
       const places = [...matchLines(older, newer)]

@@ -88,7 +88,7 @@ describe('a removed device', () => {
     },
   )
 
-  test('that was a writer, then an auditor, reads what is reported', async () => {
+  test('that was a writer, then an auditor, reads what is reported', { tags: 'slow' }, async () => {
     await store.as(author).devices.add(formatDeviceCard(other), 'writer')
     await store.close()
     const root = temporaryDirectory()

@@ -200,7 +200,7 @@ describe('what counts as a read', () => {
 })
 
 describe('recorded reads', () => {
-  test('survive the process, even if it only read', async () => {
+  test('survive the process, even if it only read', { tags: 'slow' }, async () => {
     const { store, days, reopened } = await storeInTime()
     await store.as(author).apply(creations('/a', '/b'))
     await store.read('/b')

@@ -59,7 +59,7 @@ describe('a private key is found', () => {
     expect(rulesIn(`before\n${key}\nafter\n`)).toEqual(['private key'])
   })
 
-  test('whole keys are compared: two with the same beginning are two', () => {
+  test('whole keys are compared: two with the same beginning are two', { tags: 'slow' }, () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const content = pem(rsa, 'pkcs8') + pem(other, 'pkcs8')
     const [a, b] = findSecrets(content).map(({ start, end }) => content.slice(start, end))

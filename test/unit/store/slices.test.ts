@@ -177,27 +177,31 @@ test('a push of one change of many memories: each directory that it made', async
   await objects.close()
 })
 
-test('verification of one commit of many memories: each of its rows', async () => {
-  const { store, place } = await newStore()
-  const creates = Array.from({ length: 20 }, (_, n) => {
-    return { type: 'create', path: `/${n}.md`, content: '' } as const
-  })
-  await store.as(author).apply(creates)
-  const read = await historyOf(store, place)
-  const next = vi.spyOn(TimeSlice.prototype, 'next')
-  const { objects, storeId, epochs } = read.contents
-  for (const threads of [0, 1]) {
-    next.mockClear()
-    const source = { objects, storeId, epochs }
-    const found = await inSlices(() => verifyHistory(source, objects.head ?? '', { threads }))
-    expect(found.versions.size).toBe(20)
-    // Opening, removal from the old path, and adding at the new one.
-    expect(next.mock.calls.length).toBeGreaterThanOrEqual(3 * creates.length)
-  }
-  next.mockRestore()
-  await read.close()
-  await store.close()
-})
+test(
+  'verification of one commit of many memories: each of its rows',
+  { tags: 'slow' },
+  async () => {
+    const { store, place } = await newStore()
+    const creates = Array.from({ length: 20 }, (_, n) => {
+      return { type: 'create', path: `/${n}.md`, content: '' } as const
+    })
+    await store.as(author).apply(creates)
+    const read = await historyOf(store, place)
+    const next = vi.spyOn(TimeSlice.prototype, 'next')
+    const { objects, storeId, epochs } = read.contents
+    for (const threads of [0, 1]) {
+      next.mockClear()
+      const source = { objects, storeId, epochs }
+      const found = await inSlices(() => verifyHistory(source, objects.head ?? '', { threads }))
+      expect(found.versions.size).toBe(20)
+      // Opening, removal from the old path, and adding at the new one.
+      expect(next.mock.calls.length).toBeGreaterThanOrEqual(3 * creates.length)
+    }
+    next.mockRestore()
+    await read.close()
+    await store.close()
+  },
+)
 
 test('comparing the trees of two moments: each directory', async () => {
   const { store, place } = await newStore()

@@ -131,24 +131,28 @@ const anyText = fc
   .array(fc.constantFrom('a\n', 'b\n', 'c\n', '\n', 'a\r\n'), { maxLength: 12 })
   .chain((lines) => fc.constantFrom(lines.join(''), `${lines.join('')}a`))
 
-test('a merge has whole lines of the three texts, and conflicts both ways or not at all', () => {
-  const property = fc.property(anyText, anyText, anyText, (base, ours, theirs) => {
-    const merged = mergeText(base, ours, theirs)
-    expect(mergeText(base, theirs, ours).clean).toBe(merged.clean)
-    if (!merged.clean) return
-    const sides = [base, ours, theirs].map(linesOf)
-    const known = new Set(sides.flat())
-    for (const line of linesOf(merged.text)) expect(known).toContain(line)
-    // Only the last line can have no line ending, and then also in one of the texts.
-    expect(
-      linesOf(merged.text)
-        .slice(0, -1)
-        .every((line) => line.endsWith('\n')),
-    ).toBe(true)
-    if (theirs === base) expect(merged.text).toBe(ours)
-  })
-  fc.assert(property, { seed, numRuns: full ? 100_000 : 1500 })
-})
+test(
+  'a merge has whole lines of the three texts, and conflicts both ways or not at all',
+  { tags: 'slow' },
+  () => {
+    const property = fc.property(anyText, anyText, anyText, (base, ours, theirs) => {
+      const merged = mergeText(base, ours, theirs)
+      expect(mergeText(base, theirs, ours).clean).toBe(merged.clean)
+      if (!merged.clean) return
+      const sides = [base, ours, theirs].map(linesOf)
+      const known = new Set(sides.flat())
+      for (const line of linesOf(merged.text)) expect(known).toContain(line)
+      // Only the last line can have no line ending, and then also in one of the texts.
+      expect(
+        linesOf(merged.text)
+          .slice(0, -1)
+          .every((line) => line.endsWith('\n')),
+      ).toBe(true)
+      if (theirs === base) expect(merged.text).toBe(ours)
+    })
+    fc.assert(property, { seed, numRuns: full ? 100_000 : 1500 })
+  },
+)
 
 describe('large texts', () => {
   const count = 100_000
@@ -157,7 +161,7 @@ describe('large texts', () => {
   }
   const base = lines((index) => `line ${index}`)
 
-  test('merge when the edits are far apart or many', () => {
+  test('merge when the edits are far apart or many', { tags: 'slow' }, () => {
     const ours = lines((index) => (index % 4 === 0 ? `ours ${index}` : `line ${index}`))
     const theirs = lines((index) => (index % 4 === 2 ? `theirs ${index}` : `line ${index}`))
     const merged = mergeText(base, ours, theirs)
@@ -197,7 +201,7 @@ describe('large texts', () => {
       `a\n${'\n'.repeat(count / 2)}b\n`,
       '\n'.repeat(count + 9),
     ],
-  ])('end in a conflict: %s', (_, from, ours, theirs) => {
+  ])('end in a conflict: %s', { tags: 'slow' }, (_, from, ours, theirs) => {
     expect(mergeText(from, ours, theirs)).toEqual({ clean: false })
   })
 })

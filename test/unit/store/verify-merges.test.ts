@@ -93,7 +93,7 @@ test.each([0, 2])(
   },
 )
 
-test('a refused head does not move the snapshot', async () => {
+test('a refused head does not move the snapshot', { tags: 'slow' }, async () => {
   const world = await braid(12)
   const [ours, theirs] = world.clones
   assert(ours !== undefined && theirs !== undefined, 'there are clones')

@@ -96,7 +96,7 @@ describe('the files', () => {
     expect(theirs && (await shown(files, theirs))).toBeUndefined()
   })
 
-  test('that are missing, older or reordered are not used', async () => {
+  test('that are missing, older or reordered are not used', { tags: 'slow' }, async () => {
     const files = await newFiles()
     const early = await appended(files, 3 * SEGMENT)
     const before = readFileSync(`${files.directory}/ids-${SEGMENT}`)

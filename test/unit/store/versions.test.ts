@@ -204,7 +204,7 @@ describe('a cursor', () => {
   })
 })
 
-test('the full view has contents, and at most twenty', async () => {
+test('the full view has contents, and at most twenty', { tags: 'slow' }, async () => {
   const { store, place } = await newStore()
   for (let n = 0; n < 23; n += 1) {
     await store.as(author).apply([{ type: 'create', path: `/${n}`, content: `text ${n}` }])

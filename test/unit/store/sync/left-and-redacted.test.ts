@@ -67,7 +67,7 @@ test('only a drop of commits that a remote has shown lowers what it must show', 
   expect(seen.find('second', 'u')).toMatchObject({ height: 1000 })
 })
 
-test('settings that were dropped as late are not reported as kept', async () => {
+test('settings that were dropped as late are not reported as kept', { tags: 'slow' }, async () => {
   const { owner, clone, removed } = await worlds()
   await owner.store.as(author).settings.update({ name: 'owner' })
   await owner.store.as(author).devices.remove([idOf(removed)])

@@ -50,23 +50,27 @@ describe('what the remote has shown since is taken over by', () => {
     await expectInStep(remote, [restored, b])
   })
 
-  test('a backup from before a sync right after which the machine died', async () => {
-    const { a, remote } = await pairOfClones()
-    const directory = await backUp(a)
-    const dying = { ...a, store: await reopen(a.place) }
-    await create(dying, '/since.md')
-    await sync(dying)
-    // The anchor follows when there is time; what the remote has shown is noted at once.
-    const stateDirectory = `${temporaryDirectory()}/state`
-    copyDirectory(a.place.stateDirectory, stateDirectory)
-    await dying.store.close()
-    const head = branchOf(remote)
-    const place = { ...a.place, directory, stateDirectory }
-    const restored = { place, store: await reopen(place) }
-    await sync(restored)
-    expectStillThere(remote, head)
-    await expectInStep(remote, [restored])
-  })
+  test(
+    'a backup from before a sync right after which the machine died',
+    { tags: 'slow' },
+    async () => {
+      const { a, remote } = await pairOfClones()
+      const directory = await backUp(a)
+      const dying = { ...a, store: await reopen(a.place) }
+      await create(dying, '/since.md')
+      await sync(dying)
+      // The anchor follows when there is time; what the remote has shown is noted at once.
+      const stateDirectory = `${temporaryDirectory()}/state`
+      copyDirectory(a.place.stateDirectory, stateDirectory)
+      await dying.store.close()
+      const head = branchOf(remote)
+      const place = { ...a.place, directory, stateDirectory }
+      const restored = { place, store: await reopen(place) }
+      await sync(restored)
+      expectStillThere(remote, head)
+      await expectInStep(remote, [restored])
+    },
+  )
 
   test('a second directory of the same device, open and behind', async () => {
     const { a, remote } = await pairOfClones()

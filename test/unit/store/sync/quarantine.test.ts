@@ -73,7 +73,7 @@ describe('once something is redacted, a foreign head is kept', () => {
     expect(await made).toBe(true)
   })
 
-  test('with a commit of another repository, which is not here', async () => {
+  test('with a commit of another repository, which is not here', { tags: 'slow' }, async () => {
     const elsewhere = '1'.repeat(40)
     const made = isKept((remote, { other }) => {
       return treeOf(remote, ['100644', 'a', other], ['160000', 'module', elsewhere])
@@ -83,19 +83,19 @@ describe('once something is redacted, a foreign head is kept', () => {
 })
 
 describe('a head that leads to what is redacted is not kept', () => {
-  test('under a name that no store has', async () => {
+  test('under a name that no store has', { tags: 'slow' }, async () => {
     const made = isKept((remote, { erased }) => treeOf(remote, ['100644', 'a file', erased]))
     expect(await made).toBe(false)
   })
 
-  test('under a name that is there twice', async () => {
+  test('under a name that is there twice', { tags: 'slow' }, async () => {
     const made = isKept((remote, { erased, other }) => {
       return treeOf(remote, ['100644', 'a', erased], ['100644', 'a', other])
     })
     expect(await made).toBe(false)
   })
 
-  test('below a directory whose mode only git reads', async () => {
+  test('below a directory whose mode only git reads', { tags: 'slow' }, async () => {
     const made = isKept((remote, { erased }) => {
       return treeOf(remote, ['040000', 'old', treeOf(remote, ['100644', 'a', erased])])
     })
@@ -115,7 +115,7 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
     expect(isKeptAs(forge.change([nextRow], { epoch: forge.newEpoch() }))).toBe(false)
   })
 
-  test('with more blobs than are opened', () => {
+  test('with more blobs than are opened', { tags: 'slow' }, () => {
     const keeps = (count: number): boolean => {
       const entries = Array.from({ length: count }, (_, index) => {
         const oid = Buffer.from(index.toString(16).padStart(40, '0'), 'hex')

@@ -20,7 +20,7 @@ async function statusOf({ store }: Clone): Promise<Partial<RemoteStatus> | undef
   return remotes.find(({ name }) => name === 'origin')
 }
 
-test('counts what a remote has not got, from the first sync on', async () => {
+test('counts what a remote has not got, from the first sync on', { tags: 'slow' }, async () => {
   const url = bareRemote()
   const first = await firstClone(url)
   const nothingKept = { name: 'origin', url, evidence: undefined }
@@ -53,7 +53,7 @@ test('counts what a redaction has renamed, and forgets another address', async (
   expect(await statusOf(first)).toMatchObject({ unsent: undefined })
 })
 
-test('names the ref that keeps what was refused', async () => {
+test('names the ref that keeps what was refused', { tags: 'slow' }, async () => {
   const url = bareRemote()
   const first = await firstClone(url)
   await sync(first)

@@ -36,15 +36,19 @@ describe('a memory that another clone changed while it was redacted here', () =>
     expect((await sync(a)).builtOnRedacted).toEqual([])
   })
 
-  test('is not named if nobody has changed it, or who redacts has written it anew', async () => {
-    const { a, b, erase } = await start()
-    await edit(a, '/key.md', 'key = none\n')
-    await erase()
-    await create(a, '/key.md', 'key = new\n')
-    await sync(a)
-    expect((await sync(b)).builtOnRedacted).toEqual([])
-    expect((await sync(a)).builtOnRedacted).toEqual([])
-  })
+  test(
+    'is not named if nobody has changed it, or who redacts has written it anew',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, erase } = await start()
+      await edit(a, '/key.md', 'key = none\n')
+      await erase()
+      await create(a, '/key.md', 'key = new\n')
+      await sync(a)
+      expect((await sync(b)).builtOnRedacted).toEqual([])
+      expect((await sync(a)).builtOnRedacted).toEqual([])
+    },
+  )
 
   test(
     'is not named again when a later redaction makes older commits anew',
@@ -82,16 +86,20 @@ describe('settings', () => {
     expect((await sync(b)).settings).toBeUndefined()
   })
 
-  test('that both sides changed hold on one side, and both are told', async () => {
-    const { a, b } = await pairOfClones()
-    await rename(a, 'one')
-    await create(b, '/higher.md')
-    await rename(b, 'two')
-    await sync(a)
-    expect((await sync(b)).settings).toBe('kept')
-    expect((await sync(a)).settings).toBe('replaced')
-    for (const { store } of [a, b]) {
-      expect((await store.status()).settings.name).toBe('two')
-    }
-  })
+  test(
+    'that both sides changed hold on one side, and both are told',
+    { tags: 'slow' },
+    async () => {
+      const { a, b } = await pairOfClones()
+      await rename(a, 'one')
+      await create(b, '/higher.md')
+      await rename(b, 'two')
+      await sync(a)
+      expect((await sync(b)).settings).toBe('kept')
+      expect((await sync(a)).settings).toBe('replaced')
+      for (const { store } of [a, b]) {
+        expect((await store.status()).settings.name).toBe('two')
+      }
+    },
+  )
 })

@@ -82,14 +82,18 @@ describe('a sync', () => {
     await expectSame(a, b)
   })
 
-  test('refuses a remote that holds another store, and loses nothing', async () => {
-    const { a, remote } = await pair()
-    const other = await firstClone(remote)
-    await write(other, { type: 'create', path: '/mine.md', content: 'mine' })
-    await expect(sync(other)).rejects.toMatchObject({ code: 'store_id_mismatch' })
-    expect(await contentsOf(other.store)).toEqual({ '/mine.md': 'mine' })
-    expect(git(['rev-parse', 'main'], remote).trim()).toBe(await headOf(a))
-  })
+  test(
+    'refuses a remote that holds another store, and loses nothing',
+    { tags: 'slow' },
+    async () => {
+      const { a, remote } = await pair()
+      const other = await firstClone(remote)
+      await write(other, { type: 'create', path: '/mine.md', content: 'mine' })
+      await expect(sync(other)).rejects.toMatchObject({ code: 'store_id_mismatch' })
+      expect(await contentsOf(other.store)).toEqual({ '/mine.md': 'mine' })
+      expect(git(['rev-parse', 'main'], remote).trim()).toBe(await headOf(a))
+    },
+  )
 
   test('refuses a remote that was put back, until it is repaired', async () => {
     const { a, remote } = await pair()

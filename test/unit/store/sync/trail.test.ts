@@ -105,7 +105,7 @@ describe('an auditor who joins', () => {
     expect((await auditStore(auditor)).head).toBe(await headOf(writer))
   })
 
-  test('takes over nothing that is less than it has seen', async () => {
+  test('takes over nothing that is less than it has seen', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
     const old = branchOf(remote)
     await create(writer, '/more.md')
@@ -120,7 +120,7 @@ describe('an auditor who joins', () => {
     await auditStore(auditor)
   })
 
-  test('takes what it had cloned with git for seen', async () => {
+  test('takes what it had cloned with git for seen', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
     const old = branchOf(remote)
     await create(writer, '/more.md')
@@ -203,7 +203,7 @@ describe('an auditor who joins', () => {
     expect(mainOf(auditor)).toBe(head)
   })
 
-  test('as a device of another role sees the same', async () => {
+  test('as a device of another role sees the same', { tags: 'slow' }, async () => {
     const { remote, auditor } = await audited('reader')
     expect(await joinTrail({ ...auditor, url: remote })).toMatchObject({ role: 'reader' })
   })

@@ -75,7 +75,7 @@ export function checkRollback(request: RollbackRequest): RollbackRequest {
 /** Throws `invalid_input`. */
 export function checkBlame(memory: string, options: BlameOptions): void {
   checkMemory(memory)
-  const { at } = checkObject(options, 'The options')
+  const { at } = checkOptions(options)
   if (at !== undefined) checkPoint(at)
 }
 
